@@ -1,0 +1,1 @@
+//! B+tree over pages; keys and values are bytes.

@@ -1,0 +1,1 @@
+//! The in-memory home of data-file pages; mini-transactions.

@@ -1,0 +1,1 @@
+//! Tables as sets of indexes; recovery, checkpoint, purge; the storage API.

@@ -1,0 +1,1 @@
+//! Disk, clock and entropy as traits: real, and simulated with crashes.

@@ -1,0 +1,1 @@
+//! Operators, expressions, functions.

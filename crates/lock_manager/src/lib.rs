@@ -1,0 +1,1 @@
+//! Row locks, wait-for graph, deadlock victim.

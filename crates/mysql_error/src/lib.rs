@@ -1,0 +1,1 @@
+//! MySQL error numbers, SQLSTATEs and message templates.

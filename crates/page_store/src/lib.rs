@@ -1,0 +1,1 @@
+//! Where a page lives on disk: placement, checksum, doublewrite.

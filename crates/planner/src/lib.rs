@@ -1,0 +1,1 @@
+//! Bind, rewrite, optimize.

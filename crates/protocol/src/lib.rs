@@ -1,0 +1,1 @@
+//! Bytes to MySQL packets and back; no socket.

@@ -1,0 +1,1 @@
+//! Row encoding, memory-comparable keys, decode plans.

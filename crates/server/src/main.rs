@@ -1,0 +1,3 @@
+//! The `altiplano` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Statement dispatch, plan cache, variables, error mapping.

@@ -1,0 +1,1 @@
+//! Extents and pages: free, or owned by which index.

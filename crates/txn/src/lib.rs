@@ -1,0 +1,1 @@
+//! Transaction ids, committed-bits ring, read views.

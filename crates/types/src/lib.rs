@@ -1,0 +1,1 @@
+//! SQL values, decimal, temporal types, collations.

@@ -1,0 +1,1 @@
+//! Before-images of running and recent transactions.

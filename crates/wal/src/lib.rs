@@ -1,0 +1,1 @@
+//! The one log: ring buffer, group commit, segments, checkpoint header, reader.

@@ -1,0 +1,1 @@
+//! Runners for data-file tests.

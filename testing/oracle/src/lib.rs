@@ -1,0 +1,1 @@
+//! Simple models that tests compare with.

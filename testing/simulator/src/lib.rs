@@ -1,0 +1,1 @@
+//! Seeded runs of the storage engine with faults.
