@@ -1,1 +1,6 @@
 //! Text to syntax tree; no catalog.
+
+pub mod ast;
+mod error;
+
+pub use error::ParseError;

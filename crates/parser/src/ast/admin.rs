@@ -1,0 +1,268 @@
+//! Session, transaction and information statements.
+
+use super::{Account, Expr, ObjectName, Query, Statement, VarScope};
+
+/// One item of SET.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SetItem<'a> {
+    /// A system variable; `None` as value for DEFAULT. A bare word as value (`SET x = ON`) is a
+    /// [`super::ExprKind::Column`] without table.
+    System {
+        /// Scope when written.
+        scope: Option<VarScope>,
+        /// The part before the dot, for component and key-cache variables.
+        component: Option<&'a str>,
+        /// Name as written.
+        name: &'a str,
+        /// Value.
+        value: Option<Expr<'a>>,
+    },
+    /// A user variable.
+    User {
+        /// Name without `@`.
+        name: &'a str,
+        /// Value.
+        value: Expr<'a>,
+    },
+    /// SET NAMES; `None` for DEFAULT.
+    Names {
+        /// Character set.
+        charset: Option<&'a str>,
+        /// COLLATE.
+        collation: Option<&'a str>,
+    },
+    /// SET CHARACTER SET; `None` for DEFAULT.
+    Charset(Option<&'a str>),
+}
+
+/// Isolation levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are SQL's.
+pub enum IsolationLevel {
+    ReadUncommitted,
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+/// SET TRANSACTION.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetTransaction {
+    /// GLOBAL or SESSION; the next transaction only when absent.
+    pub scope: Option<VarScope>,
+    /// ISOLATION LEVEL.
+    pub isolation: Option<IsolationLevel>,
+    /// READ ONLY (`true`), READ WRITE.
+    pub read_only: Option<bool>,
+}
+
+/// Options of START TRANSACTION.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BeginOptions {
+    /// WITH CONSISTENT SNAPSHOT.
+    pub consistent_snapshot: bool,
+    /// READ ONLY (`true`), READ WRITE.
+    pub read_only: Option<bool>,
+}
+
+/// End of COMMIT and ROLLBACK; `None` leaves it to `completion_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// AND CHAIN (`true`), AND NO CHAIN.
+    pub chain: Option<bool>,
+    /// RELEASE (`true`), NO RELEASE.
+    pub release: Option<bool>,
+}
+
+/// One table of LOCK TABLES.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableLock<'a> {
+    /// The table.
+    pub table: ObjectName<'a>,
+    /// Alias.
+    pub alias: Option<&'a str>,
+    /// WRITE, else READ.
+    pub write: bool,
+    /// READ LOCAL.
+    pub local: bool,
+}
+
+/// Text of PREPARE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrepareSource<'a> {
+    /// A string.
+    Text(&'a [u8]),
+    /// A user variable.
+    UserVar(&'a str),
+}
+
+/// What KILL ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KillKind {
+    /// The connection; the default.
+    Connection,
+    /// Its current statement.
+    Query,
+}
+
+/// FLUSH.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flush<'a> {
+    /// What, in upper case: `PRIVILEGES`, `LOGS`, `BINARY LOGS`, `STATUS`, `TABLES`, `HOSTS`, …
+    pub what: &'a [&'static str],
+    /// Tables of FLUSH TABLES.
+    pub tables: &'a [ObjectName<'a>],
+    /// WITH READ LOCK.
+    pub read_lock: bool,
+    /// FOR EXPORT.
+    pub for_export: bool,
+}
+
+/// ANALYZE and its relatives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableMaintenance<'a> {
+    /// Which.
+    pub kind: Maintenance,
+    /// The tables.
+    pub tables: &'a [ObjectName<'a>],
+    /// UPDATE HISTOGRAM (`true`) or DROP HISTOGRAM ON these columns.
+    pub histogram: Option<(bool, &'a [&'a str])>,
+    /// Words such as QUICK, EXTENDED, FOR UPGRADE, in upper case.
+    pub options: &'a [&'static str],
+}
+
+/// Kinds of table maintenance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are MySQL's.
+pub enum Maintenance {
+    Analyze,
+    Check,
+    Optimize,
+    Repair,
+    Checksum,
+}
+
+/// EXPLAIN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Explain<'a> {
+    /// ANALYZE.
+    pub analyze: bool,
+    /// FORMAT; `None` leaves it to `explain_format`.
+    pub format: Option<ExplainFormat>,
+    /// INTO @name.
+    pub into: Option<&'a str>,
+    /// FOR SCHEMA name.
+    pub schema: Option<&'a str>,
+    /// What is explained.
+    pub target: ExplainTarget<'a>,
+}
+
+/// Formats of EXPLAIN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are MySQL's.
+pub enum ExplainFormat {
+    Traditional,
+    Json,
+    Tree,
+}
+
+/// What EXPLAIN explains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExplainTarget<'a> {
+    /// A statement.
+    Statement(&'a Statement<'a>),
+    /// FOR CONNECTION id.
+    Connection(u64),
+}
+
+/// LIKE or WHERE of SHOW.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ShowFilter<'a> {
+    /// Neither.
+    None,
+    /// LIKE 'pattern'.
+    Like(&'a [u8]),
+    /// WHERE expr.
+    Where(&'a Expr<'a>),
+}
+
+/// SHOW.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Show<'a> {
+    /// What.
+    pub what: ShowKind<'a>,
+    /// LIKE or WHERE.
+    pub filter: ShowFilter<'a>,
+}
+
+/// What SHOW shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs)] // Each variant is the SHOW statement of its name.
+pub enum ShowKind<'a> {
+    Databases,
+    Tables { full: bool, extended: bool, schema: Option<&'a str> },
+    OpenTables { schema: Option<&'a str> },
+    TableStatus { schema: Option<&'a str> },
+    Triggers { schema: Option<&'a str> },
+    Events { schema: Option<&'a str> },
+    Columns { full: bool, extended: bool, table: ObjectName<'a> },
+    Indexes { extended: bool, table: ObjectName<'a> },
+    CreateTable(ObjectName<'a>),
+    CreateView(ObjectName<'a>),
+    CreateDatabase { if_not_exists: bool, name: &'a str },
+    CreateUser(Account<'a>),
+    CreateProcedure(ObjectName<'a>),
+    CreateFunction(ObjectName<'a>),
+    CreateTrigger(ObjectName<'a>),
+    CreateEvent(ObjectName<'a>),
+    ProcedureStatus,
+    FunctionStatus,
+    Variables { scope: Option<VarScope> },
+    Status { scope: Option<VarScope> },
+    ProcessList { full: bool },
+    Warnings { limit: Option<super::Limit<'a>> },
+    Errors { limit: Option<super::Limit<'a>> },
+    CountWarnings,
+    CountErrors,
+    Engines,
+    EngineStatus(&'a str),
+    EngineMutex(&'a str),
+    EngineLogs(&'a str),
+    Charset,
+    Collation,
+    Privileges,
+    Plugins,
+    Grants { user: Option<Account<'a>>, using: &'a [Account<'a>] },
+    BinaryLogs,
+    BinaryLogStatus,
+    BinlogEvents,
+    RelaylogEvents,
+    ReplicaStatus,
+    Replicas,
+    Profiles,
+    Profile,
+    ParseTree(&'a Query<'a>),
+}
+
+/// XA statements. The three numbers of an id are as written; the format is 1 when absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // Each variant is the XA statement of its name.
+pub enum Xa<'a> {
+    Start(&'a Xid<'a>),
+    End(&'a Xid<'a>),
+    Prepare(&'a Xid<'a>),
+    Commit { xid: &'a Xid<'a>, one_phase: bool },
+    Rollback(&'a Xid<'a>),
+    Recover { convert: bool },
+}
+
+/// Id of an XA transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Xid<'a> {
+    /// Global part.
+    pub gtrid: &'a [u8],
+    /// Branch.
+    pub bqual: &'a [u8],
+    /// Format.
+    pub format_id: u64,
+}
