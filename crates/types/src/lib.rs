@@ -1,1 +1,33 @@
-//! SQL values, decimal, temporal types, collations.
+//! SQL values, column types, decimals, temporal types, collations: what a value *is* in MySQL's dialect, with no table, page or session.
+//!
+//! # Invariants
+//! 1. [`Value`] is at most 32 bytes; copying a number or a temporal value allocates nothing.
+//! 2. Values that compare equal (`compare`) hash equally (`hash_value`) when their comparison classes agree (`CompareClass`).
+//! 3. A decimal holds at most 65 digits, at most 30 of them after the point (intermediate quotients up to 36).
+//! 4. Nothing here panics on values that come from SQL text, the network or a page.
+//!
+//! # What a value of each type looks like
+//! Integers are [`Value::Int`] or, for unsigned types, [`Value::UInt`]; YEAR and BIT are `UInt`; ENUM and SET are [`Value::Bytes`] with
+//! their text (rows and keys hold the number); TIMESTAMP is [`Value::Timestamp`], an instant in UTC that a session shows in its own time zone.
+//!
+//! # Not here
+//! Expression typing (the planner's), functions (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
+//!
+//! # Start at
+//! [`Value`], [`ColumnType`], then `store_convert`.
+
+mod bytes;
+mod collation;
+mod column_type;
+mod decimal;
+mod sql_mode;
+mod temporal;
+mod value;
+
+pub use bytes::ByteString;
+pub use collation::{Charset, Collation};
+pub use column_type::{ColumnType, TypeKind};
+pub use decimal::Decimal;
+pub use sql_mode::SqlMode;
+pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use value::Value;

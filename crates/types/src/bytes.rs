@@ -1,0 +1,166 @@
+//! An owned byte string that keeps short contents inline.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::ops::Deref;
+
+/// Longest content that needs no allocation.
+const INLINE_BYTES_MAX: usize = 22;
+
+/// Owned, immutable bytes; up to 22 of them live in the value itself.
+#[derive(Clone)]
+pub struct ByteString(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Inline { len: u8, bytes: [u8; INLINE_BYTES_MAX] },
+    Heap(Box<[u8]>),
+}
+
+const _: () = assert!(size_of::<ByteString>() == 24);
+
+impl ByteString {
+    /// The empty string.
+    pub const fn new() -> Self {
+        ByteString(Repr::Inline { len: 0, bytes: [0; INLINE_BYTES_MAX] })
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn as_slice(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Inline { len, bytes } => &bytes[..usize::from(*len)],
+            Repr::Heap(bytes) => bytes,
+        }
+    }
+
+    /// The bytes as text, where they are UTF-8.
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(self).ok()
+    }
+
+    /// The bytes as text for messages; what is not UTF-8 is replaced.
+    pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self)
+    }
+
+    /// The bytes as a vector.
+    pub fn into_vec(self) -> Vec<u8> {
+        match self.0 {
+            Repr::Inline { len, bytes } => bytes[..usize::from(len)].to_vec(),
+            Repr::Heap(bytes) => bytes.into_vec(),
+        }
+    }
+}
+
+impl Default for ByteString {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<&[u8]> for ByteString {
+    #[inline]
+    fn from(source: &[u8]) -> Self {
+        if source.len() <= INLINE_BYTES_MAX {
+            let mut bytes = [0; INLINE_BYTES_MAX];
+            bytes[..source.len()].copy_from_slice(source);
+            ByteString(Repr::Inline { len: source.len() as u8, bytes })
+        } else {
+            ByteString(Repr::Heap(source.into()))
+        }
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for ByteString {
+    fn from(source: &[u8; N]) -> Self {
+        Self::from(source.as_slice())
+    }
+}
+
+impl From<&str> for ByteString {
+    fn from(source: &str) -> Self {
+        Self::from(source.as_bytes())
+    }
+}
+
+impl From<Vec<u8>> for ByteString {
+    fn from(source: Vec<u8>) -> Self {
+        if source.len() <= INLINE_BYTES_MAX { Self::from(source.as_slice()) } else { ByteString(Repr::Heap(source.into_boxed_slice())) }
+    }
+}
+
+impl From<String> for ByteString {
+    fn from(source: String) -> Self {
+        Self::from(source.into_bytes())
+    }
+}
+
+impl Deref for ByteString {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl AsRef<[u8]> for ByteString {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Borrow<[u8]> for ByteString {
+    fn borrow(&self) -> &[u8] {
+        self
+    }
+}
+
+impl PartialEq for ByteString {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for ByteString {}
+
+impl PartialOrd for ByteString {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByteString {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
+impl std::hash::Hash for ByteString {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
+}
+
+impl fmt::Debug for ByteString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_str() {
+            Some(text) => fmt::Debug::fmt(text, f),
+            None => write!(f, "x'{}'", self.iter().map(|b| format!("{b:02x}")).collect::<String>()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_survive_on_both_sides_of_the_inline_bound() {
+        for len in [0, 1, INLINE_BYTES_MAX, INLINE_BYTES_MAX + 1, 1000] {
+            let source: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            assert_eq!(&*ByteString::from(source.as_slice()), source.as_slice());
+            assert_eq!(ByteString::from(source.clone()).clone().into_vec(), source);
+        }
+    }
+}
