@@ -1,1 +1,28 @@
-//! Disk, clock and entropy as traits: real, and simulated with crashes.
+//! Disk, clock and entropy as traits: real, and simulated with crashes and faults.
+//!
+//! # Invariants
+//! 1. All file access of the server goes through [`Disk`] and [`File`]; paths are relative to the data directory, `/`-separated.
+//! 2. Only what [`File::sync`] covered survives a crash for certain; only what [`Disk::sync_dir`] covered keeps its name.
+//! 3. The same seed and the same calls give the same [`SimDisk`] contents after a crash, bit for bit.
+//! 4. A data directory is open in one process at a time ([`RealDisk::open`] holds a flock on its file `lock`).
+//!
+//! # Not here
+//! Which file holds what: that is for the crates above. Retrying a failed sync: never done anywhere.
+//!
+//! # Start at
+//! `disk.rs` (the traits), then `sim_disk.rs`.
+
+mod aligned_buf;
+mod clock;
+mod disk;
+mod entropy;
+mod real_disk;
+mod sim_disk;
+mod sim_file;
+
+pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
+pub use clock::{Clock, RealClock, SimClock};
+pub use disk::{Disk, File, FileKind, OpenMode};
+pub use entropy::{Entropy, RealEntropy, SimEntropy};
+pub use real_disk::{OpenError, RealDisk};
+pub use sim_disk::{CrashReport, SimCounts, SimDisk};

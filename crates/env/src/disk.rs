@@ -1,0 +1,65 @@
+//! The two traits all disk access goes through.
+
+use std::io;
+use std::sync::Arc;
+
+/// What to do about a file that exists or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// It must exist.
+    Existing,
+    /// It is made when absent.
+    Create,
+    /// It must not exist.
+    CreateNew,
+}
+
+/// How reads and writes reach the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Past the page cache where the file system allows: offsets and lengths are multiples of [`crate::DIRECT_ALIGN`]. Memory should
+    /// be an [`crate::AlignedBuf`] (other memory works through a copy).
+    Direct,
+    /// Through the page cache.
+    Buffered,
+}
+
+/// A data directory.
+pub trait Disk: Send + Sync {
+    /// Opens a file for reading and writing.
+    fn open(&self, path: &str, mode: OpenMode, kind: FileKind) -> io::Result<Arc<dyn File>>;
+    /// Whether there is a file or directory of this name.
+    fn exists(&self, path: &str) -> io::Result<bool>;
+    /// Names (not paths) in a directory, sorted. The data directory itself is `""`.
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
+    /// Gives a file another name, replacing what has it. Durable after [`Disk::sync_dir`] of both directories.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file. Durable after [`Disk::sync_dir`].
+    fn remove(&self, path: &str) -> io::Result<()>;
+    /// Makes a directory and its parents; fine when it exists. Durable at once.
+    fn create_dir_all(&self, dir: &str) -> io::Result<()>;
+    /// Makes the names in a directory durable: creations, renames, removals.
+    fn sync_dir(&self, dir: &str) -> io::Result<()>;
+}
+
+/// An open file. All methods may be called from many threads; concurrent writes to one place are the caller's to order.
+pub trait File: Send + Sync {
+    /// Fills `buf` from `offset`; `UnexpectedEof` when the file ends before.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `buf` at `offset`; the file grows as needed.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes what was written so far, and the length, durable (fdatasync). A failure is final: the data may be gone.
+    fn sync(&self) -> io::Result<()>;
+    /// Reserves space for the first `len` bytes and grows the file to it if shorter; a full disk is told here.
+    fn allocate(&self, len: u64) -> io::Result<()>;
+    /// Cuts or grows (with zeros) the file.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether the length is zero.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Gives the space of a range back; it then reads as zeros. Where the file system cannot, zeros are written or the range is left alone.
+    fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()>;
+}

@@ -1,0 +1,100 @@
+//! Randomness: from the kernel, or from a seed.
+
+use sync::{Mutex, Rank};
+
+/// Where random bytes come from.
+pub trait Entropy: Send + Sync {
+    /// Fills `out`.
+    fn fill(&self, out: &mut [u8]);
+
+    /// A random word.
+    fn next_u64(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+}
+
+/// The kernel's cryptographic generator.
+#[derive(Debug, Default)]
+pub struct RealEntropy;
+
+impl Entropy for RealEntropy {
+    fn fill(&self, out: &mut [u8]) {
+        let mut done = 0;
+        while done < out.len() {
+            let rest = &mut out[done..];
+            // SAFETY: the pointer and length describe `rest`, which is exclusively borrowed.
+            let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+            match usize::try_from(got) {
+                Ok(got) => done += got,
+                Err(_) => {
+                    let error = std::io::Error::last_os_error();
+                    // Without randomness no password exchange is safe; the kernel fails here only for a signal.
+                    assert!(error.kind() == std::io::ErrorKind::Interrupted, "getrandom: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// Repeatable bytes from a seed. Not for secrets.
+#[derive(Debug)]
+pub struct SimEntropy {
+    rng: Mutex<Rng>,
+}
+
+impl SimEntropy {
+    /// The same seed gives the same bytes.
+    pub fn new(seed: u64) -> Self {
+        SimEntropy { rng: Mutex::new(Rank::Leaf, Rng::new(seed)) }
+    }
+}
+
+impl Entropy for SimEntropy {
+    fn fill(&self, out: &mut [u8]) {
+        let mut rng = self.rng.lock();
+        for chunk in out.chunks_mut(8) {
+            chunk.copy_from_slice(&rng.next().to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// SplitMix64: small, repeatable, good enough for simulated faults.
+#[derive(Debug, Clone)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Rng(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform enough in `0..bound`; `bound` is positive.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) fn coin(&mut self) -> bool {
+        self.next() & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_repeats_and_the_kernel_does_not() {
+        assert_eq!(SimEntropy::new(5).next_u64(), SimEntropy::new(5).next_u64());
+        assert_ne!(SimEntropy::new(5).next_u64(), SimEntropy::new(6).next_u64());
+        assert_ne!(RealEntropy.next_u64(), RealEntropy.next_u64());
+    }
+}

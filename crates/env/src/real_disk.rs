@@ -1,0 +1,276 @@
+//! The operating system's files under one directory.
+
+use crate::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use sync::atomic::{AtomicBool, Ordering};
+
+/// Why a data directory could not be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process has it.
+    Locked(PathBuf),
+    /// The operating system refused.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            OpenError::Locked(dir) => write!(f, "data directory {} is in use by another process", dir.display()),
+            OpenError::Io(error) => write!(f, "cannot open the data directory: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        OpenError::Io(error)
+    }
+}
+
+/// A data directory of this machine, locked while the value lives.
+#[derive(Debug)]
+pub struct RealDisk {
+    root: PathBuf,
+    /// Cleared (relaxed, it is only advice) at the first file whose file system refuses O_DIRECT.
+    direct: AtomicBool,
+    _lock: OwnedFd,
+}
+
+impl RealDisk {
+    /// Opens the directory, makes it when absent, and locks it.
+    pub fn open(dir: impl AsRef<Path>) -> Result<RealDisk, OpenError> {
+        let root = dir.as_ref().to_path_buf();
+        fs::create_dir_all(&root)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let lock = rustix::fs::open(root.join("lock"), flags, Mode::from_raw_mode(0o640)).map_err(io::Error::from)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(OpenError::Locked(root)),
+            Err(error) => return Err(OpenError::Io(error.into())),
+        }
+        Ok(RealDisk { root, direct: AtomicBool::new(true), _lock: lock })
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether O_DIRECT works here as far as was tried.
+    pub fn direct_io(&self) -> bool {
+        self.direct.load(Ordering::Relaxed)
+    }
+
+    fn open_fd(&self, path: &str, flags: OFlags, kind: FileKind) -> io::Result<(OwnedFd, bool)> {
+        let full = self.root.join(path);
+        let mode = Mode::from_raw_mode(0o640);
+        if kind == FileKind::Direct && self.direct_io() {
+            match rustix::fs::open(&full, flags | OFlags::DIRECT, mode) {
+                // Linux creates the file and then refuses the flag; the second open below must not trip over it.
+                Err(Errno::INVAL) => {
+                    if self.direct.swap(false, Ordering::Relaxed) {
+                        eprintln!("warning: {} does not support O_DIRECT; reads and writes go through the page cache", self.root.display());
+                    }
+                    let fd = rustix::fs::open(&full, flags.difference(OFlags::EXCL), mode)?;
+                    return Ok((fd, false));
+                }
+                other => return Ok((other?, true)),
+            }
+        }
+        Ok((rustix::fs::open(&full, flags, mode)?, false))
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &str, mode: OpenMode, kind: FileKind) -> io::Result<Arc<dyn File>> {
+        let create = match mode {
+            OpenMode::Existing => OFlags::empty(),
+            OpenMode::Create => OFlags::CREATE,
+            OpenMode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+        };
+        let (fd, direct) = self.open_fd(path, OFlags::RDWR | OFlags::CLOEXEC | create, kind)?;
+        Ok(Arc::new(RealFile { fd, direct }))
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.root.join(path).try_exists()
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.root.join(dir))? {
+            // Names that are not UTF-8 are not ours.
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.root.join(from), self.root.join(to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.root.join(path))
+    }
+
+    fn create_dir_all(&self, dir: &str) -> io::Result<()> {
+        let full = self.root.join(dir);
+        if full.is_dir() {
+            return Ok(());
+        }
+        fs::create_dir_all(&full)?;
+        // The new directories' names are entries of their parents, up to the data directory.
+        let mut parent = Path::new(dir);
+        while let Some(up) = parent.parent() {
+            fs::File::open(self.root.join(up))?.sync_all()?;
+            parent = up;
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        fs::File::open(self.root.join(dir))?.sync_all()
+    }
+}
+
+struct RealFile {
+    fd: OwnedFd,
+    direct: bool,
+}
+
+fn is_aligned(memory: *const u8) -> bool {
+    (memory as usize).is_multiple_of(DIRECT_ALIGN)
+}
+
+impl File for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        if self.direct && !is_aligned(buf.as_ptr()) {
+            let mut aligned = AlignedBuf::new(buf.len());
+            self.read_at(&mut aligned, offset)?;
+            buf.copy_from_slice(&aligned);
+            return Ok(());
+        }
+        let mut done = 0;
+        while done < buf.len() {
+            match rustix::io::pread(&self.fd, &mut buf[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        if self.direct && !is_aligned(buf.as_ptr()) {
+            let mut aligned = AlignedBuf::new(buf.len());
+            aligned.copy_from_slice(buf);
+            return self.write_at(&aligned, offset);
+        }
+        let mut done = 0;
+        while done < buf.len() {
+            match rustix::io::pwrite(&self.fd, &buf[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        // Not repeated on EINTR either: after any failure the kernel may have dropped the pages.
+        Ok(rustix::fs::fdatasync(&self.fd)?)
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), 0, len) {
+            // Where fallocate is unknown the file grows sparse, and a full disk shows at the write.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < len => self.set_len(len),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        Ok(rustix::fs::ftruncate(&self.fd, len)?)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.fd)?.st_size as u64)
+    }
+
+    fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(&self.fd, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> (tempfile::TempDir, RealDisk) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let disk = RealDisk::open(dir.path()).expect("opens");
+        (dir, disk)
+    }
+
+    #[test]
+    fn a_second_open_is_refused_until_the_first_is_dropped() {
+        let (dir, disk) = disk();
+        assert!(matches!(RealDisk::open(dir.path()), Err(OpenError::Locked(_))));
+        drop(disk);
+        RealDisk::open(dir.path()).expect("free again");
+    }
+
+    #[test]
+    fn files_keep_what_was_written_in_both_kinds() {
+        let (_dir, disk) = disk();
+        disk.create_dir_all("a/b").expect("makes");
+        for (name, kind) in [("a/b/direct", FileKind::Direct), ("a/b/buffered", FileKind::Buffered)] {
+            let file = disk.open(name, OpenMode::CreateNew, kind).expect("creates");
+            assert!(disk.open(name, OpenMode::CreateNew, kind).is_err());
+            // An odd address goes through the copy.
+            let odd = vec![3u8; 8193];
+            file.write_at(&odd[1..], 4096).expect("writes");
+            file.sync().expect("syncs");
+            assert_eq!(file.len().expect("len"), 12288);
+            let mut back = AlignedBuf::new(12288);
+            file.read_at(&mut back, 0).expect("reads");
+            assert!(back[..4096].iter().all(|&b| b == 0) && back[4096..].iter().all(|&b| b == 3));
+            let past = file.read_at(&mut back, 4096).expect_err("past the end");
+            assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
+            file.punch_hole(4096, 4096).expect("punches");
+            file.allocate(16384).expect("allocates");
+            assert_eq!(file.len().expect("len"), 16384);
+            file.set_len(4096).expect("cuts");
+            assert_eq!(file.len().expect("len"), 4096);
+        }
+        assert_eq!(disk.list("a/b").expect("lists"), ["buffered", "direct"]);
+        disk.rename("a/b/direct", "a/b/other").expect("renames");
+        disk.sync_dir("a/b").expect("syncs");
+        disk.remove("a/b/buffered").expect("removes");
+        assert!(disk.exists("a/b/other").expect("asks") && !disk.exists("a/b/buffered").expect("asks"));
+        assert!(disk.open("a/b/none", OpenMode::Existing, FileKind::Direct).is_err());
+    }
+}

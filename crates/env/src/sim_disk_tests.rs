@@ -1,0 +1,157 @@
+//! Tests of the simulated disk's crash model.
+
+use super::*;
+
+fn file(disk: &SimDisk, path: &str) -> Arc<dyn File> {
+    disk.open(path, OpenMode::Create, FileKind::Buffered).expect("opens")
+}
+
+fn contents(disk: &SimDisk, path: &str) -> Vec<u8> {
+    let file = disk.open(path, OpenMode::Existing, FileKind::Buffered).expect("exists");
+    let mut bytes = vec![0; file.len().expect("len") as usize];
+    file.read_at(&mut bytes, 0).expect("reads");
+    bytes
+}
+
+#[test]
+fn synced_contents_under_a_synced_name_survive_every_crash() {
+    for seed in 0..50 {
+        let disk = SimDisk::new(seed);
+        let f = file(&disk, "f");
+        f.write_at(&[1; 2000], 0).expect("writes");
+        f.sync().expect("syncs");
+        disk.sync_dir("").expect("syncs");
+        f.write_at(&[2; 2000], 0).expect("writes");
+        disk.crash();
+        let bytes = contents(&disk, "f");
+        assert_eq!(bytes.len(), 2000);
+        for sector in bytes.chunks(512) {
+            assert!(sector.iter().all(|&b| b == sector[0] && (b == 1 || b == 2)), "seed {seed}: a sector is whole");
+        }
+        assert!(f.sync().is_err(), "an old handle is dead");
+    }
+}
+
+#[test]
+fn crashes_keep_drop_and_tear() {
+    let mut all = CrashReport::default();
+    for seed in 0..50 {
+        let disk = SimDisk::new(seed);
+        file(&disk, "f").write_at(&[1; 4096], 0).expect("writes");
+        disk.sync_dir("").expect("syncs");
+        let report = disk.crash();
+        all.kept += report.kept;
+        all.dropped += report.dropped;
+        all.torn += report.torn;
+    }
+    assert!(all.kept > 5 && all.dropped > 5 && all.torn > 5, "{all:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_crash() {
+    let run = |seed| {
+        let disk = SimDisk::new(seed);
+        let f = file(&disk, "f");
+        disk.sync_dir("").expect("syncs");
+        for i in 0..20u8 {
+            f.write_at(&[i; 1024], u64::from(i) * 700).expect("writes");
+        }
+        (disk.crash(), contents(&disk, "f"))
+    };
+    assert_eq!(run(7), run(7));
+    assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn names_survive_as_a_prefix() {
+    let mut outcomes = BTreeSet::new();
+    for seed in 0..100 {
+        let disk = SimDisk::new(seed);
+        file(&disk, "old").write_at(b"x", 0).expect("writes");
+        disk.sync_dir("").expect("syncs");
+        file(&disk, "new");
+        disk.rename("new", "old").expect("renames");
+        disk.crash();
+        outcomes.insert(disk.list("").expect("lists"));
+    }
+    let expect: [&[&str]; 2] = [&["new", "old"], &["old"]];
+    assert_eq!(outcomes.len(), expect.len(), "{outcomes:?}");
+}
+
+#[test]
+fn an_unsynced_removal_may_come_back() {
+    let survived = (0..50)
+        .filter(|&seed| {
+            let disk = SimDisk::new(seed);
+            file(&disk, "f").write_at(b"abc", 0).expect("writes");
+            file(&disk, "f").sync().expect("syncs");
+            disk.sync_dir("").expect("syncs");
+            disk.remove("f").expect("removes");
+            disk.crash();
+            disk.exists("f").expect("asks") && contents(&disk, "f") == b"abc"
+        })
+        .count();
+    assert!(survived > 5 && survived < 45, "{survived}");
+}
+
+#[test]
+fn a_planned_crash_stops_everything() {
+    let disk = SimDisk::new(1);
+    let f = file(&disk, "f");
+    f.sync().expect("syncs");
+    disk.sync_dir("").expect("syncs");
+    disk.crash_at(2);
+    f.write_at(b"a", 0).expect("the first change passes");
+    assert!(f.sync().is_err() && disk.is_down());
+    assert!(f.write_at(b"a", 0).is_err() && disk.list("").is_err() && f.len().is_err());
+    disk.crash();
+    assert!(disk.exists("f").expect("up again"));
+}
+
+#[test]
+fn a_failed_sync_may_lose_what_a_later_sync_claims() {
+    let lost = (0..50)
+        .filter(|&seed| {
+            let disk = SimDisk::new(seed);
+            let f = file(&disk, "f");
+            disk.sync_dir("").expect("syncs");
+            f.write_at(b"a", 0).expect("writes");
+            disk.fail_sync(1);
+            f.sync().expect_err("planned");
+            f.sync().expect("the second pretends");
+            assert_eq!(contents(&disk, "f"), b"a");
+            disk.crash();
+            contents(&disk, "f").is_empty()
+        })
+        .count();
+    assert!(lost > 5 && lost < 45, "{lost}");
+}
+
+#[test]
+fn full_disk_and_planned_errors_are_reported() {
+    let disk = SimDisk::new(1);
+    let f = file(&disk, "f");
+    disk.set_capacity(Some(1000));
+    f.allocate(1000).expect("fits");
+    assert_eq!(f.write_at(&[0; 8], 996).expect_err("full").kind(), io::ErrorKind::StorageFull);
+    disk.fail_write(2);
+    f.write_at(b"a", 0).expect("first");
+    f.write_at(b"a", 0).expect_err("second");
+    f.write_at(b"a", 0).expect("third");
+    disk.fail_read(1);
+    f.read_at(&mut [0], 0).expect_err("planned");
+    f.read_at(&mut [0], 0).expect("once");
+    let direct = disk.open("f", OpenMode::Existing, FileKind::Direct).expect("opens");
+    assert_eq!(direct.write_at(&[0; 512], 0).expect_err("unaligned").kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn directories_list_their_own_entries() {
+    let disk = SimDisk::new(1);
+    assert!(disk.open("a/f", OpenMode::Create, FileKind::Direct).is_err());
+    disk.create_dir_all("a/b").expect("makes");
+    file(&disk, "a/f");
+    file(&disk, "top");
+    assert_eq!(disk.list("").expect("lists"), ["a", "top"]);
+    assert_eq!(disk.list("a").expect("lists"), ["b", "f"]);
+}
