@@ -1,0 +1,37 @@
+//! What the algorithms take from outside, so that model tests can compile them over a model checker with small sizes.
+
+pub(crate) use std::sync::Arc;
+pub(crate) use sync::atomic;
+pub(crate) use sync::{CachePadded, Mutex, Rank, futex, hint, thread};
+
+/// Ids the ring holds: 64 KiB of bits.
+pub(crate) const RING_IDS: u64 = 524_288;
+/// Ids by which the ring's window moves on at a time. Each move holds finishers back for the microsecond of clearing 4 KiB.
+pub(crate) const BLOCK_IDS: u64 = 32_768;
+/// Words of a view's inline bitmap: 16,384 ids in 2 KiB.
+pub(crate) const INLINE_WORDS: usize = 256;
+/// Long transactions that a view copies without a latch.
+pub(crate) const LONG_INLINE: usize = 64;
+/// Copies that may be spoilt by finishers before they are held back for one.
+pub(crate) const COPY_ATTEMPTS: u32 = 8;
+
+/// Bugs that the model tests plant to prove that they would be found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mutant {
+    /// A copy is taken as it is, without comparing the counters.
+    CopyWithoutRecheck,
+    /// The window moves on without waiting for finishers under way.
+    MoveWithoutDrain,
+    /// A view is reused although the counter was not compared after publishing.
+    ReuseBeforePublish,
+    /// A view is copied before its bound is published.
+    CopyBeforePublish,
+    /// The low mark is not looked at again after it was moved.
+    LowWithoutRecheck,
+}
+
+/// Whether a bug is planted: never outside the model tests, where this function is another one.
+#[inline(always)]
+pub(crate) const fn planted(_mutant: Mutant) -> bool {
+    false
+}

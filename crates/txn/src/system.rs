@@ -1,0 +1,118 @@
+//! The transaction system: ids, views and the purge limit behind one surface.
+
+use crate::ids::{FinishSeq, Ids};
+use crate::platform::{Mutant, planted};
+use crate::slots::{PurgeLimit, Slots, ViewSlotHandle};
+use crate::view::ReadView;
+use base::TxnId;
+
+/// Who is running and who has finished. One per engine.
+pub struct TxnSystem {
+    ids: Ids,
+    slots: Slots,
+}
+
+impl TxnSystem {
+    /// `next` is the next id to give out; of the ids below, `unfinished` are still running: prepared transactions and losers
+    /// that recovery has yet to roll back. All others count as finished.
+    pub fn new(next: TxnId, unfinished: &[TxnId]) -> TxnSystem {
+        TxnSystem { ids: Ids::new(next, unfinished), slots: Slots::new() }
+    }
+
+    /// A new id, for a transaction's first write.
+    #[inline]
+    pub fn allocate_id(&self) -> TxnId {
+        self.ids.allocate()
+    }
+
+    /// Marks a transaction as finished (committed, or rolled back with all its changes undone): from here on its effects are
+    /// visible to new views, all at once. Panics when it was finished before.
+    #[inline]
+    pub fn finish(&self, id: TxnId) -> FinishSeq {
+        self.ids.finish(id)
+    }
+
+    /// Whether `id` was given out and has not finished.
+    #[inline]
+    pub fn is_active(&self, id: TxnId) -> bool {
+        self.ids.is_active(id)
+    }
+
+    /// The next id to be given out.
+    pub fn next_id(&self) -> TxnId {
+        self.ids.next()
+    }
+
+    /// All ids below have finished. Moves on by 64 at a time.
+    pub fn low_id(&self) -> TxnId {
+        TxnId(self.ids.low())
+    }
+
+    /// Unfinished transactions older than the 524,288 ids of the ring.
+    pub fn long_count(&self) -> u64 {
+        self.ids.long_count()
+    }
+
+    /// A place to publish views, one per session.
+    pub fn register_slot(&self) -> ViewSlotHandle {
+        self.slots.register()
+    }
+
+    /// Opens `view` at the present. When nothing has finished since it was last opened it is taken as it is, which costs one load
+    /// (and a store with a fence when it was closed meanwhile).
+    ///
+    /// A view that is open stays protected until [`Self::close_view`]; opening again replaces it.
+    #[inline]
+    pub fn open_view(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
+        if let Some(begun) = view.reusable_at() {
+            // Look before publishing too: when the counter has moved, publishing the old bound would be in vain.
+            if self.ids.begun() == begun {
+                let (low, ended) = (view.low().0, view.ended());
+                if slot.holds(low, ended) {
+                    return;
+                }
+                slot.publish(low, ended);
+                if self.ids.begun() == begun || planted(Mutant::ReuseBeforePublish) {
+                    return;
+                }
+            }
+        }
+        self.open_fresh(view, slot);
+    }
+
+    fn open_fresh(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
+        if planted(Mutant::CopyBeforePublish) {
+            self.ids.copy(view);
+            slot.publish(view.low().0, view.ended());
+            return;
+        }
+        // The marks only grow, so what is read here is at or below what the copy will see.
+        let ended = self.ids.ended();
+        slot.publish(self.ids.low(), ended);
+        self.ids.copy(view);
+    }
+
+    /// Closes the view that `slot` publishes: one store. The view's content stays, for reuse.
+    #[inline]
+    pub fn close_view(&self, slot: &ViewSlotHandle) {
+        slot.close();
+    }
+
+    /// What purge may take as seen by everybody, now and later.
+    pub fn purge_limit(&self) -> PurgeLimit {
+        let mut limit = PurgeLimit { below: TxnId(self.ids.low()), finished: FinishSeq(self.ids.ended()) };
+        self.slots.lower_to_open_views(&mut limit);
+        limit
+    }
+
+    /// How many views are open now; for status.
+    pub fn open_view_count(&self) -> usize {
+        self.slots.open_count()
+    }
+}
+
+impl std::fmt::Debug for TxnSystem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TxnSystem(next {}, low {}, long {})", self.next_id(), self.low_id(), self.long_count())
+    }
+}

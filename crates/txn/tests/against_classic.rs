@@ -1,0 +1,284 @@
+//! The hybrid view against the classic sorted-vector view over random histories.
+
+use base::TxnId;
+use proptest::prelude::*;
+use txn::classic::{ClassicSystem, ClassicView};
+use txn::{ReadView, TxnSystem};
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Allocate this many ids and finish all but every n-th at once.
+    Burst { count: u32, keep_every: u32 },
+    /// Finish the unfinished id at this position (modulo).
+    Finish(usize),
+    /// Finish the oldest.
+    FinishOldest,
+    /// Open view number n.
+    Open(usize),
+}
+
+fn step(burst_max: u32) -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (1..burst_max, 1..burst_max).prop_map(|(count, keep_every)| Step::Burst { count, keep_every }),
+        4 => any::<usize>().prop_map(Step::Finish),
+        2 => Just(Step::FinishOldest),
+        4 => (0..3usize).prop_map(Step::Open),
+    ]
+}
+
+struct Pair {
+    ours: TxnSystem,
+    classic: ClassicSystem,
+    active: Vec<TxnId>,
+}
+
+impl Pair {
+    fn new(next: u64, unfinished: &[u64]) -> Pair {
+        let active: Vec<TxnId> = unfinished.iter().copied().map(TxnId).collect();
+        let next = TxnId(next);
+        Pair { ours: TxnSystem::new(next, &active), classic: ClassicSystem::new(next, &active), active }
+    }
+
+    fn burst(&mut self, count: u32, keep_every: u32) {
+        for n in 0..count {
+            let id = self.ours.allocate_id();
+            assert_eq!(id, self.classic.allocate_id());
+            if n % keep_every == 0 {
+                self.active.push(id);
+            } else {
+                self.ours.finish(id);
+                self.classic.finish(id);
+            }
+        }
+    }
+
+    fn finish(&mut self, at: usize) {
+        if !self.active.is_empty() {
+            let id = self.active.remove(at % self.active.len());
+            self.ours.finish(id);
+            self.classic.finish(id);
+        }
+    }
+
+    fn compare(&self, view: &ReadView, classic: &ClassicView) {
+        let next = self.ours.next_id().0;
+        let mut probes: Vec<u64> = self.active.iter().flat_map(|id| [id.0 - 1, id.0, id.0 + 1]).collect();
+        probes.extend((next.saturating_sub(300)..next + 3).chain(0..3));
+        probes.extend((0..200).map(|n| next * n / 200));
+        for id in probes.into_iter().map(TxnId) {
+            assert_eq!(view.sees(id, TxnId::NONE) || id.is_none(), classic.sees(id, TxnId::NONE), "{id} in {view:?}");
+            assert!(view.sees(id, id));
+        }
+    }
+
+    fn compare_active(&self) {
+        let next = self.ours.next_id().0;
+        for id in self.active.iter().map(|id| id.0).chain((0..100).map(|n| next * n / 100 + 1)) {
+            assert_eq!(self.ours.is_active(TxnId(id)), self.classic.is_active(TxnId(id)), "{id}");
+        }
+        assert!(self.active.iter().all(|id| self.ours.low_id() <= *id));
+    }
+}
+
+fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
+    let mut pair = Pair::new(next, unfinished);
+    let slots: Vec<_> = (0..3).map(|_| pair.ours.register_slot()).collect();
+    let mut views: Vec<(ReadView, ClassicView)> = (0..3).map(|_| Default::default()).collect();
+    for step in steps {
+        match *step {
+            Step::Burst { count, keep_every } => pair.burst(count, keep_every),
+            Step::Finish(at) => pair.finish(at),
+            Step::FinishOldest => pair.finish(0),
+            Step::Open(at) => {
+                let (view, classic) = &mut views[at];
+                pair.ours.open_view(view, &slots[at]);
+                pair.classic.open_view(classic);
+                pair.compare(view, classic);
+                pair.compare_active();
+                let limit = pair.ours.purge_limit();
+                assert!(limit.below <= view.low());
+            }
+        }
+    }
+    // Views of long ago still say what they said.
+    for (view, classic) in views.iter().filter(|(view, _)| view.high() > TxnId::NONE) {
+        pair.compare(view, classic);
+    }
+    while !pair.active.is_empty() {
+        pair.finish(0);
+    }
+    for slot in &slots {
+        pair.ours.close_view(slot);
+    }
+    let limit = pair.ours.purge_limit();
+    assert!(limit.below.0 + 64 > pair.ours.next_id().0, "the low mark follows when all have finished: {:?}", pair.ours);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn small_histories_agree(steps in prop::collection::vec(step(200), 1..60)) {
+        check(1, &[], &steps);
+    }
+
+    #[test]
+    fn histories_after_a_restart_agree(next in 1u64..3_000_000, back in prop::collection::vec(1u64..1_000_000, 0..20),
+                                       steps in prop::collection::vec(step(200), 1..20)) {
+        let mut unfinished: Vec<u64> = back.iter().filter_map(|back| next.checked_sub(*back)).filter(|id| *id > 0).collect();
+        unfinished.sort_unstable();
+        unfinished.dedup();
+        check(next, &unfinished, &steps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    /// Spans past the inline bitmap (16,384 ids) and past the ring (524,288 ids), wrapping it.
+    #[test]
+    fn wide_histories_agree(steps in prop::collection::vec(step(150_000), 10..30)) {
+        check(1, &[], &steps);
+    }
+}
+
+#[test]
+fn a_writer_sleeps_for_a_day() {
+    let mut pair = Pair::new(1, &[]);
+    pair.burst(1, 1);
+    let slot = pair.ours.register_slot();
+    let (mut view, mut classic) = (ReadView::new(), ClassicView::default());
+    for round in 0..12 {
+        pair.burst(100_000, 100_000);
+        pair.ours.open_view(&mut view, &slot);
+        pair.classic.open_view(&mut classic);
+        pair.compare(&view, &classic);
+        assert!(view.copied_bytes() <= 2048 + 16 * (round + 2), "{} bytes", view.copied_bytes());
+        pair.compare_active();
+    }
+    assert!(pair.ours.long_count() > 1, "ids of the first rounds have left the ring");
+    pair.finish(0);
+    while !pair.active.is_empty() {
+        pair.finish(0);
+    }
+    assert_eq!(pair.ours.long_count(), 0);
+    pair.ours.open_view(&mut view, &slot);
+    assert!(view.sees(TxnId(1), TxnId::NONE));
+}
+
+#[test]
+fn more_long_transactions_than_are_mirrored() {
+    let unfinished: Vec<u64> = (1..=200).map(|n| n * 10).collect();
+    let mut pair = Pair::new(2_000_000, &unfinished);
+    assert_eq!(pair.ours.long_count(), 200);
+    let slot = pair.ours.register_slot();
+    let (mut view, mut classic) = (ReadView::new(), ClassicView::default());
+    while !pair.active.is_empty() {
+        pair.ours.open_view(&mut view, &slot);
+        pair.classic.open_view(&mut classic);
+        pair.compare(&view, &classic);
+        pair.compare_active();
+        pair.finish(pair.active.len() / 2);
+    }
+}
+
+#[test]
+fn prepared_transactions_of_an_earlier_run_stay_hidden() {
+    let system = TxnSystem::new(TxnId(5_000_000), &[TxnId(7), TxnId(4_999_999)]);
+    let slot = system.register_slot();
+    let mut view = ReadView::new();
+    system.open_view(&mut view, &slot);
+    assert!(!view.sees(TxnId(7), TxnId::NONE) && !view.sees(TxnId(4_999_999), TxnId::NONE));
+    assert!(view.sees(TxnId(7), TxnId(7)) && view.sees(TxnId(8), TxnId::NONE) && view.sees(TxnId(4_999_998), TxnId::NONE));
+    assert!(!view.sees(TxnId(5_000_000), TxnId::NONE));
+    system.finish(TxnId(7));
+    system.finish(TxnId(4_999_999));
+    system.open_view(&mut view, &slot);
+    assert!(view.sees(TxnId(7), TxnId::NONE) && view.sees(TxnId(4_999_999), TxnId::NONE));
+}
+
+#[test]
+fn a_reader_that_turns_writer_sees_itself_and_keeps_its_view() {
+    let system = TxnSystem::new(TxnId(1), &[]);
+    let slot = system.register_slot();
+    let mut view = ReadView::new();
+    system.open_view(&mut view, &slot);
+    let own = system.allocate_id();
+    let other = system.allocate_id();
+    system.finish(other);
+    assert!(view.sees(own, own) && !view.sees(other, own) && !view.sees(own, TxnId::NONE));
+}
+
+#[test]
+fn purge_limit_follows_the_oldest_open_view() {
+    let system = TxnSystem::new(TxnId(1), &[]);
+    let (old_slot, new_slot) = (system.register_slot(), system.register_slot());
+    let (mut old, mut new) = (ReadView::new(), ReadView::new());
+    let sleeper = system.allocate_id();
+    system.open_view(&mut old, &old_slot);
+    let done = system.finish(system.allocate_id());
+    system.open_view(&mut new, &new_slot);
+    assert!(!system.purge_limit().covers_finish(done), "the old view does not see it");
+    system.close_view(&old_slot);
+    assert!(system.purge_limit().covers_finish(done), "an idle writer does not hold back by order of finish");
+    assert!(!system.purge_limit().covers(sleeper));
+    assert_eq!(system.open_view_count(), 1);
+    drop(new_slot);
+    assert_eq!(system.open_view_count(), 0);
+}
+
+#[test]
+fn views_are_reused_until_something_finishes() {
+    let system = TxnSystem::new(TxnId(1), &[]);
+    let slot = system.register_slot();
+    let mut view = ReadView::new();
+    let a = system.allocate_id();
+    system.open_view(&mut view, &slot);
+    let before = view.high();
+    system.close_view(&slot);
+    let b = system.allocate_id();
+    system.open_view(&mut view, &slot);
+    assert!(slot.is_open());
+    assert_eq!(view.high(), before, "reused, although an id was taken");
+    assert!(!view.sees(b, TxnId::NONE));
+    system.finish(a);
+    system.open_view(&mut view, &slot);
+    assert!(view.high() > before && view.sees(a, TxnId::NONE));
+}
+
+#[test]
+#[should_panic(expected = "finished twice")]
+fn finishing_twice_is_a_bug() {
+    let system = TxnSystem::new(TxnId(1), &[]);
+    let id = system.allocate_id();
+    system.finish(id);
+    system.finish(id);
+}
+
+#[test]
+fn threads_in_a_storm_leave_nothing_behind() {
+    let system = TxnSystem::new(TxnId(1), &[]);
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let system = &system;
+            scope.spawn(move || {
+                let slot = system.register_slot();
+                let mut view = ReadView::new();
+                let mut last = TxnId::NONE;
+                for n in 0..200_000u64 {
+                    let id = system.allocate_id();
+                    if n % (thread + 2) == 0 {
+                        system.open_view(&mut view, &slot);
+                        assert!(view.sees(last, TxnId::NONE), "sees its own earlier commit");
+                        assert!(!view.sees(id, TxnId::NONE));
+                        system.close_view(&slot);
+                    }
+                    system.finish(id);
+                    last = id;
+                }
+            });
+        }
+    });
+    assert_eq!(system.next_id(), TxnId(800_001));
+    assert!(system.purge_limit().below.0 > 800_001 - 64, "{system:?}");
+}
