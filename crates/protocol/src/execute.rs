@@ -1,0 +1,271 @@
+//! Parameters of COM_STMT_EXECUTE and query attributes: types, NULL bitmap, binary values.
+
+use crate::codec::{Bytes, Malformed};
+use crate::command::{Execute, QueryAttributes};
+use crate::constants::ColumnType;
+use crate::number::{WireDateTime, WireTime};
+
+/// No cursor: send all rows at once.
+pub const CURSOR_NONE: u8 = 0;
+/// Keep the rows on the server for COM_STMT_FETCH.
+pub const CURSOR_READ_ONLY: u8 = 1;
+/// Not supported by MySQL either.
+pub const CURSOR_FOR_UPDATE: u8 = 2;
+/// Not supported by MySQL either.
+pub const CURSOR_SCROLLABLE: u8 = 4;
+/// A parameter count follows (clients with query attributes).
+pub const PARAMETER_COUNT_AVAILABLE: u8 = 8;
+
+/// A parameter's type as the client bound it. Kept with the statement: later executions may leave the types away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParamType {
+    /// Type.
+    pub column_type: ColumnType,
+    /// Unsigned integer.
+    pub unsigned: bool,
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParamValue<'a> {
+    /// NULL.
+    Null,
+    /// The value came before by COM_STMT_SEND_LONG_DATA; the session holds it.
+    LongData,
+    /// Signed integer.
+    Int(i64),
+    /// Unsigned integer.
+    UInt(u64),
+    /// FLOAT.
+    Float(f32),
+    /// DOUBLE.
+    Double(f64),
+    /// Strings, blobs, and decimals as text; the type tells which.
+    Bytes(&'a [u8]),
+    /// DATE, DATETIME or TIMESTAMP; fields are in range or zero.
+    DateTime(WireDateTime),
+    /// TIME.
+    Time(WireTime),
+}
+
+/// A parameter with its type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundParam<'a> {
+    /// Type.
+    pub param_type: ParamType,
+    /// Value.
+    pub value: ParamValue<'a>,
+}
+
+/// Most parameters of a statement (as in MySQL).
+pub const PARAMS_MAX: usize = 65_535;
+
+impl<'a> Execute<'a> {
+    /// Decodes the parameters of a statement with `param_count` of them and hands each to `each`.
+    ///
+    /// `types` are those of the last execution; they are replaced when this one brings new ones. `has_long_data` says
+    /// which parameters got their value by COM_STMT_SEND_LONG_DATA: for these no value is in the packet.
+    /// Query attributes after the parameters are checked and dropped.
+    pub fn params(
+        &self,
+        param_count: usize,
+        types: &mut Vec<ParamType>,
+        has_long_data: impl Fn(usize) -> bool,
+        mut each: impl FnMut(usize, BoundParam<'a>),
+    ) -> Result<(), Malformed> {
+        let mut bytes = Bytes::new(self.params);
+        let mut total = param_count;
+        let counted = self.with_attributes && self.flags & PARAMETER_COUNT_AVAILABLE != 0;
+        if counted {
+            total = usize::try_from(bytes.lenenc_int()?).map_err(|_| Malformed)?;
+            if total < param_count || total > PARAMS_MAX {
+                return Err(Malformed);
+            }
+        }
+        if total == 0 {
+            return Ok(());
+        }
+        let bitmap = bytes.take(total.div_ceil(8))?;
+        let types_follow = bytes.u8()?;
+        let mut attribute_types = Vec::new();
+        if types_follow == 1 {
+            types.clear();
+            // Three bytes are the least a type takes with a name, two without: bound the reservation by what arrived.
+            types.reserve(param_count.min(bytes.rest().len() / 2));
+            for index in 0..total {
+                let param_type = param_type(&mut bytes)?;
+                if self.with_attributes && counted {
+                    bytes.lenenc_bytes()?;
+                }
+                if index < param_count { types.push(param_type) } else { attribute_types.push(param_type) }
+            }
+        } else if types.len() != param_count || total != param_count {
+            return Err(Malformed);
+        }
+        for (index, &param_type) in types.iter().enumerate() {
+            let value = if has_long_data(index) {
+                ParamValue::LongData
+            } else if bitmap[index / 8] & 1 << (index % 8) != 0 {
+                ParamValue::Null
+            } else {
+                value(&mut bytes, param_type)?
+            };
+            each(index, BoundParam { param_type, value });
+        }
+        for (index, &param_type) in attribute_types.iter().enumerate() {
+            let index = param_count + index;
+            if bitmap[index / 8] & 1 << (index % 8) == 0 {
+                value(&mut bytes, param_type)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One query attribute.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Attribute<'a> {
+    /// Name, may be empty.
+    pub name: &'a [u8],
+    /// Type and value.
+    pub param: BoundParam<'a>,
+}
+
+impl<'a> QueryAttributes<'a> {
+    /// Decodes the attributes.
+    pub fn decode(&self) -> Result<Vec<Attribute<'a>>, Malformed> {
+        let mut attributes = Vec::new();
+        decode_attributes(self.bytes, self.count, |attribute| attributes.push(attribute))?;
+        Ok(attributes)
+    }
+}
+
+/// Checks `count` attributes at the start of `bytes` and returns what follows.
+pub(crate) fn skip_attributes(bytes: &[u8], count: usize) -> Result<&[u8], Malformed> {
+    decode_attributes(bytes, count, |_| {})
+}
+
+fn decode_attributes<'a>(bytes: &'a [u8], count: usize, mut each: impl FnMut(Attribute<'a>)) -> Result<&'a [u8], Malformed> {
+    if count == 0 {
+        return Ok(bytes);
+    }
+    if count > PARAMS_MAX {
+        return Err(Malformed);
+    }
+    let mut bytes = Bytes::new(bytes);
+    let bitmap = bytes.take(count.div_ceil(8))?;
+    if bytes.u8()? != 1 {
+        return Err(Malformed);
+    }
+    let mut heads = Vec::with_capacity(count.min(bytes.rest().len() / 3));
+    for _ in 0..count {
+        let param_type = param_type(&mut bytes)?;
+        heads.push((param_type, bytes.lenenc_bytes()?));
+    }
+    for (index, (param_type, name)) in heads.into_iter().enumerate() {
+        let null = bitmap[index / 8] & 1 << (index % 8) != 0;
+        let value = if null { ParamValue::Null } else { value(&mut bytes, param_type)? };
+        each(Attribute { name, param: BoundParam { param_type, value } });
+    }
+    Ok(bytes.take_rest())
+}
+
+fn param_type(bytes: &mut Bytes<'_>) -> Result<ParamType, Malformed> {
+    let column_type = ColumnType::from_byte(bytes.u8()?).ok_or(Malformed)?;
+    let unsigned = bytes.u8()? & 0x80 != 0;
+    Ok(ParamType { column_type, unsigned })
+}
+
+/// Reads one binary value; also what a client reads from a binary row.
+pub fn value<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamValue<'a>, Malformed> {
+    let unsigned = param_type.unsigned;
+    Ok(match param_type.column_type {
+        ColumnType::Null => ParamValue::Null,
+        ColumnType::Tiny => {
+            let byte = bytes.u8()?;
+            if unsigned { ParamValue::UInt(u64::from(byte)) } else { ParamValue::Int(i64::from(byte as i8)) }
+        }
+        ColumnType::Short | ColumnType::Year => {
+            let int = bytes.u16()?;
+            if unsigned { ParamValue::UInt(u64::from(int)) } else { ParamValue::Int(i64::from(int as i16)) }
+        }
+        ColumnType::Long | ColumnType::Int24 => {
+            let int = bytes.u32()?;
+            if unsigned { ParamValue::UInt(u64::from(int)) } else { ParamValue::Int(i64::from(int as i32)) }
+        }
+        ColumnType::LongLong => {
+            let int = bytes.u64()?;
+            if unsigned { ParamValue::UInt(int) } else { ParamValue::Int(int as i64) }
+        }
+        ColumnType::Float => ParamValue::Float(f32::from_le_bytes(bytes.array()?)),
+        ColumnType::Double => ParamValue::Double(f64::from_le_bytes(bytes.array()?)),
+        ColumnType::Date
+        | ColumnType::NewDate
+        | ColumnType::DateTime
+        | ColumnType::DateTime2
+        | ColumnType::Timestamp
+        | ColumnType::Timestamp2 => ParamValue::DateTime(datetime(bytes)?),
+        ColumnType::Time | ColumnType::Time2 => ParamValue::Time(time(bytes)?),
+        ColumnType::Decimal
+        | ColumnType::NewDecimal
+        | ColumnType::VarChar
+        | ColumnType::Bit
+        | ColumnType::Vector
+        | ColumnType::Json
+        | ColumnType::Enum
+        | ColumnType::Set
+        | ColumnType::TinyBlob
+        | ColumnType::MediumBlob
+        | ColumnType::LongBlob
+        | ColumnType::Blob
+        | ColumnType::VarString
+        | ColumnType::String
+        | ColumnType::Geometry => ParamValue::Bytes(bytes.lenenc_bytes()?),
+    })
+}
+
+fn datetime(bytes: &mut Bytes<'_>) -> Result<WireDateTime, Malformed> {
+    let length = bytes.u8()?;
+    let mut value = WireDateTime::default();
+    if !matches!(length, 0 | 4 | 7 | 11) {
+        return Err(Malformed);
+    }
+    if length >= 4 {
+        (value.year, value.month, value.day) = (bytes.u16()?, bytes.u8()?, bytes.u8()?);
+    }
+    if length >= 7 {
+        (value.hour, value.minute, value.second) = (bytes.u8()?, bytes.u8()?, bytes.u8()?);
+    }
+    if length >= 11 {
+        value.micros = bytes.u32()?;
+    }
+    let in_range = value.year <= 9999
+        && value.month <= 12
+        && value.day <= 31
+        && value.hour <= 23
+        && value.minute <= 59
+        && value.second <= 59
+        && value.micros <= 999_999;
+    if in_range { Ok(value) } else { Err(Malformed) }
+}
+
+fn time(bytes: &mut Bytes<'_>) -> Result<WireTime, Malformed> {
+    let length = bytes.u8()?;
+    let mut value = WireTime::default();
+    if !matches!(length, 0 | 8 | 12) {
+        return Err(Malformed);
+    }
+    if length >= 8 {
+        value.negative = bytes.u8()? != 0;
+        let days = bytes.u32()?;
+        let hours = u32::from(bytes.u8()?);
+        // MySQL's TIME ends at 838 hours; anything larger is left for the session to refuse, without overflow here.
+        value.hours = days.saturating_mul(24).saturating_add(hours);
+        (value.minute, value.second) = (bytes.u8()?, bytes.u8()?);
+    }
+    if length >= 12 {
+        value.micros = bytes.u32()?;
+    }
+    let in_range = value.minute <= 59 && value.second <= 59 && value.micros <= 999_999;
+    if in_range { Ok(value) } else { Err(Malformed) }
+}

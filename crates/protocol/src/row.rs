@@ -1,0 +1,300 @@
+//! Rows of a result, text or binary, written from raw values straight into the send buffer.
+//!
+//! A statement is compiled over [`RowWriter`] (static dispatch), so there is no call through a table per column.
+//! Columns are written in order, each exactly once; [`RowWriter::end`] closes the packet.
+
+use crate::codec::{put_lenenc_bytes, put_lenenc_int};
+use crate::constants::DECIMALS_NOT_FIXED;
+use crate::number::{
+    WireDateTime, WireTime, put_date_text, put_datetime_text, put_f32_text, put_f64_text, put_i64_text, put_padded, put_time_text,
+    put_u64_text,
+};
+use crate::writer::PacketWriter;
+
+/// Bytes of an integer column in a binary row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntBytes {
+    /// TINYINT.
+    One,
+    /// SMALLINT, YEAR.
+    Two,
+    /// MEDIUMINT, INT.
+    Four,
+    /// BIGINT.
+    Eight,
+}
+
+/// Writes one row; see the module's text.
+pub trait RowWriter {
+    /// NULL.
+    fn null(&mut self);
+    /// A signed integer of a column that has `width` bytes on the wire.
+    fn int(&mut self, value: i64, width: IntBytes);
+    /// An unsigned integer of a column that has `width` bytes on the wire.
+    fn uint(&mut self, value: u64, width: IntBytes);
+    /// An integer of a ZEROFILL column, padded to `digits` in text.
+    fn zerofill(&mut self, value: u64, width: IntBytes, digits: u8);
+    /// FLOAT with `decimals` fixed digits, or [`DECIMALS_NOT_FIXED`].
+    fn float(&mut self, value: f32, decimals: u8);
+    /// DOUBLE with `decimals` fixed digits, or [`DECIMALS_NOT_FIXED`].
+    fn double(&mut self, value: f64, decimals: u8);
+    /// A string of bytes: every character, binary, BIT, ENUM, SET and JSON type, and DECIMAL that is already text.
+    fn bytes(&mut self, value: &[u8]);
+    /// A string of bytes that `write` appends, for values that are formatted in place (DECIMAL).
+    fn bytes_with(&mut self, write: impl FnOnce(&mut Vec<u8>))
+    where
+        Self: Sized;
+    /// DATE.
+    fn date(&mut self, year: u16, month: u8, day: u8);
+    /// DATETIME or TIMESTAMP with `decimals` digits of the fraction.
+    fn datetime(&mut self, value: &WireDateTime, decimals: u8);
+    /// TIME with `decimals` digits of the fraction.
+    fn time(&mut self, value: &WireTime, decimals: u8);
+    /// Closes the row.
+    fn end(self)
+    where
+        Self: Sized;
+}
+
+/// Appends what `write` appends, with its length before it.
+#[inline]
+fn put_with_length(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.push(0);
+    write(out);
+    let length = out.len() - at - 1;
+    if length < 251 {
+        out[at] = length as u8;
+    } else {
+        widen_length(out, at, length);
+    }
+}
+
+#[cold]
+fn widen_length(out: &mut Vec<u8>, at: usize, length: usize) {
+    let mut prefix = Vec::with_capacity(9);
+    put_lenenc_int(&mut prefix, length as u64);
+    out.splice(at..=at, prefix);
+}
+
+fn put_fixed(out: &mut Vec<u8>, value: f64, decimals: u8) {
+    use std::io::Write;
+    // Writing into a Vec cannot fail.
+    let _ = write!(out, "{value:.*}", usize::from(decimals));
+}
+
+/// A row of the text protocol.
+#[derive(Debug)]
+pub struct TextRow<'w> {
+    out: &'w mut PacketWriter,
+}
+
+impl<'w> TextRow<'w> {
+    /// Opens a row.
+    #[inline]
+    pub fn begin(out: &'w mut PacketWriter) -> Self {
+        out.begin();
+        Self { out }
+    }
+
+    #[inline]
+    fn with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        put_with_length(self.out.payload(), write);
+    }
+}
+
+impl RowWriter for TextRow<'_> {
+    #[inline]
+    fn null(&mut self) {
+        self.out.payload().push(0xFB);
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64, _width: IntBytes) {
+        self.with(|out| put_i64_text(out, value));
+    }
+
+    #[inline]
+    fn uint(&mut self, value: u64, _width: IntBytes) {
+        self.with(|out| put_u64_text(out, value));
+    }
+
+    fn zerofill(&mut self, value: u64, _width: IntBytes, digits: u8) {
+        self.with(|out| put_padded(out, value, usize::from(digits)));
+    }
+
+    fn float(&mut self, value: f32, decimals: u8) {
+        self.with(|out| if decimals >= DECIMALS_NOT_FIXED { put_f32_text(out, value) } else { put_fixed(out, f64::from(value), decimals) });
+    }
+
+    fn double(&mut self, value: f64, decimals: u8) {
+        self.with(|out| if decimals >= DECIMALS_NOT_FIXED { put_f64_text(out, value) } else { put_fixed(out, value, decimals) });
+    }
+
+    #[inline]
+    fn bytes(&mut self, value: &[u8]) {
+        put_lenenc_bytes(self.out.payload(), value);
+    }
+
+    #[inline]
+    fn bytes_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.with(write);
+    }
+
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        self.with(|out| put_date_text(out, year, month, day));
+    }
+
+    fn datetime(&mut self, value: &WireDateTime, decimals: u8) {
+        self.with(|out| put_datetime_text(out, value, decimals));
+    }
+
+    fn time(&mut self, value: &WireTime, decimals: u8) {
+        self.with(|out| put_time_text(out, value, decimals));
+    }
+
+    #[inline]
+    fn end(self) {
+        self.out.end();
+    }
+}
+
+/// The NULL bitmap of a binary row starts at bit 2.
+const NULL_BITMAP_OFFSET: usize = 2;
+
+/// A row of the binary protocol.
+#[derive(Debug)]
+pub struct BinaryRow<'w> {
+    out: &'w mut PacketWriter,
+    /// Where the NULL bitmap begins.
+    bitmap: usize,
+    column: usize,
+    column_count: usize,
+}
+
+impl<'w> BinaryRow<'w> {
+    /// Opens a row of `column_count` columns.
+    #[inline]
+    pub fn begin(out: &'w mut PacketWriter, column_count: usize) -> Self {
+        let payload = out.begin();
+        payload.push(0);
+        let bitmap = payload.len();
+        payload.resize(bitmap + (column_count + 7 + NULL_BITMAP_OFFSET) / 8, 0);
+        Self { out, bitmap, column: 0, column_count }
+    }
+
+    #[inline]
+    fn next(&mut self) -> &mut Vec<u8> {
+        assert!(self.column < self.column_count, "more values than the row's {} columns", self.column_count);
+        self.column += 1;
+        self.out.payload()
+    }
+
+    #[inline]
+    fn integer(&mut self, value: u64, width: IntBytes) {
+        let bytes = value.to_le_bytes();
+        let out = self.next();
+        match width {
+            IntBytes::One => out.extend_from_slice(&bytes[..1]),
+            IntBytes::Two => out.extend_from_slice(&bytes[..2]),
+            IntBytes::Four => out.extend_from_slice(&bytes[..4]),
+            IntBytes::Eight => out.extend_from_slice(&bytes),
+        }
+    }
+}
+
+impl RowWriter for BinaryRow<'_> {
+    #[inline]
+    fn null(&mut self) {
+        let bit = self.column + NULL_BITMAP_OFFSET;
+        let at = self.bitmap + bit / 8;
+        self.next()[at] |= 1 << (bit % 8);
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64, width: IntBytes) {
+        self.integer(value as u64, width);
+    }
+
+    #[inline]
+    fn uint(&mut self, value: u64, width: IntBytes) {
+        self.integer(value, width);
+    }
+
+    fn zerofill(&mut self, value: u64, width: IntBytes, _digits: u8) {
+        self.integer(value, width);
+    }
+
+    fn float(&mut self, value: f32, _decimals: u8) {
+        self.next().extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn double(&mut self, value: f64, _decimals: u8) {
+        self.next().extend_from_slice(&value.to_le_bytes());
+    }
+
+    #[inline]
+    fn bytes(&mut self, value: &[u8]) {
+        put_lenenc_bytes(self.next(), value);
+    }
+
+    #[inline]
+    fn bytes_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        put_with_length(self.next(), write);
+    }
+
+    fn date(&mut self, year: u16, month: u8, day: u8) {
+        put_datetime_binary(self.next(), &WireDateTime { year, month, day, ..WireDateTime::default() });
+    }
+
+    fn datetime(&mut self, value: &WireDateTime, _decimals: u8) {
+        put_datetime_binary(self.next(), value);
+    }
+
+    fn time(&mut self, value: &WireTime, _decimals: u8) {
+        put_time_binary(self.next(), value);
+    }
+
+    #[inline]
+    fn end(self) {
+        assert_eq!(self.column, self.column_count, "a binary row must have all its columns");
+        self.out.end();
+    }
+}
+
+/// Appends a binary DATE, DATETIME or TIMESTAMP: as many fields as are not zero at the end.
+pub fn put_datetime_binary(out: &mut Vec<u8>, value: &WireDateTime) {
+    let year = value.year.to_le_bytes();
+    let date = [year[0], year[1], value.month, value.day];
+    let time = [value.hour, value.minute, value.second];
+    if value.micros != 0 {
+        out.push(11);
+        out.extend_from_slice(&date);
+        out.extend_from_slice(&time);
+        out.extend_from_slice(&value.micros.to_le_bytes());
+    } else if time != [0; 3] {
+        out.push(7);
+        out.extend_from_slice(&date);
+        out.extend_from_slice(&time);
+    } else if date != [0; 4] {
+        out.push(4);
+        out.extend_from_slice(&date);
+    } else {
+        out.push(0);
+    }
+}
+
+/// Appends a binary TIME.
+pub fn put_time_binary(out: &mut Vec<u8>, value: &WireTime) {
+    if value.hours == 0 && value.minute == 0 && value.second == 0 && value.micros == 0 {
+        out.push(0);
+        return;
+    }
+    out.push(if value.micros == 0 { 8 } else { 12 });
+    out.push(u8::from(value.negative));
+    out.extend_from_slice(&(value.hours / 24).to_le_bytes());
+    out.extend_from_slice(&[(value.hours % 24) as u8, value.minute, value.second]);
+    if value.micros != 0 {
+        out.extend_from_slice(&value.micros.to_le_bytes());
+    }
+}
