@@ -56,8 +56,19 @@ impl<'a> ColumnDefinition<'a> {
         put_lenenc_bytes(out, self.org_name);
         let (charset, length, flags) = (self.charset.to_le_bytes(), self.length.to_le_bytes(), self.flags.bits().to_le_bytes());
         out.extend_from_slice(&[
-            0x0C, charset[0], charset[1], length[0], length[1], length[2], length[3], self.column_type as u8, flags[0], flags[1],
-            self.decimals, 0, 0,
+            0x0C,
+            charset[0],
+            charset[1],
+            length[0],
+            length[1],
+            length[2],
+            length[3],
+            self.column_type as u8,
+            flags[0],
+            flags[1],
+            self.decimals,
+            0,
+            0,
         ]);
     }
 

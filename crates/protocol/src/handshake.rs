@@ -131,11 +131,8 @@ impl<'a> HandshakeResponse<'a> {
         } else {
             None
         };
-        let auth_plugin = if capabilities.contains(Capabilities::PLUGIN_AUTH) && !bytes.is_empty() {
-            Some(bytes.nul_string_or_rest())
-        } else {
-            None
-        };
+        let auth_plugin =
+            if capabilities.contains(Capabilities::PLUGIN_AUTH) && !bytes.is_empty() { Some(bytes.nul_string_or_rest()) } else { None };
         let attributes = read_attributes(&mut bytes, capabilities)?;
         Ok(Self { capabilities, max_packet_bytes, charset, user, auth_response, database, auth_plugin, attributes })
     }
@@ -236,11 +233,8 @@ impl<'a> ChangeUser<'a> {
         };
         let database = bytes.nul_string_or_rest();
         let charset = if bytes.rest().len() >= 2 { Some(bytes.u16()?) } else { None };
-        let auth_plugin = if capabilities.contains(Capabilities::PLUGIN_AUTH) && !bytes.is_empty() {
-            Some(bytes.nul_string_or_rest())
-        } else {
-            None
-        };
+        let auth_plugin =
+            if capabilities.contains(Capabilities::PLUGIN_AUTH) && !bytes.is_empty() { Some(bytes.nul_string_or_rest()) } else { None };
         let attributes = read_attributes(&mut bytes, capabilities)?;
         Ok(Self { user, auth_response, database, charset, auth_plugin, attributes })
     }

@@ -27,7 +27,11 @@ pub(crate) fn sha256_crypt(password: &[u8], salt: &[u8], rounds: u32) -> [u8; DI
     add_repeated(&mut a, &b, password.len());
     let mut bits = password.len();
     while bits > 0 {
-        if bits & 1 == 1 { a.update(b) } else { a.update(password) }
+        if bits & 1 == 1 {
+            a.update(b)
+        } else {
+            a.update(password)
+        }
         bits >>= 1;
     }
     let a: [u8; 32] = a.finalize().into();
@@ -46,14 +50,22 @@ pub(crate) fn sha256_crypt(password: &[u8], salt: &[u8], rounds: u32) -> [u8; DI
     let mut c = a;
     for round in 0..rounds {
         let mut hash = Sha256::new();
-        if round % 2 == 1 { hash.update(&p) } else { hash.update(c) }
+        if round % 2 == 1 {
+            hash.update(&p)
+        } else {
+            hash.update(c)
+        }
         if round % 3 != 0 {
             hash.update(&s);
         }
         if round % 7 != 0 {
             hash.update(&p);
         }
-        if round % 2 == 1 { hash.update(c) } else { hash.update(&p) }
+        if round % 2 == 1 {
+            hash.update(c)
+        } else {
+            hash.update(&p)
+        }
         c = hash.finalize().into();
     }
     encode(&c)
@@ -72,7 +84,7 @@ fn encode(c: &[u8; 32]) -> [u8; DIGEST_CHARS] {
     let (mut x, mut y, mut z) = (0, 10, 20);
     for _ in 0..10 {
         put(u32::from(c[x]) << 16 | u32::from(c[y]) << 8 | u32::from(c[z]), 4);
-        (x, y, z) = (y + 1, z + 1, x + 1);
+        (x, y, z) = (z + 1, x + 1, y + 1);
     }
     put(u32::from(c[31]) << 8 | u32::from(c[30]), 3);
     out
@@ -87,7 +99,11 @@ mod tests {
         for (password, salt, expect) in [
             ("Hello world!", "saltstring", "5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"),
             ("x", "sa", "9NYuDjJzFoMCsnrwGCjsF1024k9f1tjOb4wySqdDwFB"),
-            ("a very much longer text to encrypt.  This one even stretches over more than one line.", "anotherlongsalts", "bkTGmWa6xczHOcako3jsC0d.iElajyZG6gO/U7RylL9"),
+            (
+                "a very much longer text to encrypt.  This one even stretches over more than one line.",
+                "anotherlongsalts",
+                "bkTGmWa6xczHOcako3jsC0d.iElajyZG6gO/U7RylL9",
+            ),
         ] {
             assert_eq!(std::str::from_utf8(&sha256_crypt(password.as_bytes(), salt.as_bytes(), 5_000)), Ok(expect));
         }
