@@ -1,3 +1,41 @@
-//! Project commands.
+//! Project commands: `cargo xtask check` before a push, `cargo xtask tidy` for the rules that no compiler checks.
 
-fn main() {}
+mod levels;
+mod tidy;
+
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy::run(),
+        Some("check") => check(),
+        _ => {
+            eprintln!(
+                "usage: cargo xtask <command>\n\n  check   format, lints, tidy and the fast tests\n  tidy    crate levels, module documentation, file rules"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check() -> ExitCode {
+    let steps: [&[&str]; 4] = [
+        &["fmt", "--all", "--check"],
+        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        &["run", "--quiet", "--package", "xtask", "--", "tidy"],
+        &["test", "--workspace"],
+    ];
+    for step in steps {
+        println!("cargo {}", step.join(" "));
+        match Command::new(env!("CARGO")).args(step).status() {
+            Ok(status) if status.success() => {}
+            Ok(_) => return ExitCode::FAILURE,
+            Err(e) => {
+                eprintln!("cannot run cargo: {e}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,127 @@
+//! Definitions: what a database, a table, a column and an index are, as the dictionary stores them.
+//!
+//! # Invariants
+//! 1. `indexes[0]` of a table is its primary index. Without a primary key it is named `GEN_CLUST_INDEX`, has no parts, and rows are
+//!    keyed by a hidden 8-byte row id.
+//! 2. `columns` are in the order of `SELECT *`; a column's position is also its position in the current row layout.
+//! 3. `schema_version` grows with each change of the columns; rows keep the version they were written with.
+
+use base::{IndexId, PageNo, TableId};
+use record::KeyPart;
+use types::{Charset, Collation, ColumnType, Value};
+
+/// A database (MySQL: schema).
+#[derive(Debug, Clone, PartialEq)]
+pub struct DatabaseDef {
+    /// Name, compared byte by byte.
+    pub name: String,
+    /// Character set of tables that name none.
+    pub charset: Charset,
+    /// Collation of tables that name none.
+    pub collation: Collation,
+}
+
+/// What a column holds when an INSERT names no value for it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefaultValue {
+    /// No default: error 1364 in strict mode, the type's implicit default otherwise.
+    None,
+    /// `DEFAULT NULL`, also implied for nullable columns without a DEFAULT clause.
+    Null,
+    /// A constant, already converted to the column's type.
+    Constant(Value),
+    /// `CURRENT_TIMESTAMP(n)` with the column's own precision.
+    CurrentTimestamp,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDef {
+    /// Name as written; compared without case.
+    pub name: String,
+    /// Type, with nullability, character set and collation.
+    pub ty: ColumnType,
+    /// Default.
+    pub default: DefaultValue,
+    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    pub on_update_now: bool,
+    /// `AUTO_INCREMENT`.
+    pub auto_increment: bool,
+    /// `COMMENT`.
+    pub comment: String,
+    /// Schema version that added the column (0 for those of CREATE TABLE). Rows of older versions hold `instant_default`.
+    pub added_in: u16,
+    /// The value that rows written before `added_in` show.
+    pub instant_default: Value,
+}
+
+/// An index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexDef {
+    /// Name; `PRIMARY` for the primary key. Compared without case.
+    pub name: String,
+    /// Id of its B+tree.
+    pub id: IndexId,
+    /// Its root page.
+    pub root: PageNo,
+    /// Whether keys without NULL are unique.
+    pub unique: bool,
+    /// User-declared parts; the primary key's parts follow implicitly in secondary indexes.
+    pub parts: Vec<KeyPart>,
+    /// `COMMENT`.
+    pub comment: String,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableDef {
+    /// Id, never reused.
+    pub id: TableId,
+    /// Database.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// Columns in order.
+    pub columns: Vec<ColumnDef>,
+    /// Indexes, primary first.
+    pub indexes: Vec<IndexDef>,
+    /// Version of the row layout that new rows are written with.
+    pub schema_version: u16,
+    /// Default character set of new columns.
+    pub charset: Charset,
+    /// Default collation of new columns.
+    pub collation: Collation,
+    /// `COMMENT`.
+    pub comment: String,
+    /// Value of the `AUTO_INCREMENT=` option at creation; the running counter is the engine's.
+    pub auto_increment_start: u64,
+    /// Microseconds since the epoch, UTC.
+    pub created_micros: i64,
+    /// Options that are kept and shown and change nothing here, as written (`ROW_FORMAT=DYNAMIC`, `STATS_PERSISTENT=0` …).
+    pub shown_options: Vec<(String, String)>,
+}
+
+/// Name of the primary index of a table without a primary key.
+pub const HIDDEN_PRIMARY: &str = "GEN_CLUST_INDEX";
+
+impl TableDef {
+    /// Position of the column with this name (without case).
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
+    }
+
+    /// Position of the index with this name (without case).
+    pub fn index_no(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|i| i.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether rows are keyed by a hidden row id.
+    pub fn has_hidden_key(&self) -> bool {
+        self.indexes[0].parts.is_empty()
+    }
+
+    /// Position of the AUTO_INCREMENT column.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.auto_increment)
+    }
+}

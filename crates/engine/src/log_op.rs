@@ -1,0 +1,98 @@
+//! The engine's own operations in the log; the page operations beside them belong to `btree`, `space_map` and `buffer_pool`.
+//!
+//! | op | payload |
+//! |---|---|
+//! | `ROW_CHANGE` | undo address varint, then the undo record; stands in the mini-transaction that changes the row |
+//! | `COMMIT` | transaction, last undo address, wall time µs: the transaction is finished |
+//! | `ROLLED_BACK_TO` | transaction, undo address of its newest record not yet taken back (none = all taken back) |
+//! | `ROLLBACK_END` | transaction: finished, without effect |
+//! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
+
+use base::{Malformed, Reader, TableId, TxnId, UndoPtr, put_u64, put_varint};
+
+pub(crate) const ROW_CHANGE: u8 = 0x40;
+pub(crate) const COMMIT: u8 = 0x41;
+pub(crate) const ROLLED_BACK_TO: u8 = 0x42;
+pub(crate) const ROLLBACK_END: u8 = 0x43;
+pub(crate) const AUTO_INCREMENT: u8 = 0x44;
+
+/// A decoded operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogOp<'a> {
+    RowChange { undo: UndoPtr, record: &'a [u8] },
+    Commit { txn: TxnId, last_undo: UndoPtr, wall_micros: u64 },
+    RolledBackTo { txn: TxnId, next: UndoPtr },
+    RollbackEnd { txn: TxnId },
+    AutoIncrement { table: TableId, next: u64 },
+}
+
+impl<'a> LogOp<'a> {
+    /// The code under which [`LogOp::put_payload`]'s bytes are logged.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            LogOp::RowChange { .. } => ROW_CHANGE,
+            LogOp::Commit { .. } => COMMIT,
+            LogOp::RolledBackTo { .. } => ROLLED_BACK_TO,
+            LogOp::RollbackEnd { .. } => ROLLBACK_END,
+            LogOp::AutoIncrement { .. } => AUTO_INCREMENT,
+        }
+    }
+
+    pub(crate) fn put_payload(&self, out: &mut Vec<u8>) {
+        match *self {
+            LogOp::RowChange { undo, record } => {
+                put_varint(out, undo.0);
+                out.extend_from_slice(record);
+            }
+            LogOp::Commit { txn, last_undo, wall_micros } => {
+                put_varint(out, txn.0);
+                put_varint(out, last_undo.0);
+                put_u64(out, wall_micros);
+            }
+            LogOp::RolledBackTo { txn, next } => {
+                put_varint(out, txn.0);
+                put_varint(out, next.0);
+            }
+            LogOp::RollbackEnd { txn } => put_varint(out, txn.0),
+            LogOp::AutoIncrement { table, next } => {
+                put_varint(out, u64::from(table.0));
+                put_varint(out, next);
+            }
+        }
+    }
+
+    pub(crate) fn decode(code: u8, payload: &'a [u8]) -> Result<Self, Malformed> {
+        let mut r = Reader::new(payload);
+        Ok(match code {
+            ROW_CHANGE => LogOp::RowChange { undo: UndoPtr(r.varint()?), record: r.rest() },
+            COMMIT => LogOp::Commit { txn: TxnId(r.varint()?), last_undo: UndoPtr(r.varint()?), wall_micros: r.u64()? },
+            ROLLED_BACK_TO => LogOp::RolledBackTo { txn: TxnId(r.varint()?), next: UndoPtr(r.varint()?) },
+            ROLLBACK_END => LogOp::RollbackEnd { txn: TxnId(r.varint()?) },
+            AUTO_INCREMENT => {
+                LogOp::AutoIncrement { table: TableId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), next: r.varint()? }
+            }
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_round_trip() {
+        for op in [
+            LogOp::RowChange { undo: UndoPtr::new(3, 4), record: b"xyz" },
+            LogOp::Commit { txn: TxnId(9), last_undo: UndoPtr::NONE, wall_micros: 5 },
+            LogOp::RolledBackTo { txn: TxnId(9), next: UndoPtr::new(1, 2) },
+            LogOp::RollbackEnd { txn: TxnId(1 << 50) },
+            LogOp::AutoIncrement { table: TableId(7), next: u64::MAX },
+        ] {
+            let mut payload = Vec::new();
+            op.put_payload(&mut payload);
+            assert_eq!(LogOp::decode(op.code(), &payload), Ok(op));
+        }
+        assert_eq!(LogOp::decode(0x7f, &[]), Err(Malformed));
+    }
+}

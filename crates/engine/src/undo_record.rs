@@ -1,0 +1,215 @@
+//! The bytes of an undo record: enough to take one row change back, to show the version before it, and to purge after it.
+//!
+//! # Invariants
+//! 1. A record is written to the undo store before the row change is logged, and the log record of the change repeats it, so recovery can rebuild it.
+//! 2. A fresh insert leaves `UndoPtr::NONE` in its row: no reader ever looks for a version before it. Its undo record serves rollback only.
+//! 3. Versions are told as a difference to the next newer one: `old = new[..prefix] + middle + new[len - suffix..]`, over the row's bytes after its header.
+//!
+//! Layout: kind u8, then varints and length-prefixed bytes in the order of the fields below.
+
+use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u8, put_varint};
+
+/// Header fields of the row version that a change replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OldHeader {
+    pub flags: u8,
+    pub schema_version: u16,
+    pub txn: TxnId,
+    pub undo: UndoPtr,
+}
+
+/// What changed in one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change<'a> {
+    /// A row that did not exist.
+    Insert,
+    /// New contents over a row, live or delete-marked.
+    Update {
+        old: OldHeader,
+        prefix: usize,
+        suffix: usize,
+        middle: &'a [u8],
+        /// Encoded list of `(index id, key)` of secondary entries that the row left behind; see [`old_keys`].
+        old_keys: &'a [u8],
+    },
+    /// The row was delete-marked; its contents stand.
+    Delete { old: OldHeader },
+    /// An overflow chain was written ahead of the row that will point to it: rollback frees it.
+    Chain { index: IndexId, first: PageNo },
+}
+
+/// One undo record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UndoRecord<'a> {
+    pub txn: TxnId,
+    /// The transaction's previous record.
+    pub previous: UndoPtr,
+    pub table: TableId,
+    /// Primary key of the row.
+    pub key: &'a [u8],
+    pub change: Change<'a>,
+}
+
+const INSERT: u8 = 1;
+const UPDATE: u8 = 2;
+const DELETE: u8 = 3;
+const CHAIN: u8 = 4;
+
+impl<'a> UndoRecord<'a> {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        put_u8(
+            out,
+            match self.change {
+                Change::Insert => INSERT,
+                Change::Update { .. } => UPDATE,
+                Change::Delete { .. } => DELETE,
+                Change::Chain { .. } => CHAIN,
+            },
+        );
+        put_varint(out, self.txn.0);
+        put_varint(out, self.previous.0);
+        put_varint(out, u64::from(self.table.0));
+        put_bytes(out, self.key);
+        match self.change {
+            Change::Insert => {}
+            Change::Update { old, prefix, suffix, middle, old_keys } => {
+                put_old_header(out, &old);
+                put_varint(out, prefix as u64);
+                put_varint(out, suffix as u64);
+                put_bytes(out, middle);
+                put_bytes(out, old_keys);
+            }
+            Change::Delete { old } => put_old_header(out, &old),
+            Change::Chain { index, first } => {
+                put_varint(out, u64::from(index.0));
+                put_varint(out, first.0);
+            }
+        }
+    }
+
+    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut r = Reader::new(bytes);
+        let kind = r.u8()?;
+        let txn = TxnId(r.varint()?);
+        let previous = UndoPtr(r.varint()?);
+        let table = TableId(u32::try_from(r.varint()?).map_err(|_| Malformed)?);
+        let key = r.bytes()?;
+        let change = match kind {
+            INSERT => Change::Insert,
+            UPDATE => Change::Update {
+                old: old_header(&mut r)?,
+                prefix: r.varint()? as usize,
+                suffix: r.varint()? as usize,
+                middle: r.bytes()?,
+                old_keys: r.bytes()?,
+            },
+            DELETE => Change::Delete { old: old_header(&mut r)? },
+            CHAIN => Change::Chain { index: IndexId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), first: PageNo(r.varint()?) },
+            _ => return Err(Malformed),
+        };
+        Ok(UndoRecord { txn, previous, table, key, change })
+    }
+}
+
+fn put_old_header(out: &mut Vec<u8>, old: &OldHeader) {
+    put_u8(out, old.flags);
+    put_varint(out, u64::from(old.schema_version));
+    put_varint(out, old.txn.0);
+    put_varint(out, old.undo.0);
+}
+
+fn old_header(r: &mut Reader<'_>) -> Result<OldHeader, Malformed> {
+    Ok(OldHeader {
+        flags: r.u8()?,
+        schema_version: u16::try_from(r.varint()?).map_err(|_| Malformed)?,
+        txn: TxnId(r.varint()?),
+        undo: UndoPtr(r.varint()?),
+    })
+}
+
+/// Appends one left-behind secondary key to an `old_keys` list.
+pub(crate) fn put_old_key(out: &mut Vec<u8>, index: IndexId, key: &[u8]) {
+    put_varint(out, u64::from(index.0));
+    put_bytes(out, key);
+}
+
+/// The list written by [`put_old_key`].
+pub(crate) fn old_keys(mut bytes: &[u8]) -> impl Iterator<Item = Result<(IndexId, &[u8]), Malformed>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let mut r = Reader::new(bytes);
+        let mut one = || Ok((IndexId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), r.bytes()?));
+        let entry = one();
+        bytes = if entry.is_ok() { r.rest() } else { &[] };
+        Some(entry)
+    })
+}
+
+/// Lengths of the common head and tail of two byte strings; they do not overlap in either.
+pub(crate) fn common_ends(a: &[u8], b: &[u8]) -> (usize, usize) {
+    let prefix = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let room = a.len().min(b.len()) - prefix;
+    let suffix = a.iter().rev().zip(b.iter().rev()).take(room).take_while(|(x, y)| x == y).count();
+    (prefix, suffix)
+}
+
+/// Rebuilds the older body from the newer one. `None` when the record does not fit the body (damage).
+pub(crate) fn older_body(newer: &[u8], prefix: usize, suffix: usize, middle: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    if prefix.checked_add(suffix)? > newer.len() {
+        return None;
+    }
+    out.extend_from_slice(&newer[..prefix]);
+    out.extend_from_slice(middle);
+    out.extend_from_slice(&newer[newer.len() - suffix..]);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(record: UndoRecord<'_>) {
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        assert_eq!(UndoRecord::decode(&bytes), Ok(record));
+        for end in 0..bytes.len() {
+            assert!(UndoRecord::decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn records_round_trip_and_cut_records_are_malformed() {
+        let old = OldHeader { flags: 1, schema_version: 3, txn: TxnId(77), undo: UndoPtr::new(5, 9) };
+        for change in [
+            Change::Insert,
+            Change::Update { old, prefix: 3, suffix: 500, middle: b"abc", old_keys: b"" },
+            Change::Delete { old },
+            Change::Chain { index: IndexId(4), first: PageNo(9) },
+        ] {
+            check(UndoRecord { txn: TxnId(1 << 40), previous: UndoPtr::new(2, 3), table: TableId(9), key: b"key", change });
+        }
+    }
+
+    #[test]
+    fn old_keys_come_back_in_order() {
+        let mut list = Vec::new();
+        put_old_key(&mut list, IndexId(1), b"a");
+        put_old_key(&mut list, IndexId(300), b"");
+        let got: Vec<_> = old_keys(&list).collect::<Result<_, _>>().unwrap();
+        assert_eq!(got, [(IndexId(1), &b"a"[..]), (IndexId(300), &b""[..])]);
+        assert!(old_keys(&list[..2]).next().unwrap().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn older_body_is_rebuilt_from_newer(a in proptest::collection::vec(0u8..3, 0..20), b in proptest::collection::vec(0u8..3, 0..20)) {
+            let (prefix, suffix) = common_ends(&a, &b);
+            let mut out = Vec::new();
+            older_body(&b, prefix, suffix, &a[prefix..a.len() - suffix], &mut out).unwrap();
+            prop_assert_eq!(out, a);
+        }
+    }
+}
