@@ -1,0 +1,78 @@
+//! What can go wrong in the engine, by what the caller can do about it. `session/error_map.rs` turns it into MySQL's terms.
+
+use base::{PageNo, TableId};
+
+/// Result of an engine call.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An engine error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A unique index holds the key already. `index_no` is the position in [`crate::Table::indexes`].
+    DuplicateKey {
+        /// Position of the index; 0 is the primary.
+        index_no: usize,
+    },
+    /// Chosen as the victim of a deadlock: the whole transaction is to be rolled back.
+    Deadlock,
+    /// A row lock was not granted in time: the statement is to be rolled back.
+    LockWaitTimeout,
+    /// `NOWAIT` met a locked row.
+    LockNotAvailable,
+    /// KILL, or the client has gone.
+    Killed,
+    /// The row or one of its index keys is larger than a page can hold.
+    RowTooLarge,
+    /// The table was dropped or rebuilt since the handle was taken.
+    TableGone(TableId),
+    /// The disk has no room for more pages or log.
+    DiskFull,
+    /// The log could not be made durable; nothing more is acknowledged.
+    LogFailed,
+    /// Bytes on disk are not what was written.
+    Corruption {
+        /// The page, when it is known.
+        page: PageNo,
+        /// What was found.
+        what: String,
+    },
+    /// Every frame of the buffer pool is in use.
+    NoFrames,
+    /// Input or output failed.
+    Io(String),
+    /// A write in a read-only transaction.
+    ReadOnlyTransaction,
+    /// The savepoint belongs to another transaction.
+    NoSavepoint,
+}
+
+impl Error {
+    /// Damage found in bytes that do not name their page.
+    pub(crate) fn corrupt(what: impl Into<String>) -> Error {
+        Error::Corruption { page: PageNo::NONE, what: what.into() }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::DuplicateKey { index_no } => write!(f, "duplicate key in index {index_no}"),
+            Error::Deadlock => f.write_str("deadlock"),
+            Error::LockWaitTimeout => f.write_str("lock wait timeout"),
+            Error::LockNotAvailable => f.write_str("lock not available"),
+            Error::Killed => f.write_str("killed"),
+            Error::RowTooLarge => f.write_str("row or key too large"),
+            Error::TableGone(id) => write!(f, "table {id} is gone"),
+            Error::DiskFull => f.write_str("disk full"),
+            Error::LogFailed => f.write_str("the log could not be made durable"),
+            Error::Corruption { page, what } => write!(f, "corruption in page {page}: {what}"),
+            Error::NoFrames => f.write_str("every frame of the buffer pool is in use"),
+            Error::Io(text) => write!(f, "input/output error: {text}"),
+            Error::ReadOnlyTransaction => f.write_str("write in a read-only transaction"),
+            Error::NoSavepoint => f.write_str("no such savepoint"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,100 @@
+//! Finished transactions whose undo records still wait for purge.
+//!
+//! # Invariants
+//! 1. A transaction enters the history before it leaves its session's slot, so a checkpoint that reads slots first and history second misses none.
+//! 2. Order does not matter to purge: a record is purged once every view sees its transaction.
+//!
+//! Sharded, so that committers on different undo shards do not meet.
+
+use base::{TxnId, UndoPtr};
+use std::collections::VecDeque;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{CachePadded, Mutex, Rank};
+
+/// A finished transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Finished {
+    pub txn: TxnId,
+    pub last_undo: UndoPtr,
+}
+
+#[derive(Default)]
+struct Shard {
+    waiting: VecDeque<Finished>,
+    /// Handed to purge and not yet done: a checkpoint still lists them.
+    in_purge: Vec<Finished>,
+}
+
+pub(crate) struct History {
+    shards: Vec<CachePadded<Mutex<Shard>>>,
+    /// Entries in all shards. Relaxed: a figure for status and for purge's decision to look.
+    length: AtomicU64,
+}
+
+impl History {
+    pub(crate) fn new(shards: usize) -> History {
+        History {
+            shards: (0..shards).map(|_| CachePadded::new(Mutex::new(Rank::UndoSegments, Shard::default()))).collect(),
+            length: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn push(&self, shard: usize, finished: Finished) {
+        self.shards[shard % self.shards.len()].lock().waiting.push_back(finished);
+        self.length.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Takes up to `max` entries that `purgeable` accepts from the front of a shard. They stay listed until [`History::purged`].
+    pub(crate) fn take(&self, shard: usize, max: usize, purgeable: impl Fn(TxnId) -> bool) -> Vec<Finished> {
+        let mut shard = self.shards[shard].lock();
+        let count = shard.waiting.iter().take(max).take_while(|f| purgeable(f.txn)).count();
+        let taken: Vec<Finished> = shard.waiting.drain(..count).collect();
+        shard.in_purge.extend_from_slice(&taken);
+        taken
+    }
+
+    /// What was taken from a shard is purged.
+    pub(crate) fn purged(&self, shard: usize, taken: &[Finished]) {
+        self.shards[shard].lock().in_purge.retain(|f| !taken.contains(f));
+        self.length.fetch_sub(taken.len() as u64, Ordering::Relaxed);
+    }
+
+    /// All entries, for a checkpoint.
+    pub(crate) fn snapshot(&self) -> Vec<Finished> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            all.extend(shard.in_purge.iter().chain(&shard.waiting));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taken_entries_stay_listed_until_purged() {
+        let history = History::new(2);
+        let entry = |n| Finished { txn: TxnId(n), last_undo: UndoPtr(n) };
+        for n in 1..=4 {
+            history.push(0, entry(n));
+        }
+        let taken = history.take(0, 10, |txn| txn.0 <= 2);
+        assert_eq!(taken, [entry(1), entry(2)]);
+        assert_eq!(history.snapshot().len(), 4);
+        history.purged(0, &taken);
+        assert_eq!(history.snapshot(), [entry(3), entry(4)]);
+        assert_eq!(history.len(), 2);
+        assert!(history.take(1, 10, |_| true).is_empty());
+    }
+}

@@ -1,0 +1,65 @@
+//! Ranges of memory-comparable keys.
+
+/// A range of keys: `lower <= key < upper`. An empty `upper` means no upper bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRange {
+    /// First key of the range, or a prefix of it.
+    pub lower: Vec<u8>,
+    /// First key beyond the range; empty for none.
+    pub upper: Vec<u8>,
+}
+
+impl KeyRange {
+    /// Every key.
+    pub fn all() -> KeyRange {
+        KeyRange::default()
+    }
+
+    /// Every key that starts with `prefix`.
+    pub fn prefix(prefix: &[u8]) -> KeyRange {
+        KeyRange { lower: prefix.to_vec(), upper: after_prefix(prefix) }
+    }
+
+    /// Whether no key can lie in the range.
+    pub fn is_empty(&self) -> bool {
+        !self.upper.is_empty() && self.lower >= self.upper
+    }
+
+    /// Whether `key` lies below the upper bound.
+    #[inline]
+    pub fn below_upper(&self, key: &[u8]) -> bool {
+        self.upper.is_empty() || key < self.upper.as_slice()
+    }
+}
+
+/// The smallest key greater than every key that starts with `prefix`; empty when there is none (all bytes 0xff).
+pub fn after_prefix(prefix: &[u8]) -> Vec<u8> {
+    let mut upper = prefix.to_vec();
+    while let Some(last) = upper.pop() {
+        if last < 0xff {
+            upper.push(last + 1);
+            break;
+        }
+    }
+    upper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_prefix_carries() {
+        assert_eq!(after_prefix(&[1, 2]), [1, 3]);
+        assert_eq!(after_prefix(&[1, 0xff]), [2]);
+        assert_eq!(after_prefix(&[0xff, 0xff]), Vec::<u8>::new());
+    }
+
+    #[test]
+    fn prefix_range_holds_its_extensions_only() {
+        let range = KeyRange::prefix(&[5]);
+        assert!(range.below_upper(&[5, 0xff, 0xff]));
+        assert!(!range.below_upper(&[6]));
+        assert!(!range.is_empty());
+    }
+}
