@@ -1,0 +1,257 @@
+//! A table as the engine sees it: row layouts by schema version, a primary index that holds the rows, secondary indexes that hold keys.
+//!
+//! # Invariants
+//! 1. `indexes[0]` is the primary index; its values are rows (header, then the columns of the row's schema version).
+//! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
+//! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
+
+use base::{IndexId, PageNo, TableId, put_u16, put_u8};
+use btree::BTree;
+use lock_manager::metadata::TableLock;
+use record::{KeyPart, RowLayout, RowRef};
+use std::sync::Arc;
+use sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use types::Value;
+
+use crate::{Error, Result};
+
+/// What is needed to open a table: kept by the catalogue, given to [`crate::Engine::open_table`].
+#[derive(Debug, Clone)]
+pub struct TableSpec {
+    /// Id.
+    pub id: TableId,
+    /// Layouts of all schema versions that rows may carry, oldest first; the last one is current.
+    pub layouts: Vec<Arc<RowLayout>>,
+    /// Indexes, primary first.
+    pub indexes: Vec<IndexSpec>,
+    /// Smallest value the AUTO_INCREMENT counter may have.
+    pub auto_increment_start: u64,
+    /// The AUTO_INCREMENT column, when there is one.
+    pub auto_increment_column: Option<usize>,
+}
+
+/// An index of a [`TableSpec`].
+#[derive(Debug, Clone)]
+pub struct IndexSpec {
+    /// Id of the B+tree.
+    pub id: IndexId,
+    /// Root page.
+    pub root: PageNo,
+    /// Declared parts; none for the primary index of a table keyed by row id.
+    pub parts: Vec<KeyPart>,
+    /// Whether keys without NULL are unique.
+    pub unique: bool,
+}
+
+/// An index of an open table.
+#[derive(Debug)]
+pub struct Index {
+    /// Id.
+    pub id: IndexId,
+    /// Declared parts.
+    pub parts: Vec<KeyPart>,
+    /// Declared parts, then the primary key's; for the primary index the same as `parts`.
+    pub full_parts: Vec<KeyPart>,
+    /// Whether keys without NULL are unique.
+    pub unique: bool,
+    pub(crate) tree: BTree,
+}
+
+/// An open table.
+#[derive(Debug)]
+pub struct Table {
+    /// Id.
+    pub id: TableId,
+    /// Indexes, primary first.
+    pub indexes: Vec<Index>,
+    /// Metadata lock: shared by statements and transactions that use the table, exclusive for DDL.
+    pub lock: Arc<TableLock>,
+    layouts: Vec<Arc<RowLayout>>,
+    pub(crate) auto_increment_column: Option<usize>,
+    /// Next AUTO_INCREMENT value. Relaxed: the value is made durable by the log record of the row that uses it.
+    pub(crate) auto_increment: AtomicU64,
+    /// What the log knows of the counter.
+    pub(crate) auto_increment_logged: AtomicU64,
+    /// Next hidden row id; 0 until the index's last key was looked at.
+    pub(crate) next_row_id: AtomicU64,
+    /// Live rows, as far as counted since the estimate of opening. Relaxed: a planner's figure.
+    pub(crate) rows: AtomicI64,
+}
+
+/// Flag of a secondary entry: no current row version has this key.
+pub(crate) const ENTRY_DELETED: u8 = 1;
+
+/// The value bytes of a secondary entry.
+pub(crate) fn put_entry_value(out: &mut Vec<u8>, flags: u8, user_bytes: usize) {
+    put_u8(out, flags);
+    put_u16(out, user_bytes as u16);
+}
+
+/// Flags and length of the user parts of a secondary entry.
+pub(crate) fn entry_value(value: &[u8]) -> Result<(u8, usize)> {
+    match value {
+        [flags, low, high, ..] => Ok((*flags, usize::from(u16::from_le_bytes([*low, *high])))),
+        _ => Err(Error::corrupt("secondary entry without a value")),
+    }
+}
+
+/// Splits a secondary key into user parts and primary key.
+pub(crate) fn split_entry<'k>(key: &'k [u8], value: &[u8]) -> Result<(&'k [u8], &'k [u8])> {
+    let (_, user_bytes) = entry_value(value)?;
+    key.split_at_checked(user_bytes).ok_or_else(|| Error::corrupt("secondary entry shorter than its parts"))
+}
+
+impl Table {
+    /// The layout that new rows are written with.
+    pub fn layout(&self) -> &Arc<RowLayout> {
+        self.layouts.last().expect("a table has a layout")
+    }
+
+    /// The layout of a row with this schema version.
+    pub(crate) fn layout_of(&self, schema_version: u16) -> Result<&Arc<RowLayout>> {
+        let current = self.layout();
+        if current.schema_version() == schema_version {
+            return Ok(current);
+        }
+        self.layouts
+            .iter()
+            .find(|l| l.schema_version() == schema_version)
+            .ok_or_else(|| Error::corrupt(format!("row of table {} with unknown schema version {schema_version}", self.id)))
+    }
+
+    /// Whether rows are keyed by a hidden row id.
+    pub fn has_hidden_key(&self) -> bool {
+        self.indexes[0].parts.is_empty()
+    }
+
+    pub(crate) fn primary(&self) -> &Index {
+        &self.indexes[0]
+    }
+
+    pub(crate) fn index_by_id(&self, id: IndexId) -> Option<&Index> {
+        self.indexes.iter().find(|i| i.id == id)
+    }
+
+    /// Live rows, estimated.
+    pub fn rows_estimate(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// The next AUTO_INCREMENT value (for SHOW; nothing is reserved).
+    pub fn auto_increment(&self) -> u64 {
+        self.auto_increment.load(Ordering::Relaxed)
+    }
+
+    /// Reserves `count` AUTO_INCREMENT values of the series `offset + n * increment` and returns the first.
+    /// Values past `u64::MAX` stay at `u64::MAX`, which the column's range check refuses.
+    pub fn next_auto_increment(&self, count: u64, increment: u64, offset: u64) -> u64 {
+        let increment = increment.max(1);
+        let mut current = self.auto_increment.load(Ordering::Relaxed);
+        loop {
+            let first = align_to_series(current.max(1), increment, offset);
+            let next = first.saturating_add(count.saturating_mul(increment).saturating_sub(increment)).saturating_add(1);
+            match self.auto_increment.compare_exchange_weak(current, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return first,
+                Err(seen) => current = seen,
+            }
+        }
+    }
+
+    /// An explicit value was stored: the counter becomes at least the one after it.
+    pub fn note_auto_increment(&self, value: u64) {
+        self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Sets the counter (ALTER TABLE … AUTO_INCREMENT); the caller holds the table exclusively and passes at least the largest stored value plus one.
+    pub fn set_auto_increment(&self, next: u64) {
+        self.auto_increment.store(next, Ordering::Relaxed);
+        self.auto_increment_logged.store(0, Ordering::Relaxed);
+    }
+
+    /// Encodes the primary key of a row that has a declared key.
+    pub(crate) fn primary_key(&self, row: RowRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+        encode_parts(row, &self.primary().parts, out)
+    }
+
+    /// Encodes the secondary key of a row; returns the length of the user parts.
+    pub(crate) fn secondary_key(&self, index: &Index, row: RowRef<'_>, primary_key: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let start = out.len();
+        encode_parts(row, &index.parts, out)?;
+        let user_bytes = out.len() - start;
+        out.extend_from_slice(primary_key);
+        Ok(user_bytes)
+    }
+
+    /// The AUTO_INCREMENT value that a row carries.
+    pub(crate) fn auto_increment_value(&self, row: RowRef<'_>) -> Option<u64> {
+        match row.value(self.auto_increment_column?) {
+            Ok(Value::Int(v)) => u64::try_from(v).ok(),
+            Ok(Value::UInt(v)) => Some(v),
+            Ok(Value::Double(v)) if v > 0.0 => Some(v as u64),
+            Ok(Value::Float(v)) if v > 0.0 => Some(v as u64),
+            _ => None,
+        }
+    }
+}
+
+fn encode_parts(row: RowRef<'_>, parts: &[KeyPart], out: &mut Vec<u8>) -> Result<()> {
+    record::key::encode_columns(row, parts, out).map_err(|_| Error::corrupt("row that its layout cannot read"))
+}
+
+/// Smallest value of `offset + n * increment` that is at least `at_least`. An offset above the increment counts as none (MySQL ignores it).
+fn align_to_series(at_least: u64, increment: u64, offset: u64) -> u64 {
+    let offset = if offset > increment || offset == 0 { 1 } else { offset };
+    if at_least <= offset {
+        return offset;
+    }
+    let steps = (at_least - offset).div_ceil(increment);
+    offset.saturating_add(steps.saturating_mul(increment))
+}
+
+impl Index {
+    pub(crate) fn new(spec: IndexSpec, primary_parts: &[KeyPart], tree: BTree, primary: bool) -> Index {
+        let mut full_parts = spec.parts.clone();
+        if !primary {
+            full_parts.extend_from_slice(primary_parts);
+        }
+        Index { id: spec.id, parts: spec.parts, full_parts, unique: spec.unique, tree }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(spec: TableSpec, trees: Vec<BTree>, auto_increment: u64) -> Table {
+        let primary_parts = spec.indexes[0].parts.clone();
+        let indexes = spec
+            .indexes
+            .into_iter()
+            .zip(trees)
+            .enumerate()
+            .map(|(no, (index, tree))| Index::new(index, &primary_parts, tree, no == 0))
+            .collect();
+        Table {
+            id: spec.id,
+            indexes,
+            lock: Arc::new(TableLock::new()),
+            layouts: spec.layouts,
+            auto_increment_column: spec.auto_increment_column,
+            auto_increment: AtomicU64::new(auto_increment.max(spec.auto_increment_start).max(1)),
+            auto_increment_logged: AtomicU64::new(0),
+            next_row_id: AtomicU64::new(0),
+            rows: AtomicI64::new(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_of_auto_increment_values() {
+        assert_eq!(align_to_series(1, 1, 1), 1);
+        assert_eq!(align_to_series(2, 10, 5), 5);
+        assert_eq!(align_to_series(6, 10, 5), 15);
+        assert_eq!(align_to_series(7, 2, 100), 7);
+        assert_eq!(align_to_series(u64::MAX, 1, 1), u64::MAX);
+    }
+}
