@@ -7,6 +7,7 @@
 //! Sharded, so that committers on different undo shards do not meet.
 
 use base::{TxnId, UndoPtr};
+use txn::FinishSeq;
 use std::collections::VecDeque;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
@@ -15,6 +16,8 @@ use sync::{CachePadded, Mutex, Rank};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Finished {
     pub txn: TxnId,
+    /// Its place in the order of finishing: purge compares it with what open views see.
+    pub seq: FinishSeq,
     pub last_undo: UndoPtr,
 }
 
@@ -53,9 +56,9 @@ impl History {
     }
 
     /// Takes up to `max` entries that `purgeable` accepts from the front of a shard. They stay listed until [`History::purged`].
-    pub(crate) fn take(&self, shard: usize, max: usize, purgeable: impl Fn(TxnId) -> bool) -> Vec<Finished> {
+    pub(crate) fn take(&self, shard: usize, max: usize, purgeable: impl Fn(&Finished) -> bool) -> Vec<Finished> {
         let mut shard = self.shards[shard].lock();
-        let count = shard.waiting.iter().take(max).take_while(|f| purgeable(f.txn)).count();
+        let count = shard.waiting.iter().take(max).take_while(|f| purgeable(f)).count();
         let taken: Vec<Finished> = shard.waiting.drain(..count).collect();
         shard.in_purge.extend_from_slice(&taken);
         taken
@@ -85,11 +88,11 @@ mod tests {
     #[test]
     fn taken_entries_stay_listed_until_purged() {
         let history = History::new(2);
-        let entry = |n| Finished { txn: TxnId(n), last_undo: UndoPtr(n) };
+        let entry = |n| Finished { txn: TxnId(n), seq: FinishSeq(n), last_undo: UndoPtr(n) };
         for n in 1..=4 {
             history.push(0, entry(n));
         }
-        let taken = history.take(0, 10, |txn| txn.0 <= 2);
+        let taken = history.take(0, 10, |f| f.seq <= FinishSeq(2));
         assert_eq!(taken, [entry(1), entry(2)]);
         assert_eq!(history.snapshot().len(), 4);
         history.purged(0, &taken);

@@ -1,0 +1,114 @@
+//! A server under test: the real binary, a temporary data directory, a port of its own.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A running server; killed when dropped.
+pub struct Server {
+    binary: PathBuf,
+    directory: tempfile::TempDir,
+    arguments: Vec<String>,
+    child: Option<Child>,
+    port: u16,
+}
+
+impl Server {
+    /// Starts `binary` with more arguments after `serve`, on an empty data directory, and waits until it accepts connections.
+    pub fn start(binary: impl AsRef<Path>, arguments: &[&str]) -> Server {
+        let directory = tempfile::Builder::new().prefix("altiplano-test-").tempdir().expect("a temporary directory");
+        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let mut server = Server { binary: binary.as_ref().into(), directory, arguments, child: None, port: 0 };
+        server.launch();
+        server
+    }
+
+    /// The TCP port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The data directory.
+    pub fn data_dir(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A connection as root.
+    pub fn connect(&self) -> mysql::Conn {
+        mysql::Conn::new(self.options(None)).expect("a connection")
+    }
+
+    /// Options for a connection as root, with a default database.
+    pub fn options(&self, database: Option<&str>) -> mysql::Opts {
+        mysql::OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(self.port)
+            .user(Some("root"))
+            .db_name(database)
+            .prefer_socket(false)
+            .into()
+    }
+
+    /// Ends the process with SIGTERM and returns its exit code.
+    pub fn stop(&mut self) -> Option<i32> {
+        let mut child = self.child.take()?;
+        let status = Command::new("kill").arg(child.id().to_string()).status();
+        assert!(status.is_ok_and(|s| s.success()), "kill cannot be run");
+        child.wait().ok()?.code()
+    }
+
+    /// Ends the process with SIGKILL.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it again on the same data directory.
+    pub fn restart(&mut self) {
+        self.kill();
+        self.launch();
+    }
+
+    /// The server prints `listening on 127.0.0.1:PORT` once it accepts; `--port 0` lets the system choose.
+    fn launch(&mut self) {
+        let mut child = Command::new(&self.binary)
+            .arg("serve")
+            .args(["--port", "0", "--buffer-pool-size", "64M", "--data-dir"])
+            .arg(self.data_dir())
+            .arg("--socket")
+            .arg(self.directory.path().join("sock"))
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server binary");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped"));
+        let mut seen = String::new();
+        self.port = loop {
+            let mut line = String::new();
+            let count = lines.read_line(&mut line).expect("the server's log");
+            assert!(count > 0, "the server ended before it listened:\n{seen}");
+            seen.push_str(&line);
+            if let Some((_, rest)) = line.split_once("listening on 127.0.0.1:") {
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                break digits.parse().expect("a port");
+            }
+        };
+        // The rest of the log is read away, so that the server never blocks on a full pipe; it is shown when a test fails.
+        std::thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = lines.read_to_string(&mut rest);
+            eprint!("{rest}");
+        });
+        self.child = Some(child);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
