@@ -113,3 +113,43 @@ impl<'a> ColumnDefinition<'a> {
         })
     }
 }
+
+/// The head of a result (column count and definitions) encoded once, when a statement is planned, and copied into each reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnBlock {
+    /// Whole packets, numbered from 1 as in the first reply to a command.
+    bytes: Box<[u8]>,
+    column_count: usize,
+}
+
+/// The sequence id that the packets of a block begin with.
+const BLOCK_SEQUENCE: u8 = 1;
+
+impl ColumnBlock {
+    /// Encodes definitions.
+    pub fn new(columns: &[ColumnDefinition<'_>]) -> Self {
+        let mut out = PacketWriter::new();
+        out.set_sequence(BLOCK_SEQUENCE);
+        crate::codec::put_lenenc_int(out.begin(), columns.len() as u64);
+        out.end();
+        for column in columns {
+            column.write(&mut out);
+        }
+        Self { bytes: out.bytes().into(), column_count: columns.len() }
+    }
+
+    /// Columns of the result.
+    pub const fn column_count(&self) -> usize {
+        self.column_count
+    }
+
+    /// Copies the packets to the end of `out`; they are renumbered when they are not the first of a reply.
+    #[inline]
+    pub fn write(&self, out: &mut PacketWriter) {
+        let first = out.sequence();
+        let start = out.append_packets(&self.bytes, self.column_count + 1);
+        if first != BLOCK_SEQUENCE {
+            out.renumber(start, first);
+        }
+    }
+}

@@ -17,6 +17,7 @@
 //! [`PacketWriter`], then `command.rs`.
 
 pub mod auth;
+pub mod client_io;
 pub mod codec;
 pub mod column;
 pub mod command;
@@ -27,17 +28,20 @@ pub mod number;
 pub mod packet;
 pub mod reader;
 pub mod reply;
+pub mod result;
 pub mod row;
 mod sha256_crypt;
 pub mod writer;
 
+pub use client_io::{ClientGone, ClientIo, NoClient};
 pub use codec::{Bytes, Malformed};
-pub use column::ColumnDefinition;
+pub use column::{ColumnBlock, ColumnDefinition};
 pub use command::{Command, CommandError};
 pub use constants::{Capabilities, ColumnFlags, ColumnType, ServerStatus};
 pub use execute::{BoundParam, ParamType, ParamValue};
 pub use handshake::{Greeting, HandshakeResponse};
 pub use reader::{PacketReader, ReadError};
 pub use reply::{ErrReply, OkReply};
-pub use row::{BinaryRow, RowWriter, TextRow};
+pub use result::{ResultSink, RowFormat};
+pub use row::{BinaryRow, IntBytes, RowWriter, TextRow};
 pub use writer::PacketWriter;

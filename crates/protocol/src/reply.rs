@@ -1,5 +1,7 @@
 //! OK, ERR and EOF packets, the COM_STMT_PREPARE reply, and the LOCAL INFILE request.
 
+use mysql_error::SqlError;
+
 use crate::codec::{Bytes, Malformed, put_lenenc_bytes, put_lenenc_int};
 use crate::constants::{Capabilities, ServerStatus};
 use crate::writer::PacketWriter;
@@ -142,6 +144,12 @@ impl<'a> ErrReply<'a> {
             sql_state = bytes.array()?;
         }
         Ok(Self { code, sql_state, message: bytes.take_rest() })
+    }
+}
+
+impl<'a> From<&'a SqlError> for ErrReply<'a> {
+    fn from(error: &'a SqlError) -> Self {
+        Self { code: error.code, sql_state: error.sqlstate, message: error.message.as_bytes() }
     }
 }
 

@@ -120,6 +120,29 @@ impl PacketWriter {
         self.end();
     }
 
+    /// Appends packets that were encoded before, `count` of them; returns where they begin.
+    #[inline]
+    pub(crate) fn append_packets(&mut self, packets: &[u8], count: usize) -> usize {
+        debug_assert_eq!(self.start, CLOSED, "a packet is open");
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(packets);
+        self.sequence = self.sequence.wrapping_add(count as u8);
+        start
+    }
+
+    /// Numbers the packets from `start` to the end, `first` being the first one's id.
+    #[cold]
+    pub(crate) fn renumber(&mut self, start: usize, first: u8) {
+        let (mut at, mut sequence) = (start, first);
+        while at + HEADER_BYTES <= self.buffer.len() {
+            let header = &mut self.buffer[at..at + HEADER_BYTES];
+            header[3] = sequence;
+            let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+            at += HEADER_BYTES + length;
+            sequence = sequence.wrapping_add(1);
+        }
+    }
+
     /// A point to which [`PacketWriter::rewind`] can take the buffer back, while nothing has been sent since.
     pub const fn mark(&self) -> WriterMark {
         WriterMark { length: self.buffer.len(), sequence: self.sequence, cleared: self.cleared }
