@@ -1,0 +1,402 @@
+//! The connections of the server: who they are, what they do, how to stop them.
+//!
+//! A connection's own thread marks each command with one store on its own cache line; everybody else (KILL, the process
+//! list, the server's watcher) reads that from outside. No clock is read per command: the watcher notices by itself how
+//! long a connection has been doing the same thing.
+//!
+//! # Invariants
+//! 1. A connection is in the registry from before its first packet until its session has ended.
+//! 2. A kill of a connection is for ever; a kill of a statement is forgotten when the next one begins.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use hashbrown::HashMap;
+use sync::{CachePadded, Mutex, Rank};
+
+/// What a connection is doing. Kept in the low bits of its activity word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Not logged in yet; bounded by `connect_timeout`.
+    Handshake = 0,
+    /// Waiting for a command; bounded by `wait_timeout`.
+    Idle = 1,
+    /// Part of a packet has arrived; bounded by `net_read_timeout`.
+    Reading = 2,
+    /// Running a command.
+    Running = 3,
+    /// Waiting for the client to take bytes; bounded by `net_write_timeout`.
+    Writing = 4,
+    /// Over.
+    Closed = 5,
+}
+
+const PHASE_BITS: u32 = 3;
+const PHASE_MASK: u64 = (1 << PHASE_BITS) - 1;
+
+/// Why a statement or connection must stop. Higher numbers win over lower ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Stop {
+    /// Nothing.
+    No = 0,
+    /// KILL QUERY: this statement only.
+    Query = 1,
+    /// `max_execution_time` has passed: this statement only (3024).
+    QueryTimeout = 2,
+    /// The client has hung up.
+    ClientGone = 3,
+    /// A timeout of the connection (`wait_timeout`, `net_read_timeout`, …).
+    ConnectionTimeout = 4,
+    /// KILL CONNECTION.
+    Connection = 5,
+    /// The server shuts down (1053).
+    Shutdown = 6,
+}
+
+impl Stop {
+    const fn from_u32(value: u32) -> Self {
+        match value {
+            1 => Self::Query,
+            2 => Self::QueryTimeout,
+            3 => Self::ClientGone,
+            4 => Self::ConnectionTimeout,
+            5 => Self::Connection,
+            6 => Self::Shutdown,
+            _ => Self::No,
+        }
+    }
+
+    /// Whether the whole connection ends, not only its statement.
+    pub const fn ends_connection(self) -> bool {
+        matches!(self, Self::ClientGone | Self::ConnectionTimeout | Self::Connection | Self::Shutdown)
+    }
+}
+
+/// The socket of a connection, as far as others may touch it.
+pub trait Hangup: Send + Sync {
+    /// Wakes the connection's thread out of a wait for the client's bytes; it then reads the end of the stream. With `writes_too` also
+    /// out of a wait for the client to take bytes; then no last word can be sent.
+    fn hang_up(&self, writes_too: bool);
+
+    /// Whether the client has closed its end or the connection broke. Asked about statements that run long.
+    fn is_gone(&self) -> bool;
+}
+
+/// The words about a connection that the process list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Label {
+    /// User.
+    pub user: String,
+    /// `host:port`.
+    pub host: String,
+    /// Current database.
+    pub database: Option<String>,
+    /// The running (or last) statement, cut to [`STATEMENT_BYTES_MAX`].
+    pub statement: Vec<u8>,
+    /// What the statement is doing, such as `executing`.
+    pub state: &'static str,
+}
+
+/// Bytes of a statement's text that the process list keeps.
+pub const STATEMENT_BYTES_MAX: usize = 1024;
+
+/// One connection.
+pub struct Connection {
+    id: u32,
+    /// Number of phase changes, shifted, and the phase. Written by the connection's thread only; relaxed, because it
+    /// orders nothing: readers act on what they saw once it has been the same for long.
+    activity: CachePadded<AtomicU64>,
+    /// A [`Stop`]. Release on store and acquire on load, so that who sees the stop sees what was done before it.
+    stop: AtomicU32,
+    /// Seconds; set by the session when the variable changes, read by the watcher.
+    wait_timeout_s: AtomicU32,
+    /// What to call so that waits inside the engine (row locks, admission) see the stop.
+    waker: Mutex<Option<Arc<dyn Fn(Stop) + Send + Sync>>>,
+    label: Mutex<Label>,
+    hangup: Box<dyn Hangup>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("id", &self.id).field("phase", &self.phase()).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// A connection in its handshake.
+    pub fn new(id: u32, host: String, hangup: Box<dyn Hangup>) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            activity: CachePadded::new(AtomicU64::new(Phase::Handshake as u64)),
+            stop: AtomicU32::new(Stop::No as u32),
+            wait_timeout_s: AtomicU32::new(28_800),
+            waker: Mutex::new(Rank::Leaf, None),
+            label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), state: "login", ..Label::default() }),
+            hangup,
+        })
+    }
+
+    /// The connection's id.
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Marks what the connection does now. Only its own thread calls this.
+    #[inline]
+    pub fn enter(&self, phase: Phase) {
+        let count = (self.activity.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
+        self.activity.store(count << PHASE_BITS | phase as u64, Ordering::Relaxed);
+    }
+
+    /// The activity word: a value that has stayed the same means that the connection still does the same thing.
+    #[inline]
+    pub fn activity(&self) -> u64 {
+        self.activity.load(Ordering::Relaxed)
+    }
+
+    /// The phase in an activity word.
+    pub const fn phase_of(activity: u64) -> Phase {
+        match activity & PHASE_MASK {
+            0 => Phase::Handshake,
+            1 => Phase::Idle,
+            2 => Phase::Reading,
+            3 => Phase::Running,
+            4 => Phase::Writing,
+            _ => Phase::Closed,
+        }
+    }
+
+    /// What the connection does now.
+    pub fn phase(&self) -> Phase {
+        Self::phase_of(self.activity())
+    }
+
+    /// Begins a command: forgets a kill of the last statement. False when the connection must end instead.
+    #[inline]
+    pub fn begin_command(&self) -> bool {
+        self.enter(Phase::Running);
+        self.stop.load(Ordering::Relaxed) == Stop::No as u32 || self.forget_statement_stop()
+    }
+
+    #[cold]
+    fn forget_statement_stop(&self) -> bool {
+        for stop in [Stop::Query, Stop::QueryTimeout] {
+            // A stop of the whole connection that comes meanwhile must stay, so only these two values are replaced.
+            let _ = self.stop.compare_exchange(stop as u32, Stop::No as u32, Ordering::AcqRel, Ordering::Acquire);
+        }
+        !self.stop_requested().ends_connection()
+    }
+
+    /// Whether and why the running statement must stop. One load; statements ask every few hundred rows and before waits.
+    #[inline]
+    pub fn stop_requested(&self) -> Stop {
+        Stop::from_u32(self.stop.load(Ordering::Acquire))
+    }
+
+    /// Asks the statement or connection to stop and wakes it out of waits.
+    pub fn stop(&self, stop: Stop) {
+        if self.stop.fetch_max(stop as u32, Ordering::AcqRel) >= stop as u32 {
+            return;
+        }
+        let waker = self.waker.lock().clone();
+        if let Some(waker) = waker {
+            waker(stop);
+        }
+        if stop.ends_connection() {
+            self.hang_up();
+        }
+    }
+
+    /// Wakes the connection's thread out of waits for its client, for a stop that was asked for before. The watcher
+    /// repeats this: the thread may have begun to write just after the first time.
+    pub fn hang_up(&self) {
+        self.hangup.hang_up(self.phase() == Phase::Writing);
+    }
+
+    /// Whether the client has gone, by a look at the socket.
+    pub fn client_is_gone(&self) -> bool {
+        self.hangup.is_gone()
+    }
+
+    /// Sets what [`Connection::stop`] calls; the session gives its lock-wait canceller.
+    pub fn set_waker(&self, waker: Arc<dyn Fn(Stop) + Send + Sync>) {
+        *self.waker.lock() = Some(waker);
+    }
+
+    /// The session's `wait_timeout` (or `interactive_timeout`).
+    pub fn wait_timeout_s(&self) -> u32 {
+        self.wait_timeout_s.load(Ordering::Relaxed)
+    }
+
+    /// Sets how long the connection may be idle.
+    pub fn set_wait_timeout_s(&self, seconds: u32) {
+        self.wait_timeout_s.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Changes the words of the process list.
+    pub fn set_label(&self, change: impl FnOnce(&mut Label)) {
+        change(&mut self.label.lock());
+    }
+
+    /// Notes the text of a statement that begins; a copy of at most [`STATEMENT_BYTES_MAX`] bytes.
+    #[inline]
+    pub fn set_statement(&self, sql: &[u8]) {
+        let mut label = self.label.lock();
+        label.statement.clear();
+        label.statement.extend_from_slice(&sql[..sql.len().min(STATEMENT_BYTES_MAX)]);
+    }
+
+    /// A copy of the words.
+    pub fn label(&self) -> Label {
+        self.label.lock().clone()
+    }
+}
+
+const SHARDS: usize = 64;
+
+/// All connections, by id.
+pub struct Connections {
+    shards: Box<[CachePadded<Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>>>]>,
+    next_id: AtomicU32,
+    count: AtomicU32,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connections").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+impl Connections {
+    /// No connection; ids begin at 1. (MySQL's begin at 8, after its own threads; nobody depends on it.)
+    pub fn new() -> Self {
+        let shards = (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, HashMap::default()))).collect();
+        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0) }
+    }
+
+    fn shard(&self, id: u32) -> &Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>> {
+        &self.shards[id as usize % SHARDS]
+    }
+
+    /// An id that no live connection has.
+    pub fn allocate_id(&self) -> u32 {
+        loop {
+            let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+            // After four thousand million connections ids come again; 0 means "none" to clients.
+            if id != 0 && self.find(id).is_none() {
+                return id;
+            }
+        }
+    }
+
+    /// Adds a connection.
+    pub fn add(&self, connection: Arc<Connection>) {
+        if self.shard(connection.id).lock().insert(connection.id, connection).is_none() {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes a connection.
+    pub fn remove(&self, id: u32) {
+        if self.shard(id).lock().remove(&id).is_some() {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The connection with this id.
+    pub fn find(&self, id: u32) -> Option<Arc<Connection>> {
+        self.shard(id).lock().get(&id).cloned()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Calls `visit` for each connection, one shard's latch at a time. `visit` must not take latches.
+    pub fn for_each(&self, mut visit: impl FnMut(&Arc<Connection>)) {
+        for shard in &self.shards {
+            for connection in shard.lock().values() {
+                visit(connection);
+            }
+        }
+    }
+
+    /// All connections, in order of their ids.
+    pub fn list(&self) -> Vec<Arc<Connection>> {
+        let mut all = Vec::with_capacity(self.count() as usize);
+        self.for_each(|connection| all.push(Arc::clone(connection)));
+        all.sort_unstable_by_key(|connection| connection.id);
+        all
+    }
+
+    /// KILL: false when there is no such connection (1094).
+    pub fn kill(&self, id: u32, stop: Stop) -> bool {
+        self.find(id).is_some_and(|connection| {
+            connection.stop(stop);
+            true
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Hang(Arc<AtomicU32>);
+
+    impl Hangup for Hang {
+        fn hang_up(&self, _writes_too: bool) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn is_gone(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_kill_of_a_statement_ends_with_it_and_a_kill_of_a_connection_stays() {
+        let (connections, hangs) = (Connections::new(), Arc::new(AtomicU32::new(0)));
+        let connection = Connection::new(connections.allocate_id(), String::new(), Box::new(Hang(Arc::clone(&hangs))));
+        connections.add(Arc::clone(&connection));
+        let wakes = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&wakes);
+        connection.set_waker(Arc::new(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }));
+        assert!(connection.begin_command());
+        assert!(connections.kill(connection.id(), Stop::Query));
+        assert_eq!(connection.stop_requested(), Stop::Query);
+        assert!(connection.begin_command());
+        assert_eq!(connection.stop_requested(), Stop::No);
+        assert!(connections.kill(connection.id(), Stop::Connection));
+        connection.stop(Stop::Query);
+        assert_eq!(connection.stop_requested(), Stop::Connection);
+        assert!(!connection.begin_command());
+        assert_eq!((wakes.load(Ordering::Relaxed), hangs.load(Ordering::Relaxed)), (2, 1));
+        connections.remove(connection.id());
+        assert_eq!(connections.count(), 0);
+        assert!(!connections.kill(connection.id(), Stop::Connection));
+    }
+
+    #[test]
+    fn phases_survive_the_activity_word() {
+        let connection = Connection::new(1, String::new(), Box::new(Hang(Arc::default())));
+        let mut last = connection.activity();
+        for phase in [Phase::Idle, Phase::Reading, Phase::Running, Phase::Writing, Phase::Closed, Phase::Handshake] {
+            connection.enter(phase);
+            assert_eq!(connection.phase(), phase);
+            assert_ne!(connection.activity(), last);
+            last = connection.activity();
+        }
+    }
+}

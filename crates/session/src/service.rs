@@ -1,0 +1,86 @@
+//! The seam between the network front (`server`) and what answers commands.
+//!
+//! The server is generic over [`Service`]: in production the sessions of this crate, in the server's own tests and in the
+//! canned-answer bench something trivial. Calls are static, one per command.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql_error::SqlError;
+use protocol::PacketWriter;
+
+use crate::accounts::Accounts;
+use crate::command::{ClientIo, Command, Flow, Login};
+use crate::connections::{Connection, Connections};
+
+/// Settings of the front that may change while the server runs; read at each login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrontSettings {
+    /// `version`, sent in the greeting.
+    pub server_version: String,
+    /// `max_connections`; one more is let in for an administrator.
+    pub max_connections: u32,
+    /// `max_allowed_packet`.
+    pub max_allowed_packet: usize,
+    /// `connect_timeout`.
+    pub connect_timeout: Duration,
+    /// `wait_timeout`.
+    pub wait_timeout: Duration,
+    /// `interactive_timeout`.
+    pub interactive_timeout: Duration,
+    /// `net_read_timeout`.
+    pub net_read_timeout: Duration,
+    /// `net_write_timeout`.
+    pub net_write_timeout: Duration,
+}
+
+impl Default for FrontSettings {
+    fn default() -> Self {
+        Self {
+            server_version: "8.0.40-altiplano".to_owned(),
+            max_connections: 10_000,
+            max_allowed_packet: 64 << 20,
+            connect_timeout: Duration::from_secs(10),
+            wait_timeout: Duration::from_secs(28_800),
+            interactive_timeout: Duration::from_secs(28_800),
+            net_read_timeout: Duration::from_secs(30),
+            net_write_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What answers connections.
+pub trait Service: Send + Sync + 'static {
+    /// Answers one connection's commands.
+    type Session: Session;
+
+    /// The registry, which KILL and the process list use.
+    fn connections(&self) -> &Arc<Connections>;
+
+    /// Who may log in.
+    fn accounts(&self) -> &dyn Accounts;
+
+    /// Current settings.
+    fn settings(&self) -> FrontSettings;
+
+    /// Whether a login may take the connection that is kept free above `max_connections`.
+    fn is_administrator(&self, login: &Login) -> bool;
+
+    /// Begins a session for a client that has authenticated. An error (unknown database, …) is sent and the connection ends.
+    fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<Self::Session, SqlError>;
+}
+
+/// One connection's session. Dropping it rolls back what is open and frees what it holds.
+pub trait Session {
+    /// Answers one command. The reply is in `out` or already sent through `io`. Never called with Quit or ChangeUser.
+    fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow;
+
+    /// COM_CHANGE_USER after authentication: all session state begins anew. The server sends OK or the error (and hangs up).
+    fn change_user(&mut self, login: Login) -> Result<(), SqlError>;
+
+    /// Status flags for replies that the server writes itself.
+    fn status(&self) -> protocol::ServerStatus;
+
+    /// Largest packet that the session takes.
+    fn max_allowed_packet(&self) -> usize;
+}
