@@ -13,8 +13,12 @@ pub enum Rank {
     BtreePage = 20,
     /// Space-map page, ascending page number. Never: lock wait, fsync.
     SpaceMap = 30,
+    /// Deadlock search, which latches one shard of the lock table after the other. Never: any wait.
+    LockDetector = 38,
     /// Shard of the lock table, ascending shard number. Never: any wait.
     LockShard = 40,
+    /// One spill or checkpoint of undo at a time; held over its I/O, and nothing but I/O and the list of segments is taken under it.
+    UndoMaintenance = 48,
     /// List of undo segments. Never: I/O.
     UndoSegments = 50,
     /// List of long transactions. Never: I/O.

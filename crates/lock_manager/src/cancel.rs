@@ -1,0 +1,141 @@
+//! The word a waiter sleeps on, and how KILL reaches it.
+
+use crate::platform::atomic::{AtomicU32, Ordering};
+use crate::platform::{Arc, Mutex, Rank, futex};
+use std::time::Instant;
+
+/// How a wait stands. Leaves `Waiting` once, by compare-and-swap, so exactly one of those who end it wins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum WaitState {
+    Idle = 0,
+    Waiting = 1,
+    Granted = 2,
+    Victim = 3,
+    Killed = 4,
+    TimedOut = 5,
+}
+
+/// A waiter's own futex word.
+#[derive(Debug)]
+pub(crate) struct WaitCell {
+    /// A [`WaitState`]. Release on the change, acquire by the waiter: what the granter did is visible to the granted.
+    word: AtomicU32,
+}
+
+impl WaitCell {
+    pub(crate) fn new() -> WaitCell {
+        WaitCell { word: AtomicU32::new(WaitState::Idle as u32) }
+    }
+
+    /// Starts a wait. Only the waiter calls it, before it can be found in a queue.
+    pub(crate) fn begin(&self) {
+        self.word.store(WaitState::Waiting as u32, Ordering::Release);
+    }
+
+    /// Ends the wait; `false` when it has ended otherwise. The caller wakes the waiter when it can.
+    pub(crate) fn end(&self, state: WaitState) -> bool {
+        let waiting = WaitState::Waiting as u32;
+        self.word.compare_exchange(waiting, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    pub(crate) fn state(&self) -> WaitState {
+        match self.word.load(Ordering::Acquire) {
+            0 => WaitState::Idle,
+            1 => WaitState::Waiting,
+            2 => WaitState::Granted,
+            3 => WaitState::Victim,
+            4 => WaitState::Killed,
+            5 => WaitState::TimedOut,
+            other => unreachable!("wait word {other}"),
+        }
+    }
+
+    pub(crate) fn wake(&self) {
+        futex::wake(&self.word, 1);
+    }
+
+    /// Sleeps until the wait has ended, by itself at the deadline.
+    pub(crate) fn sleep(&self, deadline: Option<Instant>) -> WaitState {
+        loop {
+            let state = self.state();
+            if state != WaitState::Waiting {
+                return state;
+            }
+            let woken = futex::wait(&self.word, WaitState::Waiting as u32, deadline);
+            if woken == futex::Woken::TimedOut && self.end(WaitState::TimedOut) {
+                return WaitState::TimedOut;
+            }
+        }
+    }
+}
+
+/// A statement's cancellation: set by KILL, by a time limit or by a client that has gone; looked at by long loops, and it ends waits.
+pub struct Cancel {
+    /// 0, or the reason. Relaxed would do for loops that poll; acquire and release order it with `target`.
+    reason: AtomicU32,
+    /// Where the statement's thread sleeps now.
+    target: Mutex<Option<Arc<WaitCell>>>,
+}
+
+impl Cancel {
+    /// Not cancelled.
+    pub fn new() -> Cancel {
+        Cancel { reason: AtomicU32::new(0), target: Mutex::new(Rank::Leaf, None) }
+    }
+
+    /// Cancels, and wakes the thread when it waits. `reason` is the caller's and not 0; the first one stays.
+    pub fn cancel(&self, reason: u32) {
+        assert!(reason != 0, "0 means not cancelled");
+        let _ = self.reason.compare_exchange(0, reason, Ordering::AcqRel, Ordering::Acquire);
+        // The waiter attaches, then looks at the reason; we set the reason, then look whether it is attached; the mutex orders both.
+        if let Some(cell) = &*self.target.lock()
+            && cell.end(WaitState::Killed)
+        {
+            cell.wake();
+        }
+    }
+
+    /// The reason, when cancelled. One load.
+    #[inline]
+    pub fn reason(&self) -> Option<u32> {
+        match self.reason.load(Ordering::Acquire) {
+            0 => None,
+            reason => Some(reason),
+        }
+    }
+
+    /// Whether it was cancelled. One load.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.reason().is_some()
+    }
+
+    /// Makes it fit for the next statement.
+    pub fn reset(&self) {
+        self.reason.store(0, Ordering::Release);
+    }
+
+    /// Sleeps on `cell`, which has begun its wait, reachable for [`Self::cancel`].
+    pub(crate) fn sleep(&self, cell: &Arc<WaitCell>, deadline: Option<Instant>) -> WaitState {
+        *self.target.lock() = Some(Arc::clone(cell));
+        if self.is_cancelled() {
+            cell.end(WaitState::Killed);
+        }
+        let state = cell.sleep(deadline);
+        *self.target.lock() = None;
+        state
+    }
+}
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cancel({:?})", self.reason())
+    }
+}

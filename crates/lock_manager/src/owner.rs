@@ -1,0 +1,102 @@
+//! Who holds locks: a transaction, known by a number of its own and, once it has written, by its transaction id.
+
+use crate::cancel::WaitCell;
+use crate::mode::LockMode;
+use crate::platform::atomic::{AtomicU64, Ordering};
+use crate::platform::{Arc, Mutex, MutexGuard, Rank};
+use base::TxnId;
+
+/// Place of a locked key: stays the same while anybody holds or awaits the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LockId {
+    pub(crate) shard: u32,
+    pub(crate) slot: u32,
+}
+
+/// A wait that has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wait {
+    pub(crate) id: LockId,
+    pub(crate) mode: LockMode,
+    /// Counts the owner's waits, to tell one from the next on the same key.
+    pub(crate) seq: u64,
+}
+
+/// Holder of locks. One per session; used again for its next transaction after [`crate::LockManager::release_all`].
+pub struct Owner {
+    number: u64,
+    /// Rows changed: how much is lost when this one is the victim of a deadlock.
+    work: AtomicU64,
+    /// Mark of the deadlock search; only used under the detector's latch.
+    pub(crate) visited: AtomicU64,
+    pub(crate) cell: Arc<WaitCell>,
+    inner: Mutex<OwnerInner>,
+}
+
+#[derive(Default)]
+pub(crate) struct OwnerInner {
+    /// Set at the first write, cleared when the release begins: what decides whether an implicit lock can still be made explicit.
+    pub(crate) txn: TxnId,
+    pub(crate) locks: Vec<LockId>,
+    /// Emptied list of the last release, kept for its capacity.
+    pub(crate) spare: Vec<LockId>,
+    pub(crate) waiting: Option<Wait>,
+    pub(crate) wait_seq: u64,
+}
+
+impl Owner {
+    pub(crate) fn new(number: u64) -> Owner {
+        Owner {
+            number,
+            work: AtomicU64::new(0),
+            visited: AtomicU64::new(0),
+            cell: Arc::new(WaitCell::new()),
+            inner: Mutex::new(Rank::Leaf, OwnerInner::default()),
+        }
+    }
+
+    /// A number no other owner has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The transaction id, `NONE` before the first write and after the release.
+    pub fn txn(&self) -> TxnId {
+        self.inner.lock().txn
+    }
+
+    /// Adds rows changed.
+    #[inline]
+    pub fn add_work(&self, rows: u64) {
+        // Only its own thread writes; the detector reads. A plain store is cheaper than a locked add.
+        self.work.store(self.work.load(Ordering::Relaxed) + rows, Ordering::Relaxed);
+    }
+
+    /// Rows changed since the last release.
+    pub fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    /// How many locks it holds.
+    pub fn lock_count(&self) -> usize {
+        self.inner.lock().locks.len()
+    }
+
+    pub(crate) fn inner(&self) -> MutexGuard<'_, OwnerInner> {
+        self.inner.lock()
+    }
+
+    pub(crate) fn reset_work(&self) {
+        self.work.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn waiting(&self) -> Option<Wait> {
+        self.inner.lock().waiting
+    }
+}
+
+impl std::fmt::Debug for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Owner({}, txn {})", self.number, self.txn())
+    }
+}
