@@ -187,10 +187,9 @@ impl LockManager {
             let mut inner = holding.inner();
             // `release_all` clears the id under this latch before it looks at the list. Either it has, and the holder's lock is
             // about to vanish (the owner may even serve another transaction), or it will find the lock in the list.
-            if inner.txn == holder || planted(Mutant::ImplicitWithoutRecheck) {
-                if shard.grant_implicit(slot, &holding) {
-                    inner.locks.push(id);
-                }
+            let holding_still = inner.txn == holder || planted(Mutant::ImplicitWithoutRecheck);
+            if holding_still && shard.grant_implicit(slot, &holding) {
+                inner.locks.push(id);
             }
         }
         self.request(shard, id, owner, mode, policy, cancel)

@@ -37,7 +37,7 @@ pub struct TableLock {
 struct Slow {
     /// Newcomers stopped by the gate.
     newcomers: Vec<Arc<WaitCell>>,
-    /// The one whose turn it is, while it sleeps for the readers to leave.
+    /// The one whose turn it is, while it waits behind the shut gate for the readers to leave.
     candidate: Option<Arc<WaitCell>>,
     /// Those who want it exclusively after that one.
     queue: VecDeque<Arc<WaitCell>>,
@@ -103,10 +103,12 @@ impl TableLock {
             loop {
                 // Begun and announced before the look at the counts, so that no reader leaves unnoticed in between.
                 cell.begin();
-                self.slow.lock().candidate = Some(Arc::clone(&cell));
-                if self.try_hold(blocking) {
-                    self.slow.lock().candidate = None;
-                    return Ok(ExclusiveGuard { lock: Arc::clone(self) });
+                if blocking {
+                    self.slow.lock().candidate = Some(Arc::clone(&cell));
+                    if self.shared_count() == 0 {
+                        self.set_gate(HELD);
+                        return Ok(ExclusiveGuard { lock: Arc::clone(self) });
+                    }
                 }
                 match cancel.sleep(&cell, until) {
                     WaitState::Granted => continue,
@@ -135,7 +137,7 @@ impl TableLock {
     #[inline]
     fn leave(&self, stripe: usize) {
         self.stripes[stripe].fetch_sub(1, Ordering::SeqCst);
-        if self.gate.load(Ordering::SeqCst) != OPEN {
+        if self.gate.load(Ordering::SeqCst) == BLOCKING {
             self.tell_candidate();
         }
     }
@@ -189,28 +191,11 @@ impl TableLock {
         Err(if state == WaitState::Killed { LockError::Killed } else { LockError::Timeout })
     }
 
-    /// Takes the lock if nobody shares it. The gate must be shut for the look at the counts.
-    fn try_hold(&self, blocking: bool) -> bool {
-        if self.shared_count() != 0 {
-            return false;
-        }
-        if !blocking {
-            self.set_gate(BLOCKING);
-        }
-        if self.shared_count() == 0 {
-            self.set_gate(HELD);
-            return true;
-        }
-        if !blocking {
-            self.set_gate(POLITE);
-        }
-        false
-    }
-
     /// Changes the gate and lets newcomers go on when it lets them pass.
     fn set_gate(&self, gate: u32) {
         let passing = {
             let mut slow = self.slow.lock();
+            slow.candidate = None;
             self.gate.store(gate, Ordering::SeqCst);
             if gate <= POLITE { std::mem::take(&mut slow.newcomers) } else { Vec::new() }
         };

@@ -1,0 +1,355 @@
+//! Locking, waiting, hand-over, cancellation, deadlocks, implicit locks, metadata locks: one behaviour a test.
+
+use base::{IndexId, TxnId};
+use lock_manager::metadata::{ExclusiveWait, TableLock};
+use lock_manager::{Cancel, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use LockMode::{Exclusive, Shared};
+const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
+
+fn key(key: &[u8]) -> LockKeyRef<'_> {
+    LockKeyRef { index: IndexId(7), key }
+}
+
+fn lock(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMode, policy: WaitPolicy) -> Result<Granted, LockError> {
+    manager.lock(owner, key(name), mode, policy, &Cancel::new())
+}
+
+fn try_lock(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMode) -> Result<Granted, LockError> {
+    lock(manager, owner, name, mode, WaitPolicy::NoWait)
+}
+
+/// Until the manager has this many waiters. Waiting is announced by the count, so no sleep is needed.
+fn until_waiting(manager: &LockManager, count: u64) {
+    let waiting = || manager.snapshot(usize::MAX).locks.iter().filter(|lock| !lock.granted).count() as u64;
+    while waiting() < count {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn modes_exclude_each_other_and_owners_reenter() {
+    let manager = LockManager::new(8);
+    let (a, b) = (manager.new_owner(), manager.new_owner());
+    assert_eq!(try_lock(&manager, &a, b"k", Shared), Ok(Granted::New));
+    assert_eq!(try_lock(&manager, &a, b"k", Shared), Ok(Granted::Held));
+    assert_eq!(try_lock(&manager, &b, b"k", Shared), Ok(Granted::New));
+    assert_eq!(try_lock(&manager, &a, b"k", Exclusive), Err(LockError::WouldBlock));
+    assert!(manager.release(&b, key(b"k")));
+    assert!(!manager.release(&b, key(b"k")));
+    assert_eq!(try_lock(&manager, &a, b"k", Exclusive), Ok(Granted::Upgraded));
+    assert_eq!(try_lock(&manager, &a, b"k", Shared), Ok(Granted::Held));
+    assert_eq!(try_lock(&manager, &b, b"k", Shared), Err(LockError::WouldBlock));
+    assert_eq!(try_lock(&manager, &b, b"other", Exclusive), Ok(Granted::New));
+    assert_eq!((a.lock_count(), b.lock_count()), (1, 1));
+    manager.release_all(&a);
+    manager.release_all(&b);
+    assert_eq!(manager.snapshot(10), Default::default());
+}
+
+#[test]
+fn same_key_of_two_indexes_is_two_locks() {
+    let manager = LockManager::new(1);
+    let (a, b) = (manager.new_owner(), manager.new_owner());
+    let of = |index| LockKeyRef { index: IndexId(index), key: b"k" };
+    let cancel = Cancel::new();
+    assert_eq!(manager.lock(&a, of(1), Exclusive, WaitPolicy::NoWait, &cancel), Ok(Granted::New));
+    assert_eq!(manager.lock(&b, of(2), Exclusive, WaitPolicy::NoWait, &cancel), Ok(Granted::New));
+}
+
+#[test]
+fn waiters_are_granted_in_order_of_arrival() {
+    let manager = LockManager::new(4);
+    let first = manager.new_owner();
+    lock(&manager, &first, b"k", Exclusive, FOREVER).expect("free");
+    let order = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for n in 0..8u64 {
+            let (manager, order) = (&manager, &order);
+            scope.spawn(move || {
+                let owner = manager.new_owner();
+                assert_eq!(lock(manager, &owner, b"k", Exclusive, FOREVER), Ok(Granted::New));
+                assert_eq!(order.fetch_add(1, std::sync::atomic::Ordering::SeqCst), n);
+                manager.release_all(&owner);
+            });
+            until_waiting(manager, n + 1);
+        }
+        manager.release_all(&first);
+    });
+    assert_eq!(manager.stats().waits, 8);
+}
+
+#[test]
+fn a_reader_does_not_overtake_a_waiting_writer() {
+    let manager = LockManager::new(4);
+    let (reader, writer, late) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+    lock(&manager, &reader, b"k", Shared, FOREVER).expect("free");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| lock(&manager, &writer, b"k", Exclusive, FOREVER));
+        until_waiting(&manager, 1);
+        assert_eq!(try_lock(&manager, &late, b"k", Shared), Err(LockError::WouldBlock));
+        manager.release_all(&reader);
+        assert_eq!(waiting.join().expect("no panic"), Ok(Granted::New));
+    });
+}
+
+#[test]
+fn a_waiter_that_leaves_lets_those_behind_it_pass() {
+    let manager = LockManager::new(4);
+    let (reader, writer, late) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+    lock(&manager, &reader, b"k", Shared, FOREVER).expect("free");
+    let cancel = Cancel::new();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| manager.lock(&writer, key(b"k"), Exclusive, FOREVER, &cancel));
+        until_waiting(&manager, 1);
+        let reading = scope.spawn(|| lock(&manager, &late, b"k", Shared, FOREVER));
+        until_waiting(&manager, 2);
+        cancel.cancel(1);
+        assert_eq!(writing.join().expect("no panic"), Err(LockError::Killed));
+        assert_eq!(reading.join().expect("no panic"), Ok(Granted::New));
+    });
+}
+
+#[test]
+fn an_upgrade_passes_the_queue() {
+    let manager = LockManager::new(4);
+    let (a, b, writer) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+    lock(&manager, &a, b"k", Shared, FOREVER).expect("free");
+    lock(&manager, &b, b"k", Shared, FOREVER).expect("free");
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| lock(&manager, &writer, b"k", Exclusive, FOREVER));
+        until_waiting(&manager, 1);
+        let upgrading = scope.spawn(|| lock(&manager, &a, b"k", Exclusive, FOREVER));
+        until_waiting(&manager, 2);
+        manager.release_all(&b);
+        assert_eq!(upgrading.join().expect("no panic"), Ok(Granted::Upgraded));
+        manager.release_all(&a);
+        assert_eq!(writing.join().expect("no panic"), Ok(Granted::New));
+    });
+}
+
+#[test]
+fn deadlines_and_cancels_end_waits() {
+    let manager = LockManager::new(4);
+    let (a, b) = (manager.new_owner(), manager.new_owner());
+    lock(&manager, &a, b"k", Exclusive, FOREVER).expect("free");
+    let past = WaitPolicy::Wait(Some(Instant::now()));
+    assert_eq!(lock(&manager, &b, b"k", Exclusive, past), Err(LockError::Timeout));
+    let soon = WaitPolicy::Wait(Some(Instant::now() + Duration::from_millis(2)));
+    assert_eq!(lock(&manager, &b, b"k", Exclusive, soon), Err(LockError::Timeout));
+    assert_eq!(lock(&manager, &b, b"k", Exclusive, WaitPolicy::SkipLocked), Err(LockError::WouldBlock));
+    let cancel = Cancel::new();
+    cancel.cancel(3);
+    cancel.cancel(4);
+    assert_eq!(cancel.reason(), Some(3));
+    assert_eq!(manager.lock(&b, key(b"k"), Shared, FOREVER, &cancel), Err(LockError::Killed));
+    cancel.reset();
+    assert!(!cancel.is_cancelled());
+    manager.release_all(&a);
+    assert_eq!(manager.lock(&b, key(b"k"), Shared, FOREVER, &cancel), Ok(Granted::New));
+    let stats = manager.stats();
+    assert_eq!((stats.timeouts, stats.waiting), (2, 0));
+}
+
+/// `count` owners in a ring; owner n has done `work(n)`. Returns who became the victim.
+fn ring(count: usize, work: impl Fn(usize) -> u64) -> usize {
+    let manager = LockManager::new(4);
+    let owners: Vec<_> = (0..count).map(|_| manager.new_owner()).collect();
+    for (n, owner) in owners.iter().enumerate() {
+        lock(&manager, owner, &[n as u8], Exclusive, FOREVER).expect("free");
+        owner.add_work(work(n));
+    }
+    let mut victims = Vec::new();
+    std::thread::scope(|scope| {
+        let manager = &manager;
+        let mut waits = Vec::new();
+        for (n, owner) in owners.iter().enumerate() {
+            let wanted = [((n + 1) % count) as u8];
+            waits.push(scope.spawn(move || {
+                let result = lock(manager, owner, &wanted, Exclusive, FOREVER);
+                manager.release_all(owner);
+                result
+            }));
+            if n + 1 < count {
+                until_waiting(manager, n as u64 + 1);
+            }
+        }
+        for (n, wait) in waits.into_iter().enumerate() {
+            match wait.join().expect("no panic") {
+                Ok(granted) => assert_eq!(granted, Granted::New),
+                Err(error) => {
+                    assert_eq!(error, LockError::Deadlock);
+                    victims.push(n);
+                }
+            }
+        }
+    });
+    assert_eq!(victims.len(), 1, "one victim of {count}");
+    let report = manager.latest_deadlock().expect("a report");
+    assert_eq!(report.members.len(), count);
+    assert_eq!(report.members[report.victim].owner, owners[victims[0]].number());
+    assert_eq!(manager.stats().deadlocks, 1);
+    assert_eq!(manager.snapshot(10), Default::default());
+    victims[0]
+}
+
+#[test]
+fn deadlock_rings_of_two_to_ten_have_the_victim_with_least_work() {
+    for count in 2..=10 {
+        for least in 0..count {
+            assert_eq!(ring(count, |n| if n == least { 1 } else { 5 }), least);
+        }
+        assert_eq!(ring(count, |_| 3), count - 1, "among equals the one that closed the ring");
+    }
+}
+
+#[test]
+fn two_upgrades_are_a_deadlock() {
+    let manager = LockManager::new(4);
+    let (a, b) = (manager.new_owner(), manager.new_owner());
+    lock(&manager, &a, b"k", Shared, FOREVER).expect("free");
+    lock(&manager, &b, b"k", Shared, FOREVER).expect("free");
+    a.add_work(1);
+    std::thread::scope(|scope| {
+        let upgrading = scope.spawn(|| lock(&manager, &a, b"k", Exclusive, FOREVER));
+        until_waiting(&manager, 1);
+        assert_eq!(lock(&manager, &b, b"k", Exclusive, FOREVER), Err(LockError::Deadlock));
+        manager.release_all(&b);
+        assert_eq!(upgrading.join().expect("no panic"), Ok(Granted::Upgraded));
+    });
+    let report = manager.latest_deadlock().expect("a report");
+    assert_eq!(report.members.len(), 2);
+}
+
+#[test]
+fn a_long_queue_is_no_deadlock() {
+    let manager = LockManager::new(4);
+    let holder = manager.new_owner();
+    lock(&manager, &holder, b"hot", Exclusive, FOREVER).expect("free");
+    std::thread::scope(|scope| {
+        for n in 0..50u8 {
+            let manager = &manager;
+            scope.spawn(move || {
+                let owner = manager.new_owner();
+                lock(manager, &owner, &[n], Exclusive, FOREVER).expect("its own");
+                lock(manager, &owner, b"hot", Exclusive, FOREVER).expect("no cycle");
+                manager.release_all(&owner);
+            });
+        }
+        until_waiting(&manager, 50);
+        manager.release_all(&holder);
+    });
+    assert_eq!(manager.stats().deadlocks, 0);
+}
+
+#[test]
+fn an_implicit_lock_is_waited_for() {
+    let manager = LockManager::new(4);
+    let holder = manager.register(TxnId(5));
+    let reader = manager.new_owner();
+    let cancel = Cancel::new();
+    let lock_it = |policy| manager.lock_after_implicit(&reader, key(b"k"), Shared, TxnId(5), || true, policy, &cancel);
+    assert_eq!(lock_it(WaitPolicy::NoWait), Err(LockError::WouldBlock));
+    assert_eq!(holder.lock_count(), 1, "explicit now");
+    assert_eq!(try_lock(&manager, &holder, b"k", Exclusive), Ok(Granted::Held));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| lock_it(FOREVER));
+        until_waiting(&manager, 1);
+        let snapshot = manager.snapshot(100);
+        assert_eq!((snapshot.locks.len(), snapshot.waits.len()), (2, 1));
+        assert_eq!(snapshot.locks[snapshot.waits[0].blocking].txn, TxnId(5));
+        manager.release_all(&holder);
+        assert_eq!(waiting.join().expect("no panic"), Ok(Granted::New));
+    });
+    assert!(manager.find_owner(TxnId(5)).is_none());
+}
+
+#[test]
+fn an_implicit_lock_of_a_finished_holder_is_none() {
+    let manager = LockManager::new(4);
+    let holder = manager.register(TxnId(5));
+    let (a, b) = (manager.new_owner(), manager.new_owner());
+    let cancel = Cancel::new();
+    let lock_it =
+        |owner, active| manager.lock_after_implicit(owner, key(b"k"), Exclusive, TxnId(5), || active, WaitPolicy::NoWait, &cancel);
+    assert_eq!(lock_it(&a, false), Ok(Granted::New), "finished for readers, but not released yet");
+    manager.release_all(&holder);
+    manager.release_all(&a);
+    manager.set_txn(&holder, TxnId(6));
+    assert_eq!(lock_it(&b, true), Ok(Granted::New), "the owner serves another transaction now");
+    assert_eq!(holder.lock_count(), 0);
+}
+
+#[test]
+fn readers_share_a_table_and_ddl_has_it_alone() {
+    let table = Arc::new(TableLock::new());
+    let cancel = Cancel::new();
+    let short = || ExclusiveWait::until(Some(Instant::now()));
+    let a = table.shared(0, WaitPolicy::NoWait, &cancel).expect("free");
+    let b = table.shared(1, WaitPolicy::NoWait, &cancel).expect("shared");
+    assert_eq!(table.shared_count(), 2);
+    assert_eq!(table.exclusive(short(), &cancel).map(|_| ()), Err(LockError::Timeout));
+    drop((a, b));
+    let alone = table.exclusive(short(), &cancel).expect("nobody is there");
+    assert!(table.is_exclusive());
+    assert_eq!(table.shared(0, WaitPolicy::NoWait, &cancel).map(|_| ()), Err(LockError::WouldBlock));
+    let past = WaitPolicy::Wait(Some(Instant::now()));
+    assert_eq!(table.shared(0, past, &cancel).map(|_| ()), Err(LockError::Timeout));
+    assert_eq!(table.exclusive(short(), &cancel).map(|_| ()), Err(LockError::Timeout));
+    drop(alone);
+    drop(table.shared(0, WaitPolicy::NoWait, &cancel).expect("free again"));
+}
+
+#[test]
+fn waiting_ddl_lets_newcomers_pass_after_a_bound() {
+    let table = Arc::new(TableLock::new());
+    let cancel = Cancel::new();
+    let idle = table.shared(0, WaitPolicy::NoWait, &cancel).expect("free");
+    let ddl_cancel = Cancel::new();
+    std::thread::scope(|scope| {
+        let ddl = scope.spawn(|| {
+            let wait = ExclusiveWait { deadline: None, block: Duration::from_millis(5), pass: Duration::from_millis(5) };
+            table.exclusive(wait, &ddl_cancel).map(drop)
+        });
+        // The idle transaction never ends, and yet statements that come later go through, again and again.
+        for _ in 0..20 {
+            drop(table.shared(1, FOREVER, &cancel).expect("passes"));
+            std::thread::yield_now();
+        }
+        ddl_cancel.cancel(1);
+        assert_eq!(ddl.join().expect("no panic"), Err(LockError::Killed));
+    });
+    drop(idle);
+    drop(table.shared(1, WaitPolicy::NoWait, &cancel).expect("the gate is open again"));
+}
+
+#[test]
+fn ddl_comes_in_turn_when_readers_leave() {
+    let table = Arc::new(TableLock::new());
+    let total = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for n in 0..3usize {
+            let (table, total) = (&table, &total);
+            scope.spawn(move || {
+                let cancel = Cancel::new();
+                for _ in 0..300 {
+                    let guard = table.shared(n, FOREVER, &cancel).expect("no deadline");
+                    assert!(!table.is_exclusive());
+                    drop(guard);
+                }
+            });
+            scope.spawn(move || {
+                let cancel = Cancel::new();
+                for _ in 0..30 {
+                    let guard = table.exclusive(ExclusiveWait::until(None), &cancel).expect("no deadline");
+                    assert!(table.is_exclusive());
+                    total.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    drop(guard);
+                }
+            });
+        }
+    });
+    assert_eq!(total.into_inner(), 90);
+}
