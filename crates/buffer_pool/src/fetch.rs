@@ -1,0 +1,188 @@
+//! Bringing a page in, and finding the frame for it.
+
+use std::time::{Duration, Instant};
+
+use base::PageNo;
+use page_store::StoreError;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::futex;
+
+use crate::error::PoolError;
+use crate::pool::BufferPool;
+use crate::replacement::Step;
+use crate::word::{self, Acquired};
+
+/// Queue steps under one hold of the eviction mutex.
+const STEPS_PER_HOLD: usize = 256;
+/// How often a thread in need looks again when nobody tells it of free frames: latches that are released do not.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Outcome of one search for a frame.
+enum Search {
+    Found(usize),
+    /// All that could go is dirty or latched.
+    Stuck,
+}
+
+impl BufferPool {
+    /// Reads a page that the caller claimed. On success the page is in the returned frame, latched exclusively; on error the claim is given up.
+    pub(crate) fn load_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
+        self.fill_claimed(cell, page, |buffer| {
+            self.stats.reads.fetch_add(1, Ordering::Relaxed);
+            self.store().read(page, buffer)
+        })
+    }
+
+    /// Gives a claimed page a frame without reading it.
+    pub(crate) fn place_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
+        self.fill_claimed(cell, page, |_| Ok(()))
+    }
+
+    /// Reads a claimed page for redo: one that was never written (or was punched out) comes as zeros.
+    pub(crate) fn load_claimed_or_zero(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
+        self.fill_claimed(cell, page, |buffer| {
+            self.stats.reads.fetch_add(1, Ordering::Relaxed);
+            match self.store().read(page, buffer) {
+                Err(StoreError::Unwritten { .. }) => {
+                    buffer.fill(0);
+                    Ok(())
+                }
+                other => other,
+            }
+        })
+    }
+
+    fn fill_claimed(
+        &self,
+        cell: &AtomicU64,
+        page: PageNo,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), StoreError>,
+    ) -> Result<usize, PoolError> {
+        self.stats.misses.fetch_add(1, Ordering::Relaxed);
+        let frame = match self.take_frame() {
+            Ok(frame) => frame,
+            Err(error) => {
+                word::release_exclusive(cell, page.0, self.lot(), false);
+                return Err(error);
+            }
+        };
+        debug_assert!(self.frames().is_clean(frame));
+        // SAFETY: `take_frame` put the frame in this thread's hand and no page is in it.
+        let filled = fill(unsafe { self.frames().bytes_mut(frame) });
+        if let Err(error) = filled {
+            self.replacement.lock().put_free(frame);
+            word::release_exclusive(cell, page.0, self.lot(), false);
+            return Err(error.into());
+        }
+        self.frames().set_usage(frame, 0);
+        self.frames().set_page(frame, page);
+        word::set_frame(cell, frame);
+        self.replacement.lock().loaded(frame, page);
+        Ok(frame)
+    }
+
+    /// A frame with nothing in it, in the caller's hand.
+    fn take_frame(&self) -> Result<usize, PoolError> {
+        let mut deadline = None;
+        loop {
+            let epoch = self.freed.load(Ordering::Acquire);
+            if let Search::Found(frame) = self.search_frame() {
+                return Ok(frame);
+            }
+            let now = Instant::now();
+            let deadline = *deadline.get_or_insert(now + self.config().frame_wait);
+            if now >= deadline {
+                return Err(PoolError::NoFrames);
+            }
+            self.wake_cleaner();
+            // Whoever comes first writes, the cleaner or a thread in need; the others wait for its batch.
+            if !self.flush_wanted_now()? {
+                futex::wait(&self.freed, epoch, Some(deadline.min(now + LOOK_AGAIN)));
+            }
+        }
+    }
+
+    fn search_frame(&self) -> Search {
+        let mut since_progress = 0;
+        // A frame can be passed as often as it has uses, and each pass takes one.
+        let mut steps_left = 5 * self.frames().count() + STEPS_PER_HOLD;
+        while steps_left > 0 {
+            let mut queues = self.replacement.lock();
+            for _ in 0..STEPS_PER_HOLD.min(steps_left) {
+                steps_left -= 1;
+                match queues.step(self.frames()) {
+                    Step::Free(frame) => return Search::Found(frame),
+                    Step::Nothing => return Search::Stuck,
+                    Step::Passed => since_progress = 0,
+                    Step::Dirty => since_progress += 1,
+                    Step::Candidate(frame) => match self.try_evict(frame) {
+                        Some(page) => {
+                            queues.evicted(page);
+                            return Search::Found(frame);
+                        }
+                        None => {
+                            queues.give_back(frame);
+                            since_progress += 1;
+                        }
+                    },
+                }
+                if since_progress > queues.queued().min(8 * STEPS_PER_HOLD) {
+                    return Search::Stuck;
+                }
+            }
+        }
+        Search::Stuck
+    }
+
+    /// Takes the page out of a frame in the caller's hand, if it is clean and nobody latches it. Returns the page that was there.
+    pub(crate) fn try_evict(&self, frame: usize) -> Option<PageNo> {
+        let page = self.frames().page(frame);
+        let cell = self.cell(page).ok()?;
+        let Acquired::Held(held) = word::try_exclusive(cell) else { return None };
+        // Under the latch nobody dirties the page. The frame is in this thread's hand, so the page can be nowhere else; a page just being
+        // loaded into it is latched by its loader.
+        if held.frame() != Some(frame) || !self.frames().is_clean(frame) {
+            word::release_exclusive(cell, page.0, self.lot(), false);
+            return None;
+        }
+        self.frames().set_page(frame, PageNo::NONE);
+        word::release_evicted(cell, page.0, self.lot());
+        self.stats.evictions.fetch_add(1, Ordering::Relaxed);
+        Some(page)
+    }
+
+    /// Tells threads in need that frames may be had.
+    pub(crate) fn announce_freed(&self) {
+        self.freed.fetch_add(1, Ordering::Release);
+        futex::wake(&self.freed, u32::MAX);
+    }
+
+    /// Forgets pages that are free by a durable record: their changes need not reach the disk, and no write of them is under way when this
+    /// returns. Nobody may use them meanwhile. Frames still queued are found empty by the clock.
+    pub fn discard(&self, first: PageNo, count: u64) -> Result<(), PoolError> {
+        for page in (first.0..first.0.saturating_add(count)).map(PageNo) {
+            let cell = self.cell(page)?;
+            loop {
+                let flusher = self.flusher.lock();
+                match word::try_exclusive(cell) {
+                    Acquired::Held(held) => {
+                        let frame = held.frame().expect("a held page has a frame");
+                        self.frames().forget_dirty(frame);
+                        self.frames().set_page(frame, PageNo::NONE);
+                        word::release_evicted(cell, page.0, self.lot());
+                        break;
+                    }
+                    Acquired::Absent => break,
+                    Acquired::Busy => {
+                        // A straggler looks at the page before it learns that it is free. Wait without the flush lock.
+                        drop(flusher);
+                        if let Acquired::Held(_) = word::exclusive(cell, page.0, self.lot(), None) {
+                            word::release_exclusive(cell, page.0, self.lot(), false);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

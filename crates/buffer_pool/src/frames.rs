@@ -1,0 +1,250 @@
+//! The frames: page-sized pieces of one arena, and what is known of each.
+
+use std::ptr::NonNull;
+
+use base::{Lsn, PAGE_BYTES, PageNo};
+use sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::mapping::Mapping;
+use crate::word::FRAMES_MAX;
+
+/// Uses that a frame can collect before the clock takes them away one by one.
+const USAGE_MAX: u8 = 3;
+
+/// All frames of a pool. Arrays are by frame, so that scans of one field read few cache lines.
+pub(crate) struct Frames {
+    start: NonNull<u8>,
+    count: usize,
+    /// The page in the frame; 0 = none. Written by whom has the frame in hand and the page exclusively.
+    page: Box<[AtomicU64]>,
+    /// Start of the first record that changed the page since it was last copied for writing; 0 = none. See invariant 4 of the crate.
+    first_dirty: Box<[AtomicU64]>,
+    /// Lowest `first_dirty` of copies that are not yet known to be on disk; 0 = none. Written under the flush lock.
+    writing: Box<[AtomicU64]>,
+    /// Uses since the clock last passed. Written only while it is not at its maximum, so a hot page's line stays shared.
+    usage: Box<[AtomicU8]>,
+    _arena: Mapping,
+}
+
+// SAFETY: `start` points into `_arena`, which is plain memory; the page latches order the accesses.
+unsafe impl Send for Frames {}
+// SAFETY: as above.
+unsafe impl Sync for Frames {}
+
+fn zeros<T: Default>(count: usize) -> Box<[T]> {
+    (0..count).map(|_| T::default()).collect()
+}
+
+impl Frames {
+    pub fn new(count: usize) -> std::io::Result<Frames> {
+        assert!(count > 0 && count <= FRAMES_MAX, "{count} frames");
+        let arena = Mapping::huge(count * PAGE_BYTES)?;
+        Ok(Frames {
+            start: arena.aligned_start(),
+            count,
+            page: zeros(count),
+            first_dirty: zeros(count),
+            writing: zeros(count),
+            usage: zeros(count),
+            _arena: arena,
+        })
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    fn pointer(&self, frame: usize) -> *mut u8 {
+        assert!(frame < self.count, "frame {frame} of {}", self.count);
+        // SAFETY: the arena holds `count` pages from `start` on, and the index is checked above.
+        unsafe { self.start.as_ptr().add(frame * PAGE_BYTES) }
+    }
+
+    /// The page's bytes.
+    ///
+    /// # Safety
+    /// The caller holds the page's latch, shared or exclusive, for as long as the result lives, and calls [`Frames::bytes_mut`] meanwhile on no
+    /// account.
+    #[inline(always)]
+    pub unsafe fn bytes(&self, frame: usize) -> &[u8] {
+        // SAFETY: the memory is mapped and initialised (zero) from `new` to drop; the latch keeps writers out.
+        unsafe { std::slice::from_raw_parts(self.pointer(frame), PAGE_BYTES) }
+    }
+
+    /// The page's bytes for changing.
+    ///
+    /// # Safety
+    /// The caller holds the page's latch exclusively, or has the frame in hand while no page is in it, for as long as the result lives, and has no other
+    /// reference into the frame.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn bytes_mut(&self, frame: usize) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and the caller is alone. Optimistic readers may load; `word.rs` says why that is put up with.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(frame), PAGE_BYTES) }
+    }
+
+    /// One byte, without a latch; zero past the page.
+    #[inline(always)]
+    pub fn racy_u8(&self, frame: usize, offset: usize) -> u8 {
+        if offset >= PAGE_BYTES {
+            return 0;
+        }
+        // SAFETY: inside the frame, which stays mapped as long as `self`; racing stores are put up with, see `word.rs`.
+        unsafe { AtomicU8::from_ptr(self.pointer(frame).add(offset)) }.load(Ordering::Relaxed)
+    }
+
+    /// Two bytes, without a latch; zero past the page.
+    #[inline(always)]
+    pub fn racy_u16(&self, frame: usize, offset: usize) -> u16 {
+        if offset.is_multiple_of(2) && offset + 2 <= PAGE_BYTES {
+            // SAFETY: as in `racy_u8`; frames are aligned to 16 KiB, so the address is aligned to 2.
+            let value = unsafe { AtomicU16::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
+            return u16::from_le(value);
+        }
+        u16::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
+    }
+
+    /// Four bytes, without a latch; zero past the page.
+    #[inline(always)]
+    pub fn racy_u32(&self, frame: usize, offset: usize) -> u32 {
+        if offset.is_multiple_of(4) && offset + 4 <= PAGE_BYTES {
+            // SAFETY: as in `racy_u8`; the address is aligned to 4.
+            let value = unsafe { AtomicU32::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
+            return u32::from_le(value);
+        }
+        u32::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
+    }
+
+    /// Eight bytes, without a latch; zero past the page.
+    #[inline(always)]
+    pub fn racy_u64(&self, frame: usize, offset: usize) -> u64 {
+        if offset.is_multiple_of(8) && offset + 8 <= PAGE_BYTES {
+            // SAFETY: as in `racy_u8`; the address is aligned to 8.
+            let value = unsafe { AtomicU64::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
+            return u64::from_le(value);
+        }
+        u64::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
+    }
+
+    /// Copies from `offset` on, without a latch; zeros past the page.
+    pub fn racy_copy(&self, frame: usize, mut offset: usize, mut out: &mut [u8]) {
+        while let Some((first, rest)) = out.split_first_mut() {
+            if offset.is_multiple_of(8) {
+                break;
+            }
+            *first = self.racy_u8(frame, offset);
+            offset += 1;
+            out = rest;
+        }
+        let mut words = out.chunks_exact_mut(8);
+        for word in &mut words {
+            word.copy_from_slice(&self.racy_u64(frame, offset).to_le_bytes());
+            offset += 8;
+        }
+        for byte in words.into_remainder() {
+            *byte = self.racy_u8(frame, offset);
+            offset += 1;
+        }
+    }
+
+    pub fn page(&self, frame: usize) -> PageNo {
+        PageNo(self.page[frame].load(Ordering::Acquire))
+    }
+
+    pub fn set_page(&self, frame: usize, page: PageNo) {
+        self.page[frame].store(page.0, Ordering::Release);
+    }
+
+    /// Notes a use. Lossy on purpose: two threads may count one.
+    #[inline(always)]
+    pub fn touch(&self, frame: usize) {
+        let usage = &self.usage[frame];
+        let now = usage.load(Ordering::Relaxed);
+        if now < USAGE_MAX {
+            usage.store(now + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes one use away; false when there was none.
+    pub fn untouch(&self, frame: usize) -> bool {
+        let usage = &self.usage[frame];
+        let now = usage.load(Ordering::Relaxed);
+        usage.store(now.saturating_sub(1), Ordering::Relaxed);
+        now > 0
+    }
+
+    pub fn set_usage(&self, frame: usize, uses: u8) {
+        self.usage[frame].store(uses, Ordering::Relaxed);
+    }
+
+    /// Start of the first unwritten change.
+    pub fn first_dirty(&self, frame: usize) -> Lsn {
+        Lsn(self.first_dirty[frame].load(Ordering::Acquire))
+    }
+
+    /// Notes a change by the record that starts at `start`. The caller holds the page exclusively.
+    #[inline]
+    pub fn mark_dirty(&self, frame: usize, start: Lsn) {
+        let first = &self.first_dirty[frame];
+        if first.load(Ordering::Relaxed) == 0 {
+            // A log starts past position 0, but a tool may redo from the very start: 0 would read as clean.
+            first.store(start.0.max(1), Ordering::Release);
+        }
+    }
+
+    /// Whether the page differs from its place on disk, or a copy is under way.
+    pub fn is_clean(&self, frame: usize) -> bool {
+        self.first_dirty(frame).is_none() && self.writing[frame].load(Ordering::Acquire) == 0
+    }
+
+    /// Moves `first_dirty` to `writing`. The caller holds the page's latch and the flush lock. A reader of both fields that loads `first_dirty` first
+    /// never finds both empty.
+    pub fn begin_write(&self, frame: usize) {
+        let first = self.first_dirty[frame].load(Ordering::Relaxed);
+        let writing = self.writing[frame].load(Ordering::Relaxed);
+        // Not empty after a failed write: that image's changes are still not on disk.
+        let lowest = if writing == 0 { first } else { writing.min(first) };
+        self.writing[frame].store(lowest, Ordering::Release);
+        self.first_dirty[frame].store(0, Ordering::Release);
+    }
+
+    /// The copy is on disk. The caller holds the flush lock.
+    pub fn end_write(&self, frame: usize) {
+        self.writing[frame].store(0, Ordering::Release);
+    }
+
+    /// The copy is not on disk: the page is dirty as before. `writing` stays, so that no checkpoint passes it until a later write succeeds,
+    /// whatever `first_dirty` a racing mini-transaction stores. The caller holds the flush lock.
+    pub fn fail_write(&self, frame: usize) {
+        let lowest = self.writing[frame].load(Ordering::Relaxed);
+        let _ = self.first_dirty[frame].compare_exchange(0, lowest, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// Forgets that the page is dirty: it is discarded. The caller holds the page exclusively and the flush lock.
+    pub fn forget_dirty(&self, frame: usize) {
+        self.first_dirty[frame].store(0, Ordering::Release);
+        self.writing[frame].store(0, Ordering::Release);
+    }
+
+    /// Lowest LSN of a change that is not on disk.
+    pub fn min_dirty(&self) -> Option<Lsn> {
+        let mut lowest = u64::MAX;
+        for frame in 0..self.count {
+            // In this order; see `begin_write`.
+            let first = self.first_dirty[frame].load(Ordering::Acquire);
+            let writing = self.writing[frame].load(Ordering::Acquire);
+            for lsn in [first, writing] {
+                if lsn != 0 {
+                    lowest = lowest.min(lsn);
+                }
+            }
+        }
+        (lowest != u64::MAX).then_some(Lsn(lowest))
+    }
+
+    /// Dirty frames.
+    pub fn dirty_count(&self) -> usize {
+        self.first_dirty.iter().filter(|lsn| lsn.load(Ordering::Relaxed) != 0).count()
+    }
+}

@@ -1,0 +1,160 @@
+//! Redo: doing the operations of a log record again on the pages that have not seen them.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use base::{Lsn, Malformed, PageNo};
+use page_store::header;
+
+use crate::error::PoolError;
+use crate::guard::ExclusiveGuard;
+use crate::ops::{Op, ops, redo_own, sets_whole_page};
+use crate::pool::BufferPool;
+use crate::word::{self, Acquired};
+
+/// Does the operations of one crate on a page.
+pub trait RedoHandler: Send + Sync {
+    /// Applies `op` to `page`. Deterministic; the payload is not trusted.
+    fn redo(&self, op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed>;
+}
+
+/// Who does which operations.
+#[derive(Clone, Default)]
+pub struct RedoHandlers {
+    handlers: Vec<(RangeInclusive<u8>, Arc<dyn RedoHandler>)>,
+}
+
+impl RedoHandlers {
+    /// Only the buffer pool's own operations.
+    pub fn new() -> RedoHandlers {
+        RedoHandlers::default()
+    }
+
+    /// Adds a crate's range of codes.
+    #[must_use]
+    pub fn with(mut self, codes: RangeInclusive<u8>, handler: Arc<dyn RedoHandler>) -> RedoHandlers {
+        assert!(*codes.start() > 0x0F, "codes up to 0x0F are the buffer pool's");
+        assert!(
+            self.handlers.iter().all(|(other, _)| other.end() < codes.start() || codes.end() < other.start()),
+            "operation codes {codes:?} are taken"
+        );
+        self.handlers.push((codes, handler));
+        self
+    }
+
+    fn apply(&self, op: &Op<'_>, page: &mut [u8]) -> Result<(), Malformed> {
+        if op.op <= 0x0F {
+            return redo_own(op, page);
+        }
+        let (_, handler) = self.handlers.iter().find(|(codes, _)| codes.contains(&op.op)).ok_or(Malformed)?;
+        handler.redo(op.op, op.payload, page)
+    }
+}
+
+impl std::fmt::Debug for RedoHandlers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.handlers.iter().map(|(codes, _)| codes)).finish()
+    }
+}
+
+/// Pages whose operations could not be done because the page is not on disk. Right for a page that was freed (and punched out) after
+/// the record; wrong for any other.
+#[derive(Default)]
+pub(crate) struct Skipped {
+    pages: BTreeSet<PageNo>,
+}
+
+impl BufferPool {
+    /// Does a whole record again: for each page it names, all its operations if the page's LSN is below the record's end. `start` and `end` are the
+    /// record's place in the log. Operations on no page are the engine's and are passed over.
+    pub fn redo_record(&self, start: Lsn, end: Lsn, body: &[u8], handlers: &RedoHandlers) -> Result<(), PoolError> {
+        let mut all = Vec::new();
+        for op in ops(body) {
+            let op = op.map_err(|Malformed| PoolError::Malformed(PageNo::NONE))?;
+            if !op.page.is_none() {
+                all.push(op);
+            }
+        }
+        // Stable: operations on one page stay in order.
+        all.sort_by_key(|op| op.page);
+        for of_page in all.chunk_by(|a, b| a.page == b.page) {
+            self.redo_page(start, end, of_page, handlers)?;
+        }
+        Ok(())
+    }
+
+    /// Does the operations of one record on one page again, if the page's LSN is below `end`. Records of one page must come in log order; different
+    /// pages may be redone by different threads.
+    pub fn redo_page(&self, start: Lsn, end: Lsn, of_page: &[Op<'_>], handlers: &RedoHandlers) -> Result<(), PoolError> {
+        let Some(first) = of_page.first() else { return Ok(()) };
+        let page = first.page;
+        assert!(of_page.iter().all(|op| op.page == page), "operations of several pages in redo_page({page})");
+        let guard = self.exclusive_or_zero(page)?;
+        let (_, _, frame) = guard.into_parts();
+        // SAFETY: the latch taken above is held until `release_exclusive` below, and no guard refers to the frame.
+        let bytes = unsafe { self.frames().bytes_mut(frame) };
+        let cell = self.cell(page)?;
+        let unwritten = header::page_type(bytes) == 0;
+        if unwritten && !sets_whole_page(first.op) {
+            self.skipped.lock().pages.insert(page);
+            return self.drop_unwritten(page, frame);
+        }
+        if header::lsn(bytes) >= end {
+            word::release_exclusive(cell, page.0, self.lot(), false);
+            return Ok(());
+        }
+        if unwritten {
+            self.skipped.lock().pages.remove(&page);
+        }
+        for op in of_page {
+            if handlers.apply(op, bytes).is_err() {
+                // The page is half changed: it must not be used, nor written. Recovery cannot go on with it.
+                self.abandon(page, frame);
+                return Err(PoolError::Malformed(page));
+            }
+        }
+        header::set_lsn(bytes, end);
+        self.frames().mark_dirty(frame, start);
+        word::release_exclusive(cell, page.0, self.lot(), true);
+        Ok(())
+    }
+
+    /// Pages that redo met unwritten and that no later record made anew. Each must be free in the space map, or the data file has lost it.
+    pub fn redo_skipped(&self) -> Vec<PageNo> {
+        self.skipped.lock().pages.iter().copied().collect()
+    }
+
+    fn exclusive_or_zero(&self, page: PageNo) -> Result<ExclusiveGuard<'_>, PoolError> {
+        let cell = self.cell(page)?;
+        loop {
+            if let Acquired::Held(held) = word::exclusive(cell, page.0, self.lot(), None) {
+                let frame = held.frame().expect("a held page has a frame");
+                self.frames().touch(frame);
+                return Ok(ExclusiveGuard::new(self, cell, page, frame));
+            }
+            if word::claim_absent(cell) {
+                let frame = self.load_claimed_or_zero(cell, page)?;
+                return Ok(ExclusiveGuard::new(self, cell, page, frame));
+            }
+        }
+    }
+
+    /// Takes an exclusively latched page that does not exist on disk out of memory, so that asking for it is an error again.
+    fn drop_unwritten(&self, page: PageNo, frame: usize) -> Result<(), PoolError> {
+        self.frames().set_page(frame, PageNo::NONE);
+        word::release_evicted(self.cell(page)?, page.0, self.lot());
+        Ok(())
+    }
+
+    /// Takes an exclusively latched page out of memory together with its changes. Only for a failed redo: the data directory keeps its last
+    /// checkpoint, and nothing of the page was written since. The flusher may hold a copy of the page's earlier state; that is a state of the page and harmless.
+    fn abandon(&self, page: PageNo, frame: usize) {
+        let Ok(cell) = self.cell(page) else { return };
+        // Without the flush lock `writing` is the flusher's; leave the frame in place, but make sure the half-changed bytes are never written or read:
+        // a page of type 0 is refused by the page store and by every reader.
+        // SAFETY: the caller holds the page exclusively.
+        unsafe { self.frames().bytes_mut(frame) }.fill(0);
+        word::release_exclusive(cell, page.0, self.lot(), true);
+    }
+}

@@ -1,0 +1,135 @@
+//! Which frame is given up: a small probation queue in front of a clock (after S3-FIFO), so that a scan passes through without pushing out the hot set.
+//!
+//! A page enters the probation queue. At its head, used again since: it moves to the main queue; not used: it is evicted and remembered as a
+//! ghost. A page that is read again while a ghost enters the main queue at once. The main queue is a clock: each pass takes one use away, a page
+//! without uses is evicted. A page that would be evicted but is dirty goes to `wanted`, which the cleaner (or a thread in need) writes out.
+//!
+//! Each frame is in exactly one of: free, probation, main, wanted, or the hand of one thread.
+
+use std::collections::VecDeque;
+
+use base::PageNo;
+
+use crate::frames::Frames;
+
+/// The queues; under the pool's eviction mutex.
+pub(crate) struct Replacement {
+    free: Vec<u32>,
+    probation: VecDeque<u32>,
+    main: VecDeque<u32>,
+    wanted: Vec<u32>,
+    wanted_max: usize,
+    /// Fingerprints of recently evicted pages, one per slot of a hash; a newer one overwrites, which ages them.
+    ghosts: Box<[u32]>,
+}
+
+/// What one look at the head of a queue gave.
+pub(crate) enum Step {
+    /// Free, nothing in it: take it.
+    Free(usize),
+    /// Not used and clean: the caller tries to evict it, then calls `evicted` or `give_back`.
+    Candidate(usize),
+    /// Used since; moved on.
+    Passed,
+    /// Unused but dirty; moved to `wanted` or on.
+    Dirty,
+    /// All frames are in other hands.
+    Nothing,
+}
+
+/// Share of the pool that the probation queue keeps: one in this many.
+const PROBATION_SHARE: usize = 10;
+
+impl Replacement {
+    pub fn new(frames: usize) -> Replacement {
+        Replacement {
+            free: (0..frames as u32).rev().collect(),
+            probation: VecDeque::with_capacity(frames),
+            main: VecDeque::with_capacity(frames),
+            wanted: Vec::with_capacity(frames.min(256)),
+            wanted_max: (frames / 4).clamp(1, 256),
+            ghosts: vec![0; frames.next_power_of_two()].into(),
+        }
+    }
+
+    fn ghost_slot(&self, page: PageNo) -> (usize, u32) {
+        let hash = page.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((hash >> 32) as usize & (self.ghosts.len() - 1), (page.0 as u32).wrapping_add(1).max(1))
+    }
+
+    /// Queues a frame that a page was just loaded into.
+    pub fn loaded(&mut self, frame: usize, page: PageNo) {
+        let (slot, tag) = self.ghost_slot(page);
+        if self.ghosts[slot] == tag {
+            self.ghosts[slot] = 0;
+            self.main.push_back(frame as u32);
+        } else {
+            self.probation.push_back(frame as u32);
+        }
+    }
+
+    /// Looks at one frame.
+    pub fn step(&mut self, frames: &Frames) -> Step {
+        if let Some(frame) = self.free.pop() {
+            return Step::Free(frame as usize);
+        }
+        let from_probation = self.probation.len() > frames.count() / PROBATION_SHARE || self.main.is_empty();
+        let Some(frame) = (if from_probation { self.probation.pop_front() } else { self.main.pop_front() }) else { return Step::Nothing };
+        let index = frame as usize;
+        if frames.page(index).is_none() {
+            return Step::Free(index); // discarded where it stood
+        }
+        if from_probation && frames.untouch(index) {
+            frames.set_usage(index, 0);
+            self.main.push_back(frame);
+            return Step::Passed;
+        }
+        if !from_probation && frames.untouch(index) {
+            self.main.push_back(frame);
+            return Step::Passed;
+        }
+        if !frames.is_clean(index) {
+            if self.wanted.len() < self.wanted_max {
+                self.wanted.push(frame);
+            } else {
+                self.main.push_back(frame);
+            }
+            return Step::Dirty;
+        }
+        Step::Candidate(index)
+    }
+
+    /// The candidate was evicted; the caller keeps the frame.
+    pub fn evicted(&mut self, page: PageNo) {
+        let (slot, tag) = self.ghost_slot(page);
+        self.ghosts[slot] = tag;
+    }
+
+    /// The candidate could not be evicted: it is latched, so it is in use.
+    pub fn give_back(&mut self, frame: usize) {
+        self.main.push_back(frame as u32);
+    }
+
+    /// A frame with nothing in it.
+    pub fn put_free(&mut self, frame: usize) {
+        self.free.push(frame as u32);
+    }
+
+    /// Hands out the dirty frames that are wanted clean; the caller returns each by `give_back` or `put_free`.
+    pub fn take_wanted(&mut self, out: &mut Vec<u32>) {
+        out.append(&mut self.wanted);
+    }
+
+    pub fn has_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    pub fn free_count(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Frames in any queue; used to bound a search.
+    pub fn queued(&self) -> usize {
+        self.free.len() + self.probation.len() + self.main.len()
+    }
+}

@@ -1,0 +1,101 @@
+//! The doublewrite area: the images of the last batch, so that a page torn in place can be restored.
+//!
+//! Header (4096 bytes at offset 0 of the file `doublewrite`), then the images:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 8 | magic `ALTIDBLW` |
+//! | 8 | 4 | crc32c of bytes 12..24+8·count |
+//! | 12 | 4 | count of pages |
+//! | 16 | 8 | batch number |
+//! | 24 | 8·count | page numbers |
+//!
+//! A header may survive from the last batch over images of a batch that was being copied when the machine died. That does no harm: each
+//! image carries its own checksum and page number, and pages of that unfinished batch were not yet touched in place.
+
+use base::{PAGE_BYTES, PageNo, crc32c};
+use env::{AlignedBuf, File};
+
+use crate::batch::{BATCH_HEADER_BYTES, Batch};
+use crate::error::StoreError;
+use crate::header::{Verdict, inspect};
+
+const MAGIC: &[u8; 8] = b"ALTIDBLW";
+const NUMBERS: usize = 24;
+
+const _: () = assert!(NUMBERS + 8 * Batch::PAGES_MAX <= BATCH_HEADER_BYTES);
+
+/// Writes the header of `batch`, whose images are sealed, for copying to the area.
+pub(crate) fn seal_header(batch: &mut Batch, batch_number: u64) {
+    let numbers: [PageNo; Batch::PAGES_MAX] = std::array::from_fn(|i| batch.pages().get(i).copied().unwrap_or_default());
+    let count = batch.len();
+    let header = batch.header_mut();
+    header.fill(0);
+    header[..8].copy_from_slice(MAGIC);
+    header[12..16].copy_from_slice(&(count as u32).to_le_bytes());
+    header[16..24].copy_from_slice(&batch_number.to_le_bytes());
+    for (i, page) in numbers.iter().take(count).enumerate() {
+        header[NUMBERS + 8 * i..NUMBERS + 8 * i + 8].copy_from_slice(&page.0.to_le_bytes());
+    }
+    let sum = crc32c(&header[12..NUMBERS + 8 * count]);
+    header[8..12].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Page numbers of a valid header; `None` when the area was never used or its last copy was cut off.
+fn parse_header(header: &[u8]) -> Option<(u64, Vec<PageNo>)> {
+    let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let wide = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let count = word(12) as usize;
+    if &header[..8] != MAGIC || count > Batch::PAGES_MAX || word(8) != crc32c(&header[12..NUMBERS + 8 * count]) {
+        return None;
+    }
+    Some((wide(16), (0..count).map(|i| PageNo(wide(NUMBERS + 8 * i))).collect()))
+}
+
+/// What a repair found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Repair {
+    /// Torn pages that were restored.
+    pub restored: usize,
+    /// Number of the last batch, to continue from.
+    pub batch_number: u64,
+}
+
+/// Restores pages of the last batch that are torn in place. Pages with a good image, or that were never written, stay as they are.
+pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreError> {
+    let area_bytes = area.len()?;
+    if area_bytes < BATCH_HEADER_BYTES as u64 {
+        return Ok(Repair::default());
+    }
+    let mut header = AlignedBuf::new(BATCH_HEADER_BYTES);
+    area.read_at(&mut header, 0)?;
+    let Some((batch_number, pages)) = parse_header(&header) else { return Ok(Repair::default()) };
+    let data_bytes = data.len()?;
+    let mut report = Repair { restored: 0, batch_number };
+    let mut copy = AlignedBuf::new(PAGE_BYTES);
+    let mut place = AlignedBuf::new(PAGE_BYTES);
+    for (i, &page) in pages.iter().enumerate() {
+        let offset = page.0 * PAGE_BYTES as u64;
+        let copy_offset = (BATCH_HEADER_BYTES + i * PAGE_BYTES) as u64;
+        if copy_offset + PAGE_BYTES as u64 > area_bytes || offset >= data_bytes {
+            continue;
+        }
+        // A file that ends inside the page holds a torn extension of itself.
+        let readable = (data_bytes - offset).min(PAGE_BYTES as u64) as usize;
+        let readable = readable - readable % 512;
+        place.fill(0);
+        data.read_at(&mut place[..readable], offset)?;
+        if matches!(inspect(&place, page), Verdict::Good | Verdict::Unwritten) {
+            continue;
+        }
+        area.read_at(&mut copy, copy_offset)?;
+        if inspect(&copy, page) == Verdict::Good {
+            data.write_at(&copy, offset)?;
+            report.restored += 1;
+        }
+    }
+    if report.restored > 0 {
+        data.sync()?;
+    }
+    Ok(report)
+}

@@ -1,0 +1,242 @@
+//! The data file and its doublewrite area.
+
+use std::sync::Arc;
+
+use base::{IndexId, PAGE_BYTES, PageNo};
+use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::{Mutex, Rank};
+
+use crate::batch::Batch;
+use crate::doublewrite;
+use crate::error::StoreError;
+use crate::header::{self, PAGE_HEADER_BYTES, PageType, Verdict};
+
+const DATA: &str = "data";
+const DOUBLEWRITE: &str = "doublewrite";
+const MAGIC: &[u8; 8] = b"ALTIPLAN";
+/// Version of the format of pages and file header.
+const FORMAT_VERSION: u32 = 1;
+/// Pages of a new data file.
+const PAGES_INITIAL: u64 = 256;
+
+/// Settings of the page store.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// Copy batches to `doublewrite` first. Off only where device and file system write 16 KiB atomically.
+    pub doublewrite: bool,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        StoreConfig { doublewrite: true }
+    }
+}
+
+/// Counters of the page store; all grow.
+#[derive(Debug, Default)]
+pub struct StoreStats {
+    /// Pages read.
+    pub pages_read: AtomicU64,
+    /// Pages written in place.
+    pub pages_written: AtomicU64,
+    /// Batches written.
+    pub batches: AtomicU64,
+    /// Syncs of `data` and `doublewrite`.
+    pub syncs: AtomicU64,
+    /// Pages restored from the doublewrite area at open.
+    pub pages_restored: AtomicU64,
+    /// Pages found broken when read.
+    pub pages_broken: AtomicU64,
+}
+
+/// The data file. Shared by all threads; reads run in parallel, batches one after another.
+pub struct PageStore {
+    data: Arc<dyn File>,
+    area: Option<Arc<dyn File>>,
+    /// Pages the file reaches to; only grows.
+    page_count: AtomicU64,
+    failed: AtomicBool,
+    /// Orders batches: an older image must not land after a newer one, and the doublewrite area holds one batch. Holds the batch number.
+    write: Mutex<u64>,
+    stats: StoreStats,
+}
+
+impl PageStore {
+    /// Makes `data` and `doublewrite` in an empty directory, durable on return.
+    pub fn create(disk: &Arc<dyn Disk>, config: StoreConfig) -> Result<PageStore, StoreError> {
+        let data = disk.open(DATA, OpenMode::CreateNew, FileKind::Direct)?;
+        data.allocate(PAGES_INITIAL * PAGE_BYTES as u64)?;
+        let mut page = AlignedBuf::new(PAGE_BYTES);
+        header::init(&mut page, PageNo(0), PageType::FileHeader as u8, IndexId::NONE, 0);
+        page[PAGE_HEADER_BYTES..PAGE_HEADER_BYTES + 8].copy_from_slice(MAGIC);
+        page[PAGE_HEADER_BYTES + 8..PAGE_HEADER_BYTES + 12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        page[PAGE_HEADER_BYTES + 12..PAGE_HEADER_BYTES + 16].copy_from_slice(&(PAGE_BYTES as u32).to_le_bytes());
+        header::seal(&mut page);
+        data.write_at(&page, 0)?;
+        data.sync()?;
+        let area = Self::open_area(disk, &config)?;
+        disk.sync_dir("")?;
+        Self::with_files(data, area, 0)
+    }
+
+    /// Opens an existing data file and restores pages torn by a crash.
+    pub fn open(disk: &Arc<dyn Disk>, config: StoreConfig) -> Result<PageStore, StoreError> {
+        let data = disk.open(DATA, OpenMode::Existing, FileKind::Direct)?;
+        // The area is looked at even when doublewrite is off now: it may have been on at the crash.
+        let repaired = match disk.exists(DOUBLEWRITE)? {
+            true => {
+                let area = disk.open(DOUBLEWRITE, OpenMode::Existing, FileKind::Direct)?;
+                doublewrite::repair(&*area, &*data)?
+            }
+            false => doublewrite::Repair::default(),
+        };
+        let area = Self::open_area(disk, &config)?;
+        let store = Self::with_files(data, area, repaired.batch_number)?;
+        store.stats.pages_restored.store(repaired.restored as u64, Ordering::Relaxed);
+        store.check_file_header()?;
+        Ok(store)
+    }
+
+    fn open_area(disk: &Arc<dyn Disk>, config: &StoreConfig) -> Result<Option<Arc<dyn File>>, StoreError> {
+        match config.doublewrite {
+            true => Ok(Some(disk.open(DOUBLEWRITE, OpenMode::Create, FileKind::Direct)?)),
+            false => Ok(None),
+        }
+    }
+
+    fn with_files(data: Arc<dyn File>, area: Option<Arc<dyn File>>, batch_number: u64) -> Result<PageStore, StoreError> {
+        let page_count = data.len()? / PAGE_BYTES as u64;
+        Ok(PageStore {
+            data,
+            area,
+            page_count: AtomicU64::new(page_count),
+            failed: AtomicBool::new(false),
+            write: Mutex::new(Rank::LogSegment, batch_number),
+            stats: StoreStats::default(),
+        })
+    }
+
+    fn check_file_header(&self) -> Result<(), StoreError> {
+        let mut page = AlignedBuf::new(PAGE_BYTES);
+        self.read(PageNo(0), &mut page)?;
+        let body = &page[PAGE_HEADER_BYTES..];
+        if &body[..8] != MAGIC {
+            return Err(StoreError::Format("the header does not name an Altiplano data file".into()));
+        }
+        let version = u32::from_le_bytes([body[8], body[9], body[10], body[11]]);
+        let page_bytes = u32::from_le_bytes([body[12], body[13], body[14], body[15]]);
+        if version != FORMAT_VERSION || page_bytes as usize != PAGE_BYTES {
+            return Err(StoreError::Format(format!("format version {version} with pages of {page_bytes} bytes is not readable here")));
+        }
+        Ok(())
+    }
+
+    /// Reads a page and verifies it. `buffer` is one page long and aligned to 512 bytes.
+    pub fn read(&self, page: PageNo, buffer: &mut [u8]) -> Result<(), StoreError> {
+        assert_eq!(buffer.len(), PAGE_BYTES);
+        if page.0 >= self.page_count() {
+            return Err(StoreError::Unwritten { page });
+        }
+        self.data.read_at(buffer, page.0 * PAGE_BYTES as u64)?;
+        self.stats.pages_read.fetch_add(1, Ordering::Relaxed);
+        let error = match header::inspect(buffer, page) {
+            Verdict::Good => return Ok(()),
+            Verdict::Unwritten => return Err(StoreError::Unwritten { page }),
+            Verdict::BadChecksum => StoreError::Checksum { page },
+            Verdict::Misdirected(found) => StoreError::Misdirected { page, found },
+        };
+        self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
+        Err(error)
+    }
+
+    /// Seals the images and writes them so that a crash leaves each page old or new: copy to `doublewrite`, sync, write in place, sync.
+    /// The batch may not hold a page twice. On an error any of the pages may be old or new, and all must be written again.
+    pub fn write_batch(&self, batch: &mut Batch) -> Result<(), StoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        for i in 0..batch.len() {
+            let page = batch.pages()[i];
+            let image = batch.image_mut(i);
+            assert_eq!(header::page_no(image), page, "image in a batch carries another page's number");
+            assert!(header::page_type(image) != 0, "page {page} has no type");
+            header::seal(image);
+        }
+        let mut batch_number = self.write.lock();
+        if self.failed.load(Ordering::Relaxed) {
+            return Err(StoreError::Failed);
+        }
+        if let Some(area) = &self.area {
+            *batch_number += 1;
+            doublewrite::seal_header(batch, *batch_number);
+            area.write_at(batch.whole(), 0)?;
+            self.sync(&**area)?;
+        }
+        let pages = batch.pages();
+        let mut from = 0;
+        while from < pages.len() {
+            let mut to = from + 1;
+            while to < pages.len() && pages[to].0 == pages[to - 1].0 + 1 {
+                to += 1;
+            }
+            self.data.write_at(batch.images(from, to), pages[from].0 * PAGE_BYTES as u64)?;
+            self.page_count.fetch_max(pages[to - 1].0 + 1, Ordering::AcqRel);
+            from = to;
+        }
+        self.sync(&*self.data)?;
+        self.stats.pages_written.fetch_add(pages.len() as u64, Ordering::Relaxed);
+        self.stats.batches.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sync(&self, file: &dyn File) -> Result<(), StoreError> {
+        self.stats.syncs.fetch_add(1, Ordering::Relaxed);
+        file.sync().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))?;
+        Ok(())
+    }
+
+    /// Pages the file reaches to, used or not.
+    pub fn page_count(&self) -> u64 {
+        self.page_count.load(Ordering::Acquire)
+    }
+
+    /// Makes room for at least `pages` pages, so that writing them cannot fail for want of space.
+    pub fn grow(&self, pages: u64) -> Result<(), StoreError> {
+        let _order = self.write.lock();
+        if pages <= self.page_count() {
+            return Ok(());
+        }
+        self.data.allocate(pages * PAGE_BYTES as u64)?;
+        self.page_count.fetch_max(pages, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Gives the space of `count` pages back to the file system; they read as unwritten afterwards. The caller sees to it that the log
+    /// says they are free, durably, and that no write of them is under way.
+    pub fn punch(&self, first: PageNo, count: u64) -> Result<(), StoreError> {
+        let _order = self.write.lock();
+        assert!(first.0 > 0, "page 0 is not free");
+        let end = (first.0 + count).min(self.page_count());
+        if first.0 < end {
+            self.data.punch_hole(first.0 * PAGE_BYTES as u64, (end - first.0) * PAGE_BYTES as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a sync failed, after which nothing is written any more.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &StoreStats {
+        &self.stats
+    }
+}
+
+impl std::fmt::Debug for PageStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageStore").field("page_count", &self.page_count()).field("stats", &self.stats).finish_non_exhaustive()
+    }
+}
