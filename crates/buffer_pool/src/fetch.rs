@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use base::PageNo;
 use page_store::StoreError;
+use page_store::header::PAGE_HEADER_BYTES;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::futex;
 
@@ -33,9 +34,19 @@ impl BufferPool {
         })
     }
 
-    /// Gives a claimed page a frame without reading it.
+    /// Gives a claimed page a frame without reading it. Its header is zero, which marks it as not set.
     pub(crate) fn place_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, |_| Ok(()))
+        self.fill_claimed(cell, page, |buffer| {
+            buffer[..PAGE_HEADER_BYTES].fill(0);
+            Ok(())
+        })
+    }
+
+    /// Takes an exclusively latched, clean page whose frame does not hold what is on disk out of memory, and releases it. The frame stays in its queue.
+    pub(crate) fn drop_unread(&self, cell: &AtomicU64, page: PageNo, frame: usize) {
+        assert!(self.frames().is_clean(frame), "page {page} was changed");
+        self.frames().set_page(frame, PageNo::NONE);
+        word::release_evicted(cell, page.0, self.lot());
     }
 
     /// Reads a claimed page for redo: one that was never written (or was punched out) comes as zeros.

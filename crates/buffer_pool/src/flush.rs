@@ -39,15 +39,19 @@ impl BufferPool {
         // Ascending: neighbours go in one write.
         flusher.chosen.sort_unstable();
         let mut written = 0;
+        let mut outcome = Ok(());
         for i in 0..flusher.chosen.len() {
             let (page, frame) = flusher.chosen[i];
-            self.copy_for_write(flusher, page, frame as usize)?;
+            // A page that cannot be written does not keep the others from it.
+            if let Err(error) = self.copy_for_write(flusher, page, frame as usize) {
+                outcome = Err(error);
+            }
             if flusher.batch.is_full() {
                 written += self.write_out(flusher)?;
             }
         }
         written += self.write_out(flusher)?;
-        Ok(written)
+        outcome.map(|()| written)
     }
 
     fn copy_for_write(&self, flusher: &mut Flusher, page: PageNo, frame: usize) -> Result<(), PoolError> {
@@ -56,6 +60,11 @@ impl BufferPool {
         if held.frame() == Some(frame) && !self.frames().first_dirty(frame).is_none() {
             // SAFETY: the page is latched shared until `release_shared` below, and it is in this frame.
             let bytes = unsafe { self.frames().bytes(frame) };
+            if header::page_type(bytes) == 0 {
+                // Abandoned by a failed redo: never to be written.
+                word::release_shared(cell, page.0, self.lot());
+                return Err(PoolError::Malformed(page));
+            }
             flusher.batch.push(page).copy_from_slice(bytes);
             flusher.lsn_max = flusher.lsn_max.max(header::lsn(bytes));
             flusher.frames.push(frame as u32);

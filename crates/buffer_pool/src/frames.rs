@@ -128,23 +128,21 @@ impl Frames {
     }
 
     /// Copies from `offset` on, without a latch; zeros past the page.
-    pub fn racy_copy(&self, frame: usize, mut offset: usize, mut out: &mut [u8]) {
-        while let Some((first, rest)) = out.split_first_mut() {
-            if offset.is_multiple_of(8) {
-                break;
-            }
-            *first = self.racy_u8(frame, offset);
-            offset += 1;
-            out = rest;
+    pub fn racy_copy(&self, frame: usize, offset: usize, out: &mut [u8]) {
+        let lead = (offset.next_multiple_of(8) - offset).min(out.len());
+        let (head, rest) = out.split_at_mut(lead);
+        for (i, byte) in head.iter_mut().enumerate() {
+            *byte = self.racy_u8(frame, offset + i);
         }
-        let mut words = out.chunks_exact_mut(8);
+        let mut at = offset + lead;
+        let mut words = rest.chunks_exact_mut(8);
         for word in &mut words {
-            word.copy_from_slice(&self.racy_u64(frame, offset).to_le_bytes());
-            offset += 8;
+            word.copy_from_slice(&self.racy_u64(frame, at).to_le_bytes());
+            at += 8;
         }
         for byte in words.into_remainder() {
-            *byte = self.racy_u8(frame, offset);
-            offset += 1;
+            *byte = self.racy_u8(frame, at);
+            at += 1;
         }
     }
 

@@ -41,7 +41,7 @@ pub use cleaner::CleanerHandle;
 pub use error::PoolError;
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef};
-pub use ops::{Op, Ops, PAGE_IMAGE, NEW_PAGE, WRITE_BYTES, ops};
+pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops};
 pub use pool::{BufferPool, PoolConfig};
 pub use redo::{RedoHandler, RedoHandlers};
 pub use stats::StatsSnapshot;

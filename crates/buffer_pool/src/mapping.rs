@@ -24,12 +24,7 @@ impl Mapping {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )?
+            mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE)?
         };
         let start = NonNull::new(start.cast()).ok_or(std::io::ErrorKind::OutOfMemory)?;
         Ok(Mapping { start, bytes })

@@ -112,7 +112,7 @@ impl<'p> Mtr<'p> {
     }
 
     /// Latches a page that [`Mtr::reset_page`] or [`Mtr::log_image`] is about to set whole, without reading it from disk. The first half of
-    /// [`Mtr::new_page`], for callers that must not fail after their first change. Until it is set its bytes are unspecified; a mini-transaction that latched a page this way sets it before commit.
+    /// [`Mtr::new_page`], for callers that must not fail after their first change. Until it is set its bytes are unspecified, and it may be released unset.
     pub fn latch_unread(&mut self, page: PageNo) -> Result<PageRef, PoolError> {
         if let Some(held) = self.find(page) {
             return Ok(held);
@@ -233,6 +233,12 @@ impl<'p> Mtr<'p> {
     #[inline]
     fn unlatch(&self, held: Held) {
         let cell = self.pool.cell(held.page).expect("a held page is in the table");
+        // SAFETY: the page is still held exclusively, and no reference into it lives here.
+        if !held.changed && header::page_type(unsafe { self.pool.frames().bytes(held.frame as usize) }) == 0 {
+            // Latched unread, then not set after all: the frame does not hold what is on disk.
+            self.pool.drop_unread(cell, held.page, held.frame as usize);
+            return;
+        }
         word::release_exclusive(cell, held.page.0, self.pool.lot(), held.changed);
     }
 

@@ -37,13 +37,7 @@ pub struct PoolConfig {
 
 impl Default for PoolConfig {
     fn default() -> Self {
-        PoolConfig {
-            frames: 8192,
-            pages_max: 1 << 32,
-            frame_wait: Duration::from_secs(2),
-            batch_pages: 128,
-            age_target_percent: 50,
-        }
+        PoolConfig { frames: 8192, pages_max: 1 << 32, frame_wait: Duration::from_secs(2), batch_pages: 128, age_target_percent: 50 }
     }
 }
 
@@ -71,7 +65,8 @@ impl BufferPool {
     /// Reserves table and frames. Fails when the kernel refuses the address space.
     pub fn new(store: Arc<PageStore>, wal: Arc<Wal>, config: PoolConfig) -> Result<Arc<BufferPool>, std::io::Error> {
         assert!(config.pages_max > 0 && config.frames > 0, "{config:?}");
-        let table_bytes = usize::try_from(config.pages_max).ok().and_then(|pages| pages.checked_mul(8)).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        let table_bytes =
+            usize::try_from(config.pages_max).ok().and_then(|pages| pages.checked_mul(8)).ok_or(std::io::ErrorKind::OutOfMemory)?;
         Ok(Arc::new(BufferPool {
             table: Mapping::reserve(table_bytes)?,
             frames: Frames::new(config.frames)?,

@@ -98,7 +98,8 @@ impl BufferPool {
         let unwritten = header::page_type(bytes) == 0;
         if unwritten && !sets_whole_page(first.op) {
             self.skipped.lock().pages.insert(page);
-            return self.drop_unwritten(page, frame);
+            self.drop_unread(cell, page, frame);
+            return Ok(());
         }
         if header::lsn(bytes) >= end {
             word::release_exclusive(cell, page.0, self.lot(), false);
@@ -110,6 +111,7 @@ impl BufferPool {
         for op in of_page {
             if handlers.apply(op, bytes).is_err() {
                 // The page is half changed: it must not be used, nor written. Recovery cannot go on with it.
+                self.frames().mark_dirty(frame, start);
                 self.abandon(page, frame);
                 return Err(PoolError::Malformed(page));
             }
@@ -140,20 +142,11 @@ impl BufferPool {
         }
     }
 
-    /// Takes an exclusively latched page that does not exist on disk out of memory, so that asking for it is an error again.
-    fn drop_unwritten(&self, page: PageNo, frame: usize) -> Result<(), PoolError> {
-        self.frames().set_page(frame, PageNo::NONE);
-        word::release_evicted(self.cell(page)?, page.0, self.lot());
-        Ok(())
-    }
-
-    /// Takes an exclusively latched page out of memory together with its changes. Only for a failed redo: the data directory keeps its last
-    /// checkpoint, and nothing of the page was written since. The flusher may hold a copy of the page's earlier state; that is a state of the page and harmless.
+    /// Gives up an exclusively latched page that redo left half changed. It stays dirty, so no checkpoint passes it, and becomes a page of type 0,
+    /// which the flusher refuses: nothing of it reaches the disk. Recovery cannot succeed any more.
     fn abandon(&self, page: PageNo, frame: usize) {
         let Ok(cell) = self.cell(page) else { return };
-        // Without the flush lock `writing` is the flusher's; leave the frame in place, but make sure the half-changed bytes are never written or read:
-        // a page of type 0 is refused by the page store and by every reader.
-        // SAFETY: the caller holds the page exclusively.
+        // SAFETY: the caller holds the page exclusively and has no reference into it.
         unsafe { self.frames().bytes_mut(frame) }.fill(0);
         word::release_exclusive(cell, page.0, self.lot(), true);
     }

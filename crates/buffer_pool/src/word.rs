@@ -289,7 +289,11 @@ fn wait_for<C: Cell>(
             return Acquired::Absent;
         }
         if !blocked(w, polite) {
-            let Some(next) = take(w) else { return Acquired::Held(w) };
+            let Some(next) = take(w) else {
+                // `w` may come from a failed exchange, a relaxed load.
+                C::fence(Ordering::Acquire);
+                return Acquired::Held(w);
+            };
             match cell.exchange(w.0, next, Ordering::Acquire) {
                 Ok(before) => {
                     if want == Want::Exclusive {
@@ -309,11 +313,11 @@ fn wait_for<C: Cell>(
             w = Word(cell.load(Ordering::Acquire));
             continue;
         }
-        if !w.has_waiters() {
-            if let Err(now) = cell.exchange(w.0, w.0 | WAITERS, Ordering::Relaxed) {
-                w = Word(now);
-                continue;
-            }
+        if !w.has_waiters()
+            && let Err(now) = cell.exchange(w.0, w.0 | WAITERS, Ordering::Relaxed)
+        {
+            w = Word(now);
+            continue;
         }
         let held = blocked(w, false);
         let patience = if held { None } else { Some(Instant::now() + READER_PATIENCE) };
@@ -329,10 +333,8 @@ fn wait_for<C: Cell>(
             cell.clear(WAITERS, Ordering::Relaxed);
         };
         let parked = park.park(key, want, until, still_blocked, alone);
-        if parked == Parked::TimedOut {
-            if patience.is_none() || deadline.is_some_and(|d| d <= Instant::now()) {
-                return Acquired::Busy;
-            }
+        if parked == Parked::TimedOut && (patience.is_none() || deadline.is_some_and(|d| d <= Instant::now())) {
+            return Acquired::Busy;
         }
         polite = false;
         w = Word(cell.load(Ordering::Acquire));
@@ -342,9 +344,8 @@ fn wait_for<C: Cell>(
 /// Latches shared, waiting for a writer.
 #[cold]
 pub(crate) fn shared<C: Cell>(cell: &C, key: u64, park: &impl Park, deadline: Option<Instant>) -> Acquired {
-    let blocked = |w: Word, polite: bool| {
-        w.is_exclusive() || w.shared_count() == SHARED_MASK || (polite && w.has_waiters() && w.shared_count() > 0)
-    };
+    let blocked =
+        |w: Word, polite: bool| w.is_exclusive() || w.shared_count() == SHARED_MASK || (polite && w.has_waiters() && w.shared_count() > 0);
     wait_for(cell, key, park, Want::Shared, deadline, blocked, |w| Some(w.0 + SHARED_ONE))
 }
 

@@ -77,14 +77,10 @@ pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreEr
     for (i, &page) in pages.iter().enumerate() {
         let offset = page.0 * PAGE_BYTES as u64;
         let copy_offset = (BATCH_HEADER_BYTES + i * PAGE_BYTES) as u64;
-        if copy_offset + PAGE_BYTES as u64 > area_bytes || offset >= data_bytes {
+        if copy_offset + PAGE_BYTES as u64 > area_bytes || offset + PAGE_BYTES as u64 > data_bytes {
             continue;
         }
-        // A file that ends inside the page holds a torn extension of itself.
-        let readable = (data_bytes - offset).min(PAGE_BYTES as u64) as usize;
-        let readable = readable - readable % 512;
-        place.fill(0);
-        data.read_at(&mut place[..readable], offset)?;
+        data.read_at(&mut place, offset)?;
         if matches!(inspect(&place, page), Verdict::Good | Verdict::Unwritten) {
             continue;
         }

@@ -83,6 +83,11 @@ impl PageStore {
     /// Opens an existing data file and restores pages torn by a crash.
     pub fn open(disk: &Arc<dyn Disk>, config: StoreConfig) -> Result<PageStore, StoreError> {
         let data = disk.open(DATA, OpenMode::Existing, FileKind::Direct)?;
+        // A crash can leave the file ending inside a page that was being added; direct I/O reads whole pages.
+        let bytes = data.len()?;
+        if !bytes.is_multiple_of(PAGE_BYTES as u64) {
+            data.allocate(bytes.next_multiple_of(PAGE_BYTES as u64))?;
+        }
         // The area is looked at even when doublewrite is off now: it may have been on at the crash.
         let repaired = match disk.exists(DOUBLEWRITE)? {
             true => {
@@ -112,7 +117,7 @@ impl PageStore {
             area,
             page_count: AtomicU64::new(page_count),
             failed: AtomicBool::new(false),
-            write: Mutex::new(Rank::LogSegment, batch_number),
+            write: Mutex::new(Rank::DataFile, batch_number),
             stats: StoreStats::default(),
         })
     }

@@ -23,6 +23,8 @@ pub enum Rank {
     UndoSegments = 50,
     /// List of long transactions. Never: I/O.
     LongTxns = 60,
+    /// Held by whom writes dirty pages. Never: waiting for a page latch. It waits for the log and writes and syncs under it.
+    Flush = 65,
     /// Eviction queue and free frames, ascending shard number. Never: I/O.
     Eviction = 70,
     /// Dirty-list shard, ascending shard number. Never: I/O.
@@ -31,6 +33,8 @@ pub enum Rank {
     LogWriter = 88,
     /// Log segment table. Never: fsync.
     LogSegment = 90,
+    /// Order of write batches to the data file; writes and syncs under it.
+    DataFile = 95,
     /// Admission queue. Never: any wait.
     Admission = 100,
     /// A latch under which nothing else is taken.

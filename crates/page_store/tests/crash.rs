@@ -1,0 +1,166 @@
+//! The page store on the simulated disk: crash at every write and sync, torn pages, broken pages, full disk.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use base::{IndexId, PAGE_BYTES, PageNo};
+use env::{AlignedBuf, Disk, SimDisk};
+use page_store::{Batch, PageStore, PageType, StoreConfig, StoreError, header};
+
+fn disk(seed: u64) -> (Arc<SimDisk>, Arc<dyn Disk>) {
+    let sim = Arc::new(SimDisk::new(seed));
+    let disk: Arc<dyn Disk> = Arc::clone(&sim) as Arc<dyn Disk>;
+    (sim, disk)
+}
+
+/// A page whose every byte past the header follows from number and generation.
+fn fill(image: &mut [u8], page: PageNo, generation: u8) {
+    header::init(image, page, PageType::Other as u8, IndexId(1), 0);
+    image[header::PAGE_HEADER_BYTES..].fill(generation ^ page.0 as u8);
+}
+
+fn generation(store: &PageStore, page: PageNo) -> Result<u8, StoreError> {
+    let mut buffer = AlignedBuf::new(PAGE_BYTES);
+    store.read(page, &mut buffer)?;
+    let body = &buffer[header::PAGE_HEADER_BYTES..];
+    assert!(body.iter().all(|&b| b == body[0]), "page {page} is a mixture");
+    Ok(body[0] ^ page.0 as u8)
+}
+
+fn write(store: &PageStore, batch: &mut Batch, pages: &[u64], generation: u8) -> Result<(), StoreError> {
+    batch.clear();
+    for &page in pages {
+        fill(batch.push(PageNo(page)), PageNo(page), generation);
+    }
+    store.write_batch(batch)
+}
+
+#[test]
+fn pages_are_old_or_new_after_a_crash_at_any_write_or_sync() {
+    let mut restored = 0;
+    for seed in 0..8 {
+        for crash_at in 1..40 {
+            let (sim, disk) = disk(seed * 1000 + crash_at);
+            let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+            let mut batch = Batch::new(8);
+            sim.crash_at(crash_at);
+            // Pages 3.. and 9.. get a generation each round; the batch shifts, so pages are in some batches and not in others.
+            let mut acknowledged: BTreeMap<u64, u8> = BTreeMap::new();
+            let mut attempted: BTreeMap<u64, u8> = BTreeMap::new();
+            for round in 1..=6u8 {
+                let pages = [3, 4, 5 + u64::from(round % 3), 9, 300 + u64::from(round)];
+                attempted.extend(pages.iter().map(|&page| (page, round)));
+                if write(&store, &mut batch, &pages, round).is_err() {
+                    break;
+                }
+                acknowledged.extend(pages.iter().map(|&page| (page, round)));
+            }
+            drop(store);
+            sim.crash();
+            let store = PageStore::open(&disk, StoreConfig::default())
+                .unwrap_or_else(|error| panic!("replay: seed {seed} crash_at {crash_at}: {error}"));
+            restored += store.stats().pages_restored.load(Ordering::Relaxed);
+            for (&page, &newest) in &attempted {
+                let known = acknowledged.get(&page).copied();
+                match generation(&store, PageNo(page)) {
+                    Ok(found) => assert!(
+                        Some(found) == known || found == newest,
+                        "replay: seed {seed} crash_at {crash_at}: page {page} has generation {found}, acknowledged {known:?}, last tried {newest}"
+                    ),
+                    Err(StoreError::Unwritten { .. }) => {
+                        assert_eq!(known, None, "replay: seed {seed} crash_at {crash_at}: page {page} is lost")
+                    }
+                    Err(error) => panic!("replay: seed {seed} crash_at {crash_at}: {error}"),
+                }
+            }
+            // The store goes on.
+            write(&store, &mut batch, &[3, 4], 99).expect("write after a crash");
+            assert_eq!(generation(&store, PageNo(4)).expect("written"), 99);
+        }
+    }
+    assert!(restored > 0, "no crash tore a page; the test proves less than it should");
+}
+
+#[test]
+fn a_page_with_a_flipped_bit_is_reported_and_left_alone() {
+    let (sim, disk) = disk(1);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let mut batch = Batch::new(4);
+    write(&store, &mut batch, &[2, 3], 1).expect("write");
+    write(&store, &mut batch, &[5], 1).expect("write: page 3 leaves the doublewrite area");
+    sim.flip_bit("data", 3 * PAGE_BYTES as u64 + 777, 3).expect("flip");
+    assert!(matches!(generation(&store, PageNo(3)), Err(StoreError::Checksum { page: PageNo(3) })));
+    assert_eq!(generation(&store, PageNo(2)).expect("good"), 1);
+    drop(store);
+    let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+    assert!(matches!(generation(&store, PageNo(3)), Err(StoreError::Checksum { page: PageNo(3) })));
+    assert_eq!(store.stats().pages_broken.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_page_in_the_last_batch_is_restored_at_open() {
+    let (sim, disk) = disk(2);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    write(&store, &mut Batch::new(4), &[2, 3], 7).expect("write");
+    drop(store);
+    sim.flip_bit("data", 3 * PAGE_BYTES as u64 + 777, 3).expect("flip");
+    let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+    assert_eq!(store.stats().pages_restored.load(Ordering::Relaxed), 1);
+    assert_eq!(generation(&store, PageNo(3)).expect("restored"), 7);
+}
+
+#[test]
+fn a_misdirected_page_is_not_taken_for_the_one_asked_for() {
+    let (_sim, disk) = disk(3);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    write(&store, &mut Batch::new(4), &[2], 7).expect("write");
+    let data = disk.open("data", env::OpenMode::Existing, env::FileKind::Direct).expect("open");
+    let mut page = AlignedBuf::new(PAGE_BYTES);
+    data.read_at(&mut page, 2 * PAGE_BYTES as u64).expect("read");
+    data.write_at(&page, 6 * PAGE_BYTES as u64).expect("write");
+    assert!(matches!(generation(&store, PageNo(6)), Err(StoreError::Misdirected { page: PageNo(6), found: PageNo(2) })));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_changes_nothing() {
+    let (sim, disk) = disk(4);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let before = store.page_count();
+    sim.set_capacity(Some(before * PAGE_BYTES as u64 + 1));
+    assert!(matches!(store.grow(before * 4), Err(StoreError::NoSpace)));
+    assert_eq!(store.page_count(), before);
+    sim.set_capacity(None);
+    store.grow(before * 4).expect("room again");
+    assert_eq!(store.page_count(), before * 4);
+}
+
+#[test]
+fn nothing_is_written_after_a_failed_sync() {
+    let (sim, disk) = disk(5);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let mut batch = Batch::new(4);
+    sim.fail_sync(1);
+    assert!(matches!(write(&store, &mut batch, &[2], 1), Err(StoreError::Io(_))));
+    assert!(store.has_failed());
+    assert!(matches!(write(&store, &mut batch, &[2], 1), Err(StoreError::Failed)));
+}
+
+#[test]
+fn punched_pages_read_as_unwritten() {
+    let (_sim, disk) = disk(6);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    write(&store, &mut Batch::new(4), &[2, 3, 4], 1).expect("write");
+    store.punch(PageNo(3), 1).expect("punch");
+    assert!(matches!(generation(&store, PageNo(3)), Err(StoreError::Unwritten { .. })));
+    assert_eq!(generation(&store, PageNo(4)).expect("kept"), 1);
+}
+
+#[test]
+fn a_foreign_file_is_refused() {
+    let (sim, disk) = disk(7);
+    drop(PageStore::create(&disk, StoreConfig { doublewrite: false }).expect("create"));
+    assert!(PageStore::create(&disk, StoreConfig::default()).is_err(), "an existing data file is not overwritten");
+    sim.flip_bit("data", 100, 1).expect("flip");
+    assert!(PageStore::open(&disk, StoreConfig::default()).is_err());
+}
