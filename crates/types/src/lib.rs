@@ -27,7 +27,7 @@ mod value;
 pub use bytes::ByteString;
 pub use collation::{Charset, Collation};
 pub use column_type::{ColumnType, TypeKind};
-pub use decimal::Decimal;
+pub use decimal::{Decimal, ParsedDecimal};
 pub use sql_mode::SqlMode;
 pub use temporal::{Date, DateTime, Time, Timestamp};
 pub use value::Value;
