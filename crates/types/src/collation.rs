@@ -1,4 +1,18 @@
 //! Character sets and collations by MySQL's names and numbers.
+//!
+//! Comparing and keys are in `order`, LIKE in `like`; `uca` holds the weights of the `utf8mb4_0900_*` family and `pad_space` those of the two
+//! older collations, which ignore trailing spaces.
+
+mod code_buffer;
+mod like;
+mod order;
+mod pad_space;
+mod uca;
+mod uca900_codes;
+pub mod utf8;
+
+#[cfg(test)]
+mod tests;
 
 /// A character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -339,7 +339,8 @@ impl fmt::Display for ColumnType {
         match self.kind {
             // MySQL 8.0.19 and later print an integer's display width only for ZEROFILL and TINYINT(1).
             kind if kind.is_integer() => {
-                if self.length > 0 && (self.zerofill || (kind == TypeKind::TinyInt && self.length == 1 && !self.unsigned)) {
+                let is_bool = kind == TypeKind::TinyInt && self.length == 1 && !self.unsigned;
+                if self.length > 0 && (self.zerofill || is_bool) {
                     write!(f, "({})", self.length)?;
                 }
             }

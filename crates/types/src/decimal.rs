@@ -22,7 +22,11 @@ pub struct Decimal(Repr);
 #[derive(Clone, PartialEq)]
 enum Repr {
     /// The number is `(high << 64 | low) / 10^scale`.
-    Small { low: u64, high: i64, scale: u8 },
+    Small {
+        low: u64,
+        high: i64,
+        scale: u8,
+    },
     Wide(Box<Wide>),
 }
 
@@ -144,7 +148,9 @@ impl Decimal {
     /// The largest value of DECIMAL(precision, scale).
     pub fn max_value(precision: u32, scale: u8) -> Decimal {
         debug_assert!(precision <= Self::DIGITS_MAX);
-        let magnitude = U256::from_u128(1).checked_mul_pow10(precision.min(Self::DIGITS_MAX)).map_or(U256::ZERO, |power| power.sub(&U256::from_u128(1)));
+        let magnitude = U256::from_u128(1)
+            .checked_mul_pow10(precision.min(Self::DIGITS_MAX))
+            .map_or(U256::ZERO, |power| power.sub(&U256::from_u128(1)));
         Decimal::from_parts(false, magnitude, scale)
     }
 

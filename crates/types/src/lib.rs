@@ -25,7 +25,7 @@ mod temporal;
 mod value;
 
 pub use bytes::ByteString;
-pub use collation::{Charset, Collation};
+pub use collation::{Charset, Collation, utf8};
 pub use column_type::{ColumnType, TypeKind};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use sql_mode::SqlMode;

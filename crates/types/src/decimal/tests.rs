@@ -14,11 +14,13 @@ fn big(text: &str) -> BigDecimal {
 }
 
 fn number() -> impl Strategy<Value = String> {
-    ("-?", "[0-9]{1,35}", prop_oneof![Just(String::new()), "\\.[0-9]{1,30}"]).prop_map(|(sign, integer, fraction)| sign + &integer + &fraction)
+    ("-?", "[0-9]{1,35}", prop_oneof![Just(String::new()), "\\.[0-9]{1,30}"])
+        .prop_map(|(sign, integer, fraction)| sign + &integer + &fraction)
 }
 
 fn small_number() -> impl Strategy<Value = String> {
-    ("-?", "[0-9]{1,8}", prop_oneof![Just(String::new()), "\\.[0-9]{1,6}"]).prop_map(|(sign, integer, fraction)| sign + &integer + &fraction)
+    ("-?", "[0-9]{1,8}", prop_oneof![Just(String::new()), "\\.[0-9]{1,6}"])
+        .prop_map(|(sign, integer, fraction)| sign + &integer + &fraction)
 }
 
 fn either() -> impl Strategy<Value = String> {

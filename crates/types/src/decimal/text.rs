@@ -191,7 +191,8 @@ fn assemble(negative: bool, integer: &[u8], fraction: &[u8], exponent: i64) -> P
         magnitude = magnitude.checked_add(&Uint::from_u128(1)).unwrap_or(magnitude);
     }
     let overflow = magnitude.digits() > Decimal::DIGITS_MAX;
-    let value = if overflow { Decimal::max_value(Decimal::DIGITS_MAX, scale as u8) } else { Decimal::from_parts(false, magnitude, scale as u8) };
+    let value =
+        if overflow { Decimal::max_value(Decimal::DIGITS_MAX, scale as u8) } else { Decimal::from_parts(false, magnitude, scale as u8) };
     ParsedDecimal { value: if negative { value.negate() } else { value }, consumed: 0, overflow, rounded: cut != Cut::Nothing }
 }
 

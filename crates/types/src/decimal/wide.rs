@@ -47,10 +47,10 @@ impl<const N: usize> Uint<N> {
     pub fn checked_add(&self, other: &Self) -> Option<Self> {
         let mut limbs = [0; N];
         let mut carry = false;
-        for i in 0..N {
-            let (sum, c1) = self.0[i].overflowing_add(other.0[i]);
+        for (limb, (a, b)) in limbs.iter_mut().zip(self.0.iter().zip(&other.0)) {
+            let (sum, c1) = a.overflowing_add(*b);
             let (sum, c2) = sum.overflowing_add(u64::from(carry));
-            limbs[i] = sum;
+            *limb = sum;
             carry = c1 | c2;
         }
         (!carry).then_some(Uint(limbs))
@@ -61,10 +61,10 @@ impl<const N: usize> Uint<N> {
         debug_assert!(*self >= *other);
         let mut limbs = [0; N];
         let mut borrow = false;
-        for i in 0..N {
-            let (difference, b1) = self.0[i].overflowing_sub(other.0[i]);
+        for (limb, (a, b)) in limbs.iter_mut().zip(self.0.iter().zip(&other.0)) {
+            let (difference, b1) = a.overflowing_sub(*b);
             let (difference, b2) = difference.overflowing_sub(u64::from(borrow));
-            limbs[i] = difference;
+            *limb = difference;
             borrow = b1 | b2;
         }
         Uint(limbs)
@@ -74,9 +74,9 @@ impl<const N: usize> Uint<N> {
     pub fn checked_mul_add_u64(&self, factor: u64, addend: u64) -> Option<Self> {
         let mut limbs = [0; N];
         let mut carry = u128::from(addend);
-        for i in 0..N {
-            let product = u128::from(self.0[i]) * u128::from(factor) + carry;
-            limbs[i] = product as u64;
+        for (limb, own) in limbs.iter_mut().zip(&self.0) {
+            let product = u128::from(*own) * u128::from(factor) + carry;
+            *limb = product as u64;
             carry = product >> 64;
         }
         (carry == 0).then_some(Uint(limbs))

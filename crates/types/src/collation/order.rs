@@ -1,0 +1,359 @@
+//! Comparing, hashing and ordered keys of strings.
+
+use super::code_buffer::CodeBuffer;
+use super::pad_space::{self, CharWeight, CodePoint, GeneralCi};
+use super::uca::{self, Strength, UCA, Uca};
+use super::uca900_codes::ASCII_CODES;
+use super::utf8::decode;
+use super::{Collation, utf8};
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hasher};
+
+impl Collation {
+    fn strength(self) -> Strength {
+        match self {
+            Collation::Utf8mb40900AsCi => Strength::Secondary,
+            Collation::Utf8mb40900AsCs => Strength::Tertiary,
+            _ => Strength::Primary,
+        }
+    }
+
+    /// How two strings sort.
+    #[inline]
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Collation::Utf8mb40900AiCi => compare_primary(a, b),
+            Collation::Binary | Collation::Utf8mb40900Bin => a.cmp(b),
+            Collation::Utf8mb4Bin => {
+                let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+                match (a.get(at), b.get(at)) {
+                    (None, None) => Ordering::Equal,
+                    (Some(x), Some(y)) if *x < 0x80 && *y < 0x80 => x.cmp(y),
+                    _ => pad_space::compare::<CodePoint>(a, b),
+                }
+            }
+            Collation::Utf8mb4GeneralCi => pad_space::compare::<GeneralCi>(a, b),
+            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => {
+                if a == b {
+                    return Ordering::Equal;
+                }
+                (0..self.strength() as usize)
+                    .map(|level| compare_level(level, a, b))
+                    .find(|ordering| ordering.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            }
+        }
+    }
+
+    /// Whether two strings are equal.
+    #[inline]
+    pub fn equal(self, a: &[u8], b: &[u8]) -> bool {
+        match self {
+            Collation::Binary | Collation::Utf8mb40900Bin => a == b,
+            _ => a == b || self.compare(a, b).is_eq(),
+        }
+    }
+
+    /// A hash; equal strings hash equally. The same in every process (fixed seed).
+    pub fn hash(self, text: &[u8]) -> u64 {
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        match self {
+            Collation::Binary | Collation::Utf8mb40900Bin => hasher.write(text),
+            Collation::Utf8mb4Bin => hasher.write(pad_space::trim(text)),
+            Collation::Utf8mb40900AiCi if text.len() <= 64 && text.is_ascii() => {
+                let mut codes = [0u8; 64];
+                let mut count = 0;
+                for &byte in text {
+                    let code = ASCII_CODES[usize::from(byte & 0x7F)];
+                    codes[count] = code;
+                    count += usize::from(code != 0);
+                }
+                hasher.write(&codes[..count]);
+            }
+            _ => {
+                let mut key = Vec::with_capacity(text.len() * 2 + 4);
+                self.append_key(text, &mut key);
+                // The terminator of a primary key is left out, so that the short way above gives the same.
+                let end = if self == Collation::Utf8mb40900AiCi { key.len() - 1 } else { key.len() };
+                hasher.write(&key[..end]);
+            }
+        }
+        hasher.finish()
+    }
+
+    /// Appends the ordered key: keys compare by bytes as strings compare, equal strings have equal keys, and no key is a prefix of
+    /// another, so that keys can stand one after the other in a composite key. The bytes are described in `docs/format/record.md`.
+    #[inline]
+    pub fn append_key(self, text: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Collation::Utf8mb40900AiCi => {
+                append_primary(text, out);
+                out.push(0);
+            }
+            Collation::Binary | Collation::Utf8mb40900Bin => append_escaped(text, out),
+            Collation::Utf8mb4Bin => pad_space::append_key::<CodePoint>(text, out),
+            Collation::Utf8mb4GeneralCi => pad_space::append_key::<GeneralCi>(text, out),
+            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => {
+                append_primary(text, out);
+                out.push(0);
+                for level in 1..self.strength() as usize {
+                    append_level(level, text, out);
+                    out.push(0);
+                }
+            }
+        }
+    }
+
+    /// Appends the ordered key of the strings that *start* with `text`: the key without its end. Every string that starts with `text`
+    /// (in the collation's eyes) has a key that starts with these bytes. `None` where keys do not work that way.
+    pub fn append_prefix_key(self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Collation::Utf8mb4Bin | Collation::Utf8mb4GeneralCi => {
+                // Spaces at the end are followed by a byte that depends on what comes after them: leave them out.
+                self.append_key(pad_space::trim(text), out);
+                out.truncate(out.len() - 2);
+            }
+            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => append_primary(text, out),
+            _ => {
+                self.append_key(text, out);
+                out.pop();
+            }
+        }
+        Some(())
+    }
+
+    /// Bytes of the ordered key that starts at `key`; `None` when it is cut short.
+    pub fn key_bytes(self, key: &[u8]) -> Option<usize> {
+        match self {
+            Collation::Utf8mb4Bin | Collation::Utf8mb4GeneralCi => pad_space::key_bytes(key),
+            Collation::Binary | Collation::Utf8mb40900Bin => Some(key.iter().position(|byte| *byte == 0)? + 1),
+            _ => {
+                let mut at = 0;
+                loop {
+                    match *key.get(at)? {
+                        0 => break,
+                        lead => at += uca::code_bytes(lead),
+                    }
+                }
+                at += 1;
+                for level in 1..self.strength() as usize {
+                    loop {
+                        match *key.get(at)? {
+                            0 => break,
+                            lead if level == 1 && lead >= 0xF0 => at += 2,
+                            _ => at += 1,
+                        }
+                    }
+                    at += 1;
+                }
+                Some(at)
+            }
+        }
+    }
+
+    /// Whether [`Collation::decode_key`] gives the string back.
+    pub fn key_is_reversible(self) -> bool {
+        matches!(self, Collation::Binary | Collation::Utf8mb40900Bin)
+    }
+
+    /// Appends the string of an ordered key at the start of `key` and returns the key's bytes. `None`: the key is malformed or the
+    /// collation's keys are not reversible.
+    pub fn decode_key(self, key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        if !self.key_is_reversible() {
+            return None;
+        }
+        let mut at = 0;
+        loop {
+            match *key.get(at)? {
+                0 => return Some(at + 1),
+                1 => {
+                    out.push(match *key.get(at + 1)? {
+                        1 => 0,
+                        2 => 1,
+                        _ => return None,
+                    });
+                    at += 2;
+                }
+                byte => {
+                    out.push(byte);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// What WEIGHT_STRING() shows.
+    pub fn weight_string(self, text: &[u8], out: &mut Vec<u8>) {
+        let mut points = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (point, bytes) = decode(rest);
+            points.push(point);
+            rest = &rest[bytes..];
+        }
+        match self {
+            Collation::Binary | Collation::Utf8mb40900Bin => out.extend_from_slice(text),
+            Collation::Utf8mb4Bin => points.iter().for_each(|point| out.extend_from_slice(&point.to_be_bytes()[1..])),
+            Collation::Utf8mb4GeneralCi => {
+                points.iter().for_each(|point| out.extend_from_slice(&(GeneralCi::weight(*point) as u16).to_be_bytes()));
+            }
+            _ => uca::raw_weights(&points, self.strength(), out),
+        }
+    }
+
+    /// Whether two code points have the same weights (LIKE compares character by character).
+    pub(super) fn same_weight(self, a: u32, b: u32) -> bool {
+        if a == b {
+            return true;
+        }
+        match self {
+            Collation::Binary | Collation::Utf8mb40900Bin | Collation::Utf8mb4Bin => false,
+            Collation::Utf8mb4GeneralCi => GeneralCi::weight(a) == GeneralCi::weight(b),
+            Collation::Utf8mb40900AiCi if a < 0x80 && b < 0x80 => ASCII_CODES[a as usize] == ASCII_CODES[b as usize],
+            _ => (0..self.strength() as usize).all(|level| {
+                let (mut x, mut y) = (CodeBuffer::default(), CodeBuffer::default());
+                UCA.codes(level, a, &mut x) == UCA.codes(level, b, &mut y)
+            }),
+        }
+    }
+
+    /// Whether the bytes are legal in the collation's character set.
+    pub fn is_valid(self, bytes: &[u8]) -> bool {
+        self == Collation::Binary || utf8::is_utf8(bytes)
+    }
+
+    /// Characters (bytes for [`Collation::Binary`]).
+    pub fn char_count(self, bytes: &[u8]) -> usize {
+        if self == Collation::Binary { bytes.len() } else { utf8::char_count(bytes) }
+    }
+
+    /// Bytes of the first `chars` characters.
+    pub fn chars_prefix_bytes(self, bytes: &[u8], chars: usize) -> usize {
+        if self == Collation::Binary { bytes.len().min(chars) } else { utf8::chars_prefix_bytes(bytes, chars) }
+    }
+}
+
+/// Bytes that are the same at the start of both, counted by words.
+#[inline]
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let mut at = 0;
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        if x != y {
+            break;
+        }
+        at += 8;
+    }
+    at
+}
+
+#[inline]
+fn compare_primary(a: &[u8], b: &[u8]) -> Ordering {
+    let mut at = common_prefix(a, b);
+    // Equal bytes have equal weights; step back to where a character starts.
+    let continues = |text: &[u8], at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    while at > 0 && (continues(a, at) || continues(b, at)) {
+        at -= 1;
+    }
+    let shorter = a.len().min(b.len());
+    while at < shorter {
+        let (x, y) = (a[at], b[at]);
+        if (x | y) >= 0x80 {
+            return compare_level(0, &a[at..], &b[at..]);
+        }
+        let (x, y) = (ASCII_CODES[usize::from(x)], ASCII_CODES[usize::from(y)]);
+        if x != y {
+            if x == 0 || y == 0 {
+                return compare_level(0, &a[at..], &b[at..]);
+            }
+            return x.cmp(&y);
+        }
+        at += 1;
+    }
+    if a.len() == b.len() { Ordering::Equal } else { compare_level(0, &a[at..], &b[at..]) }
+}
+
+/// The codes of a string at one level, byte by byte.
+struct CodeStream<'a> {
+    uca: &'static Uca,
+    level: usize,
+    rest: &'a [u8],
+    current: CodeBuffer,
+    at: usize,
+}
+
+impl CodeStream<'_> {
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        loop {
+            if let Some(&code) = self.current.as_slice().get(self.at) {
+                self.at += 1;
+                return Some(code);
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
+            let (point, bytes) = decode(self.rest);
+            self.rest = &self.rest[bytes..];
+            let mut scratch = CodeBuffer::default();
+            let codes = self.uca.codes(self.level, point, &mut scratch);
+            let mut current = CodeBuffer::default();
+            current.extend(codes);
+            self.current = current;
+            self.at = 0;
+        }
+    }
+}
+
+fn compare_level(level: usize, a: &[u8], b: &[u8]) -> Ordering {
+    let stream = |rest| CodeStream { uca: &UCA, level, rest, current: CodeBuffer::default(), at: 0 };
+    let (mut a, mut b) = (stream(a), stream(b));
+    loop {
+        // A string that ends sorts before one that goes on: None is less than Some.
+        match (a.next(), b.next()) {
+            (None, None) => return Ordering::Equal,
+            (x, y) if x != y => return x.cmp(&y),
+            _ => {}
+        }
+    }
+}
+
+/// Appends the primary codes without an end.
+#[inline]
+fn append_primary(text: &[u8], out: &mut Vec<u8>) {
+    out.reserve(text.len() + 1);
+    let mut rest = text;
+    while let [byte, tail @ ..] = rest
+        && *byte < 0x80
+    {
+        let code = ASCII_CODES[usize::from(*byte)];
+        if code != 0 {
+            out.push(code);
+        }
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        append_level(0, rest, out);
+    }
+}
+
+fn append_level(level: usize, mut text: &[u8], out: &mut Vec<u8>) {
+    let uca: &Uca = &UCA;
+    let mut scratch = CodeBuffer::default();
+    while !text.is_empty() {
+        let (point, bytes) = decode(text);
+        text = &text[bytes..];
+        out.extend_from_slice(uca.codes(level, point, &mut scratch));
+    }
+}
+
+/// Bytes as they are, 0 and 1 escaped by 1, ended by 0.
+fn append_escaped(text: &[u8], out: &mut Vec<u8>) {
+    out.reserve(text.len() + 1);
+    for &byte in text {
+        if byte <= 1 {
+            out.push(1);
+        }
+        out.push(if byte <= 1 { byte + 1 } else { byte });
+    }
+    out.push(0);
+}

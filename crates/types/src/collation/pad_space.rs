@@ -1,0 +1,141 @@
+//! Collations that ignore trailing spaces: `utf8mb4_bin` and `utf8mb4_general_ci`.
+//!
+//! A shorter string compares as if it went on with spaces, so "a\t" sorts before "a". The ordered key says the same in bytes: every
+//! space is followed by a byte that tells how the text after its run of spaces compares with more spaces: 0 less, 1 it is the end, 2 greater.
+
+use super::utf8::decode;
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+/// Weight of one code point.
+pub(super) trait CharWeight {
+    fn weight(point: u32) -> u32;
+}
+
+/// `utf8mb4_bin`.
+pub(super) struct CodePoint;
+
+impl CharWeight for CodePoint {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        point
+    }
+}
+
+/// `utf8mb4_general_ci`.
+pub(super) struct GeneralCi;
+
+static GENERAL_DATA: &[u8] = include_bytes!("general_ci.bin");
+
+/// Blocks of 256 weights of the Basic Multilingual Plane; `None` where every weight is the code point.
+static GENERAL: LazyLock<Vec<Option<Box<[u16; 256]>>>> = LazyLock::new(|| {
+    let mut blocks: Vec<Option<Box<[u16; 256]>>> = vec![None; 256];
+    for pair in GENERAL_DATA.chunks_exact(4) {
+        let (point, weight) = (u16::from_le_bytes([pair[0], pair[1]]), u16::from_le_bytes([pair[2], pair[3]]));
+        let block = blocks[usize::from(point >> 8)].get_or_insert_with(|| Box::new(std::array::from_fn(|low| point & 0xFF00 | low as u16)));
+        block[usize::from(point & 0xFF)] = weight;
+    }
+    blocks
+});
+
+impl CharWeight for GeneralCi {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        match point {
+            0..0x80 => u32::from((point as u8).to_ascii_uppercase()),
+            0x80..0x1_0000 => GENERAL[point as usize >> 8].as_ref().map_or(point, |block| u32::from(block[point as usize & 0xFF])),
+            // All supplementary characters are one weight.
+            _ => 0xFFFD,
+        }
+    }
+}
+
+/// The text without trailing spaces.
+#[inline]
+pub(super) fn trim(text: &[u8]) -> &[u8] {
+    let mut end = text.len();
+    while end > 0 && text[end - 1] == b' ' {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+const SPACE: u32 = 0x20;
+
+pub(super) fn compare<W: CharWeight>(mut a: &[u8], mut b: &[u8]) -> Ordering {
+    loop {
+        match (a.is_empty(), b.is_empty()) {
+            (true, true) => return Ordering::Equal,
+            (false, false) => {
+                let ((x, x_bytes), (y, y_bytes)) = (decode(a), decode(b));
+                if x != y {
+                    match W::weight(x).cmp(&W::weight(y)) {
+                        Ordering::Equal => {}
+                        unequal => return unequal,
+                    }
+                }
+                a = &a[x_bytes..];
+                b = &b[y_bytes..];
+            }
+            (true, false) => return compare_with_spaces::<W>(b).reverse(),
+            (false, true) => return compare_with_spaces::<W>(a),
+        }
+    }
+}
+
+/// Compares the rest of a string with nothing but spaces.
+fn compare_with_spaces<W: CharWeight>(mut rest: &[u8]) -> Ordering {
+    while !rest.is_empty() {
+        let (point, bytes) = decode(rest);
+        match W::weight(point).cmp(&SPACE) {
+            Ordering::Equal => rest = &rest[bytes..],
+            unequal => return unequal,
+        }
+    }
+    Ordering::Equal
+}
+
+/// Appends the ordered key: weights in the manner of UTF-8, which keeps their order.
+pub(super) fn append_key<W: CharWeight>(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = trim(text);
+    while !rest.is_empty() {
+        let (point, bytes) = decode(rest);
+        rest = &rest[bytes..];
+        let weight = W::weight(point);
+        push_weight(weight, out);
+        if weight == SPACE {
+            out.push(match compare_with_spaces::<W>(rest) {
+                Ordering::Less => 0,
+                Ordering::Equal => 1,
+                Ordering::Greater => 2,
+            });
+        }
+    }
+    out.extend_from_slice(&[SPACE as u8, 1]);
+}
+
+#[inline]
+fn push_weight(weight: u32, out: &mut Vec<u8>) {
+    let low = |shift: u32| (weight >> shift & 0x3F) as u8 | 0x80;
+    match weight {
+        0..0x80 => out.push(weight as u8),
+        0x80..0x800 => out.extend_from_slice(&[(weight >> 6) as u8 | 0xC0, low(0)]),
+        0x800..0x1_0000 => out.extend_from_slice(&[(weight >> 12) as u8 | 0xE0, low(6), low(0)]),
+        _ => out.extend_from_slice(&[(weight >> 18) as u8 | 0xF0, low(12), low(6), low(0)]),
+    }
+}
+
+/// Bytes of the ordered key at the start of `key`; `None` when its end is missing.
+pub(super) fn key_bytes(key: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match *key.get(at)? {
+            0x20 if *key.get(at + 1)? == 1 => return Some(at + 2),
+            0x20 => at += 2,
+            0..0x80 => at += 1,
+            0x80..0xE0 => at += 2,
+            0xE0..0xF0 => at += 3,
+            _ => at += 4,
+        }
+    }
+}
