@@ -31,6 +31,8 @@ pub enum Rank {
     DirtyList = 80,
     /// The log writer's own state; only the batch leader takes it, and it writes and syncs under it.
     LogWriter = 88,
+    /// Making or recycling a log segment; only who finds too few prepared takes it, and it writes and syncs under it.
+    LogGrow = 89,
     /// Log segment table. Never: fsync.
     LogSegment = 90,
     /// Order of write batches to the data file; writes and syncs under it.

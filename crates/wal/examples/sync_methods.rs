@@ -32,7 +32,8 @@ fn main() -> std::io::Result<()> {
             let mut position = 0u64;
             for _ in 0..rounds {
                 // Appends of 200 bytes: the last block is written again and again, as a log does.
-                let offset = if flags.contains(OFlags::DIRECT) || bytes == 4096 { position / bytes as u64 * bytes as u64 } else { position };
+                let offset =
+                    if flags.contains(OFlags::DIRECT) || bytes == 4096 { position / bytes as u64 * bytes as u64 } else { position };
                 let start = Instant::now();
                 rustix::io::pwrite(&fd, &buf[..bytes], offset)?;
                 if sync {

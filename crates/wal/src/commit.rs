@@ -1,0 +1,133 @@
+//! Making the log durable: alone, or as leader or member of a batch.
+
+use crate::wal::{Wal, pause};
+use crate::writer::Writer;
+use crate::{FlushPolicy, WalError};
+use base::Lsn;
+use sync::atomic::Ordering;
+
+/// What a thread needs before it may go on.
+#[derive(Clone, Copy)]
+struct Need {
+    written: u64,
+    durable: u64,
+}
+
+impl Wal {
+    /// Returns when everything below `lsn` survives a crash. Alone: writes and syncs in this thread. Among others: joins the batch
+    /// that forms while another is written. `lsn` is the end of a reserved record; those below it must be on their way to being filled.
+    #[inline]
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<(), WalError> {
+        if self.positions.durable.load(Ordering::Acquire) >= lsn.0 {
+            return Ok(());
+        }
+        self.wait_for(Need { written: lsn.0, durable: lsn.0 })
+    }
+
+    /// The same for the page cleaner: the log must be durable up to a page's newest change before the page is written.
+    pub fn flush_to(&self, lsn: Lsn) -> Result<(), WalError> {
+        self.wait_durable(lsn)
+    }
+
+    /// Returns when everything below `lsn` is handed to the disk, synced or not.
+    pub fn wait_written(&self, lsn: Lsn) -> Result<(), WalError> {
+        if self.positions.written.load(Ordering::Acquire) >= lsn.0 {
+            return Ok(());
+        }
+        self.wait_for(Need { written: lsn.0, durable: 0 })
+    }
+
+    /// Commits as durably as `policy` says.
+    #[inline]
+    pub fn commit(&self, lsn: Lsn, policy: FlushPolicy) -> Result<(), WalError> {
+        match policy {
+            FlushPolicy::Durable => self.wait_durable(lsn),
+            FlushPolicy::Write => self.wait_written(lsn),
+            FlushPolicy::Lazy if self.has_failed() => Err(WalError::Failed),
+            FlushPolicy::Lazy => Ok(()),
+        }
+    }
+
+    fn is_met(&self, need: Need) -> bool {
+        self.positions.durable.load(Ordering::Acquire) >= need.durable && self.positions.written.load(Ordering::Acquire) >= need.written
+    }
+
+    fn wait_for(&self, need: Need) -> Result<(), WalError> {
+        let head = self.reserver.head();
+        assert!(need.written <= head, "waiting for {}, past the head {head}", need.written);
+        let report = self.group.wait(
+            || self.is_met(need) || self.has_failed(),
+            || {
+                self.wanted.written.fetch_max(need.written, Ordering::Relaxed);
+                if need.durable > 0 {
+                    self.wanted.durable.fetch_max(need.durable, Ordering::Relaxed);
+                }
+            },
+            || self.lead(need),
+        );
+        self.counters.batches.add(report.batches_led.into());
+        self.counters.members.add(report.members_led.into());
+        if report.sleeps > 0 {
+            self.counters.sleeps.add(report.sleeps.into());
+            self.counters.wakes_useful.add(report.wakes_useful.into());
+            self.counters.wakes_useless.add(report.wakes_useless.into());
+        }
+        if self.is_met(need) { Ok(()) } else { Err(WalError::Failed) }
+    }
+
+    /// Writes, and syncs where asked, everything that this thread and the members of its batch need.
+    fn lead(&self, own: Need) {
+        let need = Need {
+            written: own.written.max(self.wanted.written.load(Ordering::Relaxed)),
+            durable: own.durable.max(self.wanted.durable.load(Ordering::Relaxed)),
+        };
+        if self.is_met(need) || self.has_failed() {
+            return;
+        }
+        let mut writer = self.writer.lock();
+        if let Err(error) = self.write_and_sync(&mut writer, need) {
+            self.fail(error);
+        }
+    }
+
+    fn write_and_sync(&self, writer: &mut Writer, need: Need) -> Result<(), WalError> {
+        for round in 0.. {
+            let complete = self.links.advance();
+            let enough = complete >= need.written;
+            // Whoever has not filled its record yet may be waiting for room in the ring: do not wait for it with room to give.
+            if complete > writer.written() && (enough || round >= 8) {
+                self.write_to(writer, complete)?;
+            }
+            if enough {
+                break;
+            }
+            pause(round);
+        }
+        if need.durable > self.positions.durable.load(Ordering::Relaxed) {
+            writer.sync(&self.counters)?;
+            self.positions.durable.store(writer.written(), Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Writes `[written, complete)` and gives its ring space free.
+    fn write_to(&self, writer: &mut Writer, complete: u64) -> Result<(), WalError> {
+        writer.write(&self.ring, &self.segments, &self.counters, complete)?;
+        let written = writer.written();
+        self.positions.written.store(written, Ordering::Release);
+        self.reserver.raise_limit((written + self.ring.capacity()).min(complete + self.links.window()));
+        Ok(())
+    }
+
+    /// As leader: writes what is complete, without a sync, to make room in the ring.
+    pub(crate) fn drain(&self) {
+        let mut writer = self.writer.lock();
+        let complete = self.links.advance();
+        if complete > writer.written()
+            && !self.has_failed()
+            && let Err(error) = self.write_to(&mut writer, complete)
+        {
+            self.fail(error);
+        }
+    }
+}

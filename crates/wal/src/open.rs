@@ -1,0 +1,162 @@
+//! Making a log, opening one, going on after recovery, and checkpoints.
+
+use crate::control::{Control, Slot};
+use crate::frame::LSN_FIRST;
+use crate::group::Group;
+use crate::link_buffer::LinkBuffer;
+use crate::reader::LogReader;
+use crate::reserve::Reserver;
+use crate::ring::Ring;
+use crate::segments::{DIR, Segments};
+use crate::space::Space;
+use crate::stats::Counters;
+use crate::wal::{Positions, Wanted};
+use crate::writer::Writer;
+use crate::{Checkpoint, Wal, WalConfig, WalError};
+use base::Lsn;
+use env::Disk;
+use std::sync::Arc;
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::{CachePadded, Mutex, Rank, Signal};
+
+impl Wal {
+    /// Whether there is a log in the directory.
+    pub fn exists(disk: &dyn Disk) -> Result<bool, WalError> {
+        Control::exists(disk)
+    }
+
+    /// Makes a log and starts it. A crash meanwhile leaves none.
+    pub fn create(disk: Arc<dyn Disk>, config: WalConfig) -> Result<Wal, WalError> {
+        config.check();
+        disk.create_dir_all(DIR)?;
+        if Control::exists(&*disk)? {
+            return Err(WalError::Exists);
+        }
+        let slot = Slot {
+            sequence: 1,
+            epoch: 1,
+            redo: LSN_FIRST,
+            durable: LSN_FIRST,
+            segment_bytes: config.segment_bytes,
+            has_payload: false,
+            payload_file: 0,
+            payload_len: 0,
+            payload_crc: 0,
+        };
+        let counters = Arc::new(Counters::default());
+        let segments = Segments::new(disk.clone(), config.file_kind, config.segment_bytes, counters.clone());
+        segments.remove_all()?;
+        segments.start_at(LSN_FIRST);
+        segments.prepare(LSN_FIRST)?;
+        let control = Control::create(disk, slot)?;
+        let wal = Wal::assemble(&config, segments, control, counters);
+        wal.start_at(LSN_FIRST, 1)?;
+        Ok(wal)
+    }
+
+    /// Opens the log for recovery: gives the newest checkpoint (`None` before the first) and a reader that starts at its `redo_lsn`.
+    /// Appending is allowed after [`Wal::start_after_recovery`].
+    pub fn open(disk: Arc<dyn Disk>, config: WalConfig) -> Result<(Wal, Option<Checkpoint>, LogReader), WalError> {
+        let (control, checkpoint) = Control::open(disk.clone())?;
+        let slot = *control.newest();
+        let config = WalConfig {
+            segment_bytes: slot.segment_bytes,
+            capacity_bytes: config.capacity_bytes.max(3 * slot.segment_bytes),
+            space_margin_bytes: config.space_margin_bytes.min(slot.segment_bytes),
+            ..config
+        };
+        config.check();
+        let counters = Arc::new(Counters::default());
+        let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone());
+        segments.open_existing(slot.redo)?;
+        let reading = Segments::new(disk, config.file_kind, slot.segment_bytes, counters.clone());
+        reading.open_existing(slot.redo)?;
+        let reader = LogReader::new(reading, &slot);
+        Ok((Wal::assemble(&config, segments, control, counters), checkpoint, reader))
+    }
+
+    fn assemble(config: &WalConfig, segments: Segments, control: Control, counters: Arc<Counters>) -> Wal {
+        let redo = control.newest().redo;
+        let positions = Positions {
+            written: AtomicU64::new(0),
+            durable: AtomicU64::new(0),
+            redo: AtomicU64::new(redo),
+            epoch: AtomicU32::new(0),
+            failed: AtomicBool::new(false),
+        };
+        Wal {
+            ring: Ring::new(config.buffer_bytes),
+            links: LinkBuffer::new(config.link_window_bytes as u64, 0),
+            reserver: Reserver::new(0),
+            group: Group::new(),
+            positions: CachePadded::new(positions),
+            wanted: CachePadded::new(Wanted::default()),
+            writer: Mutex::new(Rank::LogWriter, Writer::new()),
+            space: Space::new(config, segments.segment_bytes()),
+            segments,
+            control: Mutex::with_order(Rank::LogWriter, 1, control),
+            pressure: Signal::new(),
+            grow: Signal::new(),
+            counters,
+            background: AtomicBool::new(false),
+            failure: Mutex::new(Rank::Leaf, None),
+        }
+    }
+
+    /// Recovery has read everything up to `end_of_valid` ([`LogReader::end_of_valid`] after its last record): the log goes on there,
+    /// in a new epoch. What was read is durable afterwards.
+    pub fn start_after_recovery(&self, end_of_valid: Lsn) -> Result<(), WalError> {
+        assert!(self.positions.epoch.load(Ordering::Relaxed) == 0, "the log is started once");
+        assert!(end_of_valid >= self.redo_lsn(), "the log ends at {end_of_valid}, before {}", self.redo_lsn());
+        self.segments.resume_at(end_of_valid.0)?;
+        let epoch = {
+            let mut control = self.control.lock();
+            let epoch = control.newest().epoch + 1;
+            control.write_epoch(epoch, end_of_valid.0)?;
+            epoch
+        };
+        self.segments.prepare(end_of_valid.0)?;
+        self.start_at(end_of_valid.0, epoch)
+    }
+
+    fn start_at(&self, end: u64, epoch: u32) -> Result<(), WalError> {
+        self.writer.lock().resume_at(&self.segments, end)?;
+        self.positions.epoch.store(epoch, Ordering::Relaxed);
+        self.positions.written.store(end, Ordering::Release);
+        self.positions.durable.store(end, Ordering::Release);
+        self.space.move_to(self.positions.redo.load(Ordering::Relaxed), &self.segments);
+        self.links.restart(end);
+        self.reserver.restart(end);
+        Ok(())
+    }
+
+    /// Makes a checkpoint durable and frees the segments below its `redo_lsn`. `redo_lsn` never goes back, and is at most
+    /// [`Wal::written_contiguous`]. `DiskFull` leaves the previous checkpoint in force; any other error fails the log.
+    pub fn write_checkpoint(&self, checkpoint: Checkpoint) -> Result<(), WalError> {
+        let redo = checkpoint.redo_lsn;
+        self.wait_durable(redo)?;
+        let mut control = self.control.lock();
+        assert!(redo.0 >= control.newest().redo, "checkpoint at {redo} after one at {}", control.newest().redo);
+        if self.has_failed() {
+            return Err(WalError::Failed);
+        }
+        match control.write_checkpoint(&checkpoint, self.durable().0) {
+            Ok(()) => {}
+            Err(WalError::DiskFull) => return Err(WalError::DiskFull),
+            Err(error) => {
+                // The slot may or may not have reached the disk, so neither payload file may be written again.
+                self.fail(error.clone());
+                return Err(error);
+            }
+        }
+        self.positions.redo.store(redo.0, Ordering::Relaxed);
+        self.segments.retire_below(redo.0);
+        self.space.move_to(redo.0, &self.segments);
+        if self.has_failed() {
+            // Failed meanwhile: the line above may have opened what the failure closed.
+            self.space.close();
+        }
+        self.counters.checkpoints.inc();
+        Ok(())
+    }
+}

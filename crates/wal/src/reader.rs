@@ -1,0 +1,127 @@
+//! Reading the log back: record by record from the checkpoint to where it stops being valid.
+
+use crate::WalError;
+use crate::control::Slot;
+use crate::frame::{ALIGN, HEADER_BYTES, Header, record_bytes};
+use crate::segments::Segments;
+use base::Lsn;
+use env::{AlignedBuf, DIRECT_ALIGN};
+
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A record of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEntry<'a> {
+    /// Where it starts.
+    pub start: Lsn,
+    /// Where the next one starts.
+    pub end: Lsn,
+    /// What was appended.
+    pub body: &'a [u8],
+}
+
+/// Reads records in order. The first one that is incomplete, does not fit its checksum, or has a smaller epoch than the one before ends the log.
+pub struct LogReader {
+    segments: Segments,
+    at: u64,
+    epoch: u32,
+    epoch_max: u32,
+    /// The log was once durable up to here.
+    durable: u64,
+    finished: bool,
+    window: AlignedBuf,
+    window_start: u64,
+    window_len: usize,
+}
+
+impl LogReader {
+    pub(crate) fn new(segments: Segments, slot: &Slot) -> Self {
+        LogReader {
+            segments,
+            at: slot.redo,
+            epoch: 1,
+            epoch_max: slot.epoch,
+            durable: slot.durable,
+            finished: false,
+            window: AlignedBuf::new(CHUNK_BYTES),
+            window_start: 0,
+            window_len: 0,
+        }
+    }
+
+    /// The next record; `None` at the end of the valid log. `Corrupt` when the log ends before what was durable at the last checkpoint.
+    #[allow(clippy::should_implement_trait)] // it lends from the reader and can fail
+    pub fn next(&mut self) -> Result<Option<LogEntry<'_>>, WalError> {
+        if self.finished {
+            return Ok(None);
+        }
+        let start = self.at;
+        let Some(body_len) = self.validate()? else {
+            self.finished = true;
+            if start < self.durable {
+                return Err(WalError::Corrupt { what: "a record that was durable is invalid", lsn: Lsn(start) });
+            }
+            return Ok(None);
+        };
+        self.at = start + record_bytes(body_len) as u64;
+        let offset = (start - self.window_start) as usize + HEADER_BYTES;
+        Ok(Some(LogEntry { start: Lsn(start), end: Lsn(self.at), body: &self.window[offset..offset + body_len] }))
+    }
+
+    /// Where the next record would start: after the last one, the end of the valid log.
+    pub fn end_of_valid(&self) -> Lsn {
+        Lsn(self.at)
+    }
+
+    /// Length of the body at `at` when there is a valid record; it is then in the window.
+    fn validate(&mut self) -> Result<Option<usize>, WalError> {
+        if !self.at.is_multiple_of(ALIGN as u64) || !self.fetch(self.at, HEADER_BYTES)? {
+            return Ok(None);
+        }
+        let offset = (self.at - self.window_start) as usize;
+        let Some(bytes) = self.window[offset..].first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        let header = Header::parse(bytes);
+        if !header.plausible(self.epoch, self.epoch_max) || !self.fetch(self.at, HEADER_BYTES + header.body_len)? {
+            return Ok(None);
+        }
+        let offset = (self.at - self.window_start) as usize + HEADER_BYTES;
+        if !header.fits(self.at, &self.window[offset..offset + header.body_len]) {
+            return Ok(None);
+        }
+        self.epoch = header.epoch;
+        Ok(Some(header.body_len))
+    }
+
+    /// Brings `[at, at + len)` into the window; `false` when the files end before.
+    fn fetch(&mut self, at: u64, len: usize) -> Result<bool, WalError> {
+        let end = at + len as u64;
+        if at >= self.window_start && end <= self.window_start + self.window_len as u64 {
+            return Ok(true);
+        }
+        let start = at / DIRECT_ALIGN as u64 * DIRECT_ALIGN as u64;
+        let needed = (end - start) as usize;
+        if needed > self.window.len() {
+            self.window = AlignedBuf::new(needed.next_multiple_of(CHUNK_BYTES));
+        }
+        self.window_start = start;
+        self.window_len = 0;
+        let segment_bytes = self.segments.segment_bytes();
+        while self.window_len < self.window.len() {
+            let position = start + self.window_len as u64;
+            let in_segment = (segment_bytes - position % segment_bytes) as usize;
+            let count = in_segment.min(self.window.len() - self.window_len);
+            let got = self.segments.read(&mut self.window[self.window_len..self.window_len + count], position)?;
+            self.window_len += got;
+            if got < count {
+                break;
+            }
+        }
+        Ok(needed <= self.window_len)
+    }
+}
+
+impl std::fmt::Debug for LogReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LogReader(at {})", self.at)
+    }
+}
