@@ -87,6 +87,11 @@ impl<'p> Mtr<'p> {
         self.kept.pages.iter().position(|held| held.latched && held.page == page).map(PageRef)
     }
 
+    /// Pages held now, in the order of latching.
+    pub fn held_pages(&self) -> impl Iterator<Item = PageNo> + '_ {
+        self.kept.pages.iter().filter(|held| held.latched).map(|held| held.page)
+    }
+
     /// Latches a page exclusively, unless this mini-transaction holds it already.
     pub fn latch(&mut self, page: PageNo) -> Result<PageRef, PoolError> {
         if let Some(held) = self.find(page) {

@@ -1,0 +1,100 @@
+//! Giving out and taking back single pages, in the caller's mini-transaction.
+
+use base::{EXTENT_PAGES, IndexId, PageNo};
+use buffer_pool::{Mtr, PageRef};
+
+use crate::error::SpaceError;
+use crate::index::Candidate;
+use crate::layout::{self, Change, REGION_EXTENTS, SELF, extent_of, is_map_page, map_page, region_of};
+use crate::map::{PageKind, SpaceMap};
+
+/// Looks for a map page held by others before a free gives up.
+const TRIES: usize = 64;
+
+impl SpaceMap {
+    /// Gives `owner` a page, near `near` if there is room. The caller makes it a page by [`Mtr::new_page`] in the same mini-transaction. On an error
+    /// nothing was changed.
+    pub fn allocate(&self, mtr: &mut Mtr<'_>, owner: IndexId, kind: PageKind, near: Option<PageNo>) -> Result<PageNo, SpaceError> {
+        assert!(!owner.is_none() && owner != SELF, "index id {owner} owns nothing");
+        let mut busy: Vec<u64> = Vec::new();
+        loop {
+            let picked = self.index.lock().pick(owner, kind.extent(), near, |region| !busy.contains(&region));
+            let Some(candidate) = picked else {
+                // Past every map page that this mini-transaction holds: in order.
+                let from = mtr.held_pages().filter(|&held| is_map_page(held)).map(|held| region_of(extent_of(held)) + 1).max();
+                let region = self.index.lock().next_region(from.unwrap_or(0));
+                self.make_region(mtr, region)?;
+                continue;
+            };
+            let extent = extent_of(candidate.page);
+            self.grow_to((extent + 1) * EXTENT_PAGES)?;
+            let Some(map) = self.latch_map(mtr, region_of(extent))? else {
+                busy.push(region_of(extent));
+                continue;
+            };
+            if self.take(mtr, map, candidate, owner) {
+                return Ok(candidate.page);
+            }
+        }
+    }
+
+    /// Takes the candidate, if it is still there.
+    fn take(&self, mtr: &mut Mtr<'_>, map: PageRef, candidate: Candidate, owner: IndexId) -> bool {
+        let extent = extent_of(candidate.page);
+        let mut index = self.index.lock();
+        if !index.is_available(candidate, owner) {
+            return false;
+        }
+        let bit = (candidate.page.0 % EXTENT_PAGES) as u8;
+        index.take(extent, candidate.kind, 1 << bit, owner);
+        let slot = (extent % REGION_EXTENTS) as u8;
+        Change { slot, kind: candidate.kind, first: bit, count: 1, owner }.make(mtr, map);
+        true
+    }
+
+    /// Takes a page back from its owner. The caller holds it exclusively in `mtr`, so that nobody is in it. Nobody gets it before `mtr` is committed.
+    /// Several pages in one mini-transaction are freed in ascending order. On an error nothing was changed.
+    pub fn free(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<(), SpaceError> {
+        let extent = extent_of(page);
+        if !self.index.lock().has_region(region_of(extent)) || is_map_page(page) {
+            return Err(SpaceError::NotAllocated(page));
+        }
+        let map = self.latch_map_patiently(mtr, page)?;
+        let (slot, bit) = ((extent % REGION_EXTENTS) as u8, (page.0 % EXTENT_PAGES) as u8);
+        let owner = layout::owner(mtr.bytes(map), usize::from(slot), usize::from(bit));
+        if owner.is_none() || owner == SELF {
+            return Err(SpaceError::NotAllocated(page));
+        }
+        let mut index = self.index.lock();
+        let kind = index.kind_after(extent, 1 << bit);
+        index.give_back(extent, 1 << bit, owner, false);
+        Change { slot, kind, first: bit, count: 1, owner: IndexId::NONE }.make(mtr, map);
+        Ok(())
+    }
+
+    /// Latches the map page of `page`, so that a following [`SpaceMap::free`] of it cannot fail for want of a latch. For callers that change other things
+    /// first.
+    pub fn prepare_free(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<(), SpaceError> {
+        if !self.index.lock().has_region(region_of(extent_of(page))) {
+            return Err(SpaceError::NotAllocated(page));
+        }
+        self.latch_map_patiently(mtr, page).map(drop)
+    }
+
+    fn latch_map_patiently(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<PageRef, SpaceError> {
+        for _ in 0..TRIES {
+            if let Some(map) = self.latch_map(mtr, region_of(extent_of(page)))? {
+                return Ok(map);
+            }
+            sync::thread::yield_now();
+        }
+        Err(SpaceError::Busy(page))
+    }
+
+    /// Latches a map page: waits when that is in order, else tries.
+    fn latch_map(&self, mtr: &mut Mtr<'_>, region: u64) -> Result<Option<PageRef>, SpaceError> {
+        let page = map_page(region);
+        let out_of_order = mtr.held_pages().any(|held| is_map_page(held) && held > page);
+        Ok(if out_of_order { mtr.try_latch(page)? } else { Some(mtr.latch(page)?) })
+    }
+}
