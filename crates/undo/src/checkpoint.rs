@@ -1,0 +1,137 @@
+//! Writing segments out: spill of cold ones when memory is short, and checkpoints of all live ones.
+//!
+//! The file is an array of places of 1 MiB, each the image of one segment. The directory, which goes into the log's checkpoint:
+//!
+//! | field | encoding |
+//! |---|---|
+//! | version | u8, 1 |
+//! | highest generation used | varint |
+//! | count of segments | varint |
+//! | per segment: number, place, bytes filled, live bytes | varint each |
+
+use crate::error::UndoError;
+use crate::frame::SEGMENT_BYTES;
+use crate::segment::{NO_BUFFER, OPEN_TOKEN, Slot, generation_of};
+use crate::store::UndoStore;
+use base::{Reader, put_u8, put_varint};
+use sync::atomic::Ordering;
+
+const VERSION: u8 = 1;
+
+impl UndoStore {
+    /// Whether segments take more memory than they should: a background thread calls [`Self::spill`] then.
+    pub fn wants_spill(&self) -> bool {
+        self.segments.memory_bytes() > self.config.memory_bytes_max
+    }
+
+    /// Writes cold segments out until memory is within its bound or only segments that take appends are left. Returns the bytes written.
+    pub fn spill(&self) -> Result<u64, UndoError> {
+        let _maintenance = self.maintenance.lock();
+        let mut bytes = 0;
+        while self.wants_spill() {
+            let Some(number) = self.segments.next_to_spill() else { break };
+            match self.write_segment(number) {
+                Ok(Some(written)) => {
+                    bytes += written;
+                    self.segments.drop_buffer(number);
+                    self.spilled.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.segments.spill_later(number);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Makes all live records durable and returns the directory that [`Self::load`] takes. Records appended meanwhile may be in it or
+    /// not: the caller has chosen the log position from which it restores before it called.
+    ///
+    /// When the directory itself is durable the caller says so by [`Self::checkpoint_written`]; only then is file space reused.
+    pub fn checkpoint(&self) -> Result<Vec<u8>, UndoError> {
+        let _maintenance = self.maintenance.lock();
+        let generation = self.segments.directory_begins();
+        let mut listed = Vec::new();
+        for (number, slot) in self.segments.in_use() {
+            let live = |slot: &Slot| slot.live.load(Ordering::Acquire) % OPEN_TOKEN;
+            if live(slot) == 0 {
+                continue;
+            }
+            if self.write_segment(number)?.is_some() {
+                let (place, bytes) = (slot.place.load(Ordering::Relaxed), slot.written.load(Ordering::Relaxed));
+                // Looked at last: a slot that serves another segment by now has mixed the numbers above.
+                let live = live(slot);
+                if self.segments.find(number).is_some() && place != 0 {
+                    listed.push([number, u64::from(place) - 1, u64::from(bytes), live]);
+                }
+            }
+        }
+        if !listed.is_empty() {
+            self.file.sync()?;
+        }
+        let mut directory = Vec::with_capacity(16 + listed.len() * 12);
+        put_u8(&mut directory, VERSION);
+        put_varint(&mut directory, generation);
+        put_varint(&mut directory, listed.len() as u64);
+        listed.iter().flatten().for_each(|number| put_varint(&mut directory, *number));
+        Ok(directory)
+    }
+
+    /// The directory of the last [`Self::checkpoint`] is durable: what it does not list may be overwritten.
+    pub fn checkpoint_written(&self) {
+        let _maintenance = self.maintenance.lock();
+        self.segments.directory_written();
+    }
+
+    /// Starts from a directory. To be called on a new store, before anything else.
+    pub fn load(&self, directory: &[u8]) -> Result<(), UndoError> {
+        let _maintenance = self.maintenance.lock();
+        let mut reader = Reader::new(directory);
+        if reader.u8()? != VERSION {
+            return Err(UndoError::Corrupt { what: "version of the directory" });
+        }
+        let generation = reader.varint()?;
+        self.segments.raise_generation(generation);
+        let file_bytes = self.file.len()?;
+        let count = reader.varint()?;
+        for _ in 0..count {
+            let (number, place) = (reader.varint()?, reader.varint()?);
+            let (tail, live) = (reader.varint()?, reader.varint()?);
+            let end = place.checked_mul(SEGMENT_BYTES as u64).and_then(|at| at.checked_add(tail));
+            let sound = tail <= SEGMENT_BYTES as u64 && (1..=tail).contains(&live) && tail.is_multiple_of(8);
+            let fresh = number < 1 << 44 && generation_of(number) > 0 && generation_of(number) <= generation;
+            if !sound || !fresh || place >= 1 << 24 || self.segments.find(number).is_some() {
+                return Err(UndoError::Corrupt { what: "entry of the directory" });
+            }
+            if end.is_none_or(|end| end > file_bytes) {
+                return Err(UndoError::Corrupt { what: "undo file is shorter than its directory says" });
+            }
+            self.segments.adopt(number, place as u32, tail as u32, live);
+        }
+        match reader.is_empty() {
+            true => Ok(()),
+            false => Err(UndoError::Corrupt { what: "end of the directory" }),
+        }
+    }
+
+    /// Writes what is not in the file yet. Returns the bytes, or `None` when the segment was recycled.
+    fn write_segment(&self, number: u64) -> Result<Option<u64>, UndoError> {
+        let Some(place) = self.segments.place_of(number) else { return Ok(None) };
+        let Some(slot) = self.segments.find(number) else { return Ok(None) };
+        let at = slot.buffer.load(Ordering::Acquire);
+        // Acquire: pairs with the appender's release, so that all bytes below are there.
+        let (written, tail) = (slot.written.load(Ordering::Relaxed), slot.tail.load(Ordering::Acquire));
+        if at == NO_BUFFER || written == tail {
+            return Ok(self.segments.find(number).map(|_| 0));
+        }
+        let mut bytes = Vec::new();
+        self.segments.buffers.at(at as usize).copy(written as usize..tail as usize, &mut bytes);
+        if slot.number.load(Ordering::Relaxed) != number {
+            return Ok(None);
+        }
+        self.file.write_at(&bytes, u64::from(place) * SEGMENT_BYTES as u64 + u64::from(written))?;
+        Ok(self.segments.set_written(number, tail).then_some(bytes.len() as u64))
+    }
+}

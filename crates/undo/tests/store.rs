@@ -1,0 +1,293 @@
+//! Appending, reading, releasing, spilling, checkpoints and recovery, against a map of what was appended.
+
+use base::UndoPtr;
+use env::{Disk, SimDisk};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use undo::{UndoConfig, UndoError, UndoStore};
+
+const MIB: usize = 1 << 20;
+
+fn store(disk: &Arc<SimDisk>) -> UndoStore {
+    let config = UndoConfig { shards: 2, memory_bytes_max: 3 * MIB as u64 };
+    UndoStore::new(Arc::clone(disk) as Arc<dyn Disk>, config).expect("a new store")
+}
+
+fn disk(seed: u64) -> Arc<SimDisk> {
+    Arc::new(SimDisk::new(seed))
+}
+
+fn record(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let byte = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..bytes).map(byte).collect()
+}
+
+fn read(store: &UndoStore, ptr: UndoPtr) -> Vec<u8> {
+    store.read(ptr, <[u8]>::to_vec).unwrap_or_else(|error| panic!("{ptr:?}: {error}"))
+}
+
+#[test]
+fn records_of_all_lengths_read_back() {
+    let store = store(&disk(1));
+    let lengths = [0, 1, 7, 8, 9, 100, 4000, 70_000, MIB - 9, MIB - 8, MIB - 7, MIB, 3 * MIB + 5];
+    let ptrs: Vec<_> = lengths.iter().map(|bytes| store.append(*bytes, &record(1, *bytes)).expect("room")).collect();
+    for (ptr, bytes) in ptrs.iter().zip(lengths) {
+        assert!(read(&store, *ptr) == record(1, bytes), "{bytes} bytes");
+    }
+    for (ptr, bytes) in ptrs.iter().zip(lengths) {
+        store.release(*ptr, bytes);
+    }
+    assert_eq!(store.live_bytes(), 0);
+    assert!(store.stats().segments <= 2, "only those that take appends are left: {store:?}");
+    assert!(matches!(store.append(0, &vec![0; undo::RECORD_BYTES_MAX + 1]), Err(UndoError::Full)));
+}
+
+#[test]
+fn a_released_segment_is_recycled_under_another_number() {
+    let store = store(&disk(2));
+    let mut seen = std::collections::HashSet::new();
+    for n in 0..200u64 {
+        let ptr = store.append(0, &record(n, 900_000)).expect("room");
+        assert!(seen.insert(ptr), "an address is given out once");
+        assert!(read(&store, ptr) == record(n, 900_000));
+        store.release(ptr, 900_000);
+    }
+    let first = *seen.iter().min().expect("some");
+    assert!(matches!(store.read(first, |_| ()), Err(UndoError::Released)));
+    assert!(store.stats().memory_bytes <= 2 * MIB as u64, "{store:?}");
+    store.release(first, 900_000);
+}
+
+#[test]
+fn spilled_records_are_read_from_the_file() {
+    let store = store(&disk(3));
+    let ptrs: Vec<_> = (0..20u64).map(|n| store.append(n as usize, &record(n, 500_000)).expect("room")).collect();
+    assert!(store.wants_spill());
+    assert!(store.spill().expect("no fault") > 0);
+    assert!(!store.wants_spill());
+    for (n, ptr) in ptrs.iter().enumerate() {
+        assert!(read(&store, *ptr) == record(n as u64, 500_000));
+    }
+    assert!(store.stats().file_reads > 0);
+    ptrs.iter().for_each(|ptr| store.release(*ptr, 500_000));
+    assert_eq!(store.live_bytes(), 0);
+}
+
+#[test]
+fn nested_reads_keep_their_bytes() {
+    let store = store(&disk(4));
+    let (a, b) = (store.append(0, b"first").expect("room"), store.append(0, b"second").expect("room"));
+    store
+        .read(a, |first| {
+            store.read(b, |second| assert_eq!((first, second), (&b"first"[..], &b"second"[..]))).expect("live");
+        })
+        .expect("live");
+}
+
+#[test]
+fn wrong_addresses_are_errors() {
+    let store = store(&disk(5));
+    let ptr = store.append(0, b"some record of some length").expect("room");
+    for offset in [4u32, 1 << 19] {
+        let wrong = UndoPtr::new(ptr.segment(), offset);
+        assert!(matches!(store.read(wrong, |_| ()), Err(UndoError::Corrupt { .. })), "{offset}");
+    }
+    assert!(matches!(store.read(UndoPtr::NONE, |_| ()), Err(UndoError::Released)));
+    assert!(matches!(store.read(UndoPtr::new(999_999_999, 0), |_| ()), Err(UndoError::Released)));
+}
+
+#[test]
+fn broken_directories_are_errors() {
+    let sim = disk(6);
+    let store_1 = store(&sim);
+    store_1.append(0, b"kept").expect("room");
+    let directory = store_1.checkpoint().expect("no fault");
+    for cut in 0..directory.len() {
+        assert!(store(&sim).load(&directory[..cut]).is_err(), "cut at {cut}");
+    }
+    for at in 0..directory.len() {
+        for bit in 0..8 {
+            let mut broken = directory.clone();
+            broken[at] ^= 1 << bit;
+            // No panic; whether it is noticed here or by a record's checksum depends on the bit.
+            let _ = store(&sim).load(&broken);
+        }
+    }
+}
+
+#[test]
+fn bytes_changed_on_disk_are_noticed() {
+    let sim = disk(7);
+    let store_1 = store(&sim);
+    let ptr = store_1.append(0, &record(1, 300)).expect("room");
+    let directory = store_1.checkpoint().expect("no fault");
+    let file = sim.open("undo/segments", env::OpenMode::Existing, env::FileKind::Buffered).expect("it is there");
+    let mut byte = [0u8];
+    file.read_at(&mut byte, 100).expect("inside");
+    file.write_at(&[byte[0] ^ 1], 100).expect("no fault");
+    let store_2 = store(&sim);
+    store_2.load(&directory).expect("the directory is sound");
+    assert!(matches!(store_2.read(ptr, |_| ()), Err(UndoError::Corrupt { .. })));
+}
+
+#[test]
+fn retain_frees_what_nobody_needs() {
+    let sim = disk(8);
+    let store_1 = store(&sim);
+    let ptrs: Vec<_> = (0..10u64).map(|n| store_1.append(0, &record(n, 700_000)).expect("room")).collect();
+    let directory = store_1.checkpoint().expect("no fault");
+    let store_2 = store(&sim);
+    store_2.load(&directory).expect("sound");
+    store_2.retain(&[(ptrs[3], 700_000)]).expect("live");
+    assert_eq!(store_2.stats().segments, 1);
+    assert!(read(&store_2, ptrs[3]) == record(3, 700_000));
+    store_2.release(ptrs[3], 700_000);
+    assert_eq!(store_2.stats().segments, 0);
+}
+
+#[test]
+fn restored_segments_take_no_appends_and_numbers_go_on() {
+    let sim = disk(9);
+    let store_1 = store(&sim);
+    let old: Vec<_> = (0..50u64).map(|n| store_1.append(0, &record(n, 100_000)).expect("room")).collect();
+    let store_2 = store(&sim);
+    for (n, ptr) in old.iter().enumerate().step_by(3) {
+        store_2.restore(*ptr, &record(n as u64, 100_000)).expect("sound");
+        store_2.restore(*ptr, &record(n as u64, 100_000)).expect("idempotent");
+    }
+    old.iter().for_each(|ptr| store_2.note_address(*ptr));
+    let new: Vec<_> = (0..50u64).map(|n| store_2.append(0, &record(n, 100_000)).expect("room")).collect();
+    assert!(new.iter().all(|ptr| old.iter().all(|old| old.segment() != ptr.segment())));
+    for (n, ptr) in old.iter().enumerate().step_by(3) {
+        assert!(read(&store_2, *ptr) == record(n as u64, 100_000));
+        store_2.release(*ptr, 100_000);
+    }
+    new.iter().for_each(|ptr| store_2.release(*ptr, 100_000));
+    assert_eq!(store_2.live_bytes(), 0);
+}
+
+#[test]
+fn readers_survive_appends_releases_and_spills_of_others() {
+    let store = store(&disk(10));
+    std::thread::scope(|scope| {
+        for thread in 0..3u64 {
+            let store = &store;
+            scope.spawn(move || {
+                let mut live = std::collections::VecDeque::new();
+                for n in 0..600u64 {
+                    let seed = thread * 1_000_000 + n;
+                    let bytes = (seed * 7919 % 40_000) as usize;
+                    live.push_back((store.append(thread as usize, &record(seed, bytes)).expect("room"), seed, bytes));
+                    if live.len() > 100 {
+                        let (ptr, seed, bytes) = live.pop_front().expect("not empty");
+                        assert!(read(store, ptr) == record(seed, bytes));
+                        store.release(ptr, bytes);
+                        // Late readers: an error or old bytes, no crash.
+                        let _ = store.read(ptr, |_| ());
+                    }
+                    if n % 50 == 0 {
+                        store.spill().expect("no fault");
+                    }
+                }
+                live.iter().for_each(|(ptr, _, bytes)| store.release(*ptr, *bytes));
+            });
+        }
+    });
+    assert_eq!(store.live_bytes(), 0);
+}
+
+/// A history with crashes: what the log would hold since the last durable checkpoint is replayed, and everything that is live must read
+/// back, whatever the disk did to unsynced writes.
+fn crash_history(seed: u64) {
+    println!("seed {seed}");
+    let mut random = Random(seed | 1);
+    let sim = disk(seed);
+    let mut current = store(&sim);
+    // What a log would tell: appends since the last durable checkpoint, in order.
+    let mut log: Vec<(UndoPtr, u64, usize)> = Vec::new();
+    let mut durable_directory: Option<Vec<u8>> = None;
+    let mut live: BTreeMap<UndoPtr, (u64, usize)> = BTreeMap::new();
+    for step in 0..250u64 {
+        match random.below(100) {
+            0..60 => {
+                let bytes = match random.below(20) {
+                    0 => random.below(3 * MIB as u64) as usize,
+                    1..4 => random.below(600_000) as usize,
+                    _ => random.below(60_000) as usize,
+                };
+                let ptr = current.append(random.below(3) as usize, &record(step, bytes)).expect("room");
+                assert!(live.insert(ptr, (step, bytes)).is_none(), "an address in use was given out again");
+                log.push((ptr, step, bytes));
+            }
+            60..80 => {
+                let count = random.below(live.len() as u64 / 2 + 2);
+                for _ in 0..count {
+                    let at = random.below(live.len().max(1) as u64) as usize;
+                    if let Some((ptr, (_, bytes))) = live.iter().nth(at).map(|(ptr, record)| (*ptr, *record)) {
+                        live.remove(&ptr);
+                        current.release(ptr, bytes);
+                    }
+                }
+            }
+            80..88 => drop(current.spill().expect("no fault")),
+            88..94 => {
+                let directory = current.checkpoint().expect("no fault");
+                // Sometimes the crash comes before the log's checkpoint is durable.
+                if random.below(3) > 0 {
+                    durable_directory = Some(directory);
+                    log.clear();
+                    current.checkpoint_written();
+                }
+            }
+            94..97 => {
+                drop(current);
+                sim.crash();
+                current = store(&sim);
+                if let Some(directory) = &durable_directory {
+                    current.load(directory).expect("durable");
+                }
+                for (ptr, seed, bytes) in &log {
+                    current.note_address(*ptr);
+                    if live.contains_key(ptr) {
+                        current.restore(*ptr, &record(*seed, *bytes)).expect("sound");
+                    }
+                }
+                let kept: Vec<_> = live.iter().map(|(ptr, (_, bytes))| (*ptr, *bytes)).collect();
+                current.retain(&kept).expect("all are there");
+            }
+            _ => {
+                for (ptr, (seed, bytes)) in &live {
+                    assert!(read(&current, *ptr) == record(*seed, *bytes), "{ptr:?} at step {step}");
+                }
+            }
+        }
+    }
+    for (ptr, (seed, bytes)) in &live {
+        assert!(read(&current, *ptr) == record(*seed, *bytes), "{ptr:?} at the end");
+        current.release(*ptr, *bytes);
+    }
+    assert_eq!(current.live_bytes(), 0);
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+#[test]
+fn live_records_survive_crashes() {
+    let seeds = std::env::var("UNDO_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
+    (1..=seeds).map(|n: u64| n.wrapping_mul(0x2545_F491_4F6C_DD1D)).for_each(crash_history);
+}
