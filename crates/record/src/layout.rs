@@ -1,0 +1,255 @@
+//! Where the columns of a row are: computed once for a table's schema version.
+
+use crate::header::{HEADER_BYTES, RowHeader};
+use crate::raw;
+use std::fmt;
+use types::{ColumnType, Value};
+
+/// Rows up to this length have two-byte end offsets, longer ones four-byte ones; the length itself tells which.
+pub(crate) const NARROW_ROW_BYTES_MAX: usize = 65_535;
+
+/// A value that a row of the layout cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodeError {
+    /// Position of the column.
+    pub column: usize,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the value of column {} is not of its type", self.column)
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// Where a column of today's table comes from in rows of an older schema version.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnSource {
+    /// The stored column at this position.
+    Stored(usize),
+    /// The row is older than the column: this value, already of the column's type.
+    Default(Value),
+}
+
+/// Place of a stored column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Byte of the null bits, from the start of the row.
+    pub(crate) null_at: u32,
+    /// Bit in that byte; 0 for a column that cannot be NULL.
+    pub(crate) null_mask: u8,
+    /// Whether the bytes have a fixed place.
+    pub(crate) fixed: bool,
+    /// Fixed: offset from the start of the row. Variable: number among the variable columns.
+    pub(crate) at: u32,
+    /// Bytes of a fixed column.
+    pub(crate) bytes: u32,
+}
+
+/// Where a column is read from.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Row(Place),
+    /// Bytes as a row would hold them; `None` is NULL.
+    Default(Option<Box<[u8]>>),
+}
+
+/// The decode plan of a table's rows of one schema version.
+#[derive(Debug, Clone)]
+pub struct RowLayout {
+    schema_version: u16,
+    /// Types by column of the table as it is seen now.
+    types: Vec<ColumnType>,
+    sources: Vec<Source>,
+    /// Places of the stored columns, in stored order; the same as `sources` unless the layout is of an older version.
+    stored: Vec<(ColumnType, Place)>,
+    /// Whether rows can be written with it (its columns are the stored ones).
+    is_current: bool,
+    /// Offset of the fixed columns.
+    fixed_at: u32,
+    /// Offset of the end offsets.
+    ends_at: u32,
+    variable_count: u32,
+}
+
+fn places(types: &[ColumnType]) -> (Vec<Place>, u32, u32, u32) {
+    let nullable = types.iter().filter(|ty| ty.nullable).count();
+    let fixed_at = HEADER_BYTES + nullable.div_ceil(8);
+    let (mut offset, mut variable, mut bit) = (fixed_at as u32, 0u32, 0usize);
+    let places = types
+        .iter()
+        .map(|ty| {
+            let (mut null_at, mut null_mask) = (0, 0);
+            if ty.nullable {
+                null_at = (HEADER_BYTES + bit / 8) as u32;
+                null_mask = 1 << (bit % 8);
+                bit += 1;
+            }
+            match raw::fixed_bytes(ty) {
+                Some(bytes) => {
+                    let at = offset;
+                    offset += bytes as u32;
+                    Place { null_at, null_mask, fixed: true, at, bytes: bytes as u32 }
+                }
+                None => {
+                    variable += 1;
+                    Place { null_at, null_mask, fixed: false, at: variable - 1, bytes: 0 }
+                }
+            }
+        })
+        .collect();
+    (places, fixed_at as u32, offset, variable)
+}
+
+impl RowLayout {
+    /// The layout of rows with these columns.
+    pub fn new(types: &[ColumnType], schema_version: u16) -> RowLayout {
+        let (places, fixed_at, ends_at, variable_count) = places(types);
+        RowLayout {
+            schema_version,
+            types: types.to_vec(),
+            sources: places.iter().copied().map(Source::Row).collect(),
+            stored: types.iter().cloned().zip(places).collect(),
+            is_current: true,
+            fixed_at,
+            ends_at,
+            variable_count,
+        }
+    }
+
+    /// The layout by which rows of an older schema version are read as rows of the current one: `stored` are the columns that the old rows
+    /// hold, `columns` says for each current column where it comes from. A stored column has today's type but for its name and place
+    /// (instant DDL changes no bytes; members may have been appended to an ENUM).
+    ///
+    /// # Errors
+    /// When a default is not of its column's type or a source is past the stored columns.
+    pub fn of_older_version(
+        stored: &[ColumnType],
+        schema_version: u16,
+        columns: &[(ColumnType, ColumnSource)],
+    ) -> Result<RowLayout, EncodeError> {
+        let mut layout = RowLayout::new(stored, schema_version);
+        layout.types = columns.iter().map(|(ty, _)| ty.clone()).collect();
+        layout.is_current = false;
+        layout.sources = columns
+            .iter()
+            .enumerate()
+            .map(|(column, (ty, source))| match source {
+                ColumnSource::Stored(at) => layout.stored.get(*at).map(|(_, place)| Source::Row(*place)).ok_or(EncodeError { column }),
+                ColumnSource::Default(Value::Null) if ty.nullable => Ok(Source::Default(None)),
+                ColumnSource::Default(value) => {
+                    let mut bytes = Vec::new();
+                    raw::append(ty, value, &mut bytes).ok_or(EncodeError { column })?;
+                    Ok(Source::Default(Some(bytes.into())))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(layout)
+    }
+
+    /// The schema version of its rows.
+    pub fn schema_version(&self) -> u16 {
+        self.schema_version
+    }
+
+    /// Columns of the table.
+    pub fn column_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Types of the columns.
+    pub fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    /// Type of a column.
+    pub fn column_type(&self, column: usize) -> &ColumnType {
+        &self.types[column]
+    }
+
+    #[inline]
+    pub(crate) fn source(&self, column: usize) -> &Source {
+        &self.sources[column]
+    }
+
+    #[inline]
+    pub(crate) fn ends_at(&self) -> usize {
+        self.ends_at as usize
+    }
+
+    #[inline]
+    pub(crate) fn variable_count(&self) -> usize {
+        self.variable_count as usize
+    }
+
+    /// Bytes of the longest row with two-byte offsets before any variable data; what the columns' lengths allow is the catalogue's check.
+    pub fn fixed_row_bytes(&self) -> usize {
+        self.ends_at() + 2 * self.variable_count()
+    }
+
+    /// Appends a row: a header with this schema version and no writer, then the columns. Values are of the columns' types
+    /// (see `types::store_convert`). On error `out` is as before.
+    ///
+    /// # Errors
+    /// A value that is not of its column's type, or NULL where it may not be.
+    ///
+    /// # Panics
+    /// When the count of values is not that of the columns, or the layout is one of an older version.
+    pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        assert_eq!(values.len(), self.types.len(), "one value a column");
+        assert!(self.is_current, "rows are written with the current layout");
+        let start = out.len();
+        let result = self.encode_columns(values, out, start);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn encode_columns(&self, values: &[Value], out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
+        let header = RowHeader { schema_version: self.schema_version, ..RowHeader::default() };
+        out.extend_from_slice(&header.to_bytes());
+        out.resize(start + self.fixed_at as usize, 0);
+        let mut variable_bytes = 0;
+        for (column, (value, (ty, place))) in values.iter().zip(&self.stored).enumerate() {
+            if value.is_null() {
+                if place.null_mask == 0 {
+                    return Err(EncodeError { column });
+                }
+                out[start + place.null_at as usize] |= place.null_mask;
+                if place.fixed {
+                    out.resize(out.len() + place.bytes as usize, 0);
+                }
+            } else if place.fixed {
+                raw::append(ty, value, out).ok_or(EncodeError { column })?;
+            } else if let Value::Bytes(text) = value {
+                variable_bytes += text.len();
+            } else {
+                return Err(EncodeError { column });
+            }
+        }
+        let count = self.variable_count();
+        let narrow = self.ends_at() + 2 * count + variable_bytes <= NARROW_ROW_BYTES_MAX;
+        let variable = || values.iter().zip(&self.stored).filter(|(_, (_, place))| !place.fixed);
+        let mut end = 0usize;
+        for (value, (_, place)) in variable() {
+            if let Value::Bytes(text) = value {
+                end += text.len();
+            }
+            if narrow {
+                out.extend_from_slice(&(end as u16).to_le_bytes());
+            } else {
+                // Four gigabytes in one row are past what a statement may hold.
+                let end = u32::try_from(end).map_err(|_| EncodeError { column: place.at as usize })?;
+                out.extend_from_slice(&end.to_le_bytes());
+            }
+        }
+        for (value, _) in variable() {
+            if let Value::Bytes(text) = value {
+                out.extend_from_slice(text);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading a row's columns without decoding the row.
+
+use crate::header::RowHeader;
+use crate::layout::{NARROW_ROW_BYTES_MAX, Place, Source};
+use crate::{RowLayout, raw};
+use base::Malformed;
+use types::{ColumnType, Value};
+
+/// A row: its bytes and how to read them. `bytes` is the whole row and nothing more (its length decides the width of offsets).
+#[derive(Debug, Clone, Copy)]
+pub struct RowRef<'a> {
+    layout: &'a RowLayout,
+    bytes: &'a [u8],
+}
+
+/// A column of a row: its bytes as stored, `None` for NULL.
+#[derive(Debug, Clone, Copy)]
+pub struct ColumnRef<'a> {
+    /// The column's type.
+    pub ty: &'a ColumnType,
+    /// The stored bytes: see `docs/format/record.md`. Strings are the string itself.
+    pub bytes: Option<&'a [u8]>,
+}
+
+impl<'a> RowRef<'a> {
+    /// A row with the layout of its schema version.
+    #[inline]
+    pub fn new(layout: &'a RowLayout, bytes: &'a [u8]) -> RowRef<'a> {
+        RowRef { layout, bytes }
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &'a RowLayout {
+        self.layout
+    }
+
+    /// The row's bytes, header included.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The header.
+    pub fn header(&self) -> Result<RowHeader, Malformed> {
+        RowHeader::read(self.bytes)
+    }
+
+    /// The stored bytes of a column, `None` for NULL.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    #[inline]
+    pub fn column_bytes(&self, column: usize) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.layout.source(column) {
+            Source::Row(place) => {
+                if place.null_mask != 0 && self.bytes.get(place.null_at as usize).ok_or(Malformed)? & place.null_mask != 0 {
+                    return Ok(None);
+                }
+                let bytes =
+                    if place.fixed { self.bytes.get(place.at as usize..(place.at + place.bytes) as usize) } else { self.variable(place) };
+                Ok(Some(bytes.ok_or(Malformed)?))
+            }
+            Source::Default(bytes) => Ok(bytes.as_deref()),
+        }
+    }
+
+    #[inline]
+    fn variable(&self, place: &Place) -> Option<&'a [u8]> {
+        let number = place.at as usize;
+        let ends = self.bytes.get(self.layout.ends_at()..)?;
+        let (width, narrow) = if self.bytes.len() <= NARROW_ROW_BYTES_MAX { (2, true) } else { (4, false) };
+        let end_of = |number: usize| -> Option<usize> {
+            let bytes = ends.get(number * width..number * width + width)?;
+            Some(if narrow {
+                usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+            } else {
+                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
+            })
+        };
+        let data = ends.get(self.layout.variable_count() * width..)?;
+        let start = if number == 0 { 0 } else { end_of(number - 1)? };
+        data.get(start..end_of(number)?)
+    }
+
+    /// A column with its type.
+    #[inline]
+    pub fn column(&self, column: usize) -> Result<ColumnRef<'a>, Malformed> {
+        Ok(ColumnRef { ty: self.layout.column_type(column), bytes: self.column_bytes(column)? })
+    }
+
+    /// A column's value.
+    #[inline]
+    pub fn value(&self, column: usize) -> Result<Value, Malformed> {
+        self.column(column)?.value()
+    }
+
+    /// All values, appended.
+    pub fn values(&self, out: &mut Vec<Value>) -> Result<(), Malformed> {
+        for column in 0..self.layout.column_count() {
+            out.push(self.value(column)?);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> ColumnRef<'a> {
+    /// Whether it is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    /// The value.
+    #[inline]
+    pub fn value(&self) -> Result<Value, Malformed> {
+        match self.bytes {
+            None => Ok(Value::Null),
+            Some(bytes) => raw::to_value(self.ty, bytes),
+        }
+    }
+
+    /// The integer of a signed integer column; `None` for NULL.
+    #[inline]
+    pub fn as_i64(&self) -> Result<Option<i64>, Malformed> {
+        self.bytes.map(raw::signed).transpose()
+    }
+
+    /// The integer of an unsigned integer, BIT, ENUM or SET column; `None` for NULL.
+    #[inline]
+    pub fn as_u64(&self) -> Result<Option<u64>, Malformed> {
+        self.bytes.map(raw::unsigned).transpose()
+    }
+
+    /// The bytes of a string column; `None` for NULL.
+    #[inline]
+    pub fn as_bytes(&self) -> Option<&'a [u8]> {
+        self.bytes
+    }
+}
