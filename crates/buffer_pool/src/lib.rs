@@ -33,8 +33,6 @@ mod pool;
 mod redo;
 mod replacement;
 mod stats;
-#[cfg(test)]
-mod tests;
 mod word;
 
 pub use cleaner::CleanerHandle;

@@ -23,6 +23,8 @@ pub struct LogEntry<'a> {
 /// Reads records in order. The first one that is incomplete, does not fit its checksum, or has a smaller epoch than the one before ends the log.
 pub struct LogReader {
     segments: Segments,
+    /// Where the first record starts.
+    first: u64,
     at: u64,
     epoch: u32,
     epoch_max: u32,
@@ -38,6 +40,7 @@ impl LogReader {
     pub(crate) fn new(segments: Segments, slot: &Slot) -> Self {
         LogReader {
             segments,
+            first: slot.redo,
             at: slot.redo,
             epoch: 1,
             epoch_max: slot.epoch,
@@ -66,6 +69,14 @@ impl LogReader {
         self.at = start + record_bytes(body_len) as u64;
         let offset = (start - self.window_start) as usize + HEADER_BYTES;
         Ok(Some(LogEntry { start: Lsn(start), end: Lsn(self.at), body: &self.window[offset..offset + body_len] }))
+    }
+
+    /// Starts again at the first record. Recovery reads twice: to find the end, so that the log can go on, and to redo, which may have to write pages
+    /// and for that needs a log that is durable to its end.
+    pub fn rewind(&mut self) {
+        self.at = self.first;
+        self.epoch = 1;
+        self.finished = false;
     }
 
     /// Where the next record would start: after the last one, the end of the valid log.

@@ -1,0 +1,158 @@
+//! Small pools: data several times the frames, what stays under a scan, what happens when no frame can be freed.
+
+mod common;
+
+use base::PageNo;
+use buffer_pool::{Mtr, PoolError};
+use common::{create, make_page, sim};
+use page_store::StoreError;
+
+#[test]
+fn data_several_times_the_pool_works_without_a_cleaner() {
+    let (_sim, disk) = sim(1);
+    let pool = create(&disk, 32).expect("create");
+    for page in 1..=300 {
+        make_page(&pool, PageNo(page)).expect("page");
+        let mut mtr = Mtr::begin(&pool);
+        let held = mtr.latch(PageNo(page)).expect("latch");
+        mtr.write_bytes(held, 1000, &page.to_le_bytes());
+        mtr.commit();
+        common::checkpoint(&pool).expect("checkpoint");
+    }
+    for page in (1..=300u64).rev() {
+        assert_eq!(pool.shared(PageNo(page)).expect("page")[1000..1008], page.to_le_bytes());
+    }
+    let stats = pool.stats();
+    assert!(stats.foreground_flushes > 0 && stats.evictions >= 500, "{stats:?}");
+}
+
+#[test]
+fn a_scan_does_not_push_out_the_hot_pages() {
+    let (_sim, disk) = sim(2);
+    let pool = create(&disk, 100).expect("create");
+    let (hot, all) = (1..=40u64, 1..=1500u64);
+    for page in all.clone() {
+        make_page(&pool, PageNo(page)).expect("page");
+        if page % 20 == 0 {
+            pool.flush_all().expect("flush");
+            common::checkpoint(&pool).expect("checkpoint");
+        }
+    }
+    for _ in 0..5 {
+        for page in hot.clone() {
+            drop(pool.shared(PageNo(page)).expect("page"));
+        }
+    }
+    for page in all {
+        // A scan reads a page in several goes.
+        for _ in 0..3 {
+            drop(pool.shared_once(PageNo(page)).expect("page"));
+        }
+    }
+    let kept = hot.clone().filter(|&page| pool.is_resident(PageNo(page))).count();
+    assert!(kept >= 36, "only {kept} of 40 hot pages survived a scan");
+}
+
+#[test]
+fn when_all_frames_are_latched_the_answer_is_no_frames() {
+    let (_sim, disk) = sim(3);
+    let pool = create(&disk, 8).expect("create");
+    for page in 1..=9 {
+        make_page(&pool, PageNo(page)).expect("page");
+    }
+    pool.flush_all().expect("flush");
+    let guards: Vec<_> = (1..=8).map(|page| pool.shared(PageNo(page)).expect("page")).collect();
+    assert!(matches!(pool.shared(PageNo(9)), Err(PoolError::NoFrames)));
+    assert!(matches!(pool.exclusive(PageNo(9)), Err(PoolError::NoFrames)));
+    drop(guards);
+    assert!(pool.shared(PageNo(9)).is_ok());
+}
+
+#[test]
+fn when_all_frames_are_dirty_and_latched_a_mini_transaction_can_still_end() {
+    let (_sim, disk) = sim(4);
+    let pool = create(&disk, 8).expect("create");
+    let mut mtr = Mtr::begin(&pool);
+    for page in 1..=8 {
+        mtr.new_page(PageNo(page), 6, base::IndexId(1), 0).expect("page");
+    }
+    assert!(matches!(mtr.latch_unread(PageNo(9)), Err(PoolError::NoFrames)));
+    mtr.commit();
+    make_page(&pool, PageNo(9)).expect("frames can be had again");
+}
+
+#[test]
+fn a_page_latched_unread_and_let_go_is_still_what_is_on_disk() {
+    let (_sim, disk) = sim(5);
+    let pool = create(&disk, 8).expect("create");
+    make_page(&pool, PageNo(1)).expect("page");
+    for page in 2..=20 {
+        make_page(&pool, PageNo(page)).expect("page");
+    }
+    assert!(!pool.is_resident(PageNo(1)));
+    let mut mtr = Mtr::begin(&pool);
+    mtr.latch_unread(PageNo(1)).expect("latch");
+    mtr.latch_unread(PageNo(500)).expect("latch");
+    drop(mtr);
+    assert_eq!(pool.shared(PageNo(1)).expect("page")[4], 6);
+    assert!(matches!(pool.shared(PageNo(500)), Err(PoolError::Store(StoreError::Unwritten { .. }))));
+}
+
+#[test]
+fn discarded_pages_are_gone_and_never_written() {
+    let (_sim, disk) = sim(6);
+    let pool = create(&disk, 8).expect("create");
+    for page in 1..=4 {
+        make_page(&pool, PageNo(page)).expect("page");
+    }
+    pool.discard(PageNo(2), 2).expect("discard");
+    assert_eq!(pool.stats().pages_dirty, 2);
+    pool.flush_all().expect("flush");
+    assert!(matches!(pool.shared(PageNo(2)), Err(PoolError::Store(StoreError::Unwritten { .. }))));
+    assert!(pool.shared(PageNo(4)).is_ok());
+    // Their frames are found again.
+    for page in 10..=17 {
+        make_page(&pool, PageNo(page)).expect("page");
+    }
+}
+
+#[test]
+fn page_numbers_out_of_range_are_errors() {
+    let (_sim, disk) = sim(7);
+    let pool = create(&disk, 8).expect("create");
+    for page in [0, 1 << 20, u64::MAX] {
+        assert!(matches!(pool.shared(PageNo(page)), Err(PoolError::PageNumber(_))), "{page}");
+        assert!(matches!(pool.optimistic(PageNo(page)), Err(PoolError::PageNumber(_))), "{page}");
+    }
+}
+
+#[test]
+fn a_failed_page_write_keeps_the_page_dirty_and_is_counted() {
+    let (sim, disk) = sim(8);
+    let pool = create(&disk, 8).expect("create");
+    let end = make_page(&pool, PageNo(1)).expect("page");
+    pool.wal().wait_durable(end).expect("durable");
+    let oldest = pool.min_dirty_lsn().expect("dirty");
+    sim.fail_write(1);
+    assert!(pool.flush_all().is_err());
+    assert_eq!(pool.min_dirty_lsn(), Some(oldest));
+    assert_eq!(pool.stats().write_errors, 1);
+    pool.flush_all().expect("the second try");
+    assert_eq!(pool.min_dirty_lsn(), None);
+}
+
+#[test]
+fn a_broken_page_is_an_error_for_those_who_need_it_only() {
+    let (sim, disk) = sim(9);
+    let pool = create(&disk, 4).expect("create");
+    for page in 1..=20 {
+        make_page(&pool, PageNo(page)).expect("page");
+    }
+    pool.flush_all().expect("flush");
+    let broken = (1..=20).map(PageNo).find(|&page| !pool.is_resident(page)).expect("20 pages, 4 frames");
+    sim.flip_bit("data", broken.0 * base::PAGE_BYTES as u64 + 99, 1).expect("flip");
+    for _ in 0..2 {
+        assert!(matches!(pool.shared(broken), Err(PoolError::Store(StoreError::Checksum { page })) if page == broken));
+        assert!(pool.shared(PageNo(broken.0 + 1)).is_ok());
+    }
+}
