@@ -1,4 +1,5 @@
-//! The log's background thread: makes segments before they are needed, and once a second flushes what policies `Write` and `Lazy` left.
+//! The log's background thread: makes segments before they are needed, writes before the ring is full, and once a second
+//! flushes what policies `Write` and `Lazy` left.
 
 use crate::Wal;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ fn run(wal: &Wal, stop: &AtomicBool) {
     while !stop.load(Ordering::Acquire) {
         wal.grow.wait(Some(next_flush));
         wal.prepare_early();
+        wal.drain_early();
         if Instant::now() >= next_flush {
             // A failure is kept in the log; every later commit reports it.
             let _ = wal.flush_all();

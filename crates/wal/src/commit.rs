@@ -6,6 +6,9 @@ use crate::{FlushPolicy, WalError};
 use base::Lsn;
 use sync::atomic::Ordering;
 
+/// Ring space is given free at least this often while much is written.
+const WRITE_BYTES_MAX: u64 = 4 << 20;
+
 /// What a thread needs before it may go on.
 #[derive(Clone, Copy)]
 struct Need {
@@ -110,13 +113,24 @@ impl Wal {
         Ok(())
     }
 
-    /// Writes `[written, complete)` and gives its ring space free.
+    /// Writes `[written, complete)` and gives its ring space free, piece by piece so that appenders go on meanwhile.
     fn write_to(&self, writer: &mut Writer, complete: u64) -> Result<(), WalError> {
-        writer.write(&self.ring, &self.segments, &self.counters, complete)?;
-        let written = writer.written();
-        self.positions.written.store(written, Ordering::Release);
-        self.reserver.raise_limit((written + self.ring.capacity()).min(complete + self.links.window()));
+        while writer.written() < complete {
+            let piece_end = complete.min(writer.written() + WRITE_BYTES_MAX);
+            writer.write(&self.ring, &self.segments, &self.counters, piece_end)?;
+            let written = writer.written();
+            self.positions.written.store(written, Ordering::Release);
+            self.reserver.raise_limit((written + self.ring.capacity()).min(complete + self.links.window()));
+            self.room.announce();
+        }
         Ok(())
+    }
+
+    /// Writes what is complete unless somebody leads already; for the background thread, long before the ring is full.
+    pub(crate) fn drain_early(&self) {
+        if self.links.advance() - self.positions.written.load(Ordering::Acquire) > self.ring.capacity() / 8 {
+            self.group.try_lead(|| self.drain());
+        }
     }
 
     /// As leader: writes what is complete, without a sync, to make room in the ring.

@@ -77,11 +77,16 @@ impl Group {
                 }
                 continue;
             }
-            announce();
+            if !planted("announce_after_join") {
+                announce();
+            }
             // The announcement must be visible to the leader that closes the batch we join; the failed exchange of a batch that
             // was closed meanwhile only leaves a need that a later leader meets a little early.
             if self.gate.compare_exchange(gate, gate + MEMBER, Ordering::AcqRel, Ordering::Relaxed).is_err() {
                 continue;
+            }
+            if planted("announce_after_join") {
+                announce();
             }
             let batch = (gate >> BATCH_SHIFT) as u32;
             if gate & MEMBERS_MASK == 0 {
@@ -116,9 +121,6 @@ impl Group {
         }
         let members = self.close(batch);
         lead();
-        if planted("done_before_lead_ends") {
-            slot.done.store(batch, Ordering::Release);
-        }
         self.pass_on();
         report.batches_led += 1;
         report.members_led += members;

@@ -8,7 +8,7 @@ use crate::reader::LogReader;
 use crate::reserve::Reserver;
 use crate::ring::Ring;
 use crate::segments::{DIR, Segments};
-use crate::space::Space;
+use crate::space::{Room, Space};
 use crate::stats::Counters;
 use crate::wal::{Positions, Wanted};
 use crate::writer::Writer;
@@ -93,6 +93,7 @@ impl Wal {
             wanted: CachePadded::new(Wanted::default()),
             writer: Mutex::new(Rank::LogWriter, Writer::new()),
             space: Space::new(config, segments.segment_bytes()),
+            room: CachePadded::new(Room::new()),
             segments,
             control: Mutex::with_order(Rank::LogWriter, 1, control),
             pressure: Signal::new(),

@@ -3,6 +3,7 @@
 use crate::segments::Segments;
 use crate::wal::Wal;
 use crate::{WalConfig, WalError};
+use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use sync::{Signal, futex};
 
@@ -57,6 +58,58 @@ impl Space {
     }
 }
 
+/// Where appenders wait for the ring. Its writer announces each piece it gives free.
+pub(crate) struct Room {
+    changed: AtomicU32,
+    has_waiters: AtomicBool,
+    /// Largest position that anyone waited for, and the limit at the last announcement by an appender (relaxed, they only avoid wakes in vain).
+    highest: AtomicU64,
+    announced: AtomicU64,
+}
+
+/// A waiter looks again after this long in any case: what it waits for may be another appender that was interrupted in its copy, and
+/// appenders look for waiters without a fence.
+const ROOM_WAIT_MAX: Duration = Duration::from_millis(1);
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Room { changed: AtomicU32::new(0), has_waiters: AtomicBool::new(false), highest: zero(), announced: zero() }
+    }
+
+    /// Whether somebody waits, as far as this thread sees; who is missed looks again by itself.
+    #[inline]
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.has_waiters.load(Ordering::Relaxed)
+    }
+
+    /// Room was freed. One load when nobody waits.
+    pub(crate) fn announce(&self) {
+        if self.has_waiters.load(Ordering::SeqCst) && self.has_waiters.swap(false, Ordering::SeqCst) {
+            self.changed.fetch_add(1, Ordering::SeqCst);
+            futex::wake(&self.changed, u32::MAX);
+        }
+    }
+
+    /// An appender raised the limit, maybe by one record: announces it when all waiters have room, or after `step` bytes.
+    pub(crate) fn announce_limit(&self, limit: u64, step: u64) {
+        if limit >= self.highest.load(Ordering::Relaxed) || limit >= self.announced.load(Ordering::Relaxed) + step {
+            self.announced.store(limit, Ordering::Relaxed);
+            self.announce();
+        }
+    }
+
+    /// Sleeps until room was announced, unless `has_room` already. `end` is what the caller waits for.
+    pub(crate) fn wait(&self, end: u64, has_room: impl Fn() -> bool) {
+        self.highest.fetch_max(end, Ordering::Relaxed);
+        let seen = self.changed.load(Ordering::SeqCst);
+        self.has_waiters.store(true, Ordering::SeqCst);
+        if !has_room() {
+            futex::wait(&self.changed, seen, Some(Instant::now() + ROOM_WAIT_MAX));
+        }
+    }
+}
+
 impl Wal {
     /// Waits until the log has room for more mini-transactions. Call with no latch held, before each one; never from who writes checkpoints.
     ///
@@ -65,6 +118,10 @@ impl Wal {
     pub fn ensure_space(&self) -> Result<(), WalError> {
         let head = self.reserver.head();
         let prepared_end = self.segments.prepared_end();
+        if head.saturating_sub(self.positions.written.load(Ordering::Relaxed)) > self.ring.capacity() / 4 {
+            // Much is appended and little committed: the background thread writes before the ring is full.
+            self.grow.notify();
+        }
         if head + self.space.early > prepared_end || head + self.space.margin > self.space.fill_end.load(Ordering::Acquire) {
             return self.ensure_space_slowly();
         }

@@ -7,7 +7,7 @@ use crate::link_buffer::LinkBuffer;
 use crate::reserve::Reserver;
 use crate::ring::Ring;
 use crate::segments::Segments;
-use crate::space::Space;
+use crate::space::{Room, Space};
 use crate::stats::Counters;
 use crate::writer::Writer;
 use crate::{WalError, WalStats};
@@ -28,6 +28,7 @@ pub struct Wal {
     pub(crate) writer: Mutex<Writer>,
     pub(crate) segments: Segments,
     pub(crate) space: Space,
+    pub(crate) room: CachePadded<Room>,
     pub(crate) control: Mutex<Control>,
     pub(crate) pressure: Signal,
     pub(crate) grow: Signal,
@@ -134,9 +135,7 @@ impl Wal {
             if self.has_failed() {
                 return false;
             }
-            let tail = self.links.advance();
-            let ring_end = self.positions.written.load(Ordering::Acquire) + self.ring.capacity();
-            self.reserver.raise_limit(ring_end.min(tail + self.links.window()));
+            let (tail, ring_end) = self.refresh_limit();
             let room = match kind {
                 Kind::Huge => tail == start && end <= ring_end,
                 _ => self.reserver.has_room(end),
@@ -151,9 +150,28 @@ impl Wal {
             if ring_end < end && self.group.try_lead(|| self.drain()) {
                 continue;
             }
-            pause(round);
+            if round < 8 {
+                pause(round);
+            } else {
+                self.room.wait(end, || kind == Kind::Linked && self.reserver.has_room(end));
+            }
         }
         unreachable!("the loop ends by return")
+    }
+
+    /// Follows the links and raises the limit; returns the tail and how far the ring has room.
+    fn refresh_limit(&self) -> (u64, u64) {
+        let tail = self.links.advance();
+        let ring_end = self.positions.written.load(Ordering::Acquire) + self.ring.capacity();
+        self.reserver.raise_limit(ring_end.min(tail + self.links.window()));
+        (tail, ring_end)
+    }
+
+    /// A record was marked while others wait: if it is the one that held them up, they go on.
+    #[cold]
+    fn announce_room(&self) {
+        let (tail, ring_end) = self.refresh_limit();
+        self.room.announce_limit(ring_end.min(tail + self.links.window()), self.links.window() / 4);
     }
 
     /// Appends a record; returns its end.
@@ -213,6 +231,7 @@ impl Wal {
         self.failure.lock().get_or_insert(error);
         self.positions.failed.store(true, Ordering::SeqCst);
         self.space.close();
+        self.room.announce();
     }
 
     pub(crate) fn has_background(&self) -> bool {
@@ -248,6 +267,9 @@ impl Reservation {
         match kind {
             Kind::Huge => wal.links.mark_at_tail(start, end),
             _ => wal.links.mark(start, end),
+        }
+        if wal.room.has_waiters() {
+            wal.announce_room();
         }
     }
 }
