@@ -1,1 +1,47 @@
-//! B+tree over pages; keys and values are bytes.
+//! B+tree over pages; keys and values are bytes, keys compare by `memcmp` and are unique in their tree.
+//!
+//! # Invariants
+//! 1. The root page's number never changes; when the root splits its content moves down, when it has one child that moves up.
+//! 2. A leaf holds the keys from its separator (inclusive) to its right neighbour's (exclusive). Separators are as short as they can be.
+//! 3. Every structure change (split, merge, root growth) is one mini-transaction, after which the tree is whole. A split that needs room in
+//!    the parent splits the parent before, in another.
+//! 4. A page that leaves the tree is marked as no page of it in the mini-transaction that frees it.
+//! 5. A change of a page is a function of its bytes and the logged operation alone; redo runs the same function.
+//!
+//! # Latch order
+//! Parent → child, left → right, tree pages → space map pages. Inner pages are read optimistically and latched only by structure changes.
+//! Whoever needs a left sibling tries, and otherwise lets go and comes from the left. `ensure_space` of the log is called with no latch held.
+//!
+//! # Not here
+//! What keys and values mean, locks, versions, visibility: crate `engine`. One entry is at most [`ENTRY_BYTES_MAX`]; larger values go to [`overflow`] chains.
+//!
+//! # Start at
+//! [`BTree::get`], then `descend.rs`; the page's bytes are in `docs/format/btree.md` and `node.rs`.
+
+mod build;
+mod check;
+mod cursor;
+mod descend;
+mod edit;
+mod error;
+mod estimate;
+mod layout;
+mod merge;
+mod node;
+mod ops;
+pub mod overflow;
+mod search;
+mod split;
+mod tree;
+mod write;
+
+pub use build::Builder;
+pub use check::{CheckError, TreeStats};
+pub use cursor::{Cursor, Direction, Resumed, SavedCursor, Scanned, Seek};
+pub use edit::NoRoom;
+pub use error::{Error, Result};
+pub use layout::ENTRY_BYTES_MAX;
+pub use node::KeyRef;
+pub use ops::Redo;
+pub use tree::BTree;
+pub use write::LeafWrite;

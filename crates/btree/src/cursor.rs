@@ -1,0 +1,497 @@
+//! Walking over the entries in order, forward and backward.
+//!
+//! # Invariants
+//! 1. A cursor holds the shared latch of one leaf, or none (parked, or ended). It takes the right sibling's latch while holding its own (left → right),
+//!    the left sibling's only by trying; when that fails it lets go, comes from the left, and checks that nothing changed.
+//! 2. An entry that is in the tree for as long as a scan lasts is visited once; keys come in strict order.
+//!
+//! # Coming back to a parked position
+//! The page may have been changed, merged away, freed and used again. Any change moves its LSN; retiring a page changes it and moves the tree's
+//! count of retired pages before the latch is released. Same page, same LSN, same count: nothing happened to it. Otherwise the key is sought.
+
+use std::ops::{Bound, ControlFlow};
+
+use base::{Lsn, PageNo, TxnId};
+use buffer_pool::{BufferPool, PoolError, SharedGuard};
+
+use crate::descend::Target;
+use crate::error::Result;
+use crate::node::{KeyRef, Node};
+use crate::tree::BTree;
+
+/// Which entry a seek goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seek {
+    /// The key or the first one above.
+    AtOrAfter,
+    /// The first one above the key.
+    After,
+    /// The key or the last one below.
+    AtOrBefore,
+    /// The last one below the key.
+    Before,
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// What [`Cursor::resume`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resumed {
+    /// The cursor is on the entry it was parked on (whose value may be another).
+    Same,
+    /// That entry is gone; the cursor is on the next one in the direction asked for, or has ended.
+    Moved,
+}
+
+/// Why [`Cursor::scan_leaf`] returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scanned {
+    /// The callback stopped; the cursor is on the entry it was last given.
+    Stopped,
+    /// Everything up to the bound was visited. The cursor is on the first entry past the bound, or has ended.
+    EndOfRange,
+    /// Everything on this leaf was visited, and the cursor is on the first entry of the next one.
+    NextLeaf,
+}
+
+/// Where a parked cursor was.
+#[derive(Debug, Clone, Copy)]
+struct Parked {
+    page: PageNo,
+    lsn: Lsn,
+    retired: u64,
+    slot: usize,
+}
+
+/// A parked position without its tree: what a statement keeps between two batches.
+#[derive(Debug, Default)]
+pub struct SavedCursor {
+    key: Vec<u8>,
+    parked: Option<Parked>,
+    passing: bool,
+}
+
+/// Walks over a tree. Not parked and not ended, it holds a leaf's shared latch: whoever does anything slow parks it first.
+pub struct Cursor<'t> {
+    tree: &'t BTree,
+    leaf: Option<SharedGuard<'t>>,
+    slot: usize,
+    count: usize,
+    /// The current key when `key_is_current`, else memory to be reused.
+    key: Vec<u8>,
+    key_is_current: bool,
+    parked: Option<Parked>,
+    /// Pages passed claim no place in the pool.
+    passing: bool,
+}
+
+impl BTree {
+    /// A cursor, not on any entry yet.
+    pub fn cursor(&self) -> Cursor<'_> {
+        self.cursor_of(SavedCursor::default())
+    }
+
+    /// A cursor for a long scan: the leaves it passes do not push others out of the pool.
+    pub fn scan_cursor(&self) -> Cursor<'_> {
+        self.cursor_of(SavedCursor { passing: true, ..SavedCursor::default() })
+    }
+
+    /// The cursor that was saved by [`Cursor::save`], parked.
+    pub fn cursor_of(&self, saved: SavedCursor) -> Cursor<'_> {
+        let SavedCursor { key, parked, passing } = saved;
+        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing }
+    }
+}
+
+impl<'t> Cursor<'t> {
+    #[inline]
+    fn latch(&self, page: PageNo) -> std::result::Result<SharedGuard<'t>, PoolError> {
+        Self::latch_in(self.tree.pool(), page, self.passing)
+    }
+
+    #[inline]
+    fn latch_in(pool: &BufferPool, page: PageNo, passing: bool) -> std::result::Result<SharedGuard<'_>, PoolError> {
+        if passing { pool.shared_once(page) } else { pool.shared(page) }
+    }
+
+    #[inline]
+    fn node(&self) -> Option<Node<'_>> {
+        self.leaf.as_deref().map(Node::new)
+    }
+
+    /// Takes the leaf; the caller sets the slot.
+    #[inline]
+    fn enter(&mut self, leaf: SharedGuard<'t>) {
+        self.count = Node::new(&leaf).count();
+        self.leaf = Some(leaf);
+        self.key_is_current = false;
+        self.parked = None;
+    }
+
+    fn end(&mut self) {
+        self.leaf = None;
+        self.key_is_current = false;
+        self.parked = None;
+    }
+
+    fn descend(&mut self, target: Target<'_>) -> Result<()> {
+        self.leaf = None;
+        let passing = self.passing;
+        let leaf = self.tree.leaf(target, |pool, page| Self::latch_in(pool, page, passing))?;
+        self.enter(leaf);
+        Ok(())
+    }
+
+    /// Goes to the first entry of the tree.
+    pub fn first(&mut self) -> Result<()> {
+        self.descend(Target::First)?;
+        self.slot = 0;
+        if self.count == 0 { self.hop_right() } else { Ok(()) }
+    }
+
+    /// Goes to the last entry of the tree.
+    pub fn last(&mut self) -> Result<()> {
+        self.descend(Target::Last)?;
+        // A split since the parent was read leaves a right sibling.
+        while let Some(right) = self.node().map(Node::right).filter(|page| !page.is_none()) {
+            self.step_to(right)?;
+        }
+        if self.count > 0 {
+            self.slot = self.count - 1;
+            return Ok(());
+        }
+        match self.hop_left()? {
+            Hop::Done => Ok(()),
+            Hop::Lost => self.last(),
+        }
+    }
+
+    /// Goes to a key or its neighbour; see [`Seek`].
+    #[inline]
+    pub fn seek(&mut self, key: &[u8], seek: Seek) -> Result<()> {
+        loop {
+            self.descend(Target::Key(key))?;
+            let position = self.node().map_or_else(|| unreachable!("descend enters a leaf"), |node| node.find_in_leaf(key));
+            let below = match seek {
+                Seek::AtOrAfter => {
+                    self.slot = position.slot;
+                    false
+                }
+                Seek::After => {
+                    self.slot = position.slot + position.found as usize;
+                    false
+                }
+                Seek::AtOrBefore if position.found => {
+                    self.slot = position.slot;
+                    false
+                }
+                Seek::AtOrBefore | Seek::Before => {
+                    self.slot = position.slot.wrapping_sub(1);
+                    position.slot == 0
+                }
+            };
+            if below {
+                match self.hop_left()? {
+                    Hop::Done => return Ok(()),
+                    Hop::Lost => continue,
+                }
+            }
+            return if self.slot >= self.count { self.hop_right() } else { Ok(()) };
+        }
+    }
+
+    /// Whether the cursor is on an entry: not ended, not parked.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.leaf.is_some()
+    }
+
+    /// Whether the cursor is parked.
+    pub fn is_parked(&self) -> bool {
+        self.parked.is_some()
+    }
+
+    fn current(&self) -> Node<'_> {
+        self.node().expect("the cursor is on an entry")
+    }
+
+    /// The current entry's value.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.current().leaf_value(self.slot)
+    }
+
+    /// The current entry's key in the pieces the page keeps.
+    #[inline]
+    pub fn key_ref(&self) -> KeyRef<'_> {
+        self.current().key(self.slot)
+    }
+
+    /// The current entry's key. It is put together when first asked for; a parked cursor still has it.
+    pub fn key(&mut self) -> &[u8] {
+        self.fill_key();
+        &self.key
+    }
+
+    /// The current entry's key and value.
+    pub fn entry(&mut self) -> (&[u8], &[u8]) {
+        self.fill_key();
+        let node = self.leaf.as_deref().map(Node::new).expect("the cursor is on an entry");
+        (&self.key, node.leaf_value(self.slot))
+    }
+
+    fn fill_key(&mut self) {
+        if !self.key_is_current {
+            let mut key = std::mem::take(&mut self.key);
+            key.clear();
+            self.key_ref().append_to(&mut key);
+            self.key = key;
+            self.key_is_current = true;
+        }
+    }
+
+    /// The highest writer transaction id noted on the current leaf.
+    pub fn leaf_txn_max(&self) -> TxnId {
+        self.current().txn_max()
+    }
+
+    /// Moves to the next entry; false when there is none, and the cursor has ended.
+    #[allow(clippy::should_implement_trait)] // entries are borrowed from the leaf: no iterator
+    #[inline]
+    pub fn next(&mut self) -> Result<bool> {
+        debug_assert!(self.valid(), "next without a current entry");
+        self.key_is_current = false;
+        self.slot += 1;
+        if self.slot >= self.count {
+            self.hop_right()?;
+        }
+        Ok(self.valid())
+    }
+
+    /// Moves to the previous entry; false when there is none, and the cursor has ended.
+    #[inline]
+    pub fn prev(&mut self) -> Result<bool> {
+        debug_assert!(self.valid(), "prev without a current entry");
+        if self.slot > 0 {
+            self.key_is_current = false;
+            self.slot -= 1;
+            return Ok(true);
+        }
+        self.prev_leaf()?;
+        Ok(self.valid())
+    }
+
+    fn prev_leaf(&mut self) -> Result<()> {
+        self.fill_key();
+        let key = std::mem::take(&mut self.key);
+        let outcome = match self.hop_left() {
+            Ok(Hop::Done) => Ok(()),
+            Ok(Hop::Lost) => self.seek(&key, Seek::Before),
+            Err(error) => Err(error),
+        };
+        self.key = key;
+        self.key_is_current = false;
+        outcome
+    }
+
+    /// Enters the right sibling while holding this leaf.
+    fn step_to(&mut self, right: PageNo) -> Result<()> {
+        let leaf = self.latch(right)?;
+        let node = Node::open(&leaf, right, self.tree.index)?;
+        if node.is_inner() {
+            return Err(crate::Error::Corrupt { index: self.tree.index, page: right, what: "a leaf's sibling is no leaf" });
+        }
+        self.enter(leaf);
+        Ok(())
+    }
+
+    /// Goes to the first entry right of this leaf.
+    fn hop_right(&mut self) -> Result<()> {
+        while let Some(node) = self.node() {
+            let right = node.right();
+            if right.is_none() {
+                self.end();
+                break;
+            }
+            self.step_to(right)?;
+            self.slot = 0;
+            if self.count > 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the last entry left of this leaf, or says that the way was lost and the key must be sought.
+    fn hop_left(&mut self) -> Result<Hop> {
+        loop {
+            let Some(here) = self.leaf.take() else { return Ok(Hop::Lost) };
+            let left = Node::new(&here).left();
+            if left.is_none() {
+                self.end();
+                return Ok(Hop::Done);
+            }
+            let leaf = match self.tree.pool().try_shared(left)? {
+                Some(leaf) => leaf,
+                None => {
+                    let (page, lsn) = (here.page_no(), here.lsn());
+                    drop(here);
+                    match self.come_from_left(left, page, lsn) {
+                        Some(leaf) => leaf,
+                        None => return Ok(Hop::Lost),
+                    }
+                }
+            };
+            if Node::open(&leaf, left, self.tree.index)?.is_inner() {
+                return Err(crate::Error::Corrupt { index: self.tree.index, page: left, what: "a leaf's sibling is no leaf" });
+            }
+            self.enter(leaf);
+            if self.count > 0 {
+                self.slot = self.count - 1;
+                return Ok(Hop::Done);
+            }
+        }
+    }
+
+    /// Latches the left sibling of a page let go, if that page has not changed since.
+    #[cold]
+    fn come_from_left(&self, left: PageNo, page: PageNo, lsn: Lsn) -> Option<SharedGuard<'t>> {
+        let retired = self.tree.retired();
+        let leaf = self.latch(left).ok()?;
+        let node = Node::new(&leaf);
+        if !node.is_of(self.tree.index) || node.is_inner() || node.right() != page {
+            return None;
+        }
+        let here = self.latch(page).ok()?;
+        (here.lsn() == lsn && self.tree.retired() == retired).then_some(leaf)
+    }
+
+    /// Lets go of the latch and remembers the entry. Does nothing when ended or parked.
+    pub fn park(&mut self) {
+        if self.leaf.is_none() {
+            return;
+        }
+        self.fill_key();
+        if let Some(leaf) = self.leaf.take() {
+            self.parked = Some(Parked { page: leaf.page_no(), lsn: leaf.lsn(), retired: self.tree.retired(), slot: self.slot });
+        }
+    }
+
+    /// Latches again and goes back to the entry parked on or, when that is gone, to the next one in this direction.
+    pub fn resume(&mut self, direction: Direction) -> Result<Resumed> {
+        let Some(parked) = self.parked else { return Ok(if self.valid() { Resumed::Same } else { Resumed::Moved }) };
+        // A page that cannot be read may have been freed: then the key leads elsewhere.
+        if let Ok(leaf) = self.latch(parked.page) {
+            let node = Node::new(&leaf);
+            if leaf.lsn() == parked.lsn && node.is_of(self.tree.index) && !node.is_inner() && self.tree.retired() == parked.retired {
+                self.enter(leaf);
+                self.slot = parked.slot;
+                self.key_is_current = true;
+                return Ok(Resumed::Same);
+            }
+        }
+        let key = std::mem::take(&mut self.key);
+        let seek = match direction {
+            Direction::Forward => Seek::AtOrAfter,
+            Direction::Backward => Seek::AtOrBefore,
+        };
+        let sought = self.seek(&key, seek);
+        let same = self.valid() && self.key_ref().compare(&key).is_eq();
+        self.key = key;
+        self.key_is_current = same;
+        sought?;
+        Ok(if same { Resumed::Same } else { Resumed::Moved })
+    }
+
+    /// Parks, and gives the position as a value without borrow. An ended cursor gives one that resumes as ended.
+    pub fn save(mut self) -> SavedCursor {
+        self.park();
+        SavedCursor { key: std::mem::take(&mut self.key), parked: self.parked, passing: self.passing }
+    }
+
+    /// Gives the entries from the current one to the end of this leaf, at most up to `end`, to `f`, under one latch. See [`Scanned`] for where
+    /// the cursor is then.
+    pub fn scan_leaf(&mut self, end: Bound<&[u8]>, mut f: impl FnMut(KeyRef<'_>, &[u8]) -> ControlFlow<()>) -> Result<Scanned> {
+        let Some(node) = self.node() else { return Ok(Scanned::EndOfRange) };
+        let stop = match end {
+            Bound::Unbounded => self.count,
+            Bound::Included(key) => {
+                let position = node.find_in_leaf(key);
+                position.slot + position.found as usize
+            }
+            Bound::Excluded(key) => node.find_in_leaf(key).slot,
+        };
+        let mut stopped = None;
+        for slot in self.slot..stop {
+            if f(node.key(slot), node.leaf_value(slot)).is_break() {
+                stopped = Some(slot);
+                break;
+            }
+        }
+        self.key_is_current = false;
+        if let Some(slot) = stopped {
+            self.slot = slot;
+            return Ok(Scanned::Stopped);
+        }
+        self.slot = self.slot.max(stop);
+        if self.slot < self.count {
+            return Ok(Scanned::EndOfRange);
+        }
+        self.hop_right()?;
+        Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
+    }
+
+    /// The same towards lower keys, down to `end`.
+    pub fn scan_leaf_backward(&mut self, end: Bound<&[u8]>, mut f: impl FnMut(KeyRef<'_>, &[u8]) -> ControlFlow<()>) -> Result<Scanned> {
+        let Some(node) = self.node() else { return Ok(Scanned::EndOfRange) };
+        // First slot in the range.
+        let start = match end {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => node.find_in_leaf(key).slot,
+            Bound::Excluded(key) => {
+                let position = node.find_in_leaf(key);
+                position.slot + position.found as usize
+            }
+        };
+        let mut stopped = None;
+        for slot in (start..self.slot + 1).rev() {
+            if f(node.key(slot), node.leaf_value(slot)).is_break() {
+                stopped = Some(slot);
+                break;
+            }
+        }
+        self.key_is_current = false;
+        if let Some(slot) = stopped {
+            self.slot = slot;
+            return Ok(Scanned::Stopped);
+        }
+        if start > 0 {
+            self.slot = self.slot.min(start - 1);
+            return Ok(Scanned::EndOfRange);
+        }
+        self.slot = 0;
+        self.prev_leaf()?;
+        Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
+    }
+}
+
+/// Outcome of a step to the left.
+enum Hop {
+    /// On an entry, or ended.
+    Done,
+    /// Something changed while no latch was held.
+    Lost,
+}
+
+impl std::fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cursor").field("leaf", &self.leaf).field("slot", &self.slot).field("parked", &self.parked).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! How many entries a range has, from two descents that latch nothing.
+
+use std::ops::Bound;
+
+use base::PageNo;
+
+use crate::descend::Target;
+use crate::error::{Error, Result};
+use crate::layout::{COUNT, INDEX_ID, LEVEL};
+use crate::search;
+use crate::tree::BTree;
+
+/// Dives that may fail before an estimate is given up: it is no reason to hold a statement up.
+const TRIES_MAX: usize = 100;
+
+/// A position on the way to a bound.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Slot of the child, or of the first entry behind the bound.
+    slot: u64,
+    /// Slots of the page.
+    count: u64,
+}
+
+impl BTree {
+    /// About how many entries are between two bounds. Exact when both lie on one leaf.
+    pub fn count_estimate(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for _ in 0..TRIES_MAX {
+            if self.dive(low, true, &mut from)? && self.dive(high, false, &mut to)? && from.len() == to.len() {
+                return Ok(between(&from, &to));
+            }
+        }
+        Ok(0)
+    }
+
+    /// Notes the way to a bound, root first; false when something changed on the way.
+    fn dive(&self, bound: Bound<&[u8]>, is_low: bool, way: &mut Vec<Place>) -> Result<bool> {
+        way.clear();
+        let (target, behind) = match bound {
+            Bound::Unbounded => (if is_low { Target::First } else { Target::Last }, false),
+            // A low bound that is excluded and a high one that is included stand behind their key.
+            Bound::Included(key) => (Target::Key(key), !is_low),
+            Bound::Excluded(key) => (Target::Key(key), is_low),
+        };
+        let mut guard = self.pool().optimistic(self.root)?;
+        loop {
+            let level = guard.u16_at(LEVEL);
+            let count = u64::from(guard.u16_at(COUNT));
+            if guard.u32_at(INDEX_ID) != self.index.0 {
+                let error = Error::Corrupt { index: self.index, page: guard.page_no(), what: "not a page of this index" };
+                return if guard.validate() { Err(error) } else { Ok(false) };
+            }
+            if level == 0 {
+                let slot = match target {
+                    Target::First => 0,
+                    Target::Last => count,
+                    Target::Key(key) => {
+                        let position = search::search::<_, false>(&guard, key);
+                        position.slot as u64 + u64::from(behind && position.found)
+                    }
+                };
+                way.push(Place { slot, count });
+                return Ok(guard.validate());
+            }
+            let slot = target.child_slot(&guard);
+            let child = PageNo(search::child_at(&guard, slot));
+            way.push(Place { slot: slot as u64, count });
+            if !guard.validate() {
+                return Ok(false);
+            }
+            let next = match self.pool().optimistic(child) {
+                Ok(next) => next,
+                Err(_) if !guard.validate() => return Ok(false),
+                Err(error) => return Err(error.into()),
+            };
+            let next_level = next.u16_at(LEVEL);
+            if !guard.validate() || next_level + 1 != level {
+                return Ok(false);
+            }
+            guard = next;
+        }
+    }
+}
+
+/// Entries between two ways. Where they part, whole subtrees lie between; a subtree has as many children as the pages on the ways have on average.
+fn between(from: &[Place], to: &[Place]) -> u64 {
+    let Some(parting) = from.iter().zip(to).position(|(a, b)| a.slot != b.slot) else { return 0 };
+    let leaf = from.len() - 1;
+    let mut subtrees = to[parting].slot as f64 - from[parting].slot as f64;
+    if parting == leaf {
+        return subtrees.max(0.0) as u64;
+    }
+    // The subtrees of the ways themselves are counted by their parts below.
+    subtrees -= 1.0;
+    for (level, (a, b)) in from.iter().zip(to).enumerate().skip(parting + 1) {
+        let whole = if level == leaf { a.count.saturating_sub(a.slot) } else { a.count.saturating_sub(a.slot + 1) };
+        let average = (a.count + b.count) as f64 / 2.0;
+        subtrees = subtrees * average + whole as f64 + b.slot as f64;
+    }
+    subtrees.max(0.0) as u64
+}

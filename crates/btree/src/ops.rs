@@ -1,0 +1,387 @@
+//! The tree's operations in the log: one function that changes a page, one code, one payload each.
+//!
+//! # Invariants
+//! 1. `redo` calls the same function of `edit.rs` that made the change, so the same page gives the same bytes.
+//! 2. A payload holds nothing that depends on other pages.
+//!
+//! The payloads' table is in `docs/format/btree.md`.
+
+use base::{IndexId, Malformed, PAGE_BYTES, PageNo, Reader, TxnId, put_bytes, put_u8, put_varint};
+use buffer_pool::{Mtr, PageRef, RedoHandler};
+
+use crate::edit::{Identity, NodeMut};
+use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES};
+use crate::node::Node;
+use crate::overflow;
+use crate::tree::BTree;
+
+/// Makes the page a B+tree page with these entries.
+pub const LOAD: u8 = 0x20;
+/// Inserts an entry.
+pub const INSERT: u8 = 0x21;
+/// Removes an entry.
+pub const REMOVE: u8 = 0x22;
+/// Gives an entry another value.
+pub const REPLACE: u8 = 0x23;
+/// Overwrites bytes of a value.
+pub const PATCH: u8 = 0x24;
+/// Removes the entries from a slot on and sets the right sibling: the left half of a split.
+pub const TRUNCATE: u8 = 0x25;
+/// Appends entries and sets the right sibling: the left page of a merge.
+pub const APPEND: u8 = 0x26;
+/// Sets the left sibling.
+pub const SET_LEFT: u8 = 0x27;
+/// Raises the highest writer transaction id.
+pub const RAISE_TXN_MAX: u8 = 0x28;
+/// The page left its tree.
+pub const RETIRE: u8 = 0x29;
+/// Fills a page of an overflow chain.
+pub const OVERFLOW_FILL: u8 = 0x2a;
+/// Sets the next page of an overflow chain.
+pub const OVERFLOW_LINK: u8 = 0x2b;
+
+/// How much of the key an insert's payload leaves out.
+const WHOLE_KEY: u8 = 0;
+const WITHOUT_PREFIX: u8 = 1;
+
+/// Does and logs [`INSERT`]. There is room. The page's own prefix is left out of the logged key when the key has it.
+#[inline]
+pub(crate) fn insert(mtr: &mut Mtr<'_>, page: PageRef, slot: usize, key: &[u8], value: &[u8]) {
+    let prefix = Node::new(mtr.bytes(page)).prefix();
+    let skip = if key.starts_with(prefix) { prefix.len() } else { 0 };
+    NodeMut::new(mtr.bytes_mut(page)).insert(slot, key, value).expect("room was looked for");
+    let number = mtr.page_no(page);
+    mtr.log(INSERT, Some(number), |out| encode_insert(out, skip, slot, key, value));
+}
+
+#[inline]
+fn encode_insert(out: &mut Vec<u8>, skip: usize, slot: usize, key: &[u8], value: &[u8]) {
+    put_u8(out, if skip > 0 { WITHOUT_PREFIX } else { WHOLE_KEY });
+    put_varint(out, slot as u64);
+    put_bytes(out, &key[skip..]);
+    out.extend_from_slice(value);
+}
+
+/// Does and logs [`REMOVE`].
+pub(crate) fn remove(mtr: &mut Mtr<'_>, page: PageRef, slot: usize) {
+    NodeMut::new(mtr.bytes_mut(page)).remove(slot);
+    let number = mtr.page_no(page);
+    mtr.log(REMOVE, Some(number), |out| put_varint(out, slot as u64));
+}
+
+/// Does and logs [`REPLACE`]. There is room.
+pub(crate) fn replace(mtr: &mut Mtr<'_>, page: PageRef, slot: usize, value: &[u8]) {
+    NodeMut::new(mtr.bytes_mut(page)).replace(slot, value).expect("room was looked for");
+    let number = mtr.page_no(page);
+    mtr.log(REPLACE, Some(number), |out| {
+        put_varint(out, slot as u64);
+        out.extend_from_slice(value);
+    });
+}
+
+/// Does and logs [`PATCH`].
+pub(crate) fn patch(mtr: &mut Mtr<'_>, page: PageRef, slot: usize, offset: usize, bytes: &[u8]) {
+    NodeMut::new(mtr.bytes_mut(page)).patch(slot, offset, bytes);
+    let number = mtr.page_no(page);
+    mtr.log(PATCH, Some(number), |out| {
+        put_varint(out, slot as u64);
+        put_varint(out, offset as u64);
+        out.extend_from_slice(bytes);
+    });
+}
+
+/// Does and logs [`TRUNCATE`].
+pub(crate) fn truncate(mtr: &mut Mtr<'_>, page: PageRef, keep: usize, right: PageNo) {
+    let mut node = NodeMut::new(mtr.bytes_mut(page));
+    node.truncate(keep);
+    node.set_right(right);
+    let number = mtr.page_no(page);
+    mtr.log(TRUNCATE, Some(number), |out| {
+        put_varint(out, keep as u64);
+        put_varint(out, right.0);
+    });
+}
+
+/// Does and logs [`SET_LEFT`].
+pub(crate) fn set_left(mtr: &mut Mtr<'_>, page: PageRef, left: PageNo) {
+    NodeMut::new(mtr.bytes_mut(page)).set_left(left);
+    let number = mtr.page_no(page);
+    mtr.log(SET_LEFT, Some(number), |out| put_varint(out, left.0));
+}
+
+/// Does and logs [`RAISE_TXN_MAX`]. The id is above the one noted.
+pub(crate) fn raise_txn_max(mtr: &mut Mtr<'_>, page: PageRef, txn: TxnId) {
+    NodeMut::new(mtr.bytes_mut(page)).set_txn_max(txn);
+    let number = mtr.page_no(page);
+    mtr.log(RAISE_TXN_MAX, Some(number), |out| put_varint(out, txn.0));
+}
+
+/// Does and logs [`RETIRE`].
+pub(crate) fn retire(mtr: &mut Mtr<'_>, page: PageRef) {
+    NodeMut::new(mtr.bytes_mut(page)).retire();
+    let number = mtr.page_no(page);
+    mtr.log(RETIRE, Some(number), |_| {});
+}
+
+/// Does and logs [`LOAD`], by the same payload. A page just allocated is `fresh`: nothing of its old bytes counts.
+pub(crate) fn load_page(mtr: &mut Mtr<'_>, page: PageRef, content: &Load, fresh: bool) {
+    if fresh {
+        let id = &content.identity;
+        mtr.reset_page(page, BTree::page_type(id.level) as u8, id.index, id.level);
+    }
+    let mut payload = Vec::new();
+    content.encode(&mut payload);
+    load(mtr.bytes_mut(page), &payload).expect("content fits a page");
+    let number = mtr.page_no(page);
+    mtr.log(LOAD, Some(number), |out| out.extend_from_slice(&payload));
+}
+
+/// Does and logs [`APPEND`] with the entries of `right`, whose first separator in an inner page is `separator`. They fit.
+pub(crate) fn append_page(mtr: &mut Mtr<'_>, left: PageRef, right: PageRef, prefix_len: usize, separator: &[u8]) {
+    let mut payload = Vec::new();
+    encode_append(&mut payload, prefix_len, Node::new(mtr.bytes(right)), separator);
+    append(mtr.bytes_mut(left), &payload).expect("merged size was computed");
+    let number = mtr.page_no(left);
+    mtr.log(APPEND, Some(number), |out| out.extend_from_slice(&payload));
+}
+
+/// What [`LOAD`] puts into a page: the entries of some slots of another page, or collected ones.
+pub(crate) struct Load {
+    pub(crate) identity: Identity,
+    prefix: Vec<u8>,
+    count: usize,
+    /// `count` times suffix and value, each with its length.
+    entries: Vec<u8>,
+}
+
+impl Load {
+    /// A page without entries.
+    pub(crate) fn empty(identity: Identity) -> Load {
+        Load { identity, prefix: Vec::new(), count: 0, entries: Vec::new() }
+    }
+
+    /// Adds an entry; the key without the prefix.
+    pub(crate) fn push(&mut self, suffix: &[u8], value: &[u8]) {
+        put_bytes(&mut self.entries, suffix);
+        put_bytes(&mut self.entries, value);
+        self.count += 1;
+    }
+
+    /// The entries of `slots` of `node`. In an inner page the first entry loses its key.
+    pub(crate) fn copy_of(node: Node<'_>, slots: std::ops::Range<usize>, identity: Identity) -> Load {
+        let keyed = slots.start + identity_first(identity);
+        // Slots that hold keys decide the prefix; a page that keeps all old slots may have to keep the old prefix to fit.
+        let mut prefix_len = 0;
+        if slots.end > keyed {
+            prefix_len = node.prefix_of(keyed..slots.end);
+            let keyless = (keyed - slots.start) * (SLOT_BYTES + CHILD_BYTES);
+            if node.rewritten_bytes(keyed..slots.end, prefix_len) + keyless > CAPACITY {
+                prefix_len = node.prefix_len();
+            }
+        }
+        let mut load = Load::empty(identity);
+        let mut key = Vec::new();
+        if slots.end > keyed {
+            node.key(keyed).append_to(&mut load.prefix);
+            load.prefix.truncate(prefix_len);
+        }
+        for slot in slots {
+            key.clear();
+            if slot >= keyed {
+                node.key(slot).append_to(&mut key);
+                load.push(&key[prefix_len..], node.value(slot));
+            } else {
+                load.push(&[], node.value(slot));
+            }
+        }
+        load
+    }
+
+    /// Payload of [`LOAD`].
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let id = &self.identity;
+        for number in [u64::from(id.index.0), u64::from(id.level), id.left.0, id.right.0, id.txn_max.0, u64::from(id.run)] {
+            put_varint(out, number);
+        }
+        put_bytes(out, &self.prefix);
+        put_varint(out, self.count as u64);
+        out.extend_from_slice(&self.entries);
+    }
+}
+
+fn identity_first(identity: Identity) -> usize {
+    (identity.level > 0) as usize
+}
+
+/// Carries out [`LOAD`].
+fn load(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
+    let mut reader = Reader::new(payload);
+    let identity = Identity {
+        index: IndexId(narrow(reader.varint()?)?),
+        level: narrow(reader.varint()?)?,
+        left: PageNo(reader.varint()?),
+        right: PageNo(reader.varint()?),
+        txn_max: TxnId(reader.varint()?),
+        run: narrow(reader.varint()?)?,
+    };
+    let prefix = reader.bytes()?;
+    if prefix.len() > ENTRY_BYTES_MAX {
+        return Err(Malformed);
+    }
+    let mut node = NodeMut::new(page);
+    node.init(identity, prefix);
+    for _ in 0..reader.varint()? {
+        let (suffix, value) = (reader.bytes()?, reader.bytes()?);
+        if identity.level > 0 && value.len() != 8 {
+            return Err(Malformed);
+        }
+        node.push(suffix, value).map_err(|_| Malformed)?;
+    }
+    if reader.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+fn narrow<T: TryFrom<u64>>(number: u64) -> Result<T, Malformed> {
+    T::try_from(number).map_err(|_| Malformed)
+}
+
+/// Payload of [`APPEND`]: the entries of `right`, whose first separator in an inner page is `separator`.
+fn encode_append(out: &mut Vec<u8>, prefix_len: usize, right: Node<'_>, separator: &[u8]) {
+    put_varint(out, prefix_len as u64);
+    put_varint(out, right.right().0);
+    put_varint(out, right.count() as u64);
+    let mut key = Vec::new();
+    for slot in 0..right.count() {
+        key.clear();
+        if slot >= right.first_keyed() {
+            right.key(slot).append_to(&mut key)
+        } else {
+            key.extend_from_slice(separator)
+        }
+        put_bytes(out, &key);
+        put_bytes(out, right.value(slot));
+    }
+}
+
+/// Carries out [`APPEND`].
+fn append(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
+    let mut reader = Reader::new(payload);
+    let prefix_len = narrow(reader.varint()?)?;
+    let right = PageNo(reader.varint()?);
+    let count = reader.varint()?;
+    let mut entries = Vec::new();
+    let inner = Node::new(page).is_inner();
+    for _ in 0..count {
+        let (key, value) = (reader.bytes()?, reader.bytes()?);
+        if inner && value.len() != 8 {
+            return Err(Malformed);
+        }
+        entries.push((key, value));
+    }
+    let mut node = NodeMut::new(page);
+    node.append(prefix_len, entries.iter().copied()).map_err(|_| Malformed)?;
+    node.set_right(right);
+    Ok(())
+}
+
+/// Redo of the tree's operations, to be registered for codes 0x20–0x3F.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Redo;
+
+impl RedoHandler for Redo {
+    fn redo(&self, op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
+        redo(op, payload, page)
+    }
+}
+
+fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
+    if page.len() != PAGE_BYTES {
+        return Err(Malformed);
+    }
+    match op {
+        LOAD => return load(page, payload),
+        OVERFLOW_FILL => return overflow::redo_fill(page, payload),
+        OVERFLOW_LINK => return overflow::redo_link(page, payload),
+        RETIRE => {
+            NodeMut::new(page).retire();
+            return Ok(());
+        }
+        _ => {}
+    }
+    if !Node::new(page).header_is_sound() {
+        return Err(Malformed);
+    }
+    if op == APPEND {
+        return append(page, payload);
+    }
+    let mut reader = Reader::new(payload);
+    let mut node = NodeMut::new(page);
+    let (first, count) = (node.node().first_keyed(), node.node().count());
+    let existing = |number: u64| -> Result<usize, Malformed> {
+        let slot = narrow(number)?;
+        if slot < count { Ok(slot) } else { Err(Malformed) }
+    };
+    match op {
+        INSERT => {
+            let form = reader.u8()?;
+            let slot: usize = narrow(reader.varint()?)?;
+            let key = reader.bytes()?;
+            let value = reader.rest();
+            if slot > count || slot < first || (first == 1 && value.len() != 8) || key.len() + value.len() > PAGE_BYTES {
+                return Err(Malformed);
+            }
+            let whole;
+            let key = match form {
+                WHOLE_KEY => key,
+                WITHOUT_PREFIX => {
+                    whole = [node.node().prefix(), key].concat();
+                    &whole
+                }
+                _ => return Err(Malformed),
+            };
+            node.insert(slot, key, value).map_err(|_| Malformed)
+        }
+        REMOVE => {
+            node.remove(existing(reader.varint()?)?);
+            Ok(())
+        }
+        REPLACE => {
+            let slot = existing(reader.varint()?)?;
+            if first == 1 {
+                return Err(Malformed);
+            }
+            node.replace(slot, reader.rest()).map_err(|_| Malformed)
+        }
+        PATCH => {
+            let slot = existing(reader.varint()?)?;
+            let offset: usize = narrow(reader.varint()?)?;
+            let bytes = reader.rest();
+            if offset.checked_add(bytes.len()).is_none_or(|end| end > node.node().value(slot).len()) {
+                return Err(Malformed);
+            }
+            node.patch(slot, offset, bytes);
+            Ok(())
+        }
+        TRUNCATE => {
+            let keep = narrow(reader.varint()?)?;
+            let right = PageNo(reader.varint()?);
+            if keep > count {
+                return Err(Malformed);
+            }
+            node.truncate(keep);
+            node.set_right(right);
+            Ok(())
+        }
+        SET_LEFT => {
+            node.set_left(PageNo(reader.varint()?));
+            Ok(())
+        }
+        RAISE_TXN_MAX => {
+            let txn = TxnId(reader.varint()?);
+            if txn > node.node().txn_max() {
+                node.set_txn_max(txn);
+            }
+            Ok(())
+        }
+        _ => Err(Malformed),
+    }
+}

@@ -1,0 +1,179 @@
+//! Binary search in a page, over latched bytes and over bytes that may change under the reader.
+//!
+//! # Invariants
+//! 1. Nothing read is trusted: every offset is checked by the reader, so that torn bytes give a wrong answer (which the caller's validation
+//!    refuses) and never a fault.
+
+use std::cmp::Ordering;
+use std::hint::select_unpredictable;
+
+use base::PAGE_BYTES;
+use buffer_pool::OptimisticGuard;
+
+use crate::layout::{CHILD_BYTES, COUNT, HEAD_BYTES, PREFIX_LEN, Page, SLOT_BYTES, SLOTS, Slot, VALUE_LEN_BYTES, head_of};
+
+/// Most slots a page can have.
+const SLOTS_MAX: usize = (PAGE_BYTES - SLOTS) / SLOT_BYTES;
+
+/// Bytes of a page, latched or not. Reads out of range give zeros.
+pub(crate) trait Bytes {
+    fn u16_at(&self, offset: usize) -> u16;
+    fn u64_at(&self, offset: usize) -> u64;
+    /// Compares `length` bytes at `offset` with `other`, as byte strings.
+    fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering;
+}
+
+impl Bytes for Page {
+    #[inline(always)]
+    fn u16_at(&self, offset: usize) -> u16 {
+        self.get(offset..offset + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]))
+    }
+
+    #[inline(always)]
+    fn u64_at(&self, offset: usize) -> u64 {
+        self.get(offset..offset + 8).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
+    }
+
+    #[inline]
+    fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering {
+        self.get(offset..offset + length).unwrap_or(&[]).cmp(other)
+    }
+}
+
+impl Bytes for OptimisticGuard<'_> {
+    #[inline(always)]
+    fn u16_at(&self, offset: usize) -> u16 {
+        OptimisticGuard::u16_at(self, offset)
+    }
+
+    #[inline(always)]
+    fn u64_at(&self, offset: usize) -> u64 {
+        OptimisticGuard::u64_at(self, offset)
+    }
+
+    fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering {
+        let mut buffer = [0u8; 64];
+        let common = length.min(other.len());
+        for start in (0..common).step_by(buffer.len()) {
+            let piece = (common - start).min(buffer.len());
+            OptimisticGuard::copy(self, offset + start..offset + start + piece, &mut buffer);
+            match buffer[..piece].cmp(&other[start..start + piece]) {
+                Ordering::Equal => {}
+                unequal => return unequal,
+            }
+        }
+        length.cmp(&other.len())
+    }
+}
+
+/// Position of a key: the slot that has it, or the slot it would be inserted at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) slot: usize,
+    pub(crate) found: bool,
+}
+
+/// Finds `key` in a page. The first slot of an inner page has no key (it stands for everything below the second) and is not searched.
+#[inline]
+pub(crate) fn search<B: Bytes, const INNER: bool>(page: &B, key: &[u8]) -> Position {
+    let first = INNER as usize;
+    let count = (page.u16_at(COUNT) as usize).min(SLOTS_MAX);
+    let prefix_len = page.u16_at(PREFIX_LEN) as usize;
+    if count <= first {
+        return Position { slot: count, found: false };
+    }
+    let mut suffix = key;
+    if prefix_len > 0 {
+        let prefix_len = prefix_len.min(PAGE_BYTES);
+        let shared = prefix_len.min(key.len());
+        match page.compare(PAGE_BYTES - prefix_len, shared, &key[..shared]) {
+            Ordering::Equal if shared == prefix_len => suffix = &key[prefix_len..],
+            // The prefix is above the key, or the key is a part of it.
+            Ordering::Equal | Ordering::Greater => return Position { slot: first, found: false },
+            Ordering::Less => return Position { slot: count, found: false },
+        }
+    }
+    let slot_at = |slot: usize| Slot(page.u64_at(SLOTS + slot * SLOT_BYTES));
+    let head = head_of(suffix);
+    // First slot whose head is not below ours. Without branches: they would be mispredicted every second time.
+    let bound = u64::from(head) << 32;
+    let mut low = first;
+    let mut size = count - first;
+    while size > 1 {
+        let half = size / 2;
+        let middle = low + half;
+        low = select_unpredictable(slot_at(middle).0 < bound, middle, low);
+        size -= half;
+    }
+    low += (slot_at(low).0 < bound) as usize;
+    // Slots with the same head: mostly none or one.
+    let compare = |slot: Slot| compare_rest::<B, INNER>(page, slot, suffix);
+    if low >= count {
+        return Position { slot: count, found: false };
+    }
+    let slot = slot_at(low);
+    if slot.head() != head {
+        return Position { slot: low, found: false };
+    }
+    match compare(slot) {
+        Ordering::Equal => return Position { slot: low, found: true },
+        Ordering::Greater => return Position { slot: low, found: false },
+        Ordering::Less => {}
+    }
+    let (mut low, mut high) = (low + 1, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let slot = slot_at(middle);
+        match slot.head().cmp(&head).then_with(|| compare(slot)) {
+            Ordering::Less => low = middle + 1,
+            Ordering::Equal => return Position { slot: middle, found: true },
+            Ordering::Greater => high = middle,
+        }
+    }
+    Position { slot: low, found: false }
+}
+
+/// Whether `key` is above every key of a leaf that has some.
+#[inline]
+pub(crate) fn is_above_all<B: Bytes>(page: &B, key: &[u8]) -> bool {
+    let count = (page.u16_at(COUNT) as usize).min(SLOTS_MAX);
+    let prefix_len = page.u16_at(PREFIX_LEN) as usize;
+    if count == 0 || prefix_len > PAGE_BYTES {
+        return false;
+    }
+    let shared = prefix_len.min(key.len());
+    match page.compare(PAGE_BYTES - prefix_len, shared, &key[..shared]) {
+        Ordering::Equal if shared == prefix_len => {}
+        order => return order == Ordering::Less,
+    }
+    let suffix = &key[prefix_len..];
+    let slot = Slot(page.u64_at(SLOTS + (count - 1) * SLOT_BYTES));
+    let order = slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, false>(page, slot, suffix));
+    order == Ordering::Less
+}
+
+/// Compares a slot's suffix with one that has the same head.
+#[inline]
+fn compare_rest<B: Bytes, const INNER: bool>(page: &B, slot: Slot, suffix: &[u8]) -> Ordering {
+    let length = slot.suffix_len();
+    if length <= HEAD_BYTES || suffix.len() <= HEAD_BYTES {
+        return length.cmp(&suffix.len());
+    }
+    let rest = slot.offset() + if INNER { CHILD_BYTES } else { VALUE_LEN_BYTES };
+    page.compare(rest, length - HEAD_BYTES, &suffix[HEAD_BYTES..])
+}
+
+/// Slot of the child of an inner page that is responsible for `key`.
+#[inline]
+pub(crate) fn child_slot<B: Bytes>(page: &B, key: &[u8]) -> usize {
+    let position = search::<B, true>(page, key);
+    // The child's own separator is its smallest possible key. An empty page has no children; torn bytes may look like one.
+    if position.found { position.slot } else { position.slot.saturating_sub(1) }
+}
+
+/// Page number of the child in `slot`.
+#[inline]
+pub(crate) fn child_at<B: Bytes>(page: &B, slot: usize) -> u64 {
+    let slot = Slot(page.u64_at(SLOTS + slot * SLOT_BYTES));
+    page.u64_at(slot.offset())
+}
