@@ -105,8 +105,8 @@ pub const STATEMENT_BYTES_MAX: usize = 1024;
 /// One connection.
 pub struct Connection {
     id: u32,
-    /// Number of phase changes, shifted, and the phase. Written by the connection's thread only; relaxed, because it
-    /// orders nothing: readers act on what they saw once it has been the same for long.
+    /// Number of phase changes, shifted, and the phase. Written by the connection's thread only. The release store pairs
+    /// with the acquire load of `activity`: who sees a command running comes after its `stop` was forgotten.
     activity: CachePadded<AtomicU64>,
     /// A [`Stop`]. Release on store and acquire on load, so that who sees the stop sees what was done before it.
     stop: AtomicU32,
@@ -147,13 +147,13 @@ impl Connection {
     #[inline]
     pub fn enter(&self, phase: Phase) {
         let count = (self.activity.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
-        self.activity.store(count << PHASE_BITS | phase as u64, Ordering::Relaxed);
+        self.activity.store(count << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
     /// The activity word: a value that has stayed the same means that the connection still does the same thing.
     #[inline]
     pub fn activity(&self) -> u64 {
-        self.activity.load(Ordering::Relaxed)
+        self.activity.load(Ordering::Acquire)
     }
 
     /// The phase in an activity word.
@@ -176,8 +176,10 @@ impl Connection {
     /// Begins a command: forgets a kill of the last statement. False when the connection must end instead.
     #[inline]
     pub fn begin_command(&self) -> bool {
+        // Forget first: whoever sees the command running and kills it must not have the kill forgotten.
+        let goes_on = self.stop.load(Ordering::Acquire) == Stop::No as u32 || self.forget_statement_stop();
         self.enter(Phase::Running);
-        self.stop.load(Ordering::Relaxed) == Stop::No as u32 || self.forget_statement_stop()
+        goes_on
     }
 
     #[cold]

@@ -1,0 +1,216 @@
+//! [`Channel`]: packets over a socket, with the buffers that a connection reuses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql_error::{SqlError, codes};
+use protocol::packet::PACKET_BYTES_LIMIT;
+use protocol::reader::{IDLE_BYTES, PacketPlace};
+use protocol::{ClientGone, ClientIo, ErrReply, PacketReader, PacketWriter, ReadError};
+use session::connections::{Connection, Phase, Stop};
+
+use crate::socket::Socket;
+
+/// A buffer above this is given back once the connection is idle.
+const BUFFER_BYTES_KEPT: usize = 2 * IDLE_BYTES;
+/// How long a connection with a large buffer must be silent before the buffer goes.
+const SHRINK_AFTER: Duration = Duration::from_millis(500);
+
+/// Why no packet came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// The client has gone or was hung up: see the connection's stop.
+    End,
+    /// The client broke the framing.
+    OutOfOrder,
+}
+
+/// What [`Channel::read`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Received {
+    /// A packet.
+    Packet(PacketPlace),
+    /// A packet over the limit, which was thrown away; the reply takes this sequence id.
+    TooLarge(u8),
+}
+
+/// A client's packets in and out.
+#[derive(Debug)]
+pub struct Channel {
+    /// The socket.
+    pub socket: Socket,
+    /// The connection's entry in the registry.
+    pub connection: Arc<Connection>,
+    /// Received bytes.
+    pub reader: PacketReader,
+    /// Bytes to send.
+    pub out: PacketWriter,
+}
+
+impl Channel {
+    /// A channel with empty buffers.
+    pub fn new(socket: Socket, connection: Arc<Connection>) -> Self {
+        Self { socket, connection, reader: PacketReader::new(), out: PacketWriter::with_capacity(IDLE_BYTES) }
+    }
+
+    /// Waits for the next packet. Marks the connection as reading while a packet is incomplete, except in the
+    /// handshake, whose time is bounded as a whole.
+    #[inline]
+    pub fn read(&mut self, limit: usize) -> Result<Received, Lost> {
+        loop {
+            match self.reader.next(limit.min(PACKET_BYTES_LIMIT)) {
+                Ok(Some(place)) => return Ok(Received::Packet(place)),
+                Ok(None) => {}
+                Err(ReadError::TooLarge { sequence }) => return Ok(Received::TooLarge(sequence)),
+                Err(ReadError::OutOfOrder) => return Err(Lost::OutOfOrder),
+            }
+            if self.reader.has_bytes() {
+                if self.connection.phase() != Phase::Handshake {
+                    self.connection.enter(Phase::Reading);
+                }
+            } else if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
+                self.shrink_when_silent();
+            }
+            let Some(count) = self.socket.receive(self.reader.room()) else { return Err(Lost::End) };
+            self.reader.filled(count);
+        }
+    }
+
+    /// A connection that sent or received much gives the memory back when it falls silent. Costs a system call, which
+    /// only connections with large buffers pay.
+    #[cold]
+    fn shrink_when_silent(&mut self) {
+        if !self.socket.wait_readable(SHRINK_AFTER) {
+            self.reader.shrink();
+            self.out.shrink_to(IDLE_BYTES);
+        }
+    }
+
+    /// Sends what was written; false when the client has gone.
+    #[inline]
+    pub fn send(&mut self) -> bool {
+        if self.out.is_empty() {
+            return true;
+        }
+        let sent = self.socket.send(self.out.bytes(), &self.connection);
+        self.out.clear();
+        sent
+    }
+
+    /// Writes an error and sends it; the client may already be gone.
+    pub fn send_error(&mut self, error: &SqlError) {
+        ErrReply::from(error).write(&mut self.out);
+        self.send();
+    }
+
+    /// The last word to a client whose connection ends for `stop`, if MySQL has one.
+    pub fn send_farewell(&mut self, stop: Stop, was: Phase) {
+        let error = match stop {
+            Stop::Shutdown => codes::server_shutdown(),
+            Stop::ConnectionTimeout if was == Phase::Idle => codes::client_interaction_timeout(),
+            Stop::ConnectionTimeout if was == Phase::Reading => codes::net_read_interrupted(),
+            _ => return,
+        };
+        self.out.set_sequence(0);
+        self.send_error(&error);
+    }
+}
+
+/// The channel as a running statement sees it. The command's bytes stay borrowed meanwhile, so uploads have a reader of their own.
+pub struct StatementIo<'a> {
+    socket: &'a Socket,
+    connection: &'a Connection,
+    /// Bytes that arrived with the command and belong to what follows it.
+    unread: &'a [u8],
+    upload: Option<Box<Upload>>,
+    sequence: u8,
+    limit: usize,
+}
+
+struct Upload {
+    reader: PacketReader,
+    last: Option<PacketPlace>,
+    ended: bool,
+}
+
+impl<'a> StatementIo<'a> {
+    /// For a command whose bytes are still in the channel's reader.
+    pub fn new(socket: &'a Socket, connection: &'a Connection, unread: &'a [u8], limit: usize) -> Self {
+        Self { socket, connection, unread, upload: None, sequence: 0, limit }
+    }
+
+    /// After the command: whether an upload was read, was it read to its end, and what came after it.
+    pub fn finish(self) -> UploadState {
+        match self.upload {
+            None => UploadState::None,
+            Some(upload) if upload.ended => UploadState::Ended(upload.reader),
+            Some(_) => UploadState::Broken,
+        }
+    }
+}
+
+/// See [`StatementIo::finish`].
+pub enum UploadState {
+    /// The command read nothing.
+    None,
+    /// An upload was read to its end; the reader holds what followed.
+    Ended(PacketReader),
+    /// An upload was left in the middle: the connection is of no use any more.
+    Broken,
+}
+
+impl ClientIo for StatementIo<'_> {
+    fn flush(&mut self, out: &mut PacketWriter) -> Result<(), ClientGone> {
+        self.sequence = out.sequence();
+        let sent = self.socket.send(out.bytes(), self.connection);
+        out.clear();
+        if sent { Ok(()) } else { Err(ClientGone::Disconnected) }
+    }
+
+    fn read_packet(&mut self) -> Result<&[u8], ClientGone> {
+        let unread = self.unread;
+        let sequence = self.sequence;
+        let upload = self.upload.get_or_insert_with(|| {
+            let mut reader = PacketReader::new();
+            let mut rest = unread;
+            while !rest.is_empty() {
+                let room = reader.room();
+                let count = room.len().min(rest.len());
+                room[..count].copy_from_slice(&rest[..count]);
+                reader.filled(count);
+                rest = &rest[count..];
+            }
+            reader.expect_sequence(sequence);
+            Box::new(Upload { reader, last: None, ended: false })
+        });
+        if upload.ended {
+            // A second file in the same command goes on with the sequence of its own request.
+            upload.reader.expect_sequence(sequence);
+            upload.ended = false;
+        }
+        let place = loop {
+            match upload.reader.next(self.limit) {
+                Ok(Some(place)) => break place,
+                Ok(None) => {}
+                Err(ReadError::OutOfOrder) => return Err(ClientGone::Protocol),
+                Err(ReadError::TooLarge { sequence }) => {
+                    self.sequence = sequence;
+                    return Err(ClientGone::PacketTooLarge);
+                }
+            }
+            self.connection.enter(Phase::Reading);
+            let received = self.socket.receive(upload.reader.room());
+            self.connection.enter(Phase::Running);
+            let Some(count) = received else { return Err(ClientGone::Disconnected) };
+            upload.reader.filled(count);
+        };
+        self.sequence = place.reply_sequence();
+        upload.ended = place.is_empty();
+        let place = upload.last.insert(place);
+        Ok(upload.reader.payload(place))
+    }
+
+    fn reply_sequence(&self) -> u8 {
+        self.sequence
+    }
+}

@@ -1,0 +1,257 @@
+//! [`Front`]: what all connections share, and the life of one connection.
+
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
+
+use mysql_error::{SqlError, codes};
+use protocol::reply::OkReply;
+use protocol::{Command, ErrReply, PacketWriter};
+use session::command::{ClientAddress, Flow, Login, command_error};
+use session::connections::{Connection, Hangup, Phase, Stop};
+use session::service::{FrontSettings, Service, Session};
+use sync::futex;
+
+use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
+use crate::log::{self, Level};
+use crate::login::{Authenticator, Refused};
+use crate::socket::Socket;
+use crate::threads::Threads;
+
+/// What all connections share.
+pub struct Front<S: Service> {
+    /// What answers commands.
+    pub service: Arc<S>,
+    authenticator: Authenticator,
+    threads: Arc<Threads>,
+    /// Connections from acceptance to the end of their session.
+    open: AtomicU32,
+    /// Bumped when a connection ends; the shutdown waits on it.
+    ended: AtomicU32,
+    stopping: AtomicBool,
+    incidents: AtomicU64,
+}
+
+impl<S: Service> Front<S> {
+    /// A front without connections.
+    pub fn new(service: Arc<S>) -> Arc<Self> {
+        Arc::new(Self {
+            service,
+            authenticator: Authenticator::default(),
+            threads: Threads::new(),
+            open: AtomicU32::new(0),
+            ended: AtomicU32::new(0),
+            stopping: AtomicBool::new(false),
+            incidents: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes an accepted socket and serves it on a thread of its own.
+    pub fn serve(self: &Arc<Self>, fd: OwnedFd, address: ClientAddress) {
+        let settings = self.service.settings();
+        let socket = Socket::new(fd);
+        let connections = self.service.connections();
+        let connection = Connection::new(connections.allocate_id(), address.host_and_port(), Box::new(socket.clone()));
+        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
+        let over = open > settings.max_connections;
+        let guard = OpenGuard { front: Arc::clone(self), id: connection.id() };
+        if open > settings.max_connections.saturating_add(1) {
+            refuse(&socket, &connection, &codes::con_count_error());
+            return;
+        }
+        connections.add(Arc::clone(&connection));
+        if self.stopping.load(Ordering::SeqCst) {
+            // The shutdown may have counted before this connection was in the registry.
+            connection.stop(Stop::Shutdown);
+        }
+        let (front, for_thread, channel_socket) = (Arc::clone(self), Arc::clone(&connection), socket.clone());
+        let job = Box::new(move || {
+            let guard = guard;
+            let id = for_thread.id();
+            let run = AssertUnwindSafe(|| front.run(Channel::new(channel_socket, for_thread), &settings, &address, over));
+            if catch_unwind(run).is_err() {
+                // A panic that the session did not catch costs this connection only; the panic hook has logged where.
+                let incident = front.incidents.fetch_add(1, Ordering::Relaxed) + 1;
+                log::write(Level::Error, id, &format!("connection ended by an internal error, incident {incident}"));
+            }
+            drop(guard);
+        });
+        if let Err(error) = self.threads.run(job) {
+            refuse(&socket, &connection, &codes::cant_create_thread(error.raw_os_error().unwrap_or(0)));
+        }
+    }
+
+    /// A connection from greeting to end.
+    fn run(&self, mut channel: Channel, settings: &FrontSettings, address: &ClientAddress, over: bool) {
+        self.log_in_and_serve(&mut channel, settings, address, over);
+        // Others may hold the connection's entry, and with it the socket, for a while; the client must see the end now.
+        channel.socket.hang_up(true);
+    }
+
+    fn log_in_and_serve(&self, channel: &mut Channel, settings: &FrontSettings, address: &ClientAddress, over: bool) {
+        let logged_in = self.authenticator.log_in(channel, self.service.accounts(), &settings.server_version, address);
+        let login = match logged_in {
+            Ok(login) => login,
+            Err(refused) => return Self::send_refusal(channel, refused),
+        };
+        if over && !self.service.is_administrator(&login) {
+            return channel.send_error(&codes::con_count_error());
+        }
+        set_label(&channel.connection, &login);
+        let interactive = login.capabilities.contains(protocol::Capabilities::INTERACTIVE);
+        let wait_timeout = if interactive { settings.interactive_timeout } else { settings.wait_timeout };
+        channel.connection.set_wait_timeout_s(u32::try_from(wait_timeout.as_secs()).unwrap_or(u32::MAX));
+        let mut session = match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
+            Ok(session) => session,
+            Err(error) => return channel.send_error(&error),
+        };
+        OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
+        channel.connection.enter(Phase::Idle);
+        if channel.send() {
+            self.command_loop(channel, &mut session, login);
+        }
+        channel.connection.enter(Phase::Closed);
+    }
+
+    /// Receive, answer, send, until one side has enough.
+    fn command_loop(&self, channel: &mut Channel, session: &mut S::Session, mut login: Login) {
+        let mut capabilities = login.capabilities;
+        loop {
+            channel.reader.expect_sequence(0);
+            let limit = session.max_allowed_packet();
+            let place = match channel.read(limit) {
+                Ok(Received::Packet(place)) => place,
+                Ok(Received::TooLarge(sequence)) => {
+                    channel.out.set_sequence(sequence);
+                    channel.send_error(&codes::net_packet_too_large());
+                    channel.connection.enter(Phase::Idle);
+                    continue;
+                }
+                Err(Lost::OutOfOrder) => {
+                    channel.out.set_sequence(0);
+                    return channel.send_error(&codes::net_packets_out_of_order());
+                }
+                Err(Lost::End) => {
+                    let was = channel.connection.phase();
+                    return channel.send_farewell(channel.connection.stop_requested(), was);
+                }
+            };
+            if !channel.connection.begin_command() {
+                return channel.send_farewell(channel.connection.stop_requested(), Phase::Running);
+            }
+            channel.out.set_sequence(place.reply_sequence());
+            let mut upload = UploadState::None;
+            let flow = match Command::parse(channel.reader.payload(&place), capabilities) {
+                Ok(Command::Quit) => return,
+                Ok(Command::ChangeUser(payload)) => {
+                    let payload = payload.to_vec();
+                    channel.reader.expect_sequence(place.reply_sequence().wrapping_add(1));
+                    match self.change_user(channel, session, &login, &payload) {
+                        Ok(new) => {
+                            capabilities = new.capabilities;
+                            login = new;
+                            Flow::Continue
+                        }
+                        Err(refused) => return Self::send_refusal(channel, refused),
+                    }
+                }
+                Ok(command) => {
+                    let mut io = StatementIo::new(&channel.socket, &channel.connection, channel.reader.unread(), limit);
+                    let flow = session.handle(command, &mut channel.out, &mut io);
+                    upload = io.finish();
+                    flow
+                }
+                Err(error) => {
+                    ErrReply::from(&command_error(error)).write(&mut channel.out);
+                    Flow::Continue
+                }
+            };
+            match upload {
+                UploadState::None => {}
+                UploadState::Ended(rest) => channel.reader = rest,
+                UploadState::Broken => {
+                    // The rest of the upload cannot be told from commands; the reply still goes out.
+                    channel.send();
+                    return;
+                }
+            }
+            channel.connection.enter(Phase::Idle);
+            if !channel.send() || flow == Flow::Quit {
+                return;
+            }
+        }
+    }
+
+    fn change_user(&self, channel: &mut Channel, session: &mut S::Session, old: &Login, payload: &[u8]) -> Result<Login, Refused> {
+        let login = self.authenticator.change_user(channel, self.service.accounts(), old, payload)?;
+        session.change_user(login.clone()).map_err(Refused::Error)?;
+        set_label(&channel.connection, &login);
+        OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
+        Ok(login)
+    }
+
+    fn send_refusal(channel: &mut Channel, refused: Refused) {
+        match refused {
+            Refused::Error(error) => channel.send_error(&error),
+            Refused::EarlyError(error) => {
+                ErrReply::from(&error).write_before_handshake(&mut channel.out);
+                channel.send();
+            }
+            Refused::Gone => {}
+        }
+    }
+
+    /// Connections from acceptance to the end of their session.
+    pub fn open_connections(&self) -> u32 {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// Stops all connections (idle ones at once, statements as soon as they notice) and waits for their sessions to
+    /// end, at most until `deadline`. Returns how many are left.
+    pub fn stop_connections(&self, deadline: Instant) -> u32 {
+        self.stopping.store(true, Ordering::SeqCst);
+        for connection in self.service.connections().list() {
+            connection.stop(Stop::Shutdown);
+        }
+        loop {
+            let ended = self.ended.load(Ordering::Acquire);
+            let open = self.open_connections();
+            if open == 0 || Instant::now() >= deadline {
+                return open;
+            }
+            futex::wait(&self.ended, ended, Some(deadline));
+        }
+    }
+}
+
+/// Counts a connection out when its session has ended, however that came about.
+struct OpenGuard<S: Service> {
+    front: Arc<Front<S>>,
+    id: u32,
+}
+
+impl<S: Service> Drop for OpenGuard<S> {
+    fn drop(&mut self) {
+        self.front.service.connections().remove(self.id);
+        self.front.open.fetch_sub(1, Ordering::AcqRel);
+        self.front.ended.fetch_add(1, Ordering::Release);
+        futex::wake(&self.front.ended, 1);
+    }
+}
+
+/// Turns away a client that was not even greeted.
+fn refuse(socket: &Socket, connection: &Connection, error: &SqlError) {
+    let mut out = PacketWriter::new();
+    ErrReply::from(error).write_before_handshake(&mut out);
+    socket.send(out.bytes(), connection);
+}
+
+fn set_label(connection: &Connection, login: &Login) {
+    connection.set_label(|label| {
+        label.user.clone_from(&login.user);
+        label.database.clone_from(&login.database);
+        label.state = "";
+    });
+}

@@ -1,0 +1,24 @@
+//! The network front of Altiplano and the `altiplano` program: listener, thread per connection, authentication, shutdown.
+//!
+//! # Invariants
+//! 1. One thread serves one connection; a small command costs one receive and one send.
+//! 2. Whatever a client sends, at most its own connection ends.
+//! 3. A session is dropped (and so rolled back) before its connection is counted as ended; a stop waits for that count.
+//!
+//! # Latches
+//! All are leaves: the thread list, the memory of logins, the shards of the registry (`session::connections`).
+//!
+//! # Start at
+//! [`front::Front`] for the life of a connection, [`watcher`] for timeouts, [`server::Server`] for start and stop,
+//! [`client`] for `altiplano sql`.
+
+pub mod channel;
+pub mod front;
+pub mod keys;
+pub mod listener;
+pub mod log;
+pub mod login;
+pub mod server;
+pub mod socket;
+pub mod threads;
+pub mod watcher;

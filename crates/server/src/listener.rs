@@ -1,0 +1,187 @@
+//! Listening sockets and the acceptor.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+use session::command::ClientAddress;
+use session::service::Service;
+
+use crate::front::Front;
+use crate::log;
+
+/// Connections that may wait to be accepted; the kernel cuts this to its own limit.
+const BACKLOG: i32 = 4096;
+/// After an error that repeats at once (no descriptors left), the acceptor rests so long.
+const REST: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Why the server cannot listen; one line for the operator.
+#[derive(Debug)]
+pub struct ListenError {
+    place: String,
+    error: io::Error,
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.error.kind() == io::ErrorKind::AddrInUse {
+            write!(f, "{} is in use: another server listens there", self.place)
+        } else {
+            write!(f, "cannot listen on {}: {}", self.place, self.error)
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+/// The sockets a server listens on.
+#[derive(Debug)]
+pub struct Listeners {
+    tcp: Vec<TcpListener>,
+    unix: Option<(UnixListener, PathBuf)>,
+    /// Written to by [`Waker`].
+    wake: Arc<OwnedFd>,
+}
+
+/// Ends [`Listeners::accept_all`] from another thread.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Ends it.
+    pub fn stop(&self) {
+        // Fails only when the counter is full, and then it is awake.
+        let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
+    }
+}
+
+impl Listeners {
+    /// Binds `host:port` (all addresses of the host) and the unix socket.
+    pub fn bind(host: &str, port: u16, socket: Option<&Path>) -> Result<Self, ListenError> {
+        let place = format!("{host}:{port}");
+        let at = |error| ListenError { place: place.clone(), error };
+        let mut tcp = Vec::new();
+        let mut port = port;
+        for mut address in (host, port).to_socket_addrs().map_err(at)? {
+            // With port 0 the first address chooses and the others follow.
+            address.set_port(port);
+            let listener = TcpListener::bind(address).map_err(at)?;
+            port = listener.local_addr().map_err(at)?.port();
+            listener.set_nonblocking(true).map_err(at)?;
+            rustix::net::listen(&listener, BACKLOG).map_err(|error| at(error.into()))?;
+            tcp.push(listener);
+        }
+        let unix = match socket {
+            Some(path) => {
+                Some((bind_unix(path).map_err(|error| ListenError { place: path.display().to_string(), error })?, path.to_owned()))
+            }
+            None => None,
+        };
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|error| at(error.into()))?;
+        Ok(Self { tcp, unix, wake: Arc::new(wake) })
+    }
+
+    /// Addresses bound.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// The unix socket's path.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.unix.as_ref().map(|(_, path)| path.as_path())
+    }
+
+    /// What ends [`Listeners::accept_all`].
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.wake))
+    }
+
+    /// Accepts until the waker is called. Each time it runs it takes all that wait, because among thousands of busy
+    /// threads its turn comes seldom.
+    pub fn accept_all<S: Service>(self, front: &Arc<Front<S>>) {
+        let mut complained = false;
+        loop {
+            let mut fds = vec![PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
+            fds.extend(self.tcp.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
+            fds.extend(self.unix.iter().map(|(listener, _)| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
+            if poll(&mut fds, None).is_err() {
+                continue;
+            }
+            if !fds[0].revents().is_empty() {
+                break;
+            }
+            let mut trouble = None;
+            for listener in &self.tcp {
+                trouble = trouble.or(drain_tcp(listener, front));
+            }
+            if let Some((listener, _)) = &self.unix {
+                trouble = trouble.or(drain_unix(listener, front));
+            }
+            if let Some(error) = trouble {
+                if !complained {
+                    log::warning(&format!("cannot accept connections: {}", io::Error::from(error)));
+                    complained = true;
+                }
+                let mut fds = [PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
+                // Whether the time passed or the waker came shows at the next turn.
+                let _ = poll(&mut fds, Some(&REST));
+            }
+        }
+        if let Some((_, path)) = &self.unix {
+            // The file is of no use without a listener; the next start would remove it too.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Takes what waits; an error that concerns the listener, not one client, is returned.
+fn drain(fd: impl AsFd, mut take: impl FnMut(OwnedFd)) -> Option<Errno> {
+    loop {
+        match rustix::net::accept_with(&fd, SocketFlags::CLOEXEC) {
+            Ok(client) => take(client),
+            Err(Errno::AGAIN) => return None,
+            Err(Errno::INTR | Errno::CONNABORTED | Errno::PROTO) => {}
+            Err(error) => return Some(error),
+        }
+    }
+}
+
+fn drain_tcp<S: Service>(listener: &TcpListener, front: &Arc<Front<S>>) -> Option<Errno> {
+    drain(listener, |client| {
+        // A client that has gone already is found out by its thread.
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
+        let _ = rustix::net::sockopt::set_socket_keepalive(&client, true);
+        let address = rustix::net::getpeername(&client).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok());
+        if let Some(address) = address {
+            front.serve(client, ClientAddress::Tcp(address));
+        }
+    })
+}
+
+fn drain_unix<S: Service>(listener: &UnixListener, front: &Arc<Front<S>>) -> Option<Errno> {
+    drain(listener, |client| front.serve(client, ClientAddress::Unix))
+}
+
+/// Binds a unix socket. A file left by a server that died is replaced; one with a listener is not.
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let listener = match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if UnixStream::connect(path).is_ok() {
+                return Err(error);
+            }
+            std::fs::remove_file(path)?;
+            UnixListener::bind(path)?
+        }
+        other => other?,
+    };
+    listener.set_nonblocking(true)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(listener)
+}

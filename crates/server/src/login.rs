@@ -1,0 +1,285 @@
+//! The dialogue by which a client logs in: greeting, response, switch of plugin, full exchange of caching_sha2_password.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use mysql_error::{SqlError, codes};
+use protocol::auth::{self, Challenge, FastDigest};
+use protocol::handshake::{self, ChangeUser, Greeting, HandshakeResponse, attribute_pairs};
+use protocol::{Capabilities, ServerStatus};
+use session::accounts::{Account, Accounts, AuthPlugin};
+use session::command::{ClientAddress, Login};
+use sync::{Mutex, Rank};
+
+use crate::channel::{Channel, Received};
+use crate::keys::Keys;
+
+/// What this server can.
+pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
+    Capabilities::LONG_PASSWORD.bits()
+        | Capabilities::FOUND_ROWS.bits()
+        | Capabilities::LONG_FLAG.bits()
+        | Capabilities::CONNECT_WITH_DB.bits()
+        | Capabilities::NO_SCHEMA.bits()
+        | Capabilities::ODBC.bits()
+        | Capabilities::LOCAL_FILES.bits()
+        | Capabilities::IGNORE_SPACE.bits()
+        | Capabilities::PROTOCOL_41.bits()
+        | Capabilities::INTERACTIVE.bits()
+        | Capabilities::IGNORE_SIGPIPE.bits()
+        | Capabilities::TRANSACTIONS.bits()
+        | Capabilities::RESERVED.bits()
+        | Capabilities::SECURE_CONNECTION.bits()
+        | Capabilities::MULTI_STATEMENTS.bits()
+        | Capabilities::MULTI_RESULTS.bits()
+        | Capabilities::PS_MULTI_RESULTS.bits()
+        | Capabilities::PLUGIN_AUTH.bits()
+        | Capabilities::CONNECT_ATTRS.bits()
+        | Capabilities::PLUGIN_AUTH_LENENC_DATA.bits()
+        | Capabilities::SESSION_TRACK.bits()
+        | Capabilities::DEPRECATE_EOF.bits()
+        | Capabilities::QUERY_ATTRIBUTES.bits(),
+);
+
+/// Longest packet taken from somebody who has not logged in.
+const LOGIN_PACKET_BYTES_MAX: usize = 64 * 1024;
+/// Most logins remembered for the fast path; beyond that the memory begins anew.
+const REMEMBERED_MAX: usize = 100_000;
+
+/// What authentication keeps between logins.
+#[derive(Debug)]
+pub struct Authenticator {
+    /// By (user, host) of the account: its stored password at that time, and the digest for the fast path.
+    remembered: Mutex<HashMap<(String, String), (Vec<u8>, FastDigest)>>,
+    keys: Keys,
+}
+
+impl Default for Authenticator {
+    fn default() -> Self {
+        Self { remembered: Mutex::new(Rank::Leaf, HashMap::new()), keys: Keys::default() }
+    }
+}
+
+/// A login that went no further.
+#[derive(Debug)]
+pub enum Refused {
+    /// Tell the client.
+    Error(SqlError),
+    /// Tell the client in the form that is used before it is known to speak the 4.1 protocol.
+    EarlyError(SqlError),
+    /// The client has gone.
+    Gone,
+}
+
+/// What a client claims.
+struct Claim<'a> {
+    user: &'a [u8],
+    answer: &'a [u8],
+    plugin: Option<&'a [u8]>,
+    /// Ask again with a fresh challenge, unless there is no password.
+    ask_again: bool,
+}
+
+/// Random bytes from the system.
+fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    use std::io::Read;
+    let mut bytes = [0; N];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn make_challenge() -> Result<Challenge, Refused> {
+    random().map(auth::challenge_from_random).map_err(|error| Refused::Error(codes::internal_error(format!("no random bytes: {error}"))))
+}
+
+impl Authenticator {
+    /// Greets a client and logs it in.
+    pub fn log_in(
+        &self,
+        channel: &mut Channel,
+        accounts: &dyn Accounts,
+        server_version: &str,
+        address: &ClientAddress,
+    ) -> Result<Login, Refused> {
+        let challenge = make_challenge()?;
+        let greeting = Greeting {
+            server_version: server_version.as_bytes(),
+            connection_id: channel.connection.id(),
+            challenge,
+            capabilities: SERVER_CAPABILITIES,
+            charset: protocol::constants::CHARSET_UTF8MB4_0900_AI_CI as u8,
+            status: ServerStatus::AUTOCOMMIT,
+            auth_plugin: AuthPlugin::CachingSha2.name().as_bytes(),
+        };
+        greeting.write(&mut channel.out);
+        send(channel)?;
+        channel.reader.expect_sequence(1);
+        let payload = read(channel, |_| Refused::EarlyError(codes::handshake_error()))?;
+        let Ok(response) = HandshakeResponse::parse(&payload, SERVER_CAPABILITIES) else {
+            return Err(Refused::EarlyError(codes::handshake_error()));
+        };
+        let claim = Claim { user: response.user, answer: response.auth_response, plugin: response.auth_plugin, ask_again: false };
+        let account = self.check(channel, accounts, address, response.capabilities, &challenge, &claim)?;
+        let login = Login {
+            user: text(response.user),
+            host: address.host(),
+            account_user: account.user,
+            account_host: account.host,
+            database: response.database.map(text),
+            charset: response.charset,
+            capabilities: response.capabilities,
+            address: address.clone(),
+            attributes: attributes(response.attributes),
+        };
+        Ok(login)
+    }
+
+    /// Authenticates a COM_CHANGE_USER. The client's answer is to a challenge that clients disagree on after a switch of
+    /// plugin (the first or the last one), so it gets a new one.
+    pub fn change_user(&self, channel: &mut Channel, accounts: &dyn Accounts, old: &Login, payload: &[u8]) -> Result<Login, Refused> {
+        let Ok(change) = ChangeUser::parse(payload, old.capabilities) else {
+            return Err(Refused::Error(codes::malformed_packet()));
+        };
+        let claim = Claim { user: change.user, answer: change.auth_response, plugin: change.auth_plugin, ask_again: true };
+        let challenge = make_challenge()?;
+        let account = self.check(channel, accounts, &old.address, old.capabilities, &challenge, &claim)?;
+        Ok(Login {
+            user: text(change.user),
+            host: old.host.clone(),
+            account_user: account.user,
+            account_host: account.host,
+            database: (!change.database.is_empty()).then(|| text(change.database)),
+            charset: change.charset.unwrap_or(old.charset),
+            capabilities: old.capabilities,
+            address: old.address.clone(),
+            attributes: attributes(change.attributes),
+        })
+    }
+
+    /// Finds the account and checks the client's answer, asking for more where needed.
+    fn check(
+        &self,
+        channel: &mut Channel,
+        accounts: &dyn Accounts,
+        address: &ClientAddress,
+        capabilities: Capabilities,
+        challenge: &Challenge,
+        claim: &Claim<'_>,
+    ) -> Result<Account, Refused> {
+        let user = text(claim.user);
+        let account = accounts.find(&user, address);
+        // Somebody unknown goes through the default plugin's dialogue too, so that names cannot be probed.
+        let plugin = account.as_ref().map_or(AuthPlugin::CachingSha2, |account| account.plugin);
+        let named = claim.plugin.unwrap_or(auth::NATIVE_PASSWORD.as_bytes());
+        let mut answer = claim.answer.to_vec();
+        let mut challenge = *challenge;
+        if named != plugin.name().as_bytes() || (claim.ask_again && !claim.answer.is_empty()) {
+            if !capabilities.contains(Capabilities::PLUGIN_AUTH) {
+                return Err(Refused::Error(codes::not_supported_auth_mode()));
+            }
+            challenge = make_challenge()?;
+            handshake::write_auth_switch(plugin.name(), &challenge, &mut channel.out);
+            send(channel)?;
+            answer = read(channel, Refused::Error)?;
+        }
+        let with_password = !(answer.is_empty() || answer == [0]);
+        let denied = || {
+            let with_password = if with_password { "YES" } else { "NO" };
+            Refused::Error(codes::access_denied_error(&user, address.host(), with_password))
+        };
+        let passed = match (&account, plugin) {
+            (Some(account), _) if account.stored.is_empty() => !with_password && address.is_local(),
+            (Some(account), AuthPlugin::Native) => auth::native_check(&account.stored, &challenge, &answer),
+            (Some(account), AuthPlugin::CachingSha2) => with_password && self.check_sha2(channel, account, address, &challenge, &answer)?,
+            (None, _) => {
+                if with_password && plugin == AuthPlugin::CachingSha2 {
+                    self.ask_password(channel, address, &challenge)?;
+                }
+                false
+            }
+        };
+        match account {
+            Some(account) if passed && account.locked => Err(Refused::Error(codes::account_has_been_locked(user, address.host()))),
+            Some(account) if passed => Ok(account),
+            _ => Err(denied()),
+        }
+    }
+
+    fn check_sha2(
+        &self,
+        channel: &mut Channel,
+        account: &Account,
+        address: &ClientAddress,
+        challenge: &Challenge,
+        answer: &[u8],
+    ) -> Result<bool, Refused> {
+        let key = (account.user.clone(), account.host.clone());
+        let known = self.remembered.lock().get(&key).filter(|(stored, _)| *stored == account.stored).map(|(_, digest)| *digest);
+        if known.is_some_and(|digest| digest.check(challenge, answer)) {
+            handshake::write_auth_more_data(&[auth::FAST_AUTH_SUCCESS], &mut channel.out);
+            return Ok(true);
+        }
+        let Some(password) = self.ask_password(channel, address, challenge)? else { return Ok(false) };
+        let passed = auth::sha2_check(&account.stored, &password);
+        if passed {
+            let mut remembered = self.remembered.lock();
+            if remembered.len() >= REMEMBERED_MAX {
+                remembered.clear();
+            }
+            remembered.insert(key, (account.stored.clone(), FastDigest::of(&password)));
+        }
+        Ok(passed)
+    }
+
+    /// Asks for the password itself: in the clear over the unix socket, under the server's key otherwise.
+    fn ask_password(&self, channel: &mut Channel, address: &ClientAddress, challenge: &Challenge) -> Result<Option<Vec<u8>>, Refused> {
+        handshake::write_auth_more_data(&[auth::PERFORM_FULL_AUTHENTICATION], &mut channel.out);
+        send(channel)?;
+        let mut sent = read(channel, Refused::Error)?;
+        if *address == ClientAddress::Unix {
+            return Ok((sent.pop() == Some(0)).then_some(sent));
+        }
+        if sent == [auth::REQUEST_PUBLIC_KEY] {
+            let Some(pem) = self.keys.public_pem() else {
+                return Err(Refused::Error(codes::internal_error("no RSA key could be made")));
+            };
+            handshake::write_auth_more_data(pem.as_bytes(), &mut channel.out);
+            send(channel)?;
+            sent = read(channel, Refused::Error)?;
+        }
+        Ok(self.keys.decrypt_password(&sent, challenge))
+    }
+}
+
+fn send(channel: &mut Channel) -> Result<(), Refused> {
+    if channel.send() { Ok(()) } else { Err(Refused::Gone) }
+}
+
+/// The client's next packet of the dialogue, copied: it is small, and the channel is needed meanwhile.
+fn read(channel: &mut Channel, refused: impl FnOnce(SqlError) -> Refused) -> Result<Vec<u8>, Refused> {
+    match channel.read(LOGIN_PACKET_BYTES_MAX) {
+        Ok(Received::Packet(place)) => {
+            channel.out.set_sequence(place.reply_sequence());
+            // The next packet of the client follows our next one.
+            channel.reader.expect_sequence(place.reply_sequence().wrapping_add(1));
+            Ok(channel.reader.payload(&place).to_vec())
+        }
+        Ok(Received::TooLarge(sequence)) => {
+            channel.out.set_sequence(sequence);
+            Err(refused(codes::net_packet_too_large()))
+        }
+        Err(crate::channel::Lost::OutOfOrder) => Err(refused(codes::net_packets_out_of_order())),
+        Err(crate::channel::Lost::End) => Err(Refused::Gone),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn attributes(bytes: &[u8]) -> Vec<(String, String)> {
+    attribute_pairs(bytes).map_while(Result::ok).map(|(name, value)| (text(name), text(value))).collect()
+}
+
+/// Shared by all connections.
+pub type SharedAuthenticator = Arc<Authenticator>;

@@ -1,0 +1,59 @@
+//! [`Server`]: front, acceptor and watcher together, from start to a clean stop.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use session::service::Service;
+use sync::Event;
+use sync::thread::JoinHandle;
+
+use crate::front::Front;
+use crate::listener::{Listeners, Waker};
+use crate::log;
+use crate::watcher;
+
+/// How long a stop waits for sessions to notice.
+pub const STOP_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A running server.
+pub struct Server<S: Service> {
+    front: Arc<Front<S>>,
+    waker: Waker,
+    stop_watching: Arc<Event>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<S: Service> Server<S> {
+    /// Starts accepting and watching.
+    pub fn start(service: Arc<S>, listeners: Listeners, watch_interval: Duration) -> std::io::Result<Self> {
+        let front = Front::new(service);
+        let waker = listeners.waker();
+        let stop_watching = Arc::new(Event::new());
+        let accepting = Arc::clone(&front);
+        let acceptor = sync::thread::Builder::new().name("acceptor".to_owned()).spawn(move || listeners.accept_all(&accepting))?;
+        let (watched, stop) = (Arc::clone(&front), Arc::clone(&stop_watching));
+        let watcher = sync::thread::Builder::new()
+            .name("watcher".to_owned())
+            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop))?;
+        Ok(Self { front, waker, stop_watching, threads: vec![acceptor, watcher] })
+    }
+
+    /// What the connections share.
+    pub fn front(&self) -> &Arc<Front<S>> {
+        &self.front
+    }
+
+    /// Stops: no new connections, idle ones end, statements are cancelled and rolled back. Waits for all sessions to
+    /// end, at most `time_max`; returns how many had not.
+    pub fn stop(self, time_max: Duration) -> u32 {
+        self.waker.stop();
+        let left = self.front.stop_connections(Instant::now() + time_max);
+        self.stop_watching.set();
+        for thread in self.threads {
+            if thread.join().is_err() {
+                log::warning("a background thread of the front had panicked");
+            }
+        }
+        left
+    }
+}

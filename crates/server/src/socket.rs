@@ -1,0 +1,99 @@
+//! One client's socket: receive, send, hang up. The same for TCP and unix sockets.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use session::connections::{Connection, Hangup, Phase};
+
+/// A connected socket, shared between its thread and those who may hang it up.
+#[derive(Debug, Clone)]
+pub struct Socket(Arc<OwnedFd>);
+
+impl Socket {
+    /// Takes a connected, blocking socket.
+    pub fn new(fd: OwnedFd) -> Self {
+        Self(Arc::new(fd))
+    }
+
+    /// Receives what is there into `room`, or waits for it. `None` at the end of the stream or when the connection broke.
+    #[inline]
+    pub fn receive(&self, room: &mut [u8]) -> Option<usize> {
+        loop {
+            match rustix::net::recv(&*self.0, &mut *room, RecvFlags::empty()) {
+                Ok((0, _)) => return None,
+                Ok((count, _)) => return Some(count),
+                Err(Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Receives what is there; `Some(0)` when nothing is.
+    pub fn receive_now(&self, room: &mut [u8]) -> Option<usize> {
+        loop {
+            match rustix::net::recv(&*self.0, &mut *room, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return None,
+                Ok((count, _)) => return Some(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Some(0),
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Sends all bytes. While the client is slow, `connection` is marked as writing, so that the watcher sees it.
+    /// False when the connection broke.
+    #[inline]
+    pub fn send(&self, bytes: &[u8], connection: &Connection) -> bool {
+        match rustix::net::send(&*self.0, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(count) if count == bytes.len() => true,
+            Ok(count) => self.send_slowly(&bytes[count..], connection),
+            Err(Errno::AGAIN | Errno::INTR) => self.send_slowly(bytes, connection),
+            Err(_) => false,
+        }
+    }
+
+    #[cold]
+    fn send_slowly(&self, mut bytes: &[u8], connection: &Connection) -> bool {
+        let before = connection.phase();
+        while !bytes.is_empty() {
+            // Entering anew for each piece shows the watcher that the client still takes bytes.
+            connection.enter(Phase::Writing);
+            if connection.stop_requested().ends_connection() {
+                return false;
+            }
+            // Pieces bound how long one call takes, so that progress is visible.
+            match rustix::net::send(&*self.0, &bytes[..bytes.len().min(256 * 1024)], SendFlags::NOSIGNAL) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+        connection.enter(before);
+        true
+    }
+
+    /// Waits until there is something to receive, at most `timeout`; false when the time is over.
+    pub fn wait_readable(&self, timeout: std::time::Duration) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
+        let timeout = Timespec::try_from(timeout).ok();
+        // An interrupted wait counts as readable: the caller then receives, which waits.
+        !matches!(poll(&mut fds, timeout.as_ref()), Ok(0))
+    }
+}
+
+impl Hangup for Socket {
+    fn hang_up(&self, writes_too: bool) {
+        // Fails only if the client was faster.
+        let _ = rustix::net::shutdown(&*self.0, if writes_too { Shutdown::Both } else { Shutdown::Read });
+    }
+
+    fn is_gone(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::RDHUP)];
+        let found = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        found.is_ok_and(|count| count > 0) && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
+    }
+}

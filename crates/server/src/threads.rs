@@ -1,0 +1,90 @@
+//! The threads that serve connections, one each, kept for a while when a connection ends.
+//!
+//! A storm of short connections then costs no thread creation. An idle thread waits on its own signal, so a new
+//! connection wakes exactly one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sync::{Mutex, Rank, Signal};
+
+/// Stack of a connection's thread. Touched lazily; parser and executor bound their recursion to fit. Unoptimised code
+/// needs several times the stack.
+pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 256 << 10 };
+
+/// Idle threads kept at most.
+const IDLE_THREADS_MAX: usize = 512;
+/// How long a thread stays idle before it ends.
+const IDLE_TIME: Duration = Duration::from_secs(60);
+
+/// What a thread does for a connection.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Seat {
+    job: Option<Job>,
+}
+
+struct Worker {
+    seat: Mutex<Seat>,
+    signal: Signal,
+}
+
+/// Starts jobs on idle threads or new ones.
+pub struct Threads {
+    idle: Mutex<Vec<Arc<Worker>>>,
+}
+
+impl std::fmt::Debug for Threads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Threads").field("idle", &self.idle.lock().len()).finish()
+    }
+}
+
+impl Threads {
+    /// No thread yet.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self { idle: Mutex::new(Rank::Leaf, Vec::new()) })
+    }
+
+    /// Runs `job` on a thread of its own. Fails when the system gives no more threads; the job is dropped then.
+    pub fn run(self: &Arc<Self>, job: Job) -> std::io::Result<()> {
+        let worker = self.idle.lock().pop();
+        if let Some(worker) = worker {
+            worker.seat.lock().job = Some(job);
+            worker.signal.notify();
+            return Ok(());
+        }
+        let threads = Arc::clone(self);
+        sync::thread::Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES).spawn(move || threads.work(job))?;
+        Ok(())
+    }
+
+    fn work(&self, first: Job) {
+        first();
+        let worker = Arc::new(Worker { seat: Mutex::new(Rank::Leaf, Seat::default()), signal: Signal::new() });
+        loop {
+            {
+                let mut idle = self.idle.lock();
+                if idle.len() >= IDLE_THREADS_MAX {
+                    return;
+                }
+                idle.push(Arc::clone(&worker));
+            }
+            let job = loop {
+                worker.signal.wait(Some(Instant::now() + IDLE_TIME));
+                if let Some(job) = worker.seat.lock().job.take() {
+                    break job;
+                }
+                let mut idle = self.idle.lock();
+                let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, &worker)) else {
+                    // Somebody has just taken this thread off the list and is about to hand it a job.
+                    continue;
+                };
+                idle.remove(place);
+                return;
+            };
+            job();
+        }
+    }
+}
