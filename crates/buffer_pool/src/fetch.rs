@@ -49,12 +49,12 @@ impl BufferPool {
         word::release_evicted(cell, page.0, self.lot());
     }
 
-    /// Reads a claimed page for redo: one that was never written (or was punched out) comes as zeros.
+    /// Reads a claimed page for redo: one that was never written, was punched out or is broken comes as zeros.
     pub(crate) fn load_claimed_or_zero(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
         self.fill_claimed(cell, page, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             match self.store().read(page, buffer) {
-                Err(StoreError::Unwritten { .. }) => {
+                Err(StoreError::Unwritten { .. } | StoreError::Checksum { .. } | StoreError::Misdirected { .. }) => {
                     buffer.fill(0);
                     Ok(())
                 }

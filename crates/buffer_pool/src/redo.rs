@@ -58,8 +58,8 @@ impl std::fmt::Debug for RedoHandlers {
     }
 }
 
-/// Pages whose operations could not be done because the page is not on disk. Right for a page that was freed (and punched out) after
-/// the record; wrong for any other.
+/// Pages whose operations could not be done because the page is not on disk, or is broken there. Right for a page that was freed (and punched out,
+/// perhaps half) after the record; for any other it is a loss. A broken page is left as it is and fails those who ask for it, not the start.
 #[derive(Default)]
 pub(crate) struct Skipped {
     pages: BTreeSet<PageNo>,
@@ -122,7 +122,8 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Pages that redo met unwritten and that no later record made anew. Each must be free in the space map, or the data file has lost it.
+    /// Pages that redo met unwritten or broken and that no later record made anew. Each must be free in the space map, or the data file has lost it: the
+    /// caller says so. Reading such a page is an error of the page store.
     pub fn redo_skipped(&self) -> Vec<PageNo> {
         self.skipped.lock().pages.iter().copied().collect()
     }

@@ -12,8 +12,10 @@ use crate::map::{PageKind, SpaceMap};
 const TRIES: usize = 64;
 
 impl SpaceMap {
-    /// Gives `owner` a page, near `near` if there is room. The caller makes it a page by [`Mtr::new_page`] in the same mini-transaction. On an error
-    /// nothing was changed.
+    /// Gives `owner` a page, near `near` if there is room. The page is latched by `mtr`; the caller sets it by [`Mtr::new_page`], which cannot fail then.
+    ///
+    /// On an error this call changed nothing. A caller that allocated another page before, in the same mini-transaction, cannot just give up then: it
+    /// [`SpaceMap::free`]s that page (which cannot fail, all is latched) and commits.
     pub fn allocate(&self, mtr: &mut Mtr<'_>, owner: IndexId, kind: PageKind, near: Option<PageNo>) -> Result<PageNo, SpaceError> {
         assert!(!owner.is_none() && owner != SELF, "index id {owner} owns nothing");
         let mut busy: Vec<u64> = Vec::new();
@@ -23,7 +25,7 @@ impl SpaceMap {
                 // Past every map page that this mini-transaction holds: in order.
                 let from = mtr.held_pages().filter(|&held| is_map_page(held)).map(|held| region_of(extent_of(held)) + 1).max();
                 let region = self.index.lock().next_region(from.unwrap_or(0));
-                self.make_region(mtr, region)?;
+                self.make_region(region)?;
                 continue;
             };
             let extent = extent_of(candidate.page);
@@ -32,24 +34,22 @@ impl SpaceMap {
                 busy.push(region_of(extent));
                 continue;
             };
-            if self.take(mtr, map, candidate, owner) {
+            // The map page's latch keeps the answer true until the commit.
+            if self.index.lock().is_available(candidate, owner) {
+                // A free page: at most a straggler that follows an old pointer has it, and such a one waits for nothing.
+                mtr.latch_unread(candidate.page)?;
+                self.take(mtr, map, candidate, owner);
                 return Ok(candidate.page);
             }
         }
     }
 
-    /// Takes the candidate, if it is still there.
-    fn take(&self, mtr: &mut Mtr<'_>, map: PageRef, candidate: Candidate, owner: IndexId) -> bool {
+    fn take(&self, mtr: &mut Mtr<'_>, map: PageRef, candidate: Candidate, owner: IndexId) {
         let extent = extent_of(candidate.page);
-        let mut index = self.index.lock();
-        if !index.is_available(candidate, owner) {
-            return false;
-        }
         let bit = (candidate.page.0 % EXTENT_PAGES) as u8;
-        index.take(extent, candidate.kind, 1 << bit, owner);
+        self.index.lock().take(extent, candidate.kind, 1 << bit, owner);
         let slot = (extent % REGION_EXTENTS) as u8;
         Change { slot, kind: candidate.kind, first: bit, count: 1, owner }.make(mtr, map);
-        true
     }
 
     /// Takes a page back from its owner. The caller holds it exclusively in `mtr`, so that nobody is in it. Nobody gets it before `mtr` is committed.

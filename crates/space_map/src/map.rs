@@ -53,9 +53,7 @@ impl SpaceMap {
     pub fn create(pool: Arc<BufferPool>) -> Result<Arc<SpaceMap>, SpaceError> {
         let map = SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, Index::default()) };
         map.pool.wal().ensure_space().map_err(PoolError::Wal)?;
-        let mut mtr = Mtr::begin(&map.pool);
-        map.make_region(&mut mtr, 0)?;
-        mtr.commit();
+        map.make_region(0)?;
         Ok(Arc::new(map))
     }
 
@@ -68,23 +66,25 @@ impl SpaceMap {
         Ok(Arc::new(SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, index) }))
     }
 
-    /// Begins a region in the caller's mini-transaction. On an error nothing was changed.
-    pub(crate) fn make_region(&self, mtr: &mut Mtr<'_>, region: u64) -> Result<(), SpaceError> {
+    /// Begins a region, in a mini-transaction of its own: the caller's may still have to give up without a change.
+    pub(crate) fn make_region(&self, region: u64) -> Result<(), SpaceError> {
         let page = map_page(region);
         self.grow_to(page.0 + 1)?;
+        let mut mtr = Mtr::begin(&self.pool);
         let map = mtr.latch_unread(page)?;
         let mut index = self.index.lock();
         if index.has_region(region) {
-            // Another thread made it while this one waited for the latch. The page may have been evicted since and not be read: let it go.
-            mtr.release(map);
+            // Another thread made it while this one waited for the latch. The page may have been evicted since and not be read: the drop of `mtr` lets it go.
             return Ok(());
         }
         mtr.reset_page(map, PageType::SpaceMap as u8, IndexId::NONE, 0);
         // Page 0 of the file is the page store's; of other regions the first page is like any other.
         let (first, count) = if region == 0 { (0, 2) } else { (MAP_PAGE as u8, 1) };
-        Change { slot: 0, kind: ExtentKind::Mixed, first, count, owner: SELF }.make(mtr, map);
+        Change { slot: 0, kind: ExtentKind::Mixed, first, count, owner: SELF }.make(&mut mtr, map);
         index.add_region(region, true);
         index.take(region * REGION_EXTENTS, ExtentKind::Mixed, run(first, count), SELF);
+        drop(index);
+        mtr.commit();
         Ok(())
     }
 

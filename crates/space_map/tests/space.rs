@@ -1,0 +1,391 @@
+//! The space map against a model: allocation, free, drop, crash and recovery, threads, full disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::{IndexId, PageNo};
+use buffer_pool::{BufferPool, Mtr, PoolConfig, PoolError, RedoHandlers};
+use env::{Disk, SimDisk};
+use page_store::{PageStore, PageType, StoreConfig, StoreError};
+use space_map::{PageKind, Redo, SpaceError, SpaceMap};
+use wal::{Checkpoint, Wal, WalConfig};
+
+fn sim(seed: u64) -> (Arc<SimDisk>, Arc<dyn Disk>) {
+    let sim = Arc::new(SimDisk::new(seed));
+    let disk: Arc<dyn Disk> = Arc::clone(&sim) as Arc<dyn Disk>;
+    (sim, disk)
+}
+
+fn pool_config() -> PoolConfig {
+    PoolConfig { frames: 64, pages_max: 1 << 20, frame_wait: Duration::from_millis(300), batch_pages: 16, ..PoolConfig::default() }
+}
+
+fn log_config() -> WalConfig {
+    WalConfig { buffer_bytes: 256 << 10, link_window_bytes: 128 << 10, ..WalConfig::small() }
+}
+
+fn handlers() -> RedoHandlers {
+    RedoHandlers::new().with(0x10..=0x1F, Arc::new(Redo))
+}
+
+fn create(disk: &Arc<dyn Disk>) -> (Arc<BufferPool>, Arc<SpaceMap>) {
+    let store = Arc::new(PageStore::create(disk, StoreConfig::default()).expect("store"));
+    let wal = Arc::new(Wal::create(Arc::clone(disk), log_config()).expect("log"));
+    let pool = BufferPool::new(store, wal, pool_config()).expect("pool");
+    let map = SpaceMap::create(Arc::clone(&pool)).expect("map");
+    (pool, map)
+}
+
+fn recover(disk: &Arc<dyn Disk>) -> Result<(Arc<BufferPool>, Arc<SpaceMap>), SpaceError> {
+    let store = Arc::new(PageStore::open(disk, StoreConfig::default()).map_err(PoolError::Store)?);
+    let (wal, _, mut reader) = Wal::open(Arc::clone(disk), log_config()).map_err(PoolError::Wal)?;
+    while reader.next().map_err(PoolError::Wal)?.is_some() {}
+    wal.start_after_recovery(reader.end_of_valid()).map_err(PoolError::Wal)?;
+    let pool = BufferPool::new(store, Arc::new(wal), pool_config()).expect("pool");
+    reader.rewind();
+    let handlers = handlers();
+    while let Some(entry) = reader.next().map_err(PoolError::Wal)? {
+        pool.redo_record(entry.start, entry.end, entry.body, &handlers)?;
+    }
+    let map = SpaceMap::open(Arc::clone(&pool))?;
+    for page in pool.redo_skipped() {
+        assert_eq!(map.owner_of(page)?, None, "page {page} was lost");
+    }
+    Ok((pool, map))
+}
+
+fn checkpoint(pool: &BufferPool) -> Result<(), PoolError> {
+    let contiguous = pool.wal().written_contiguous();
+    let redo_lsn = pool.min_dirty_lsn().map_or(contiguous, |dirty| dirty.min(contiguous));
+    pool.wal().write_checkpoint(Checkpoint { redo_lsn, payload: Vec::new() })?;
+    Ok(())
+}
+
+/// Allocates a page and makes it one of the owner's.
+fn allocate(pool: &BufferPool, map: &SpaceMap, owner: IndexId, kind: PageKind, near: Option<PageNo>) -> Result<PageNo, SpaceError> {
+    pool.wal().ensure_space().map_err(PoolError::Wal)?;
+    let mut mtr = Mtr::begin(pool);
+    let page = map.allocate(&mut mtr, owner, kind, near)?;
+    mtr.new_page(page, PageType::Leaf as u8, owner, 0).expect("the page is latched already");
+    mtr.commit();
+    Ok(page)
+}
+
+fn free(pool: &BufferPool, map: &SpaceMap, page: PageNo) -> Result<(), SpaceError> {
+    pool.wal().ensure_space().map_err(PoolError::Wal)?;
+    let mut mtr = Mtr::begin(pool);
+    mtr.latch(page)?;
+    map.free(&mut mtr, page)?;
+    mtr.commit();
+    Ok(())
+}
+
+#[test]
+fn small_indexes_share_an_extent_and_large_ones_own_theirs() {
+    let (_sim, disk) = sim(1);
+    let (pool, map) = create(&disk);
+    for index in 1..=10 {
+        for _ in 0..3 {
+            let page = allocate(&pool, &map, IndexId(index), PageKind::Leaf, None).expect("page");
+            assert_eq!(page.0 / 64, 0, "small indexes share the first extent");
+        }
+    }
+    let mut leaves = BTreeSet::new();
+    let mut inner = BTreeSet::new();
+    let mut last = None;
+    for i in 0..200 {
+        let kind = if i % 10 == 9 { PageKind::Inner } else { PageKind::Leaf };
+        let page = allocate(&pool, &map, IndexId(50), kind, last.filter(|_| kind == PageKind::Leaf)).expect("page");
+        if i >= 40 {
+            if kind == PageKind::Leaf {
+                last.inspect(|last: &PageNo| assert!(page.0 == last.0 + 1 || page.0 % 64 == 0, "leaf {page} after {last}"));
+                last = Some(page);
+                leaves.insert(page.0 / 64);
+            } else {
+                inner.insert(page.0 / 64);
+            }
+        }
+    }
+    assert!(leaves.is_disjoint(&inner), "leaves and inner nodes lie apart: {leaves:?} {inner:?}");
+    assert_eq!(map.pages_of(IndexId(50)), 200);
+    assert_eq!(map.owners().len(), 11);
+    map.check().expect("the index equals the map pages");
+}
+
+#[test]
+fn a_freed_page_is_given_out_again_only_after_the_free_is_committed() {
+    let (_sim, disk) = sim(2);
+    let (pool, map) = create(&disk);
+    let page = allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("page");
+    let mut mtr = Mtr::begin(&pool);
+    mtr.latch(page).expect("latch");
+    map.free(&mut mtr, page).expect("free");
+    let taken = std::thread::scope(|scope| {
+        let other = scope.spawn(|| allocate(&pool, &map, IndexId(2), PageKind::Leaf, None).expect("page"));
+        // The other thread sleeps for the map page.
+        while pool.stats().latch_waits == 0 {
+            std::thread::yield_now();
+        }
+        let freed = mtr.commit();
+        let taken = other.join().expect("no panic");
+        assert!(pool.shared(taken).expect("page").lsn() > freed);
+        taken
+    });
+    assert_eq!(taken, page);
+    assert!(matches!(free(&pool, &map, PageNo(60)), Err(SpaceError::Pool(_) | SpaceError::NotAllocated(_))));
+    map.check().expect("the index equals the map pages");
+}
+
+#[test]
+fn a_wrong_free_is_an_error() {
+    let (_sim, disk) = sim(3);
+    let (pool, map) = create(&disk);
+    let mut mtr = Mtr::begin(&pool);
+    for page in [1, 40, 5000, u64::MAX / 2] {
+        assert!(matches!(map.free(&mut mtr, PageNo(page)), Err(SpaceError::NotAllocated(_))), "{page}");
+    }
+    assert!(!mtr.is_changed());
+}
+
+#[test]
+fn dropping_an_index_gives_back_its_extents_and_their_space() {
+    let (_sim, disk) = sim(4);
+    let (pool, map) = create(&disk);
+    let mut kept = Vec::new();
+    for i in 0..6000u64 {
+        let (owner, kind) = (IndexId(1 + (i % 3) as u32), if i % 7 == 0 { PageKind::Inner } else { PageKind::Leaf });
+        let page = allocate(&pool, &map, owner, kind, None).expect("page");
+        if owner == IndexId(2) {
+            kept.push(page);
+        }
+        if i % 50 == 0 {
+            pool.flush_all().expect("flush");
+            checkpoint(&pool).expect("checkpoint");
+        }
+    }
+    assert!(map.usage().pages_mapped > 4032, "more than one region: {:?}", map.usage());
+    let free_before = map.usage().extents_free;
+    assert_eq!(map.free_index(IndexId(1)).expect("drop"), 2000);
+    assert_eq!(map.free_index(IndexId(1)).expect("nothing left"), 0);
+    assert_eq!(map.owners(), [IndexId(2), IndexId(3)]);
+    assert!(map.usage().extents_free >= free_before + 2000 / 64 - 3);
+    map.check().expect("the index equals the map pages");
+    for page in kept {
+        assert_eq!(map.owner_of(page).expect("map page"), Some(IndexId(2)));
+        assert_eq!(page_store::header::index_id(&pool.shared(page).expect("page")), IndexId(2));
+    }
+    // The space is used again before the file grows.
+    let pages = pool.store().page_count();
+    for _ in 0..1500 {
+        allocate(&pool, &map, IndexId(9), PageKind::Leaf, None).expect("page");
+        pool.flush_all().expect("flush");
+        checkpoint(&pool).expect("checkpoint");
+    }
+    assert_eq!(pool.store().page_count(), pages);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_map_goes_on() {
+    let (sim, disk) = sim(5);
+    let (pool, map) = create(&disk);
+    sim.set_capacity(Some(12 << 20));
+    let mut given = 0;
+    let error = loop {
+        match allocate(&pool, &map, IndexId(1), PageKind::Leaf, None) {
+            Ok(_) => given += 1,
+            Err(error) => break error,
+        }
+        pool.flush_all().expect("flush");
+        checkpoint(&pool).expect("checkpoint");
+    };
+    assert!(matches!(error, SpaceError::Full), "{error}");
+    assert!(given > 100, "{given}");
+    map.check().expect("the index equals the map pages");
+    sim.set_capacity(None);
+    allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("room again");
+}
+
+#[test]
+fn threads_get_different_pages() {
+    let (_sim, disk) = sim(6);
+    let (pool, map) = create(&disk);
+    let cleaner = pool.start_cleaner().expect("cleaner");
+    let mut all: Vec<(PageNo, IndexId)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4u32)
+            .map(|thread| {
+                let (pool, map) = (&pool, &map);
+                scope.spawn(move || {
+                    let mut own = Vec::new();
+                    for i in 0..400u32 {
+                        let owner = IndexId(1 + (thread + i) % 3);
+                        let kind = if i % 5 == 0 { PageKind::Inner } else { PageKind::Leaf };
+                        own.push((allocate(pool, map, owner, kind, None).expect("page"), owner));
+                        if i % 4 == 3 {
+                            let (page, _) = own.swap_remove((i as usize * 7) % own.len());
+                            free(pool, map, page).expect("free");
+                        }
+                        if i % 40 == 0 {
+                            pool.flush_all().expect("flush");
+                            if thread == 0 {
+                                checkpoint(pool).expect("checkpoint");
+                            }
+                        }
+                    }
+                    own
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
+    cleaner.stop();
+    all.sort_unstable();
+    assert!(all.windows(2).all(|pair| pair[0].0 != pair[1].0), "a page has two owners");
+    for (page, owner) in all {
+        assert_eq!(map.owner_of(page).expect("map page"), Some(owner));
+    }
+    map.check().expect("the index equals the map pages");
+}
+
+#[test]
+fn two_pages_of_different_regions_in_one_mini_transaction_do_not_deadlock() {
+    let (_sim, disk) = sim(7);
+    let (pool, map) = create(&disk);
+    // Fill the first region, so that new pages come from the second, then make room in the first.
+    let mut pages = Vec::new();
+    for i in 0..4100 {
+        pages.push(allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("page"));
+        if i % 50 == 0 {
+            pool.flush_all().expect("flush");
+            checkpoint(&pool).expect("checkpoint");
+        }
+    }
+    std::thread::scope(|scope| {
+        for thread in 0..4usize {
+            let (pool, map) = (&pool, &map);
+            let (low, high) = (pages[100 + thread], pages[4040 + thread]);
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let mut mtr = Mtr::begin(pool);
+                    // Half of the threads go down, half up.
+                    let near = if thread % 2 == 0 { [high, low] } else { [low, high] };
+                    let mut taken = Vec::new();
+                    for near in near {
+                        let page = map.allocate(&mut mtr, IndexId(1), PageKind::Leaf, Some(near)).expect("page");
+                        mtr.new_page(page, PageType::Leaf as u8, IndexId(1), 0).expect("page");
+                        taken.push(page);
+                    }
+                    mtr.commit();
+                    for page in taken {
+                        free(pool, map, page).expect("free");
+                    }
+                    if round % 10 == 0 {
+                        pool.flush_all().expect("flush");
+                        if thread == 0 {
+                            checkpoint(pool).expect("checkpoint");
+                        }
+                    }
+                }
+            });
+        }
+    });
+    map.check().expect("the index equals the map pages");
+}
+
+/// Random allocations, frees and drops with a crash at any write; after recovery the map equals the model at the end of the log.
+fn crash_run(seed: u64) {
+    let replay = format!("replay: seed {seed}");
+    let (sim, disk) = sim(seed);
+    let (mut pool, mut map) = create(&disk);
+    checkpoint(&pool).expect("checkpoint");
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = move |bound: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 20) % bound
+    };
+    let mut model: BTreeMap<PageNo, IndexId> = BTreeMap::new();
+    for _ in 0..4 {
+        sim.crash_at(1 + random(150));
+        let mut states = vec![(pool.wal().lsn_head(), model.clone())];
+        let mut dropping = None;
+        let mut acknowledged = pool.wal().durable();
+        loop {
+            let owner = IndexId(1 + random(4) as u32);
+            let step = match random(30) {
+                0..=19 => {
+                    let kind = if random(4) == 0 { PageKind::Inner } else { PageKind::Leaf };
+                    allocate(&pool, &map, owner, kind, None).map(|page| model.extend([(page, owner)]))
+                }
+                20..=26 if !model.is_empty() => {
+                    let page = *model.keys().nth(random(model.len() as u64) as usize).expect("in range");
+                    free(&pool, &map, page).map(|()| model.retain(|known, _| *known != page))
+                }
+                27 => {
+                    dropping = Some(owner);
+                    map.free_index(owner).map(|_| {
+                        dropping = None;
+                        model.retain(|_, known| *known != owner);
+                    })
+                }
+                28 => checkpoint(&pool).map_err(SpaceError::Pool),
+                _ => pool.flush_some(pool.wal().lsn_head(), 5).map(drop).map_err(SpaceError::Pool),
+            };
+            if step.is_err() {
+                break;
+            }
+            let head = pool.wal().lsn_head();
+            states.push((head, model.clone()));
+            if random(4) == 0 {
+                match pool.wal().wait_durable(head) {
+                    Ok(()) => acknowledged = head,
+                    Err(_) => break,
+                }
+            }
+        }
+        drop(map);
+        drop(pool);
+        sim.crash();
+        (pool, map) = recover(&disk).unwrap_or_else(|error| panic!("{replay}: {error}"));
+        map.check().unwrap_or_else(|error| panic!("{replay}: {error}"));
+        let end = pool.wal().lsn_head();
+        assert!(end >= acknowledged, "{replay}: the log ends at {end}, before {acknowledged}");
+        // A drop that was under way may have freed any part of its index; finishing it is what the engine does.
+        if let Some(owner) = dropping {
+            map.free_index(owner).unwrap_or_else(|error| panic!("{replay}: {error}"));
+        }
+        let (_, expected) = states.iter().rev().find(|(lsn, _)| *lsn <= end).expect("the first");
+        model = expected.clone();
+        if let Some(owner) = dropping {
+            model.retain(|_, known| *known != owner);
+        }
+        for owner in map.owners() {
+            let pages = model.values().filter(|known| **known == owner).count() as u64;
+            assert_eq!(map.pages_of(owner), pages, "{replay}: pages of {owner}");
+        }
+        for (&page, &owner) in &model {
+            assert_eq!(map.owner_of(page).expect("map page"), Some(owner), "{replay}: page {page}");
+            match pool.shared(page) {
+                Ok(found) => assert_eq!(page_store::header::index_id(&found), owner, "{replay}: page {page}"),
+                Err(error) => panic!("{replay}: page {page}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_crash_the_map_is_what_the_log_says() {
+    for seed in 1..=40 {
+        crash_run(seed);
+    }
+}
+
+#[test]
+fn the_error_of_a_missing_map_says_so() {
+    let (_sim, disk) = sim(9);
+    let store = Arc::new(PageStore::create(&disk, StoreConfig::default()).expect("store"));
+    let wal = Arc::new(Wal::create(Arc::clone(&disk), log_config()).expect("log"));
+    let pool = BufferPool::new(store, wal, pool_config()).expect("pool");
+    assert!(matches!(SpaceMap::open(pool), Err(SpaceError::Pool(PoolError::Store(StoreError::Unwritten { page: PageNo(1) })))));
+}
