@@ -81,10 +81,13 @@ impl Signal {
         Signal { state: AtomicU32::new(CLEAR) }
     }
 
-    /// Leaves a notification. Only a load when one is pending already, and no system call when nobody waits.
+    /// Leaves a notification; what was written before is visible to the wait that consumes it. No system call when nobody waits.
+    ///
+    /// A swap even when one is pending: with only a load the consumer of the pending one would not be ordered after this caller,
+    /// could miss what it wrote, and sleep (found by `loom_events`).
     #[inline]
     pub fn notify(&self) {
-        if self.state.load(Ordering::Acquire) != SET && self.state.swap(SET, Ordering::AcqRel) == CLEAR_WITH_WAITERS {
+        if self.state.swap(SET, Ordering::AcqRel) == CLEAR_WITH_WAITERS {
             futex::wake(&self.state, u32::MAX);
         }
     }

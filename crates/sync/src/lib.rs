@@ -12,8 +12,8 @@
 //! model checker, so code written against this crate can be checked as it is:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom"    cargo test -p txn --release --test loom_ring     --target-dir target/loom
-//! RUSTFLAGS="--cfg shuttle" cargo test -p wal --release --test shuttle_commit --target-dir target/shuttle
+//! RUSTFLAGS="--cfg loom"    cargo test -p sync --release --test loom_events      --target-dir target/loom
+//! RUSTFLAGS="--cfg shuttle" cargo test -p wal  --release --test concurrent_crash --target-dir target/shuttle
 //! ```
 //!
 //! Tests live in `tests/loom_*.rs` and `tests/shuttle_*.rs`, start with `#![cfg(loom)]` / `#![cfg(shuttle)]`, and get the checker by

@@ -1,4 +1,5 @@
 //! Appending, crashing and reading back on the simulated disk.
+#![cfg(not(any(loom, shuttle)))]
 
 use base::Lsn;
 use env::{Disk, File, FileKind, OpenMode, SimDisk};

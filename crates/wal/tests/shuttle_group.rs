@@ -25,6 +25,7 @@ mod platform {
     }
 }
 
+#[allow(clippy::enum_variant_names)] // public in its own crate
 #[path = "../../sync/src/futex_model.rs"]
 mod futex;
 #[allow(dead_code)] // what the model does not use
