@@ -20,6 +20,7 @@ mod bytes;
 mod collation;
 mod column_type;
 mod decimal;
+mod number_text;
 mod sql_mode;
 mod temporal;
 mod value;
@@ -28,6 +29,10 @@ pub use bytes::ByteString;
 pub use collation::{Charset, Collation, utf8};
 pub use column_type::{ColumnType, TypeKind};
 pub use decimal::{Decimal, ParsedDecimal};
+pub use number_text::{ParsedDouble, parse_double, parse_double_prefix, write_double, write_fixed, write_float, write_i64, write_u64};
 pub use sql_mode::SqlMode;
-pub use temporal::{Date, DateTime, Time, Timestamp};
+pub use temporal::{
+    Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, datetime_from_number, parse_datetime,
+    parse_datetime_full, parse_time, parse_time_full, time_from_number,
+};
 pub use value::Value;

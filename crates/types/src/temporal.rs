@@ -1,4 +1,20 @@
 //! DATE, TIME, DATETIME, TIMESTAMP: packed values that order as numbers do.
+//!
+//! The types are here; `calendar` counts days and adds intervals, `parse` and `format` convert text and numbers, `zone` turns instants into
+//! local times.
+
+mod calendar;
+mod format;
+mod parse;
+mod zone;
+
+#[cfg(test)]
+mod tests;
+
+pub use parse::{
+    ParsedDateTime, ParsedTime, datetime_from_number, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
+};
+pub use zone::{LocalTime, TimeZone};
 
 /// A calendar date, packed as `year << 9 | month << 5 | day`; month and day may be 0. `0000-00-00` is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -1,0 +1,246 @@
+//! Floating point to text and back as MySQL does it.
+//!
+//! DOUBLE prints its shortest digits, FLOAT at most six; both go without exponent while the point lies within 15 digits, and as `1e15`,
+//! `1.5e-20` past that. With fixed decimals (M,D) the digits are exactly D.
+
+use std::io::Write;
+
+/// Digits that FLOAT prints.
+const FLOAT_DIGITS: usize = 6;
+/// The point may lie so many digits to the right of the first digit (or one less to the left) before an exponent is used.
+const POINT_MAX: i32 = 15;
+/// `9223372036854775807`, a sign, a point and an exponent fit well.
+const BUFFER_BYTES: usize = 40;
+
+/// Appends a DOUBLE.
+pub fn write_double(value: f64, out: &mut Vec<u8>) {
+    let mut buffer = [0u8; BUFFER_BYTES];
+    let mut room = &mut buffer[..];
+    // Shortest digits that read back as the same double, as d.ddde±x.
+    let written = write!(room, "{value:e}").is_ok();
+    let left = room.len();
+    arrange(&buffer[..BUFFER_BYTES - left], written, out);
+}
+
+/// Appends a FLOAT.
+pub fn write_float(value: f32, out: &mut Vec<u8>) {
+    let mut buffer = [0u8; BUFFER_BYTES];
+    let mut room = &mut buffer[..];
+    let mut written = write!(room, "{value:e}").is_ok();
+    let mut left = room.len();
+    let digits = buffer[..BUFFER_BYTES - left].iter().take_while(|byte| **byte != b'e').filter(|byte| byte.is_ascii_digit()).count();
+    if digits > FLOAT_DIGITS {
+        let mut room = &mut buffer[..];
+        written = write!(room, "{value:.5e}").is_ok();
+        left = room.len();
+    }
+    arrange(&buffer[..BUFFER_BYTES - left], written, out);
+}
+
+/// Appends a number with exactly so many digits after the point (FLOAT(M,D), DOUBLE(M,D), ROUND(x, D)).
+pub fn write_fixed(value: f64, decimals: u8, out: &mut Vec<u8>) {
+    // Writing to a Vec cannot fail.
+    let _ = write!(out, "{value:.*}", usize::from(decimals));
+}
+
+/// Turns `-d.ddde-x` into MySQL's form.
+fn arrange(text: &[u8], written: bool, out: &mut Vec<u8>) {
+    let split = text.iter().position(|byte| *byte == b'e').filter(|_| written);
+    let Some(split) = split else {
+        // Infinities and NaN do not occur in MySQL; print what there is.
+        out.extend_from_slice(text);
+        return;
+    };
+    let (mantissa, exponent) = (&text[..split], &text[split + 1..]);
+    let exponent: i32 = std::str::from_utf8(exponent).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let (negative, mantissa) = match mantissa {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, mantissa),
+    };
+    let mut digits = [b'0'; BUFFER_BYTES];
+    let mut count = 0;
+    for byte in mantissa.iter().filter(|byte| byte.is_ascii_digit()) {
+        digits[count] = *byte;
+        count += 1;
+    }
+    while count > 1 && digits[count - 1] == b'0' {
+        count -= 1;
+    }
+    let digits = &digits[..count];
+    if negative {
+        out.push(b'-');
+    }
+    // The value is 0.d1d2… × 10^point.
+    let point = exponent + 1;
+    if !(1 - POINT_MAX..=POINT_MAX).contains(&point) {
+        out.push(digits[0]);
+        if count > 1 {
+            out.push(b'.');
+            out.extend_from_slice(&digits[1..]);
+        }
+        let _ = write!(out, "e{exponent}");
+    } else if point <= 0 {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + point.unsigned_abs() as usize, b'0');
+        out.extend_from_slice(digits);
+    } else {
+        let point = point as usize;
+        out.extend_from_slice(&digits[..count.min(point)]);
+        if count > point {
+            out.push(b'.');
+            out.extend_from_slice(&digits[point..]);
+        } else {
+            out.resize(out.len() + point - count, b'0');
+        }
+    }
+}
+
+/// Appends an integer.
+#[inline]
+pub fn write_i64(value: i64, out: &mut Vec<u8>) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    write_u64(value.unsigned_abs(), out);
+}
+
+/// Appends an unsigned integer.
+#[inline]
+pub fn write_u64(mut value: u64, out: &mut Vec<u8>) {
+    static PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+    let mut buffer = [0u8; 20];
+    let mut at = buffer.len();
+    while value >= 100 {
+        let pair = (value % 100) as usize * 2;
+        value /= 100;
+        at -= 2;
+        buffer[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    if value >= 10 {
+        at -= 2;
+        buffer[at..at + 2].copy_from_slice(&PAIRS[value as usize * 2..value as usize * 2 + 2]);
+    } else {
+        at -= 1;
+        buffer[at] = b'0' + value as u8;
+    }
+    out.extend_from_slice(&buffer[at..]);
+}
+
+/// What [`parse_double`] read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParsedDouble {
+    /// The number; the largest double on overflow.
+    pub value: f64,
+    /// Bytes read, leading spaces included; 0 when there is no number.
+    pub consumed: usize,
+    /// The number is past the largest double.
+    pub overflow: bool,
+}
+
+/// Reads the number at the start of a string.
+pub fn parse_double(text: &[u8]) -> ParsedDouble {
+    let digits_from = |at: usize| text[at.min(text.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = text.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let mut at = start + usize::from(matches!(text.get(start), Some(b'-' | b'+')));
+    let integer = digits_from(at);
+    at += integer;
+    let mut fraction = 0;
+    if text.get(at) == Some(&b'.') {
+        fraction = digits_from(at + 1);
+        at += 1 + fraction;
+    }
+    if integer + fraction == 0 {
+        return ParsedDouble { value: 0.0, consumed: 0, overflow: false };
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'-' | b'+')));
+        let exponent = digits_from(at + 1 + sign);
+        if exponent > 0 {
+            at += 1 + sign + exponent;
+        }
+    }
+    let value: f64 = std::str::from_utf8(&text[start..at]).ok().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    let overflow = value.is_infinite();
+    let value = if overflow { f64::MAX.copysign(value) } else { value };
+    ParsedDouble { value, consumed: at, overflow }
+}
+
+/// The number at the start of a string; 0 without one.
+pub fn parse_double_prefix(text: &[u8]) -> f64 {
+    parse_double(text).value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_print_as_mysql_prints_them() {
+        let check = |value: f64, expect: &str| {
+            let mut out = Vec::new();
+            write_double(value, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expect);
+        };
+        check(0.0, "0");
+        check(-0.0, "-0");
+        check(1.0, "1");
+        check(-1.5, "-1.5");
+        check(0.1, "0.1");
+        check(1e14, "100000000000000");
+        check(123_456_789_012_345.0, "123456789012345");
+        check(1e15, "1e15");
+        check(1.5e15, "1.5e15");
+        check(1e20, "1e20");
+        check(1e-5, "0.00001");
+        check(1e-15, "0.000000000000001");
+        check(1e-16, "1e-16");
+        check(1.5e-20, "1.5e-20");
+        check(0.1 + 0.2, "0.30000000000000004");
+        check(f64::MAX, "1.7976931348623157e308");
+    }
+
+    #[test]
+    fn floats_print_six_digits() {
+        let check = |value: f32, expect: &str| {
+            let mut out = Vec::new();
+            write_float(value, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expect);
+        };
+        check(3.4, "3.4");
+        check(16_777_216.0, "16777200");
+        check(1_234_567.0, "1234570");
+        check(0.1, "0.1");
+        check(1e20, "1e20");
+        check(1.0 / 3.0, "0.333333");
+    }
+
+    #[test]
+    fn integers_print() {
+        for value in [0, 7, 10, 99, 100, 12_345, i64::MAX, i64::MIN, -1] {
+            let mut out = Vec::new();
+            write_i64(value, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), value.to_string());
+        }
+        let mut out = Vec::new();
+        write_u64(u64::MAX, &mut out);
+        assert_eq!(out, u64::MAX.to_string().as_bytes());
+    }
+
+    #[test]
+    fn numbers_at_the_start_of_strings() {
+        let check = |text: &str, value: f64, consumed: usize| {
+            let parsed = parse_double(text.as_bytes());
+            assert_eq!((parsed.value, parsed.consumed), (value, consumed), "{text}");
+        };
+        check("1.5abc", 1.5, 3);
+        check("  -2e3x", -2000.0, 6);
+        check("1e", 1.0, 1);
+        check(".5", 0.5, 2);
+        check("5.", 5.0, 2);
+        check("abc", 0.0, 0);
+        check("inf", 0.0, 0);
+        check("+", 0.0, 0);
+        assert!(parse_double(b"1e999").overflow);
+    }
+}

@@ -1,0 +1,324 @@
+//! Text and numbers to temporal values, by MySQL's rules.
+//!
+//! A date is `YYYY-MM-DD` with any punctuation between its parts, or undelimited (`YYYYMMDD`, `YYMMDD`); a time may follow after a space or
+//! `T`. Years of two digits are 1970 to 2069. A fraction has six digits; a seventh rounds.
+
+use super::calendar::{MICROS_PER_SECOND, days_in_month};
+use super::{Date, DateTime, Time};
+use crate::SqlMode;
+
+/// What [`parse_datetime_full`] read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParsedDateTime {
+    /// The value; in the zone of `offset_seconds` when there is one.
+    pub value: DateTime,
+    /// Something after the value was ignored.
+    pub truncated: bool,
+    /// The text has a time part.
+    pub has_time: bool,
+    /// Digits after the point, at most 6.
+    pub fraction_digits: u8,
+    /// `+hh:mm` at the end, in seconds.
+    pub offset_seconds: Option<i32>,
+}
+
+/// What [`parse_time_full`] read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParsedTime {
+    /// The value, within MySQL's range.
+    pub value: Time,
+    /// Something after the value was ignored.
+    pub truncated: bool,
+    /// The value was past 838:59:59.
+    pub out_of_range: bool,
+    /// Digits after the point, at most 6.
+    pub fraction_digits: u8,
+}
+
+/// A date with or without time; `None` when it is none or the modes refuse it. What follows the value is ignored.
+pub fn parse_datetime(text: &[u8], mode: SqlMode) -> Option<DateTime> {
+    parse_datetime_full(text, mode).map(|parsed| parsed.value)
+}
+
+/// A time, or the time of a date with time; `None` when it is none. What follows the value is ignored, the value is clamped.
+pub fn parse_time(text: &[u8]) -> Option<Time> {
+    parse_time_full(text).map(|parsed| parsed.value)
+}
+
+/// A cursor over the text.
+struct Scanner<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
+    fn skip_spaces(&mut self) -> bool {
+        let count = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.rest = &self.rest[count..];
+        count > 0
+    }
+
+    fn digits(&mut self, most: usize) -> &'a [u8] {
+        let count = self.rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.rest.split_at(count);
+        self.rest = rest;
+        digits
+    }
+
+    fn eat(&mut self, wanted: impl Fn(u8) -> bool) -> bool {
+        let found = self.peek().is_some_and(wanted);
+        if found {
+            self.rest = &self.rest[1..];
+        }
+        found
+    }
+
+    /// `.` and digits: microseconds, whether a seventh digit rounds up, count of digits.
+    fn fraction(&mut self) -> (u32, bool, u8) {
+        if self.peek() != Some(b'.') {
+            return (0, false, 0);
+        }
+        self.rest = &self.rest[1..];
+        let digits = self.digits(usize::MAX);
+        let micros = (0..6).fold(0, |micros, at| micros * 10 + digits.get(at).map_or(0, |digit| u32::from(digit - b'0')));
+        (micros, digits.get(6).is_some_and(|digit| *digit >= b'5'), digits.len().min(6) as u8)
+    }
+
+    /// Only spaces are left.
+    fn at_end(&mut self) -> bool {
+        self.skip_spaces();
+        self.rest.is_empty()
+    }
+}
+
+fn number(digits: &[u8]) -> u32 {
+    digits.iter().fold(0u32, |value, digit| value.saturating_mul(10).saturating_add(u32::from(digit - b'0')))
+}
+
+fn full_year(year: u32) -> u32 {
+    if year < 70 { year + 2000 } else { year + 1900 }
+}
+
+fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii_punctuation()
+}
+
+/// Fields of a date with time before they are checked.
+#[derive(Default)]
+struct Fields {
+    year: u32,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+}
+
+impl Fields {
+    fn check(&self, microsecond: u32, round_up: bool, mode: SqlMode) -> Option<DateTime> {
+        if self.hour > 23 || self.minute > 59 || self.second > 59 || self.month > 12 || self.day > 31 {
+            return None;
+        }
+        let date = Date::new(u16::try_from(self.year).ok()?, self.month as u8, self.day as u8, mode)?;
+        let value = DateTime::from_fields(date, self.hour as u8, self.minute as u8, self.second as u8, microsecond);
+        if round_up && !mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) { value.add_micros(1) } else { Some(value) }
+    }
+}
+
+/// A date with or without time; `None` when it is none or the modes refuse it.
+pub fn parse_datetime_full(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
+    let mut scanner = Scanner { rest: text };
+    scanner.skip_spaces();
+    let run = scanner.rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
+    let digit_count = scanner.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digit_count == 0 {
+        return None;
+    }
+    let after = scanner.rest.get(digit_count).copied();
+    let undelimited = digit_count > 4 && matches!(after, None | Some(b'.' | b'T' | b' ' | b'+' | b'-')) || run == scanner.rest.len();
+    let mut fields = Fields::default();
+    let mut has_time = false;
+    let mut truncated = false;
+    if undelimited {
+        let year_digits = if matches!(digit_count, 8 | 14..) { 4 } else { 2 };
+        let year = scanner.digits(year_digits);
+        fields.year = if year_digits == 2 { full_year(number(year)) } else { number(year) };
+        let (month, day) = (scanner.digits(2), scanner.digits(2));
+        if month.is_empty() || day.is_empty() {
+            return None;
+        }
+        (fields.month, fields.day) = (number(month), number(day));
+        if year_digits == 2 && number(year) == 0 && fields.month == 0 && fields.day == 0 {
+            fields.year = 0;
+        }
+        scanner.eat(|byte| byte == b'T');
+        for field in [&mut fields.hour, &mut fields.minute, &mut fields.second] {
+            let digits = scanner.digits(2);
+            if digits.is_empty() {
+                break;
+            }
+            has_time = true;
+            *field = number(digits);
+        }
+    } else {
+        let year = scanner.digits(4);
+        fields.year = number(year);
+        if !scanner.eat(is_delimiter) {
+            return None;
+        }
+        let month = scanner.digits(usize::MAX);
+        if month.is_empty() || !scanner.eat(is_delimiter) {
+            return None;
+        }
+        let day = scanner.digits(usize::MAX);
+        if day.is_empty() {
+            return None;
+        }
+        (fields.month, fields.day) = (number(month), number(day));
+        if year.len() == 2 && (fields.year != 0 || fields.month != 0 || fields.day != 0) {
+            fields.year = full_year(fields.year);
+        }
+        let separated = scanner.skip_spaces() || scanner.eat(|byte| byte == b'T' || is_delimiter(byte));
+        if separated && scanner.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            has_time = true;
+            fields.hour = number(scanner.digits(2));
+            for field in [&mut fields.minute, &mut fields.second] {
+                // "-05:30" after the time is an offset, "-05" another delimiter.
+                let is_offset = scanner.rest.get(3) == Some(&b':');
+                let next_is_digit = scanner.rest.get(1).is_some_and(u8::is_ascii_digit);
+                if !next_is_digit || !scanner.eat(|byte| is_delimiter(byte) && (byte != b'+' && byte != b'-' || !is_offset)) {
+                    break;
+                }
+                *field = number(scanner.digits(2));
+            }
+        }
+    }
+    let (microsecond, round_up, fraction_digits) = if has_time { scanner.fraction() } else { (0, false, 0) };
+    let offset_seconds = if has_time { offset_suffix(&mut scanner)? } else { None };
+    truncated |= !scanner.at_end();
+    let value = fields.check(microsecond, round_up, mode)?;
+    Some(ParsedDateTime { value, truncated, has_time, fraction_digits, offset_seconds })
+}
+
+/// `+hh:mm` or `-hh:mm` directly after the time. `None`: it looks like one and is wrong.
+fn offset_suffix(scanner: &mut Scanner<'_>) -> Option<Option<i32>> {
+    let [sign @ (b'+' | b'-'), a, b, b':', c, d, ..] = *scanner.rest else { return Some(None) };
+    if ![a, b, c, d].iter().all(u8::is_ascii_digit) {
+        return Some(None);
+    }
+    scanner.rest = &scanner.rest[6..];
+    let (hours, minutes) = (number(&[a, b]) as i32, number(&[c, d]) as i32);
+    let seconds = (hours * 60 + minutes) * 60 * if sign == b'-' { -1 } else { 1 };
+    let in_range = minutes < 60 && ((-14 * 3600 + 60)..=14 * 3600).contains(&seconds) && !(sign == b'-' && seconds == 0);
+    in_range.then_some(Some(seconds))
+}
+
+/// A time: `[-][D ]hh:mm:ss.f`, `hh:mm`, undelimited `hhmmss`, `mmss` or `ss`; a text of a date with time gives its time.
+pub fn parse_time_full(text: &[u8]) -> Option<ParsedTime> {
+    let mut scanner = Scanner { rest: text };
+    scanner.skip_spaces();
+    let negative = scanner.eat(|byte| byte == b'-');
+    if !scanner.peek().is_some_and(|byte| byte.is_ascii_digit()) && scanner.peek() != Some(b'.') {
+        return None;
+    }
+    if !negative
+        && scanner.rest.len() >= 12
+        && let Some(parsed) = parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.has_time && !parsed.truncated)
+    {
+        return Some(ParsedTime {
+            value: parsed.value.time(),
+            truncated: false,
+            out_of_range: false,
+            fraction_digits: parsed.fraction_digits,
+        });
+    }
+    let first = scanner.digits(usize::MAX);
+    let (mut days, mut minute, mut second) = (0u64, 0u64, 0u64);
+    let hour;
+    let day_part = scanner.peek() == Some(b' ') && {
+        let mut ahead = Scanner { rest: scanner.rest };
+        ahead.skip_spaces();
+        ahead.peek().is_some_and(|byte| byte.is_ascii_digit())
+    };
+    if day_part {
+        days = u64::from(number(first));
+        scanner.skip_spaces();
+        hour = u64::from(number(scanner.digits(usize::MAX)));
+        if scanner.eat(|byte| byte == b':') {
+            minute = u64::from(number(scanner.digits(2)));
+            if scanner.eat(|byte| byte == b':') {
+                second = u64::from(number(scanner.digits(2)));
+            }
+        }
+    } else if scanner.peek() == Some(b':') && scanner.rest.get(1).is_some_and(u8::is_ascii_digit) {
+        hour = u64::from(number(first));
+        scanner.rest = &scanner.rest[1..];
+        minute = u64::from(number(scanner.digits(2)));
+        if scanner.rest.get(1).is_some_and(u8::is_ascii_digit) && scanner.eat(|byte| byte == b':') {
+            second = u64::from(number(scanner.digits(2)));
+        }
+    } else {
+        let value = first.iter().fold(0u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+        (hour, minute, second) = (value / 10_000, value / 100 % 100, value % 100);
+    }
+    let (microsecond, round_up, fraction_digits) = scanner.fraction();
+    if minute > 59 || second > 59 {
+        return None;
+    }
+    let truncated = !scanner.at_end();
+    let hours = days.saturating_mul(24).saturating_add(hour);
+    let out_of_range = hours > 838;
+    let magnitude = if out_of_range {
+        Time::MAX.micros()
+    } else {
+        let seconds = (hours * 60 + minute) * 60 + second;
+        seconds as i64 * MICROS_PER_SECOND + i64::from(microsecond) + i64::from(round_up)
+    };
+    let past_range = magnitude > Time::MAX.micros();
+    let magnitude = magnitude.min(Time::MAX.micros());
+    let value = Time::from_micros(if negative { -magnitude } else { magnitude });
+    Some(ParsedTime { value, truncated, out_of_range: out_of_range || past_range, fraction_digits })
+}
+
+/// The date (with time) of a number: YYYYMMDD, YYMMDD, YYYYMMDDhhmmss, YYMMDDhhmmss; the flag tells whether it has a time.
+pub fn datetime_from_number(number: i64, mode: SqlMode) -> Option<(DateTime, bool)> {
+    let (date, time, has_time) = match number {
+        0 => (0, 0, false),
+        101..=691_231 => (number + 20_000_000, 0, false),
+        700_101..=991_231 => (number + 19_000_000, 0, false),
+        10_000_101..=99_991_231 => (number, 0, false),
+        101_000_000..=691_231_235_959 => (number / 1_000_000 + 20_000_000, number % 1_000_000, true),
+        700_101_000_000..=991_231_235_959 => (number / 1_000_000 + 19_000_000, number % 1_000_000, true),
+        10_000_101_000_000..=99_991_231_235_959 => (number / 1_000_000, number % 1_000_000, true),
+        _ => return None,
+    };
+    let fields = Fields {
+        year: (date / 10_000) as u32,
+        month: (date / 100 % 100) as u32,
+        day: (date % 100) as u32,
+        hour: (time / 10_000) as u32,
+        minute: (time / 100 % 100) as u32,
+        second: (time % 100) as u32,
+    };
+    debug_assert!(fields.month > 12 || fields.month == 0 || days_in_month(fields.year as u16, fields.month as u8) >= 28);
+    fields.check(0, false, mode).map(|value| (value, has_time))
+}
+
+/// The time of a number hhmmss; a number of a date with time gives its time. The flag tells that it was past the range.
+pub fn time_from_number(number: i64) -> Option<(Time, bool)> {
+    let magnitude = number.unsigned_abs();
+    if magnitude > 8_385_959 {
+        if number >= 10_000_000_000 {
+            return datetime_from_number(number, SqlMode::NONE).map(|(value, _)| (value.time(), false));
+        }
+        return Some((if number < 0 { Time::MIN } else { Time::MAX }, true));
+    }
+    let (hour, minute, second) = (magnitude / 10_000, magnitude / 100 % 100, magnitude % 100);
+    if minute > 59 || second > 59 {
+        return None;
+    }
+    Some((Time::from_fields(number < 0, hour as u32, minute as u8, second as u8, 0), false))
+}
