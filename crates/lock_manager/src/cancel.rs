@@ -1,7 +1,8 @@
 //! The word a waiter sleeps on, and how KILL reaches it.
 
 use crate::platform::atomic::{AtomicU32, Ordering};
-use crate::platform::{Arc, Mutex, Rank, futex};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{Arc, futex};
 use std::time::Instant;
 
 /// How a wait stands. Leaves `Waiting` once, by compare-and-swap, so exactly one of those who end it wins.

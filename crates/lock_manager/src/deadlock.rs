@@ -11,8 +11,9 @@ use crate::cancel::WaitState;
 use crate::manager::{LockManager, wake};
 use crate::mode::LockMode;
 use crate::owner::{Owner, Wait};
+use crate::platform::Arc;
 use crate::platform::atomic::Ordering;
-use crate::platform::{Arc, Mutex, Rank};
+use crate::platform::latch::{Mutex, Rank};
 use crate::table::Wakes;
 use base::{IndexId, TxnId};
 

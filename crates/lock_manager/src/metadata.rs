@@ -9,7 +9,8 @@
 use crate::cancel::{Cancel, WaitCell, WaitState};
 use crate::manager::{LockError, WaitPolicy};
 use crate::platform::atomic::{AtomicU32, Ordering};
-use crate::platform::{Arc, CachePadded, Mutant, Mutex, Rank, planted};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{Arc, CachePadded, Mutant, planted};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

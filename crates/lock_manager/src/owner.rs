@@ -2,8 +2,9 @@
 
 use crate::cancel::WaitCell;
 use crate::mode::LockMode;
+use crate::platform::Arc;
 use crate::platform::atomic::{AtomicU64, Ordering};
-use crate::platform::{Arc, Mutex, MutexGuard, Rank};
+use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use base::TxnId;
 
 /// Place of a locked key: stays the same while anybody holds or awaits the lock.

@@ -2,7 +2,12 @@
 
 pub(crate) use std::sync::Arc;
 pub(crate) use sync::atomic;
-pub(crate) use sync::{CachePadded, Mutex, MutexGuard, Rank, futex};
+pub(crate) use sync::{CachePadded, futex};
+
+/// Apart, because the futex's model has a `platform::Mutex` of another shape.
+pub(crate) mod latch {
+    pub(crate) use sync::{Mutex, MutexGuard, Rank};
+}
 
 /// Bugs that the model tests plant to prove that they would be found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Owners by transaction id, so that the holder of an implicit lock can be found.
 
 use crate::owner::Owner;
-use crate::platform::{Arc, CachePadded, Mutex, Rank};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{Arc, CachePadded};
 use base::TxnId;
 use std::collections::HashMap;
 

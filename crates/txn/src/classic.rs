@@ -1,6 +1,7 @@
 //! The classic snapshot: active ids in a sorted vector, copied under a mutex. The oracle of the tests and the baseline of the benches.
 
-use crate::platform::{Mutex, Rank};
+use crate::platform::latch::{Mutex, Rank};
+
 use base::TxnId;
 
 /// The registry: next id and the sorted active ids.

@@ -27,9 +27,8 @@
 //! without waiting: finishers already in spoil at most one copy each.
 
 use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use crate::platform::{
-    BLOCK_IDS, COPY_ATTEMPTS, CachePadded, INLINE_WORDS, LONG_INLINE, Mutant, Mutex, RING_IDS, Rank, futex, hint, planted, thread,
-};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{BLOCK_IDS, COPY_ATTEMPTS, CachePadded, INLINE_WORDS, LONG_INLINE, Mutant, RING_IDS, futex, hint, planted, thread};
 use crate::view::ReadView;
 use base::TxnId;
 

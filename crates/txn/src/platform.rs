@@ -2,7 +2,12 @@
 
 pub(crate) use std::sync::Arc;
 pub(crate) use sync::atomic;
-pub(crate) use sync::{CachePadded, Mutex, Rank, futex, hint, thread};
+pub(crate) use sync::{CachePadded, futex, hint, thread};
+
+/// Apart, because the futex's model has a `platform::Mutex` of another shape.
+pub(crate) mod latch {
+    pub(crate) use sync::{Mutex, Rank};
+}
 
 /// Ids the ring holds: 64 KiB of bits.
 pub(crate) const RING_IDS: u64 = 524_288;

@@ -7,7 +7,8 @@
 
 use crate::ids::FinishSeq;
 use crate::platform::atomic::{AtomicU64, Ordering, fence};
-use crate::platform::{Arc, CachePadded, Mutex, Rank};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{Arc, CachePadded};
 use base::TxnId;
 
 const CHUNK_SLOTS: usize = 64;
