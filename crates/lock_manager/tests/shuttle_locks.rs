@@ -1,0 +1,285 @@
+//! Random schedules of the lock manager's sources. Each property is checked a second time with a bug planted that it must find.
+//! More schedules: `LOCK_SCHEDULES=1000000 cargo test -p lock_manager --release --test shuttle_locks`.
+
+#![allow(clippy::disallowed_types)] // shuttle's are behind the same names
+
+use base::{IndexId, TxnId};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::sync::Arc;
+use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use shuttle::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// What `crate::platform` of the product is, over shuttle.
+mod platform {
+    pub(crate) use crate::futex;
+    pub(crate) use crate::latch;
+    pub use shuttle::sync::{Arc, Condvar, Mutex, atomic};
+    pub use shuttle::{lazy_static, thread};
+    pub use sync::CachePadded;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Mutant {
+        ReleaseWithoutHandOver,
+        TimeoutWithoutHandOver,
+        ImplicitWithoutRecheck,
+        NoDetection,
+        SharedWithoutRecheck,
+    }
+
+    // Shuttle runs all threads of a schedule on the OS thread of the test.
+    std::thread_local! {
+        pub static PLANTED: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
+    }
+
+    pub fn planted(mutant: Mutant) -> bool {
+        PLANTED.get() == Some(mutant)
+    }
+}
+
+#[allow(dead_code)]
+#[path = "../src/cancel.rs"]
+mod cancel;
+#[allow(dead_code)]
+#[path = "../src/deadlock.rs"]
+mod deadlock;
+#[path = "../../sync/src/futex_model.rs"]
+mod futex;
+#[path = "../../txn/tests/model/latch.rs"]
+mod latch;
+#[allow(dead_code)]
+#[path = "../src/manager.rs"]
+mod manager;
+#[allow(dead_code)]
+#[path = "../src/metadata.rs"]
+mod metadata;
+#[allow(dead_code)]
+#[path = "../src/mode.rs"]
+mod mode;
+#[allow(dead_code)]
+#[path = "../src/owner.rs"]
+mod owner;
+#[allow(dead_code)]
+#[path = "../src/registry.rs"]
+mod registry;
+#[allow(dead_code)]
+#[path = "../src/table.rs"]
+mod table;
+
+use cancel::Cancel;
+use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
+use metadata::{ExclusiveWait, TableLock};
+use mode::LockMode::{Exclusive, Shared};
+use platform::{Mutant, PLANTED};
+
+const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
+
+fn key(key: &[u8]) -> LockKeyRef<'_> {
+    LockKeyRef { index: IndexId(1), key }
+}
+
+fn schedules() -> usize {
+    std::env::var("LOCK_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+}
+
+fn explore(model: fn()) {
+    shuttle::Runner::new(RandomScheduler::new(schedules()), Default::default()).run(model);
+    for depth in [2, 3] {
+        shuttle::Runner::new(PctScheduler::new(depth, schedules()), Default::default()).run(model);
+    }
+}
+
+/// The model holds as it is, and fails with each of these bugs.
+fn check(model: fn(), mutants: &[Mutant]) {
+    PLANTED.set(None);
+    explore(model);
+    for mutant in mutants {
+        PLANTED.set(Some(*mutant));
+        let found = catch_unwind(AssertUnwindSafe(|| explore(model))).is_err();
+        PLANTED.set(None);
+        assert!(found, "the planted {mutant:?} was not found");
+    }
+}
+
+/// Three owners of one key; one of them gives up at once, one is killed.
+fn hand_over() {
+    let manager = Arc::new(LockManager::new(1));
+    let inside = Arc::new(AtomicU32::new(0));
+    let cancel = Arc::new(Cancel::new());
+    let threads: Vec<_> = (0..4u32)
+        .map(|n| {
+            let (manager, inside, cancel) = (Arc::clone(&manager), Arc::clone(&inside), Arc::clone(&cancel));
+            thread::spawn(move || {
+                let owner = manager.new_owner();
+                let (policy, own) = match n {
+                    0 => (WaitPolicy::Wait(Some(Instant::now())), Cancel::new()),
+                    _ => (FOREVER, Cancel::new()),
+                };
+                let result = manager.lock(&owner, key(b"k"), Exclusive, policy, if n == 1 { &cancel } else { &own });
+                match result {
+                    Ok(_) => {
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
+                        thread::yield_now();
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                    Err(LockError::Timeout) => assert_eq!(n, 0),
+                    Err(LockError::Killed) => assert_eq!(n, 1),
+                    Err(error) => panic!("{error:?}"),
+                }
+                manager.release_all(&owner);
+            })
+        })
+        .collect();
+    cancel.cancel(1);
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(manager.stats().waiting, 0);
+    let shard = manager.shards[0].lock();
+    assert_eq!(shard.entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn locks_are_handed_over() {
+    check(hand_over, &[Mutant::ReleaseWithoutHandOver]);
+}
+
+/// A reader behind a writer that gives up, while the first reader stays.
+fn behind_one_that_leaves() {
+    let manager = Arc::new(LockManager::new(1));
+    let first = manager.new_owner();
+    let cancel = Cancel::new();
+    manager.lock(&first, key(b"k"), Shared, FOREVER, &cancel).expect("free");
+    let writer = {
+        let manager = Arc::clone(&manager);
+        thread::spawn(move || {
+            let owner = manager.new_owner();
+            let result = manager.lock(&owner, key(b"k"), Exclusive, WaitPolicy::Wait(Some(Instant::now())), &Cancel::new());
+            assert_eq!(result, Err(LockError::Timeout));
+        })
+    };
+    let reader = {
+        let manager = Arc::clone(&manager);
+        thread::spawn(move || {
+            let owner = manager.new_owner();
+            manager.lock(&owner, key(b"k"), Shared, FOREVER, &Cancel::new()).expect("granted");
+            manager.release_all(&owner);
+        })
+    };
+    writer.join().expect("no panic");
+    reader.join().expect("no panic");
+    manager.release_all(&first);
+}
+
+#[test]
+fn who_leaves_lets_others_pass() {
+    check(behind_one_that_leaves, &[Mutant::TimeoutWithoutHandOver]);
+}
+
+/// The holder of an implicit lock ends while others ask for the row. Its owner goes on to serve another transaction.
+fn implicit_against_finish() {
+    let manager = Arc::new(LockManager::new(1));
+    let active = Arc::new(AtomicBool::new(true));
+    let holder = manager.register(TxnId(5));
+    let ending = {
+        let (manager, active) = (Arc::clone(&manager), Arc::clone(&active));
+        thread::spawn(move || {
+            active.store(false, Ordering::SeqCst);
+            manager.release_all(&holder);
+            manager.set_txn(&holder, TxnId(6));
+            holder
+        })
+    };
+    let asking: Vec<_> = (0..2)
+        .map(|_| {
+            let (manager, active) = (Arc::clone(&manager), Arc::clone(&active));
+            thread::spawn(move || {
+                let owner = manager.new_owner();
+                let still_active = || active.load(Ordering::SeqCst);
+                manager
+                    .lock_after_implicit(&owner, key(b"k"), Exclusive, TxnId(5), still_active, FOREVER, &Cancel::new())
+                    .expect("granted in the end");
+                assert!(!active.load(Ordering::SeqCst), "granted while the holder was active");
+                manager.release_all(&owner);
+            })
+        })
+        .collect();
+    asking.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    let holder = ending.join().expect("no panic");
+    assert_eq!(holder.lock_count(), 0, "the next transaction inherits nothing");
+}
+
+#[test]
+fn implicit_locks_are_made_explicit_or_not_at_all() {
+    check(implicit_against_finish, &[Mutant::ImplicitWithoutRecheck]);
+}
+
+/// Three owners in a ring: somebody is the victim, everybody ends, and a victim is needed (nobody is one without a cycle).
+fn ring() {
+    let manager = Arc::new(LockManager::new(1));
+    let threads: Vec<_> = (0..3u8)
+        .map(|n| {
+            let manager = Arc::clone(&manager);
+            thread::spawn(move || {
+                let owner = manager.new_owner();
+                let cancel = Cancel::new();
+                let mut victim = false;
+                for name in [n, (n + 1) % 3] {
+                    match manager.lock(&owner, key(&[name]), Exclusive, FOREVER, &cancel) {
+                        Ok(_) => owner.add_work(1),
+                        Err(LockError::Deadlock) => victim = true,
+                        Err(error) => panic!("{error:?}"),
+                    }
+                    if victim {
+                        break;
+                    }
+                }
+                manager.release_all(&owner);
+                victim
+            })
+        })
+        .collect();
+    let victims = threads.into_iter().map(|thread| thread.join().expect("no panic")).filter(|victim| *victim).count();
+    assert!(victims <= 1, "one victim breaks a ring");
+    assert_eq!(manager.stats().deadlocks, victims as u64);
+}
+
+#[test]
+fn rings_are_broken_by_one_victim() {
+    check(ring, &[Mutant::NoDetection]);
+}
+
+/// Readers and DDL on one table.
+fn metadata_lock() {
+    let table = Arc::new(TableLock::new());
+    let alone = Arc::new(AtomicBool::new(false));
+    let mut threads: Vec<_> = (0..2usize)
+        .map(|n| {
+            let (table, alone) = (Arc::clone(&table), Arc::clone(&alone));
+            thread::spawn(move || {
+                let guard = table.shared(n, FOREVER, &Cancel::new()).expect("no deadline");
+                assert!(!alone.load(Ordering::SeqCst), "a reader beside DDL");
+                thread::yield_now();
+                assert!(!alone.load(Ordering::SeqCst), "DDL beside a reader");
+                drop(guard);
+            })
+        })
+        .collect();
+    threads.extend((0..2).map(|_| {
+        let (table, alone) = (Arc::clone(&table), Arc::clone(&alone));
+        thread::spawn(move || {
+            let wait = ExclusiveWait { deadline: None, block: Duration::MAX, pass: Duration::MAX };
+            let guard = table.exclusive(wait, &Cancel::new()).expect("no deadline");
+            assert!(!alone.swap(true, Ordering::SeqCst), "two DDL statements");
+            thread::yield_now();
+            alone.store(false, Ordering::SeqCst);
+            drop(guard);
+        })
+    }));
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert!(!table.is_exclusive() && table.shared_count() == 0);
+}
+
+#[test]
+fn ddl_has_a_table_alone() {
+    check(metadata_lock, &[Mutant::SharedWithoutRecheck]);
+}
