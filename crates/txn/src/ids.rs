@@ -28,7 +28,7 @@
 
 use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{BLOCK_IDS, COPY_ATTEMPTS, CachePadded, INLINE_WORDS, LONG_INLINE, Mutant, RING_IDS, futex, hint, planted, thread};
+use crate::platform::{BITMAP_WORDS, BLOCK_IDS, COPY_ATTEMPTS, CachePadded, LONG_INLINE, Mutant, RING_IDS, futex, hint, planted, thread};
 use crate::view::ReadView;
 use base::TxnId;
 
@@ -37,7 +37,7 @@ const RING_MASK: u64 = RING_WORDS - 1;
 const FULL: u64 = u64::MAX;
 
 const _: () = assert!(RING_IDS.is_power_of_two() && BLOCK_IDS.is_power_of_two() && BLOCK_IDS >= 64);
-const _: () = assert!(RING_IDS >= 2 * BLOCK_IDS + 64 * INLINE_WORDS as u64, "a view's inline bitmap lies in the window");
+const _: () = assert!(RING_IDS >= 2 * BLOCK_IDS + 64 * BITMAP_WORDS as u64, "a view's bitmap lies in the window");
 
 /// Position of a transaction in the order in which transactions finished. A view opened when `n` had finished sees all up to `n`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -80,6 +80,9 @@ struct Bounds {
     long_count: AtomicU64,
     /// How many hold finishers back; a futex word.
     hold: AtomicU32,
+    /// How many sleep on it, so that nobody is woken in vain. SeqCst pair: a sleeper counts itself, then looks at `hold`;
+    /// who lets go changes `hold`, then looks here.
+    sleepers: AtomicU32,
 }
 
 impl Ids {
@@ -118,6 +121,7 @@ impl Ids {
                 shape: AtomicU64::new(0),
                 long_count: AtomicU64::new(0),
                 hold: AtomicU32::new(0),
+                sleepers: AtomicU32::new(0),
             }),
             words: words.into_iter().map(AtomicU64::new).collect(),
             full: full.into_iter().map(AtomicU64::new).collect(),
@@ -252,13 +256,16 @@ impl Ids {
         // An id past the window has not been used yet: whoever took it is still waiting for room.
         let high = self.next.load(Ordering::Acquire).min(bounds.ring_high.load(Ordering::Acquire));
         let high_word = high.div_ceil(64);
-        let first_word = low_word.max(high_word.saturating_sub(INLINE_WORDS as u64));
+        let mut first_word = low_word.max(high_word.saturating_sub(BITMAP_WORDS as u64));
+        if low_word < first_word {
+            first_word = self.widen(low_word, first_word);
+        }
 
-        view.start(low_word, first_word, high);
+        let bits = view.start(low_word, first_word, high);
+        self.copy_words(first_word, bits);
         if low_word < first_word {
             self.copy_old(view, low_word, first_word);
         }
-        self.copy_words(first_word, &mut view.bits[..high_word.saturating_sub(first_word) as usize]);
 
         let begun_after = self.counters.begun.load(Ordering::Acquire);
         let unspoilt = begun == begun_after || planted(Mutant::CopyWithoutRecheck);
@@ -279,7 +286,15 @@ impl Ids {
         }
     }
 
-    /// Copies what lies below the inline bitmap: long transactions, and ring words that are not full.
+    /// Where the bitmap should start when there are ids to care for below it: copying 16 words costs as much as noting one apart.
+    #[cold]
+    fn widen(&self, low_word: u64, first_word: u64) -> u64 {
+        let from = low_word.max(self.bounds.ring_low.load(Ordering::Acquire) / 64);
+        let partial = self.count_not_full(from, first_word);
+        if partial * 16 > first_word.saturating_sub(from) { from } else { first_word }
+    }
+
+    /// Copies what lies below the bitmap: long transactions, and ring words that are not full.
     #[cold]
     fn copy_old(&self, view: &mut ReadView, low_word: u64, first_word: u64) {
         let count = self.bounds.long_count.load(Ordering::Acquire) as usize;
@@ -313,6 +328,13 @@ impl Ids {
         None
     }
 
+    /// How many words in `[from, end)` are not known to be full, counted in whole groups of 64.
+    fn count_not_full(&self, from: u64, end: u64) -> u64 {
+        let groups = self.full.len() as u64;
+        let group = |at: u64| u64::from(self.full[(at % groups) as usize].load(Ordering::Acquire).count_zeros());
+        if from >= end { 0 } else { (from / 64..end.div_ceil(64)).map(group).sum() }
+    }
+
     /// Moves the low mark over the full words that follow it.
     fn raise_low(&self) {
         loop {
@@ -339,17 +361,19 @@ impl Ids {
             }
             hint::spin_loop();
         }
+        self.bounds.sleepers.fetch_add(1, Ordering::SeqCst);
         loop {
             let hold = self.bounds.hold.load(Ordering::SeqCst);
             if hold == 0 {
-                return;
+                break;
             }
             futex::wait(&self.bounds.hold, hold, None);
         }
+        self.bounds.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn release_hold(&self) {
-        if self.bounds.hold.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if self.bounds.hold.fetch_sub(1, Ordering::SeqCst) == 1 && self.bounds.sleepers.load(Ordering::SeqCst) != 0 {
             futex::wake(&self.bounds.hold, u32::MAX);
         }
     }

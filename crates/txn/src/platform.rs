@@ -13,8 +13,8 @@ pub(crate) mod latch {
 pub(crate) const RING_IDS: u64 = 524_288;
 /// Ids by which the ring's window moves on at a time. Each move holds finishers back for the microsecond of clearing 4 KiB.
 pub(crate) const BLOCK_IDS: u64 = 32_768;
-/// Words of a view's inline bitmap: 16,384 ids in 2 KiB.
-pub(crate) const INLINE_WORDS: usize = 256;
+/// Words of a view's bitmap, unless very many old transactions run: 16,384 ids in 2 KiB.
+pub(crate) const BITMAP_WORDS: usize = 256;
 /// Long transactions that a view copies without a latch.
 pub(crate) const LONG_INLINE: usize = 64;
 /// Copies that may be spoilt by finishers before they are held back for one.

@@ -1,11 +1,11 @@
-//! The hybrid read view: bounds, an inline bitmap for recent ids, and a sorted vector for the old ones still running.
+//! The hybrid read view: bounds, a bitmap for recent ids, and a sorted vector for the old ones still running.
 
-use crate::platform::INLINE_WORDS;
+use crate::platform::BITMAP_WORDS;
 use base::TxnId;
 
-/// What a reader sees: a consistent set of finished transactions. About 2 KiB; a session keeps one and opens it again and again.
+/// What a reader sees: a consistent set of finished transactions. A session keeps one and opens it again and again.
 ///
-/// A test costs two compares and one bit test; only for an old id that was near a running transaction it costs a binary search.
+/// A test costs two compares and one bit test; only for an id below the bitmap it costs a binary search among a few words.
 pub struct ReadView {
     /// All ids below are seen.
     low: u64,
@@ -13,8 +13,9 @@ pub struct ReadView {
     high: u64,
     /// Number of the first word of `bits`.
     first_word: u64,
-    /// Words of 64 ids from `first_word` to `high`, bit = seen.
-    pub(crate) bits: [u64; INLINE_WORDS],
+    /// Words of 64 ids from `first_word` to `high`, bit = seen. Normally at most 2 KiB, allocated once; as large as the ring when very
+    /// many old transactions run.
+    bits: Vec<u64>,
     /// Words between `low` and `first_word` that are not full, by word number. An id whose word is not here is seen.
     old: Vec<OldWord>,
     /// Finishes begun, and ended, when it was copied; equal when none was under way.
@@ -32,7 +33,7 @@ impl ReadView {
     /// A view that sees nothing; to be opened by [`crate::TxnSystem::open_view`].
     pub fn new() -> ReadView {
         // `begun` differs from `ended`, so that it is not taken for a view to be reused.
-        ReadView { low: 0, high: 0, first_word: 0, bits: [0; INLINE_WORDS], old: Vec::new(), begun: 1, ended: 0 }
+        ReadView { low: 0, high: 0, first_word: 0, bits: Vec::new(), old: Vec::new(), begun: 1, ended: 0 }
     }
 
     /// Whether the effects of `writer` are seen by a reader whose own transaction is `own` (`TxnId::NONE` when it has none).
@@ -73,11 +74,21 @@ impl ReadView {
         inline * 8 + self.old.len() * size_of::<OldWord>()
     }
 
-    pub(crate) fn start(&mut self, low_word: u64, first_word: u64, high: u64) {
+    /// Sets the bounds and returns the bitmap to be filled.
+    pub(crate) fn start(&mut self, low_word: u64, first_word: u64, high: u64) -> &mut [u64] {
         self.low = low_word * 64;
         self.first_word = first_word;
         self.high = high;
         self.old.clear();
+        let count = high.div_ceil(64).saturating_sub(first_word) as usize;
+        if count > self.bits.len() {
+            self.bits.resize(count.max(BITMAP_WORDS), 0);
+        } else if count <= BITMAP_WORDS && self.bits.len() > BITMAP_WORDS {
+            // A session does not keep the memory of a wide moment.
+            self.bits.truncate(BITMAP_WORDS);
+            self.bits.shrink_to_fit();
+        }
+        &mut self.bits[..count]
     }
 
     /// Notes an unfinished id below the window; ids come in ascending order, and before [`Self::add_old_word`].

@@ -21,7 +21,7 @@ mod platform {
 
     pub const RING_IDS: u64 = 256;
     pub const BLOCK_IDS: u64 = 64;
-    pub const INLINE_WORDS: usize = 1;
+    pub const BITMAP_WORDS: usize = 1;
     pub const LONG_INLINE: usize = 2;
     pub const COPY_ATTEMPTS: u32 = 2;
 
@@ -46,11 +46,11 @@ mod platform {
 
 #[path = "../../sync/src/futex_model.rs"]
 mod futex;
-#[path = "model/latch.rs"]
-mod latch;
 #[allow(dead_code)]
 #[path = "../src/ids.rs"]
 mod ids;
+#[path = "model/latch.rs"]
+mod latch;
 #[allow(dead_code)]
 #[path = "../src/slots.rs"]
 mod slots;
