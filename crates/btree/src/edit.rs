@@ -271,8 +271,11 @@ impl<'a> NodeMut<'a> {
         };
         self.clear(&prefix);
         self.copy_slots(old, 0..keep).expect("room was computed");
-        self.set_u16(HINT, u16::MAX as usize);
-        self.set_u16(RUN, 0);
+        // A run of ascending inserts that ends below goes on.
+        if old.hint() as usize >= keep {
+            self.set_u16(HINT, u16::MAX as usize);
+            self.set_u16(RUN, 0);
+        }
     }
 
     /// Appends the entries of the right sibling, given with whole keys; the page gets a prefix of this length, which all keys share.

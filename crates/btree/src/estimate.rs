@@ -13,9 +13,13 @@ use crate::tree::BTree;
 /// Dives that may fail before an estimate is given up: it is no reason to hold a statement up.
 const TRIES_MAX: usize = 100;
 
+/// Subtrees between the two ways that are looked into, for the number of entries in those that are not.
+const SAMPLES: u64 = 6;
+
 /// A position on the way to a bound.
 #[derive(Debug, Clone, Copy)]
 struct Place {
+    page: PageNo,
     /// Slot of the child, or of the first entry behind the bound.
     slot: u64,
     /// Slots of the page.
@@ -28,7 +32,7 @@ impl BTree {
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for _ in 0..TRIES_MAX {
             if self.dive(low, true, &mut from)? && self.dive(high, false, &mut to)? && from.len() == to.len() {
-                return Ok(between(&from, &to));
+                return Ok(self.between(&from, &to));
             }
         }
         Ok(0)
@@ -60,12 +64,12 @@ impl BTree {
                         position.slot as u64 + u64::from(behind && position.found)
                     }
                 };
-                way.push(Place { slot, count });
+                way.push(Place { page: guard.page_no(), slot, count });
                 return Ok(guard.validate());
             }
             let slot = target.child_slot(&guard);
             let child = PageNo(search::child_at(&guard, slot));
-            way.push(Place { slot: slot as u64, count });
+            way.push(Place { page: guard.page_no(), slot: slot as u64, count });
             if !guard.validate() {
                 return Ok(false);
             }
@@ -81,22 +85,52 @@ impl BTree {
             guard = next;
         }
     }
-}
 
-/// Entries between two ways. Where they part, whole subtrees lie between; a subtree has as many children as the pages on the ways have on average.
-fn between(from: &[Place], to: &[Place]) -> u64 {
-    let Some(parting) = from.iter().zip(to).position(|(a, b)| a.slot != b.slot) else { return 0 };
-    let leaf = from.len() - 1;
-    let mut subtrees = to[parting].slot as f64 - from[parting].slot as f64;
-    if parting == leaf {
-        return subtrees.max(0.0) as u64;
+    /// Entries between two ways. Where they part, whole subtrees lie between; those have as many children as the pages looked at have on average.
+    fn between(&self, from: &[Place], to: &[Place]) -> u64 {
+        let Some(parting) = from.iter().zip(to).position(|(a, b)| a.slot != b.slot) else { return 0 };
+        let leaf = from.len() - 1;
+        let mut subtrees = to[parting].slot as f64 - from[parting].slot as f64;
+        if parting == leaf {
+            return subtrees.max(0.0) as u64;
+        }
+        // The subtrees of the ways themselves are counted by their parts below.
+        subtrees -= 1.0;
+        let samples = self.sample(from[parting].page, from[parting].slot + 1..to[parting].slot, leaf - parting);
+        for (level, (a, b)) in from.iter().zip(to).enumerate().skip(parting + 1) {
+            let whole = if level == leaf { a.count.saturating_sub(a.slot) } else { a.count.saturating_sub(a.slot + 1) };
+            let seen = samples.iter().filter_map(|counts| counts.get(level - parting - 1));
+            let (sum, number) = seen.fold((0, 0), |(sum, number), count| (sum + count, number + 1));
+            let average = if number > 0 { sum as f64 / number as f64 } else { (a.count + b.count) as f64 / 2.0 };
+            subtrees = subtrees * average + whole as f64 + b.slot as f64;
+        }
+        subtrees.max(0.0) as u64
     }
-    // The subtrees of the ways themselves are counted by their parts below.
-    subtrees -= 1.0;
-    for (level, (a, b)) in from.iter().zip(to).enumerate().skip(parting + 1) {
-        let whole = if level == leaf { a.count.saturating_sub(a.slot) } else { a.count.saturating_sub(a.slot + 1) };
-        let average = (a.count + b.count) as f64 / 2.0;
-        subtrees = subtrees * average + whole as f64 + b.slot as f64;
+
+    /// Slot counts on the way down from some children of a page. What changes meanwhile is left out.
+    fn sample(&self, page: PageNo, slots: std::ops::Range<u64>, levels: usize) -> Vec<Vec<u64>> {
+        let wanted = (slots.end.saturating_sub(slots.start)).min(SAMPLES);
+        let mut samples = Vec::new();
+        for i in 0..wanted {
+            let mut counts = Vec::new();
+            let mut slot = slots.start + (slots.end - slots.start) * i / wanted;
+            let mut page = page;
+            for _ in 0..levels {
+                let Ok(parent) = self.pool().optimistic(page) else { break };
+                page = PageNo(search::child_at(&parent, slot as usize));
+                if parent.u32_at(INDEX_ID) != self.index.0 || !parent.validate() {
+                    break;
+                }
+                let Ok(child) = self.pool().optimistic(page) else { break };
+                let count = u64::from(child.u16_at(COUNT));
+                if child.u32_at(INDEX_ID) != self.index.0 || !child.validate() || !parent.validate() {
+                    break;
+                }
+                counts.push(count);
+                slot = count / 2;
+            }
+            samples.push(counts);
+        }
+        samples
     }
-    subtrees.max(0.0) as u64
 }

@@ -30,6 +30,8 @@ mod merge;
 mod node;
 mod ops;
 pub mod overflow;
+#[cfg(test)]
+mod page_tests;
 mod search;
 mod split;
 mod tree;

@@ -214,7 +214,7 @@ fn identity_first(identity: Identity) -> usize {
 }
 
 /// Carries out [`LOAD`].
-fn load(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
+pub(crate) fn load(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     let mut reader = Reader::new(payload);
     let identity = Identity {
         index: IndexId(narrow(reader.varint()?)?),

@@ -170,27 +170,28 @@ fn sizes(node: Node<'_>) -> impl Iterator<Item = usize> {
     (0..node.count()).map(move |slot| SLOT_BYTES + node.entry_bytes(slot))
 }
 
-/// Whether an insert at `slot` goes on with a run of ascending ones, and little stands behind it.
+/// Whether an insert at `slot` goes on with a run of ascending ones.
 fn is_ascending(node: Node<'_>, slot: usize) -> bool {
     let first = node.first_keyed();
     let run = ASCENDING_RUN.min(node.count().saturating_sub(first + 1));
-    slot > first
-        && slot == node.hint().wrapping_add(1) as usize
-        && node.run() as usize >= run
-        && sizes(node).skip(slot).sum::<usize>() <= CAPACITY / 2
+    slot > first && slot == node.hint().wrapping_add(1) as usize && node.run() as usize >= run
 }
 
 fn split_leaf(node: Node<'_>, slot: usize, key: &[u8], value_bytes: usize) -> SplitPoint {
     let count = node.count();
+    let new = SLOT_BYTES + entry_bytes(false, key.len().saturating_sub(node.prefix_len()), value_bytes);
+    let behind = sizes(node).skip(slot).sum::<usize>();
     let ascending = is_ascending(node, slot);
     // `keep` slots stay, and the new entry goes left or right.
     let (keep, left) = if !key.starts_with(node.prefix()) {
         // The key would cost all others their prefix: it gets a page of its own. It stands before or behind all of them.
         if slot == 0 { (0, true) } else { (count, false) }
-    } else if ascending {
+    } else if ascending && behind <= CAPACITY / 16 {
         (slot, false)
+    } else if ascending && behind >= new {
+        // Much stands behind: it gets a page of its own once, instead of taking half of every page that the run fills.
+        (slot, true)
     } else {
-        let new = SLOT_BYTES + entry_bytes(false, key.len() - node.prefix_len(), value_bytes);
         let half = (sizes(node).sum::<usize>() + new) / 2;
         let mut best = (usize::MAX, 0, true);
         let mut consider = |bytes: usize, keep: usize, left: bool| best = best.min((bytes.abs_diff(half), keep, left));

@@ -1,0 +1,204 @@
+//! The slotted page against a `BTreeMap`.
+
+use std::collections::BTreeMap;
+
+use base::{IndexId, PAGE_BYTES, PageNo, TxnId};
+use proptest::prelude::*;
+
+use crate::check::{check_layout, check_order};
+use crate::edit::{Identity, NodeMut};
+use crate::layout::{CAPACITY, Page};
+use crate::node::Node;
+use crate::ops::{self, Load};
+use crate::split::split_point;
+
+const PAGE: PageNo = PageNo(9);
+
+fn identity(level: u16) -> Identity {
+    Identity { index: IndexId(5), level, left: PageNo::NONE, right: PageNo::NONE, txn_max: TxnId::NONE, run: 0 }
+}
+
+fn empty(level: u16) -> Box<Page> {
+    let mut page = Box::new([0; PAGE_BYTES]);
+    NodeMut::new(&mut *page).init(identity(level), &[]);
+    page
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Put(Vec<u8>, Vec<u8>),
+    Remove(Vec<u8>),
+    Patch(Vec<u8>, u8),
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        (0u64..600).prop_map(|n| n.to_be_bytes().to_vec()),
+        (0u32..300).prop_map(|n| n.to_be_bytes().to_vec()),
+        prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(255)], 0..7),
+        (prop::collection::vec(any::<u8>(), 0..3), 0usize..400).prop_map(|(tail, n)| [vec![7; n], tail].concat()),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        5 => (key(), prop_oneof![0usize..60, 0usize..2000]).prop_map(|(key, n)| { let fill = key.len() as u8 ^ n as u8; Op::Put(key, vec![fill; n]) }),
+        2 => key().prop_map(Op::Remove),
+        1 => (key(), any::<u8>()).prop_map(|(key, byte)| Op::Patch(key, byte)),
+    ]
+}
+
+fn verify(page: &Page, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
+    let node = Node(page);
+    check_layout(node, PAGE).unwrap();
+    check_order(node, PAGE, None, None).unwrap();
+    assert_eq!(node.count(), model.len());
+    for (slot, (key, value)) in model.iter().enumerate() {
+        assert_eq!(&node.key_vec(slot), key);
+        assert_eq!(node.leaf_value(slot), value);
+        assert!(node.key(slot).compare(key).is_eq());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn page_agrees_with_the_model(ops in prop::collection::vec(op(), 1..250)) {
+        let mut page = empty(0);
+        let mut model: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+        for op in ops {
+            let before = page.clone();
+            match op {
+                Op::Put(key, value) => {
+                    let at = Node(&page).find(&key);
+                    let mut node = NodeMut::new(&mut *page);
+                    let done = if at.found { node.replace(at.slot, &value) } else { node.insert(at.slot, &key, &value) };
+                    if done.is_ok() {
+                        model.insert(key, value);
+                    } else {
+                        prop_assert!(before == page, "a refused change left traces");
+                        let used: usize = model.iter().map(|(k, v)| k.len() + v.len() + 20).sum();
+                        prop_assert!(used + key.len() + value.len() > CAPACITY * 3 / 4 || !key.starts_with(Node(&page).prefix()));
+                        check_split(&page, &key, &value);
+                    }
+                }
+                Op::Remove(key) => {
+                    let at = Node(&page).find(&key);
+                    prop_assert_eq!(at.found, model.remove(&key).is_some());
+                    if at.found {
+                        NodeMut::new(&mut *page).remove(at.slot);
+                    }
+                }
+                Op::Patch(key, byte) => {
+                    let at = Node(&page).find(&key);
+                    if let Some(value) = model.get_mut(&key) && !value.is_empty() {
+                        let offset = byte as usize % value.len();
+                        value[offset] = byte;
+                        NodeMut::new(&mut *page).patch(at.slot, offset, &[byte]);
+                    }
+                }
+            }
+            verify(&page, &model);
+            for probe in [vec![], vec![0], vec![7; 5], 300u64.to_be_bytes().to_vec(), vec![255; 9]] {
+                let at = Node(&page).find(&probe);
+                prop_assert_eq!(at.found, model.contains_key(&probe));
+                prop_assert_eq!(at.slot, model.range::<Vec<u8>, _>(..&probe).count());
+            }
+        }
+    }
+
+    #[test]
+    fn inner_page_finds_the_responsible_child(keys in prop::collection::btree_set(key(), 0..200), probes in prop::collection::vec(key(), 20)) {
+        let mut page = empty(1);
+        NodeMut::new(&mut *page).push(&[], &1000u64.to_le_bytes()).unwrap();
+        let mut separators: Vec<Vec<u8>> = Vec::new();
+        for key in keys.into_iter().filter(|key| !key.is_empty()) {
+            let at = Node(&page).find(&key);
+            let child = 1001 + separators.len() as u64;
+            if NodeMut::new(&mut *page).insert(at.slot, &key, &child.to_le_bytes()).is_ok() {
+                separators.push(key);
+            } else {
+                let point = split_point(Node(&page), &key, 8).unwrap();
+                prop_assert!(point.keep >= 1 && point.keep < Node(&page).count());
+                prop_assert_eq!(&point.separator, &Node(&page).key_vec(point.keep));
+                break;
+            }
+        }
+        check_layout(Node(&page), PAGE).unwrap();
+        check_order(Node(&page), PAGE, None, None).unwrap();
+        for probe in probes {
+            let expect = separators.iter().filter(|separator| **separator <= probe).count();
+            prop_assert_eq!(crate::search::child_slot(&*page, &probe), expect);
+            prop_assert_eq!(crate::search::child_at(&*page, expect), 1000 + expect as u64);
+            prop_assert_eq!(Node(&page).slot(expect).offset() % 8, 0);
+        }
+    }
+}
+
+/// Splitting where `split_point` says makes room on the right side, and loses nothing.
+fn check_split(page: &Page, key: &[u8], value: &[u8]) {
+    let node = Node(page);
+    let found = node.find(key).found;
+    let point = split_point(node, key, value.len()).expect("it did not fit");
+    let mut left = Box::new(*page);
+    NodeMut::new(&mut *left).truncate(point.keep);
+    let load = Load::copy_of(node, point.keep..node.count(), identity(0));
+    let mut payload = Vec::new();
+    load.encode(&mut payload);
+    let mut right = Box::new([0; PAGE_BYTES]);
+    ops::load(&mut *right, &payload).unwrap();
+    assert_eq!(Node(&left).count() + Node(&right).count(), node.count());
+    check_layout(Node(&left), PAGE).unwrap();
+    check_layout(Node(&right), PAGE).unwrap();
+    check_order(Node(&left), PAGE, None, Some(&point.separator)).unwrap();
+    check_order(Node(&right), PAGE, Some(&point.separator), None).unwrap();
+    let side = if key < point.separator.as_slice() { &mut left } else { &mut right };
+    let at = Node(side).find(key);
+    assert_eq!(at.found, found);
+    if found {
+        assert!(NodeMut::new(&mut **side).replace(at.slot, value).is_ok(), "no room after the split");
+    } else {
+        assert!(NodeMut::new(&mut **side).insert(at.slot, key, value).is_ok(), "no room after the split");
+    }
+}
+
+#[test]
+fn ascending_inserts_split_at_the_end() {
+    let mut page = empty(0);
+    for n in 0u64.. {
+        let key = n.to_be_bytes();
+        let slot = Node(&page).count();
+        if NodeMut::new(&mut *page).insert(slot, &key, &[0; 100]).is_err() {
+            let point = split_point(Node(&page), &key, 100).unwrap();
+            assert!(point.ascending);
+            assert_eq!(point.keep, slot);
+            break;
+        }
+    }
+    assert!(Node(&page).free_bytes() < 120);
+}
+
+#[test]
+fn payloads_that_do_not_fit_the_page_are_malformed() {
+    use buffer_pool::RedoHandler;
+    let mut page = empty(0);
+    for n in 0u8..50 {
+        NodeMut::new(&mut *page).insert(n as usize, &[n; 6], &[n; 10]).unwrap();
+    }
+    let mut state = 88172645463325252u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    println!("seed 88172645463325252");
+    for _ in 0..20_000 {
+        let op = 0x20 + (random() % 13) as u8;
+        let payload: Vec<u8> = (0..random() % 40).map(|_| if random() % 3 == 0 { random() as u8 } else { random() as u8 % 60 }).collect();
+        let mut copy = page.clone();
+        // Whatever it says, it must not panic.
+        let _ = ops::Redo.redo(op, &payload, &mut *copy);
+    }
+}

@@ -1,0 +1,359 @@
+//! Random operations against a `BTreeMap`.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+use btree::{BTree, Direction, Resumed, Scanned, Seek};
+use common::{Rig, Rng, get, put, remove, seek_model, verify};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Shapes of keys and values.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Integers,
+    Ascending,
+    LongShared,
+    Mixed,
+}
+
+fn key(rng: &mut Rng, shape: Shape, counter: &mut u64) -> Vec<u8> {
+    match shape {
+        Shape::Integers => rng.below(3000).to_be_bytes().to_vec(),
+        Shape::Ascending => {
+            *counter += rng.below(3);
+            counter.to_be_bytes().to_vec()
+        }
+        Shape::LongShared => {
+            let mut key = vec![b'p'; 200 + (rng.below(4) * 150) as usize];
+            key.extend_from_slice(&rng.below(500).to_be_bytes()[5..]);
+            key
+        }
+        Shape::Mixed => {
+            let length = if rng.below(10) == 0 { rng.below(1500) } else { rng.below(20) };
+            (0..length).map(|_| [0, 1, b'a', 255][rng.below(4) as usize]).collect()
+        }
+    }
+}
+
+fn value(rng: &mut Rng, shape: Shape) -> Vec<u8> {
+    let length = match shape {
+        Shape::Mixed => {
+            let most = if rng.below(8) == 0 { 2500 } else { 100 };
+            rng.below(most)
+        }
+        Shape::LongShared => rng.below(60),
+        _ => rng.below(120),
+    };
+    vec![rng.next() as u8; length as usize]
+}
+
+fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
+    println!("seed {seed} shape {shape:?}");
+    let rig = Rig::new(seed, frames);
+    let tree = rig.tree(7);
+    let mut rng = Rng(seed);
+    let mut model = Model::new();
+    let mut counter = 0;
+    for step in 0..steps {
+        // Grow, then shrink to nothing, then grow again.
+        let growing = step % (steps / 2) < steps / 4;
+        let key = key(&mut rng, shape, &mut counter);
+        match rng.below(20) {
+            0..11 if growing => {
+                let value = value(&mut rng, shape);
+                put(&tree, &key, &value);
+                model.insert(key, value);
+            }
+            0..13 => {
+                let key = model.range(key.clone()..).next().map_or(key, |(key, _)| key.clone());
+                assert_eq!(remove(&tree, &key).is_some(), model.remove(&key).is_some());
+            }
+            13 => {
+                let mut write = tree.write(&key).unwrap();
+                assert_eq!(write.found().map(<[u8]>::to_vec), model.get(&key).cloned());
+                if let Some(value) = model.get_mut(&key)
+                    && value.len() > 2
+                {
+                    write.patch(1, &[9, 9], |_| {});
+                    value[1..3].copy_from_slice(&[9, 9]);
+                }
+                let mut next = Vec::new();
+                let expect = seek_model(&model, &key, Seek::After);
+                assert_eq!(write.next_key(&mut next).unwrap().then_some(next), expect);
+                write.finish();
+            }
+            14..16 => assert_eq!(get(&tree, &key), model.get(&key).cloned()),
+            _ => walk(&tree, &model, &key, &mut rng),
+        }
+        if step % (steps / 10) == 0 {
+            verify(&rig, &tree, &model);
+        }
+    }
+    verify(&rig, &tree, &model);
+    for key in model.keys().cloned().collect::<Vec<_>>() {
+        remove(&tree, &key);
+    }
+    model.clear();
+    verify(&rig, &tree, &model);
+    assert_eq!(tree.height().unwrap(), 1, "an emptied tree is one page");
+}
+
+/// A seek, some steps, and a park, at random.
+fn walk(tree: &BTree, model: &Model, key: &Vec<u8>, rng: &mut Rng) {
+    let seek = [Seek::AtOrAfter, Seek::After, Seek::AtOrBefore, Seek::Before][rng.below(4) as usize];
+    let mut expect = seek_model(model, key, seek);
+    let mut cursor = tree.cursor();
+    cursor.seek(key, seek).unwrap();
+    let forward = rng.below(2) == 0;
+    for _ in 0..rng.below(200) {
+        assert_eq!(cursor.valid().then(|| cursor.key().to_vec()), expect);
+        let Some(at) = expect else { break };
+        assert_eq!(cursor.value(), model[&at]);
+        if rng.below(10) == 0 {
+            let saved = cursor.save();
+            cursor = tree.cursor_of(saved);
+            assert_eq!(cursor.resume(if forward { Direction::Forward } else { Direction::Backward }).unwrap(), Resumed::Same);
+            assert_eq!(cursor.key(), at);
+        }
+        expect = seek_model(model, &at, if forward { Seek::After } else { Seek::Before });
+        if forward {
+            cursor.next().unwrap()
+        } else {
+            cursor.prev().unwrap()
+        };
+    }
+}
+
+#[test]
+fn integers_agree_with_the_model() {
+    random_operations(Shape::Integers, 101, 12_000, 400);
+}
+
+#[test]
+fn ascending_keys_agree_with_the_model() {
+    random_operations(Shape::Ascending, 102, 12_000, 400);
+}
+
+#[test]
+fn long_shared_keys_agree_with_the_model() {
+    random_operations(Shape::LongShared, 103, 8_000, 400);
+}
+
+#[test]
+fn mixed_keys_agree_with_the_model() {
+    random_operations(Shape::Mixed, 104, 12_000, 400);
+}
+
+#[test]
+fn a_tiny_pool_agrees_with_the_model() {
+    random_operations(Shape::Mixed, 105, 3_000, 24);
+}
+
+#[test]
+fn batches_of_leaves_cover_a_range_once() {
+    let rig = Rig::new(1, 400);
+    let tree = rig.tree(7);
+    let all: Vec<[u8; 8]> = (0u64..5000).map(|n| (n * 3).to_be_bytes()).collect();
+    for key in &all {
+        put(&tree, key, &[1; 40]);
+    }
+    let mut rng = Rng(5);
+    for _ in 0..100 {
+        let (low, high) = (rng.below(15_100).to_be_bytes(), rng.below(15_100).to_be_bytes());
+        let expect: Vec<Vec<u8>> = all.iter().filter(|key| **key >= low && **key <= high).map(|key| key.to_vec()).collect();
+        let mut seen = Vec::new();
+        let mut cursor = tree.cursor();
+        cursor.seek(&low, Seek::AtOrAfter).unwrap();
+        loop {
+            let scanned = cursor
+                .scan_leaf(Bound::Included(&high), |key, _| {
+                    let mut whole = Vec::new();
+                    key.append_to(&mut whole);
+                    seen.push(whole);
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            match scanned {
+                Scanned::NextLeaf => cursor = tree.cursor_of(cursor.save()),
+                _ => break,
+            }
+            cursor.resume(Direction::Forward).unwrap();
+        }
+        assert_eq!(seen, expect);
+        // And back, stopping at every 50th.
+        let mut back = Vec::new();
+        cursor = tree.cursor();
+        cursor.seek(&high, Seek::AtOrBefore).unwrap();
+        loop {
+            let scanned = cursor
+                .scan_leaf_backward(Bound::Included(&low), |key, _| {
+                    let mut whole = Vec::new();
+                    key.append_to(&mut whole);
+                    back.push(whole);
+                    if back.len() % 50 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })
+                .unwrap();
+            match scanned {
+                Scanned::EndOfRange => break,
+                Scanned::NextLeaf => {}
+                Scanned::Stopped => {
+                    if !cursor.prev().unwrap() {
+                        break;
+                    }
+                }
+            }
+        }
+        back.reverse();
+        assert_eq!(back, expect);
+        let estimate = tree.count_estimate(Bound::Included(&low), Bound::Included(&high)).unwrap() as usize;
+        assert!(estimate.abs_diff(expect.len()) <= 300, "estimate {estimate} of {}", expect.len());
+    }
+}
+
+#[test]
+fn ascending_inserts_fill_pages() {
+    let rig = Rig::new(1, 2000);
+    let tree = rig.tree(7);
+    for n in 0u64..40_000 {
+        put(&tree, &n.to_be_bytes(), &[0; 90]);
+    }
+    let stats = tree.check().unwrap();
+    let filled = stats.leaf_bytes as f64 / (stats.leaf_pages as f64 * 16304.0);
+    assert!(filled > 0.97, "leaves are filled to {filled}");
+    // Ascending runs in the middle of the key space, as in an order table with several districts.
+    let tree = rig.tree(8);
+    let mut rng = Rng(8);
+    let mut counters = [0u64; 10];
+    for _ in 0..20_000 {
+        let district = rng.below(10);
+        let counter = &mut counters[district as usize];
+        // An order has ten lines.
+        for _ in 0..10 {
+            *counter += 1;
+        }
+        for line in *counter - 10..*counter {
+            put(&tree, &[district.to_be_bytes(), line.to_be_bytes()].concat(), &[0; 50]);
+        }
+        if counters.iter().sum::<u64>() >= 40_000 {
+            break;
+        }
+    }
+    let stats = tree.check().unwrap();
+    let filled = stats.leaf_bytes as f64 / (stats.leaf_pages as f64 * 16304.0);
+    assert!(filled > 0.85, "leaves are filled to {filled}");
+}
+
+#[test]
+fn bulk_build_agrees_with_the_model() {
+    for count in [0u64, 1, 100, 5_000, 60_000] {
+        let rig = Rig::new(1, 2000);
+        let tree = rig.tree(7);
+        let model: Model = (0..count).map(|n| ((n * 7).to_be_bytes().to_vec(), vec![n as u8; (n % 50) as usize])).collect();
+        assert_eq!(tree.build(&model).unwrap(), count);
+        verify(&rig, &tree, &model);
+        if count > 1 {
+            assert!(matches!(tree.build(&model), Err(btree::Error::NotEmpty)));
+        }
+        let mut model = model;
+        for n in 0..500u64 {
+            let key = (n * 11 % (count + 1)).to_be_bytes().to_vec();
+            put(&tree, &key, &[3; 33]);
+            model.insert(key, vec![3; 33]);
+        }
+        verify(&rig, &tree, &model);
+    }
+    // Long keys make a tall tree.
+    let rig = Rig::new(1, 2000);
+    let tree = rig.tree(7);
+    let model: Model =
+        (0..4_000u64).map(|n| ([vec![(n / 700) as u8; 900], n.to_be_bytes().to_vec(), vec![0; 700]].concat(), vec![1; 20])).collect();
+    tree.build(&model).unwrap();
+    assert!(tree.height().unwrap() >= 3);
+    verify(&rig, &tree, &model);
+    let unsorted = rig.tree(9);
+    assert!(matches!(unsorted.build([(b"b", b"1"), (b"a", b"2")]), Err(btree::Error::NotAscending)));
+}
+
+#[test]
+fn a_parked_cursor_survives_changes_under_it() {
+    let rig = Rig::new(3, 400);
+    let tree = rig.tree(7);
+    let mut model: Model = (0..4000u64).map(|n| (n.to_be_bytes().to_vec(), vec![1; 60])).collect();
+    for (key, value) in &model {
+        put(&tree, key, value);
+    }
+    let mut rng = Rng(77);
+    let mut cursor = tree.cursor();
+    cursor.seek(&2000u64.to_be_bytes(), Seek::AtOrAfter).unwrap();
+    for round in 0..300 {
+        let at = cursor.key().to_vec();
+        cursor.park();
+        assert!(!cursor.valid() && cursor.is_parked());
+        assert_eq!(cursor.key(), at);
+        for _ in 0..rng.below(30) {
+            let key = rng.below(4000).to_be_bytes().to_vec();
+            if rng.below(3) > 0 {
+                remove(&tree, &key);
+                model.remove(&key);
+            } else {
+                put(&tree, &key, &[2; 60]);
+                model.insert(key, vec![2; 60]);
+            }
+        }
+        let (direction, seek) =
+            if round % 2 == 0 { (Direction::Forward, Seek::AtOrAfter) } else { (Direction::Backward, Seek::AtOrBefore) };
+        let resumed = cursor.resume(direction).unwrap();
+        let expect = seek_model(&model, &at, seek);
+        assert_eq!(cursor.valid().then(|| cursor.key().to_vec()), expect);
+        assert_eq!(resumed == Resumed::Same, expect.as_ref() == Some(&at));
+        if expect.is_none() {
+            cursor.seek(&2000u64.to_be_bytes(), Seek::AtOrAfter).unwrap();
+        }
+        if !cursor.valid() {
+            break;
+        }
+    }
+    drop(cursor);
+    verify(&rig, &tree, &model);
+}
+
+#[test]
+fn entries_of_a_leaf_can_be_walked_and_changed_under_one_latch() {
+    let rig = Rig::new(4, 400);
+    let tree = rig.tree(7);
+    for n in 0..100u64 {
+        put(&tree, &(n * 2).to_be_bytes(), &[n as u8; 8]);
+    }
+    let key = 51u64.to_be_bytes();
+    let mut write = tree.write(&key).unwrap();
+    assert!(write.found().is_none());
+    assert_eq!(write.value(), Some(&[26; 8][..]));
+    assert!(write.next());
+    assert_eq!(write.value(), Some(&[27; 8][..]));
+    write.remove(|_| {});
+    assert_eq!(write.value(), Some(&[28; 8][..]));
+    assert!(write.prev() && write.prev());
+    assert_eq!(write.value(), Some(&[25; 8][..]));
+    write.remove(|_| {});
+    write.reset();
+    assert_eq!(write.value(), Some(&[26; 8][..]));
+    write.insert(&[99; 3], |_| {}).unwrap().unwrap();
+    assert_eq!(write.found(), Some(&[99; 3][..]));
+    write.replace(&[98; 5], |_| {}).unwrap().unwrap();
+    write.raise_txn_max(base::TxnId(12));
+    write.raise_txn_max(base::TxnId(11));
+    let mut next = Vec::new();
+    assert!(write.next_key(&mut next).unwrap());
+    assert_eq!(next, 52u64.to_be_bytes());
+    assert!(!write.finish().is_none());
+    assert_eq!(tree.get_with_txn_max(&key, |value, txn| (value.map(<[u8]>::to_vec), txn)).unwrap(), (Some(vec![98; 5]), base::TxnId(12)));
+    assert_eq!(get(&tree, &50u64.to_be_bytes()), None);
+    assert_eq!(get(&tree, &54u64.to_be_bytes()), None);
+    assert_eq!(tree.check().unwrap().entries, 99);
+    // Too large is refused, the largest is taken.
+    assert!(matches!(tree.write(b"x").unwrap().insert(&[0; 4000], |_| {}), Err(btree::Error::TooLarge { bytes: 4001 })));
+    put(&tree, b"x", &[0; 3999]);
+}
