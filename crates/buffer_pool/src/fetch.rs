@@ -6,11 +6,11 @@ use base::PageNo;
 use page_store::StoreError;
 use page_store::header::PAGE_HEADER_BYTES;
 use sync::atomic::{AtomicU64, Ordering};
-use sync::futex;
+use sync::{MutexGuard, futex};
 
 use crate::error::PoolError;
 use crate::pool::BufferPool;
-use crate::replacement::Step;
+use crate::replacement::{Replacement, Step};
 use crate::word::{self, Acquired};
 
 /// Queue steps under one hold of the eviction mutex.
@@ -122,13 +122,17 @@ impl BufferPool {
             for _ in 0..STEPS_PER_HOLD.min(steps_left) {
                 steps_left -= 1;
                 match queues.step(self.frames()) {
-                    Step::Free(frame) => return Search::Found(frame),
+                    Step::Free(frame) => {
+                        self.ask_for_cleaning(queues);
+                        return Search::Found(frame);
+                    }
                     Step::Nothing => return Search::Stuck,
                     Step::Passed => since_progress = 0,
                     Step::Dirty => since_progress += 1,
                     Step::Candidate(frame) => match self.try_evict(frame) {
                         Some(page) => {
                             queues.evicted(page);
+                            self.ask_for_cleaning(queues);
                             return Search::Found(frame);
                         }
                         None => {
@@ -143,6 +147,15 @@ impl BufferPool {
             }
         }
         Search::Stuck
+    }
+
+    /// Lets the cleaner begin before somebody finds no clean frame.
+    fn ask_for_cleaning(&self, queues: MutexGuard<'_, Replacement>) {
+        let ask = queues.wants_cleaning();
+        drop(queues);
+        if ask {
+            self.wake_cleaner();
+        }
     }
 
     /// Takes the page out of a frame in the caller's hand, if it is clean and nobody latches it. Returns the page that was there.

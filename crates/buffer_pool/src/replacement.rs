@@ -120,6 +120,11 @@ impl Replacement {
         out.append(&mut self.wanted);
     }
 
+    /// Whether so many dirty frames are wanted that the cleaner should not wait for its round.
+    pub fn wants_cleaning(&self) -> bool {
+        self.wanted.len() >= self.wanted_max.div_ceil(4)
+    }
+
     pub fn has_wanted(&self) -> bool {
         !self.wanted.is_empty()
     }

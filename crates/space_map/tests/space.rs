@@ -99,7 +99,7 @@ fn small_indexes_share_an_extent_and_large_ones_own_theirs() {
         let page = allocate(&pool, &map, IndexId(50), kind, last.filter(|_| kind == PageKind::Leaf)).expect("page");
         if i >= 40 {
             if kind == PageKind::Leaf {
-                last.inspect(|last: &PageNo| assert!(page.0 == last.0 + 1 || page.0 % 64 == 0, "leaf {page} after {last}"));
+                last.inspect(|last: &PageNo| assert!(page.0 == last.0 + 1 || page.0.is_multiple_of(64), "leaf {page} after {last}"));
                 last = Some(page);
                 leaves.insert(page.0 / 64);
             } else {
