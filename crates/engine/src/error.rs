@@ -43,6 +43,8 @@ pub enum Error {
     Io(String),
     /// A write in a read-only transaction.
     ReadOnlyTransaction,
+    /// An undo record was released: no view needs what it holds.
+    UndoGone,
     /// The savepoint belongs to another transaction.
     NoSavepoint,
 }
@@ -70,9 +72,69 @@ impl std::fmt::Display for Error {
             Error::NoFrames => f.write_str("every frame of the buffer pool is in use"),
             Error::Io(text) => write!(f, "input/output error: {text}"),
             Error::ReadOnlyTransaction => f.write_str("write in a read-only transaction"),
+            Error::UndoGone => f.write_str("an old row version is gone"),
             Error::NoSavepoint => f.write_str("no such savepoint"),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl From<buffer_pool::PoolError> for Error {
+    fn from(error: buffer_pool::PoolError) -> Error {
+        use buffer_pool::PoolError;
+        match error {
+            PoolError::Store(error) => error.into(),
+            PoolError::Wal(error) => error.into(),
+            PoolError::NoFrames => Error::NoFrames,
+            PoolError::PageNumber(page) => Error::Corruption { page, what: "page number out of range".into() },
+            PoolError::Malformed(page) => Error::Corruption { page, what: "log record does not fit the page".into() },
+        }
+    }
+}
+
+impl From<page_store::StoreError> for Error {
+    fn from(error: page_store::StoreError) -> Error {
+        use page_store::StoreError;
+        let page = match &error {
+            StoreError::NoSpace => return Error::DiskFull,
+            StoreError::Failed => return Error::LogFailed,
+            StoreError::Checksum { page } | StoreError::Misdirected { page, .. } | StoreError::Unwritten { page } => *page,
+            StoreError::Io(_) | StoreError::Format(_) => return Error::Io(error.to_string()),
+        };
+        Error::Corruption { page, what: error.to_string() }
+    }
+}
+
+impl From<wal::WalError> for Error {
+    fn from(error: wal::WalError) -> Error {
+        match error {
+            wal::WalError::Failed => Error::LogFailed,
+            wal::WalError::DiskFull => Error::DiskFull,
+            other => Error::Io(other.to_string()),
+        }
+    }
+}
+
+impl From<btree::Error> for Error {
+    fn from(error: btree::Error) -> Error {
+        match error {
+            btree::Error::Pool(error) => error.into(),
+            btree::Error::Space(error) => error.into(),
+            btree::Error::Wal(error) => error.into(),
+            btree::Error::TooLarge { .. } => Error::RowTooLarge,
+            btree::Error::Corrupt { page, .. } => Error::Corruption { page, what: error.to_string() },
+            btree::Error::NotAscending | btree::Error::NotEmpty => Error::corrupt(error.to_string()),
+        }
+    }
+}
+
+impl From<undo::UndoError> for Error {
+    fn from(error: undo::UndoError) -> Error {
+        match error {
+            undo::UndoError::Released => Error::UndoGone,
+            undo::UndoError::Full => Error::DiskFull,
+            other => Error::Io(other.to_string()),
+        }
+    }
+}

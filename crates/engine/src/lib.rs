@@ -1,1 +1,52 @@
-//! Tables as sets of indexes; recovery, checkpoint, purge; the storage API.
+//! The storage engine: tables as sets of indexes, transactions over them, recovery, checkpoints, purge.
+//!
+//! # Invariants
+//! 1. The primary row decides what a reader sees; secondary entries only lead to it (`secondary.rs`).
+//! 2. A row change, its undo record and its place in the page are one log record (`write.rs`).
+//! 3. An acknowledged commit is durable as the flush policy says; without its commit record a transaction is rolled back at the next start.
+//! 4. Nobody waits for a lock, a view or the log's free space with a page latched.
+//!
+//! # Latch order
+//! catalogue latches → secondary leaf → primary leaf → (lock table, undo store) → log. Metadata locks before all of them.
+//!
+//! # Not here
+//! What a column's value means (`types`, `record`), names (`catalog`), statements.
+//!
+//! # Start at
+//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
+
+mod checkpoint;
+mod config;
+mod counters;
+mod engine;
+mod error;
+mod external;
+mod history;
+mod log_op;
+mod purge;
+mod range;
+mod read;
+mod recovery;
+mod rollback;
+mod row_lock;
+mod scan;
+mod secondary;
+mod session;
+mod slots;
+mod table;
+mod undo_record;
+mod version;
+mod write;
+
+pub use base::{IndexId, PageNo, TableId};
+pub use config::EngineConfig;
+pub use engine::{Engine, TableSource};
+pub use error::{Error, Result};
+pub use lock_manager::Cancel;
+pub use range::{KeyRange, after_prefix};
+pub use row_lock::{Read, Wait};
+pub use scan::{Direction, RowBatch, Scan, ScanState, Step};
+pub use session::{Isolation, Savepoint, Session};
+pub use table::{Index, IndexSpec, Table, TableSpec};
+pub use wal::FlushPolicy;
+pub use write::{Modified, Modify};

@@ -7,6 +7,7 @@
 //! | `ROLLED_BACK_TO` | transaction, undo address of its newest record not yet taken back (none = all taken back) |
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
+//! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
 use base::{Malformed, Reader, TableId, TxnId, UndoPtr, put_u64, put_varint};
 
@@ -15,6 +16,7 @@ pub(crate) const COMMIT: u8 = 0x41;
 pub(crate) const ROLLED_BACK_TO: u8 = 0x42;
 pub(crate) const ROLLBACK_END: u8 = 0x43;
 pub(crate) const AUTO_INCREMENT: u8 = 0x44;
+pub(crate) const NEXT_IDS: u8 = 0x45;
 
 /// A decoded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,7 @@ pub(crate) enum LogOp<'a> {
     RolledBackTo { txn: TxnId, next: UndoPtr },
     RollbackEnd { txn: TxnId },
     AutoIncrement { table: TableId, next: u64 },
+    NextIds { table: u32, index: u32 },
 }
 
 impl<'a> LogOp<'a> {
@@ -35,6 +38,7 @@ impl<'a> LogOp<'a> {
             LogOp::RolledBackTo { .. } => ROLLED_BACK_TO,
             LogOp::RollbackEnd { .. } => ROLLBACK_END,
             LogOp::AutoIncrement { .. } => AUTO_INCREMENT,
+            LogOp::NextIds { .. } => NEXT_IDS,
         }
     }
 
@@ -58,19 +62,23 @@ impl<'a> LogOp<'a> {
                 put_varint(out, u64::from(table.0));
                 put_varint(out, next);
             }
+            LogOp::NextIds { table, index } => {
+                put_varint(out, u64::from(table));
+                put_varint(out, u64::from(index));
+            }
         }
     }
 
     pub(crate) fn decode(code: u8, payload: &'a [u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(payload);
+        let small = |v: u64| u32::try_from(v).map_err(|_| Malformed);
         Ok(match code {
             ROW_CHANGE => LogOp::RowChange { undo: UndoPtr(r.varint()?), record: r.rest() },
             COMMIT => LogOp::Commit { txn: TxnId(r.varint()?), last_undo: UndoPtr(r.varint()?), wall_micros: r.u64()? },
             ROLLED_BACK_TO => LogOp::RolledBackTo { txn: TxnId(r.varint()?), next: UndoPtr(r.varint()?) },
             ROLLBACK_END => LogOp::RollbackEnd { txn: TxnId(r.varint()?) },
-            AUTO_INCREMENT => {
-                LogOp::AutoIncrement { table: TableId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), next: r.varint()? }
-            }
+            AUTO_INCREMENT => LogOp::AutoIncrement { table: TableId(small(r.varint()?)?), next: r.varint()? },
+            NEXT_IDS => LogOp::NextIds { table: small(r.varint()?)?, index: small(r.varint()?)? },
             _ => return Err(Malformed),
         })
     }
@@ -88,6 +96,7 @@ mod tests {
             LogOp::RolledBackTo { txn: TxnId(9), next: UndoPtr::new(1, 2) },
             LogOp::RollbackEnd { txn: TxnId(1 << 50) },
             LogOp::AutoIncrement { table: TableId(7), next: u64::MAX },
+            LogOp::NextIds { table: 3, index: u32::MAX },
         ] {
             let mut payload = Vec::new();
             op.put_payload(&mut payload);

@@ -10,7 +10,7 @@ use btree::BTree;
 use lock_manager::metadata::TableLock;
 use record::{KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
-use sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use types::Value;
 
 use crate::{Error, Result};
@@ -70,8 +70,8 @@ pub struct Table {
     pub(crate) auto_increment_column: Option<usize>,
     /// Next AUTO_INCREMENT value. Relaxed: the value is made durable by the log record of the row that uses it.
     pub(crate) auto_increment: AtomicU64,
-    /// What the log knows of the counter.
-    pub(crate) auto_increment_logged: AtomicU64,
+    /// Whether the counter is in the list of those that the next checkpoint writes.
+    pub(crate) counter_noted: AtomicBool,
     /// Next hidden row id; 0 until the index's last key was looked at.
     pub(crate) next_row_id: AtomicU64,
     /// Live rows, as far as counted since the estimate of opening. Relaxed: a planner's figure.
@@ -117,6 +117,14 @@ impl Table {
             .iter()
             .find(|l| l.schema_version() == schema_version)
             .ok_or_else(|| Error::corrupt(format!("row of table {} with unknown schema version {schema_version}", self.id)))
+    }
+
+    /// A row of this table from its bytes: its header names the layout.
+    #[inline]
+    pub(crate) fn row_ref<'r>(&'r self, bytes: &'r [u8]) -> Result<RowRef<'r>> {
+        let version = bytes.get(record::header::SCHEMA_VERSION_AT..record::header::TXN_AT);
+        let &[low, high] = version.unwrap_or_default() else { return Err(Error::corrupt("row shorter than its header")) };
+        Ok(RowRef::new(self.layout_of(u16::from_le_bytes([low, high]))?, bytes))
     }
 
     /// Whether rows are keyed by a hidden row id.
@@ -165,7 +173,6 @@ impl Table {
     /// Sets the counter (ALTER TABLE … AUTO_INCREMENT); the caller holds the table exclusively and passes at least the largest stored value plus one.
     pub fn set_auto_increment(&self, next: u64) {
         self.auto_increment.store(next, Ordering::Relaxed);
-        self.auto_increment_logged.store(0, Ordering::Relaxed);
     }
 
     /// Encodes the primary key of a row that has a declared key.
@@ -183,8 +190,8 @@ impl Table {
     }
 
     /// The AUTO_INCREMENT value that a row carries.
-    pub(crate) fn auto_increment_value(&self, row: RowRef<'_>) -> Option<u64> {
-        match row.value(self.auto_increment_column?) {
+    pub(crate) fn auto_increment_value(&self, row: RowRef<'_>, column: usize) -> Option<u64> {
+        match row.value(column) {
             Ok(Value::Int(v)) => u64::try_from(v).ok(),
             Ok(Value::UInt(v)) => Some(v),
             Ok(Value::Double(v)) if v > 0.0 => Some(v as u64),
@@ -219,7 +226,7 @@ impl Index {
 }
 
 impl Table {
-    pub(crate) fn new(spec: TableSpec, trees: Vec<BTree>, auto_increment: u64) -> Table {
+    pub(crate) fn new(spec: TableSpec, trees: Vec<BTree>, auto_increment: u64, old: Option<&Table>) -> Table {
         let primary_parts = spec.indexes[0].parts.clone();
         let indexes = spec
             .indexes
@@ -231,13 +238,13 @@ impl Table {
         Table {
             id: spec.id,
             indexes,
-            lock: Arc::new(TableLock::new()),
+            lock: old.map_or_else(|| Arc::new(TableLock::new()), |old| Arc::clone(&old.lock)),
             layouts: spec.layouts,
             auto_increment_column: spec.auto_increment_column,
             auto_increment: AtomicU64::new(auto_increment.max(spec.auto_increment_start).max(1)),
-            auto_increment_logged: AtomicU64::new(0),
-            next_row_id: AtomicU64::new(0),
-            rows: AtomicI64::new(0),
+            counter_noted: AtomicBool::new(false),
+            next_row_id: AtomicU64::new(old.map_or(0, |old| old.next_row_id.load(Ordering::Relaxed))),
+            rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
         }
     }
 }

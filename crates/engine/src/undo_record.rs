@@ -8,6 +8,7 @@
 //! Layout: kind u8, then varints and length-prefixed bytes in the order of the fields below.
 
 use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u8, put_varint};
+use record::header::RowHeader;
 
 /// Header fields of the row version that a change replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,18 @@ pub(crate) struct OldHeader {
     pub schema_version: u16,
     pub txn: TxnId,
     pub undo: UndoPtr,
+}
+
+impl From<OldHeader> for RowHeader {
+    fn from(old: OldHeader) -> RowHeader {
+        RowHeader { flags: old.flags, schema_version: old.schema_version, txn: old.txn, undo: old.undo }
+    }
+}
+
+impl From<RowHeader> for OldHeader {
+    fn from(header: RowHeader) -> OldHeader {
+        OldHeader { flags: header.flags, schema_version: header.schema_version, txn: header.txn, undo: header.undo }
+    }
 }
 
 /// What changed in one row.

@@ -1,0 +1,139 @@
+//! Fuzzy checkpoints: where recovery starts to read, and what it cannot learn from there on.
+//!
+//! # Invariants
+//! 1. The log position is read first; all that the payload lists is read after it. What changed in between is in the log from that
+//!    position on, and recovery applies it over the payload (`recovery.rs`).
+//! 2. The log is durable up to everything the payload may have seen before the payload is written.
+//! 3. Counters are written to their tree before the redo position is computed from the dirty pages.
+//!
+//! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
+//! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), undo directory.
+
+use crate::engine::Engine;
+use crate::{Error, Result};
+use base::{Malformed, PageNo, Reader, TxnId, UndoPtr, put_bytes, put_varint};
+use sync::atomic::Ordering;
+use wal::Checkpoint;
+
+const PAYLOAD_VERSION: u64 = 1;
+
+/// What a checkpoint remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Payload {
+    pub next_txn: TxnId,
+    pub next_table: u32,
+    pub next_index: u32,
+    pub dictionary_root: PageNo,
+    pub counters_root: PageNo,
+    pub running: Vec<(TxnId, UndoPtr)>,
+    pub history: Vec<(TxnId, UndoPtr)>,
+    pub undo_directory: Vec<u8>,
+}
+
+impl Payload {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for number in [
+            PAYLOAD_VERSION,
+            self.next_txn.0,
+            u64::from(self.next_table),
+            u64::from(self.next_index),
+            self.dictionary_root.0,
+            self.counters_root.0,
+        ] {
+            put_varint(&mut out, number);
+        }
+        for list in [&self.running, &self.history] {
+            put_varint(&mut out, list.len() as u64);
+            for (txn, undo) in list {
+                put_varint(&mut out, txn.0);
+                put_varint(&mut out, undo.0);
+            }
+        }
+        put_bytes(&mut out, &self.undo_directory);
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> std::result::Result<Payload, Malformed> {
+        let mut r = Reader::new(bytes);
+        if r.varint()? != PAYLOAD_VERSION {
+            return Err(Malformed);
+        }
+        let small = |v: u64| u32::try_from(v).map_err(|_| Malformed);
+        let next_txn = TxnId(r.varint()?);
+        let next_table = small(r.varint()?)?;
+        let next_index = small(r.varint()?)?;
+        let dictionary_root = PageNo(r.varint()?);
+        let counters_root = PageNo(r.varint()?);
+        let mut lists = [Vec::new(), Vec::new()];
+        for list in &mut lists {
+            for _ in 0..r.varint()? {
+                list.push((TxnId(r.varint()?), UndoPtr(r.varint()?)));
+            }
+        }
+        let [running, history] = lists;
+        let undo_directory = r.bytes()?.to_vec();
+        Ok(Payload { next_txn, next_table, next_index, dictionary_root, counters_root, running, history, undo_directory })
+    }
+}
+
+impl Engine {
+    /// Writes a checkpoint. Sessions go on meanwhile.
+    pub fn checkpoint(&self) -> Result<()> {
+        let _one = self.checkpoint_latch.lock();
+        let position = self.wal.written_contiguous();
+        self.counters.write_back(self)?;
+        let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
+        // Losers before slots: one that moves from the list to a slot is found.
+        let mut running = self.losers.lock().clone();
+        running.extend(self.slots.running());
+        running.extend(self.abandoned.lock().iter().copied());
+        let history = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).collect();
+        let undo_directory = self.undo.checkpoint()?;
+        let payload = Payload {
+            next_txn: self.txns.next_id(),
+            next_table: self.next_table_id.load(Ordering::Acquire),
+            next_index: self.next_index_id.load(Ordering::Acquire),
+            dictionary_root: self.dictionary_root,
+            counters_root: self.counters.root(),
+            running,
+            history,
+            undo_directory,
+        };
+        self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
+        self.wal.write_checkpoint(Checkpoint { redo_lsn, payload: payload.encode() }).map_err(|e| self.note_log_failure(e))?;
+        self.undo.checkpoint_written();
+        Ok(())
+    }
+
+    /// Writes every dirty page, then a checkpoint: the next start has nothing to redo.
+    pub(crate) fn sharp_checkpoint(&self) -> Result<()> {
+        self.counters.write_back(self)?;
+        self.pool.flush_all().map_err(Error::from)?;
+        self.checkpoint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payload_round_trips_and_cut_payloads_are_malformed() {
+        let payload = Payload {
+            next_txn: TxnId(1 << 40),
+            next_table: 5,
+            next_index: u32::MAX,
+            dictionary_root: PageNo(3),
+            counters_root: PageNo(4),
+            running: vec![(TxnId(9), UndoPtr::new(1, 2))],
+            history: vec![(TxnId(7), UndoPtr::new(3, 4)), (TxnId(8), UndoPtr::NONE)],
+            undo_directory: b"directory".to_vec(),
+        };
+        let bytes = payload.encode();
+        assert_eq!(Payload::decode(&bytes), Ok(payload));
+        for end in 0..bytes.len() {
+            assert_eq!(Payload::decode(&bytes[..end]), Err(Malformed));
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The engine: opening and creating a data directory, the parts it is made of, its background threads, closing.
+//!
+//! # Start at
+//! [`Engine::open`], then `recovery.rs`.
+
+use crate::checkpoint::Payload;
+use crate::config::EngineConfig;
+use crate::counters::Counters;
+use crate::history::History;
+use crate::log_op::LogOp;
+use crate::slots::Slots;
+use crate::table::{Table, TableSpec};
+use crate::{Error, Result, recovery};
+use base::{IndexId, PageNo, TableId, TxnId, UndoPtr};
+use btree::BTree;
+use buffer_pool::{BufferPool, CleanerHandle};
+use env::{Clock, Disk};
+use lock_manager::LockManager;
+use page_store::PageStore;
+use space_map::SpaceMap;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use sync::{Mutex, Rank, RwLock};
+use txn::TxnSystem;
+use undo::UndoStore;
+use wal::{Wal, WalBackground, WalError};
+
+/// Tree of the dictionary table.
+pub(crate) const DICTIONARY_INDEX: IndexId = IndexId(1);
+/// Tree of the AUTO_INCREMENT counters.
+pub(crate) const COUNTERS_INDEX: IndexId = IndexId(2);
+/// Id of the dictionary table.
+pub(crate) const DICTIONARY_TABLE: TableId = TableId(1);
+const FIRST_USER_INDEX: u32 = 16;
+const FIRST_USER_TABLE: u32 = 16;
+
+/// Gives the engine the definitions of tables that it meets by id: in undo records after a restart, and at purge.
+pub trait TableSource: Send + Sync {
+    /// The committed definition of a table, or `None` when it was dropped.
+    fn table_spec(&self, id: TableId) -> Result<Option<TableSpec>>;
+}
+
+/// A storage engine on one data directory.
+pub struct Engine {
+    pub(crate) config: EngineConfig,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) pool: Arc<BufferPool>,
+    pub(crate) space: Arc<SpaceMap>,
+    pub(crate) undo: UndoStore,
+    pub(crate) txns: TxnSystem,
+    pub(crate) locks: LockManager,
+    pub(crate) history: History,
+    pub(crate) slots: Slots,
+    pub(crate) counters: Counters,
+    pub(crate) dictionary_root: PageNo,
+    dictionary: Arc<Table>,
+    pub(crate) next_table_id: AtomicU32,
+    pub(crate) next_index_id: AtomicU32,
+    tables: RwLock<HashMap<TableId, Arc<Table>>>,
+    source: OnceLock<Arc<dyn TableSource>>,
+    pub(crate) checkpoint_latch: Mutex<()>,
+    /// Transactions whose rollback failed; a restart tries again.
+    pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
+    /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
+    pub(crate) losers: Mutex<Vec<(TxnId, UndoPtr)>>,
+    undo_shard: AtomicUsize,
+    failed: AtomicBool,
+    background: Mutex<Option<Background>>,
+    pub(crate) purge_wake: Arc<sync::Signal>,
+}
+
+struct Background {
+    cleaner: CleanerHandle,
+    log: WalBackground,
+    threads: Vec<sync::thread::JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// Opens the data directory on `disk`, creating it when there is none, and recovers it to what was committed.
+    ///
+    /// Sessions may be opened at once. Transactions that a crash left unfinished keep their rows locked until
+    /// [`Engine::start_background`] has rolled them back.
+    pub fn open(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, config: EngineConfig) -> Result<Arc<Engine>> {
+        let mut opened = recovery::open(&disk, &config)?;
+        let payload = &opened.payload;
+        let tree = |index, root| BTree::open(&opened.pool, &opened.space, index, root);
+        let dictionary_tree = tree(DICTIONARY_INDEX, payload.dictionary_root);
+        let counters = Counters::new(tree(COUNTERS_INDEX, payload.counters_root), std::mem::take(&mut opened.counters));
+        let losers: Vec<TxnId> = opened.losers.iter().map(|(id, _)| *id).collect();
+        let engine = Engine {
+            clock,
+            txns: TxnSystem::new(payload.next_txn, &losers),
+            locks: LockManager::new(config.lock_shards),
+            history: History::new(config.undo_shards),
+            slots: Slots::new(),
+            counters,
+            dictionary_root: payload.dictionary_root,
+            dictionary: Arc::new(Table::dictionary(dictionary_tree)),
+            next_table_id: AtomicU32::new(payload.next_table.max(FIRST_USER_TABLE)),
+            next_index_id: AtomicU32::new(payload.next_index.max(FIRST_USER_INDEX)),
+            tables: RwLock::new(Rank::Catalog, HashMap::new()),
+            source: OnceLock::new(),
+            checkpoint_latch: Mutex::new(Rank::Catalog, ()),
+            abandoned: Mutex::new(Rank::Leaf, Vec::new()),
+            losers: Mutex::new(Rank::Leaf, Vec::new()),
+            undo_shard: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            background: Mutex::new(Rank::Catalog, None),
+            purge_wake: Arc::new(sync::Signal::new()),
+            wal: opened.wal,
+            pool: opened.pool,
+            space: opened.space,
+            undo: opened.undo,
+            config,
+        };
+        for (id, _) in &opened.losers {
+            // Found by those who wait for the rows of a loser.
+            engine.locks.register(*id);
+        }
+        *engine.losers.lock() = opened.losers;
+        // Every view opened from now on sees all that finished before the crash.
+        let seq = engine.txns.purge_limit().finished;
+        for (no, (txn, last_undo)) in opened.history.into_iter().enumerate() {
+            engine.history.push(no, crate::history::Finished { txn, seq, last_undo });
+        }
+        Ok(Arc::new(engine))
+    }
+
+    /// The dictionary table: rows of (key, definition), kept by the catalogue.
+    pub fn dictionary(&self) -> &Arc<Table> {
+        &self.dictionary
+    }
+
+    /// Tells the engine where definitions come from. Once, before [`Engine::start_background`].
+    pub fn set_table_source(&self, source: Arc<dyn TableSource>) {
+        assert!(self.source.set(source).is_ok(), "the table source is set once");
+    }
+
+    /// The open table of a definition, opening it when it is not. `spec` must be the committed or the caller's own definition.
+    pub fn open_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
+        if let Some(table) = self.tables.read().get(&spec.id) {
+            return Ok(Arc::clone(table));
+        }
+        let table = self.make_table(spec, None)?;
+        Ok(Arc::clone(self.tables.write().entry(table.id).or_insert(table)))
+    }
+
+    /// Replaces the open table by one with a changed definition (ALTER TABLE). Counters and the metadata lock carry over; the caller holds
+    /// the lock exclusively.
+    pub fn reopen_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
+        let old = self.tables.read().get(&spec.id).cloned();
+        let table = self.make_table(spec, old.as_deref())?;
+        self.tables.write().insert(table.id, Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// Forgets an open table (after DROP TABLE).
+    pub fn close_table(&self, id: TableId) {
+        self.tables.write().remove(&id);
+    }
+
+    fn make_table(&self, spec: TableSpec, old: Option<&Table>) -> Result<Arc<Table>> {
+        let trees = spec.indexes.iter().map(|i| BTree::open(&self.pool, &self.space, i.id, i.root)).collect();
+        let counter = match old {
+            Some(old) => old.auto_increment(),
+            None => self.counters.load(spec.id)?,
+        };
+        let table = Table::new(spec, trees, counter, old);
+        if old.is_none() {
+            let rows = table.primary().tree.count_estimate(&[], &[]).map_err(Error::from)?;
+            table.rows.store(rows as i64, Ordering::Relaxed);
+        }
+        Ok(Arc::new(table))
+    }
+
+    /// A table met by id (purge, rollback after a restart); `None` when it was dropped.
+    pub(crate) fn table_by_id(&self, id: TableId) -> Result<Option<Arc<Table>>> {
+        if id == DICTIONARY_TABLE {
+            return Ok(Some(Arc::clone(&self.dictionary)));
+        }
+        if let Some(table) = self.tables.read().get(&id) {
+            return Ok(Some(Arc::clone(table)));
+        }
+        let Some(source) = self.source.get() else { return Ok(None) };
+        source.table_spec(id)?.map(|spec| self.open_table(spec)).transpose()
+    }
+
+    /// A new table id, durable before it can be used: ids are never given out twice.
+    pub fn allocate_table_id(&self) -> TableId {
+        let id = self.next_table_id.fetch_add(1, Ordering::AcqRel);
+        self.log_next_ids();
+        TableId(id)
+    }
+
+    /// A new, empty index tree.
+    pub fn create_index_tree(&self) -> Result<(IndexId, PageNo)> {
+        let id = IndexId(self.next_index_id.fetch_add(1, Ordering::AcqRel));
+        self.log_next_ids();
+        let tree = BTree::create(&self.pool, &self.space, id)?;
+        Ok((id, tree.root))
+    }
+
+    /// Gives all pages of an index back. For trees that no committed definition names any more.
+    pub fn free_index_tree(&self, id: IndexId) -> Result<()> {
+        self.space.free_index(id)?;
+        Ok(())
+    }
+
+    /// Index ids that own pages but that `known` does not name: left by DDL that a crash cut off.
+    pub fn orphan_indexes(&self, known: impl Fn(IndexId) -> bool) -> Vec<IndexId> {
+        let own = [DICTIONARY_INDEX, COUNTERS_INDEX];
+        self.space.owners().into_iter().filter(|id| !own.contains(id) && !known(*id)).collect()
+    }
+
+    fn log_next_ids(&self) {
+        let op = LogOp::NextIds { table: self.next_table_id.load(Ordering::Acquire), index: self.next_index_id.load(Ordering::Acquire) };
+        let mut body = Vec::new();
+        buffer_pool::put_op(&mut body, op.code(), None, |out| op.put_payload(out));
+        self.wal.append(&body);
+    }
+
+    pub(crate) fn next_undo_shard(&self) -> usize {
+        self.undo_shard.fetch_add(1, Ordering::Relaxed) % self.config.undo_shards
+    }
+
+    /// The next hidden row id of a table: after its last key at first use. The id of a deleted last row may come again.
+    pub(crate) fn next_row_id(&self, table: &Table) -> Result<u64> {
+        if table.next_row_id.load(Ordering::Relaxed) == 0 {
+            let mut cursor = table.primary().tree.cursor();
+            let last = if cursor.seek_last()? { <[u8; 8]>::try_from(cursor.key()).map_or(0, u64::from_be_bytes) } else { 0 };
+            let _ = table.next_row_id.compare_exchange(0, last + 1, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        Ok(table.next_row_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The log failed: nothing more can be acknowledged. The owner of the process is told once.
+    pub(crate) fn note_log_failure(&self, error: WalError) -> Error {
+        if matches!(error, WalError::Failed) && !self.failed.swap(true, Ordering::SeqCst) {
+            (self.config.on_fatal)("the log could not be made durable; nothing more is acknowledged");
+        }
+        error.into()
+    }
+
+    pub(crate) fn note_abandoned(&self, txn: TxnId, last_undo: UndoPtr) {
+        self.abandoned.lock().push((txn, last_undo));
+    }
+
+    /// Starts the cleaner, the log's background work, purge, checkpoints, and the rollback of what a crash left unfinished.
+    pub fn start_background(self: &Arc<Engine>) -> Result<()> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let io = |e: std::io::Error| Error::Io(e.to_string());
+        let mut threads = vec![
+            self.spawn("purge", &stop, Engine::purge_loop).map_err(io)?,
+            self.spawn("checkpoint", &stop, Engine::checkpoint_loop).map_err(io)?,
+        ];
+        if !self.losers.lock().is_empty() {
+            threads.push(self.spawn("rollback", &stop, Engine::roll_back_losers).map_err(io)?);
+        }
+        let background =
+            Background { cleaner: self.pool.start_cleaner().map_err(io)?, log: self.wal.start_background().map_err(io)?, threads, stop };
+        *self.background.lock() = Some(background);
+        Ok(())
+    }
+
+    fn spawn(
+        self: &Arc<Engine>,
+        name: &str,
+        stop: &Arc<AtomicBool>,
+        work: fn(&Arc<Engine>, &AtomicBool),
+    ) -> std::io::Result<sync::thread::JoinHandle<()>> {
+        let (engine, stop) = (Arc::clone(self), Arc::clone(stop));
+        sync::thread::Builder::new().name(name.into()).spawn(move || work(&engine, &stop))
+    }
+
+    /// Stops the background work. With `clean`, everything is written and a checkpoint taken: the next start has nothing to recover.
+    /// Sessions must be gone.
+    pub fn close(&self, clean: bool) -> Result<()> {
+        let background = self.background.lock().take();
+        if let Some(background) = background {
+            background.stop.store(true, Ordering::SeqCst);
+            self.purge_wake.set();
+            self.checkpoint_wake.set();
+            for thread in background.threads {
+                let _ = thread.join();
+            }
+            background.cleaner.stop();
+            background.log.stop();
+        }
+        if clean && !self.failed.load(Ordering::SeqCst) {
+            self.sharp_checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, and at least every so often.
+    fn checkpoint_loop(self: &Arc<Engine>, stop: &AtomicBool) {
+        while !stop.load(Ordering::SeqCst) {
+            self.checkpoint_wake.wait(Some(self.config.checkpoint_interval));
+            if stop.load(Ordering::SeqCst) {
+                return;
+            }
+            if let Err(error) = self.checkpoint() {
+                (self.config.on_warning)(&format!("checkpoint: {error}"));
+            }
+        }
+    }
+
+    /// The buffer pool.
+    pub fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
+    }
+
+    /// The log.
+    pub fn wal(&self) -> &Arc<Wal> {
+        &self.wal
+    }
+
+    /// The lock table.
+    pub fn locks(&self) -> &LockManager {
+        &self.locks
+    }
+
+    /// Ids and views.
+    pub fn txns(&self) -> &TxnSystem {
+        &self.txns
+    }
+
+    /// Finished transactions that purge has not yet cleaned up after (`History list length`).
+    pub fn history_length(&self) -> u64 {
+        self.history.len()
+    }
+}

@@ -1,0 +1,120 @@
+//! Rows too large for a leaf: the leaf keeps the header and the place of a chain of overflow pages that holds the rest.
+//!
+//! # Invariants
+//! 1. A stored row with the `EXTERNAL` flag is its header, then total bytes of the rest, first page of the chain, and the transaction that
+//!    wrote the chain (u64 each).
+//! 2. A chain is written before the row that names it and never changed. The transaction's undo names it from its first page on, so rollback
+//!    frees it whether or not the row came to be.
+//! 3. A chain is freed by rollback, or by purge when no version names it any more. Its pages carry the transaction that wrote it, so freeing
+//!    a second time (after a crash) finds that the pages are another's and leaves them alone.
+
+use crate::engine::Engine;
+use crate::session::Session;
+use crate::table::Table;
+use crate::undo_record::Change;
+use crate::write::note_change;
+use crate::{Error, Result};
+use base::{IndexId, PageNo, Reader, TxnId, put_u64};
+use btree::overflow;
+use record::RowRef;
+use record::header::{HEADER_BYTES, RowHeader};
+use std::sync::Arc;
+
+/// Flag of a row header: the columns are in an overflow chain.
+pub(crate) const EXTERNAL: u8 = 2;
+
+/// Key and row larger than this together go to a chain: a leaf holds at least four entries.
+pub(crate) const INLINE_BYTES_MAX: usize = btree::ENTRY_BYTES_MAX;
+
+/// Place of a chain in a stored row.
+struct Place {
+    bytes: usize,
+    first: PageNo,
+    writer: TxnId,
+}
+
+impl Place {
+    fn read(stored_body: &[u8]) -> Result<Place> {
+        let mut r = Reader::new(stored_body);
+        let mut word = || r.u64().map_err(|_| Error::corrupt("place of an external row"));
+        let (bytes, first, writer) = (word()?, PageNo(word()?), TxnId(word()?));
+        let bytes = usize::try_from(bytes).map_err(|_| Error::corrupt("length of an external row"))?;
+        Ok(Place { bytes, first, writer })
+    }
+}
+
+impl Session {
+    pub(crate) fn needs_external(&self, key: &[u8], row: &[u8]) -> bool {
+        key.len() + row.len() > INLINE_BYTES_MAX
+    }
+
+    /// Moves the columns of a row that is too large into a chain; the row becomes its stored form.
+    pub(crate) fn store_external(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>) -> Result<()> {
+        row[0] = 0;
+        if !self.needs_external(key, row) {
+            return Ok(());
+        }
+        let tree = &table.primary().tree;
+        let txn = self.running.id;
+        let mut failed = Ok(());
+        let mut undo = base::UndoPtr::NONE;
+        let first = overflow::write(tree, txn, &row[HEADER_BYTES..], |mtr, first| {
+            match self.append_undo(table, key, Change::Chain { index: tree.index, first }) {
+                Ok(address) => {
+                    undo = address;
+                    note_change(mtr, address, &self.buffers.undo, None);
+                }
+                Err(error) => failed = Err(error),
+            }
+        })?;
+        failed?;
+        self.changed(undo, true);
+        let bytes = (row.len() - HEADER_BYTES) as u64;
+        row.truncate(HEADER_BYTES);
+        for word in [bytes, first.0, txn.0] {
+            put_u64(row, word);
+        }
+        row[0] = EXTERNAL;
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Calls `f` with the whole row of a stored one.
+    #[inline]
+    pub(crate) fn with_full_row<R>(&self, table: &Table, stored: &[u8], f: impl FnOnce(RowRef<'_>) -> R) -> Result<R> {
+        if stored.first().is_some_and(|flags| flags & EXTERNAL == 0) {
+            return Ok(f(table.row_ref(stored)?));
+        }
+        let mut buffer = Vec::new();
+        Ok(f(self.full_row(table, stored, &mut buffer)?))
+    }
+
+    /// The whole row of a stored one; `buffer` holds it when it is external.
+    pub(crate) fn full_row<'r>(&self, table: &'r Table, stored: &'r [u8], buffer: &'r mut Vec<u8>) -> Result<RowRef<'r>> {
+        let mut header = RowHeader::read(stored).map_err(|_| Error::corrupt("row shorter than its header"))?;
+        if header.flags & EXTERNAL == 0 {
+            return table.row_ref(stored);
+        }
+        let place = Place::read(&stored[HEADER_BYTES..])?;
+        header.flags &= !EXTERNAL;
+        buffer.clear();
+        buffer.extend_from_slice(&header.to_bytes());
+        overflow::read(&table.primary().tree, place.first, place.bytes, buffer)?;
+        table.row_ref(buffer)
+    }
+
+    /// Frees a chain that `txn` wrote, unless it is freed already.
+    pub(crate) fn free_chain(&self, table: &Table, index: IndexId, first: PageNo, txn: TxnId) -> Result<()> {
+        if table.primary().id == index {
+            overflow::free(&table.primary().tree, first, txn)?;
+        }
+        Ok(())
+    }
+
+    /// Frees the chain that a stored body names.
+    pub(crate) fn free_stored_chain(&self, table: &Table, stored_body: &[u8]) -> Result<()> {
+        let place = Place::read(stored_body)?;
+        self.free_chain(table, table.primary().id, place.first, place.writer)
+    }
+}

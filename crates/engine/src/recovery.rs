@@ -1,0 +1,186 @@
+//! From what is on disk to a running engine: repair torn pages, redo the log, learn who had not finished.
+//!
+//! # Invariants
+//! 1. Nothing is served before all redo is applied. Transactions without an ending record are losers; their row changes are in
+//!    the pages, their undo records in the undo store at the addresses the rows name.
+//! 2. Recovery changes nothing durable that a second recovery would miss: redo is idempotent, and the first new record carries a new epoch.
+//! 3. What the checkpoint lists as running is overridden by what the log tells of the same transaction.
+
+use crate::checkpoint::Payload;
+use crate::config::EngineConfig;
+use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
+use crate::log_op::LogOp;
+use crate::undo_record::UndoRecord;
+use crate::{Error, Result};
+use base::{PageNo, TableId, TxnId, UndoPtr};
+use btree::BTree;
+use buffer_pool::{BufferPool, PoolConfig, RedoHandlers, ops};
+use env::Disk;
+use page_store::{PageStore, StoreConfig};
+use space_map::SpaceMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use undo::{UndoConfig, UndoStore};
+use wal::{Checkpoint, Wal};
+
+/// An engine's parts after recovery.
+pub(crate) struct Opened {
+    pub wal: Arc<Wal>,
+    pub pool: Arc<BufferPool>,
+    pub space: Arc<SpaceMap>,
+    pub undo: UndoStore,
+    /// The newest checkpoint's payload, brought up to the end of the log.
+    pub payload: Payload,
+    pub losers: Vec<(TxnId, UndoPtr)>,
+    pub history: Vec<(TxnId, UndoPtr)>,
+    pub counters: HashMap<TableId, u64>,
+}
+
+pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
+    match Wal::open(Arc::clone(disk), config.wal.clone()) {
+        Ok((wal, Some(checkpoint), reader)) => recover(disk, config, Arc::new(wal), checkpoint, reader),
+        // A log without a checkpoint is a creation that a crash cut off: nothing was ever acknowledged.
+        Ok((_, None, _)) | Err(wal::WalError::Missing) => create(disk, config),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
+    Wal::remove(disk.as_ref())?;
+    let store = Arc::new(PageStore::create(Arc::clone(disk), config.store())?);
+    let wal = Arc::new(Wal::create(Arc::clone(disk), config.wal.clone())?);
+    let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
+    let space = SpaceMap::create(&pool)?;
+    let undo = UndoStore::new(Arc::clone(disk), config.undo())?;
+    let dictionary = BTree::create(&pool, &space, DICTIONARY_INDEX)?;
+    let counters = BTree::create(&pool, &space, COUNTERS_INDEX)?;
+    let payload = Payload {
+        next_txn: TxnId(1),
+        next_table: 0,
+        next_index: 0,
+        dictionary_root: dictionary.root,
+        counters_root: counters.root,
+        running: Vec::new(),
+        history: Vec::new(),
+        undo_directory: undo.checkpoint()?,
+    };
+    pool.flush_all()?;
+    wal.flush_to(wal.lsn_head())?;
+    wal.write_checkpoint(Checkpoint { redo_lsn: wal.lsn_head(), payload: payload.encode() })?;
+    Ok(Opened { wal, pool, space, undo, payload, losers: Vec::new(), history: Vec::new(), counters: HashMap::new() })
+}
+
+fn io(error: std::io::Error) -> Error {
+    Error::Io(error.to_string())
+}
+
+/// What the log tells of transactions.
+struct Learned {
+    running: HashMap<TxnId, UndoPtr>,
+    history: HashMap<TxnId, UndoPtr>,
+    counters: HashMap<TableId, u64>,
+    next_txn: TxnId,
+    next_table: u32,
+    next_index: u32,
+}
+
+impl Learned {
+    fn apply(&mut self, op: LogOp<'_>, undo: &UndoStore) -> Result<()> {
+        match op {
+            LogOp::RowChange { undo: address, record } => {
+                let decoded = UndoRecord::decode(record).map_err(|_| Error::corrupt("row change in the log"))?;
+                undo.restore(address, record)?;
+                self.running.insert(decoded.txn, address);
+                self.seen(decoded.txn);
+            }
+            LogOp::RolledBackTo { txn, next } => {
+                self.running.insert(txn, next);
+                self.seen(txn);
+            }
+            LogOp::Commit { txn, last_undo, .. } => {
+                self.running.remove(&txn);
+                self.history.insert(txn, last_undo);
+                self.seen(txn);
+            }
+            LogOp::RollbackEnd { txn } => {
+                self.running.remove(&txn);
+                self.seen(txn);
+            }
+            LogOp::AutoIncrement { table, next } => {
+                let counter = self.counters.entry(table).or_default();
+                *counter = (*counter).max(next);
+            }
+            LogOp::NextIds { table, index } => {
+                self.next_table = self.next_table.max(table);
+                self.next_index = self.next_index.max(index);
+            }
+        }
+        Ok(())
+    }
+
+    fn seen(&mut self, txn: TxnId) {
+        self.next_txn = self.next_txn.max(TxnId(txn.0 + 1));
+    }
+}
+
+fn recover(disk: &Arc<dyn Disk>, config: &EngineConfig, wal: Arc<Wal>, checkpoint: Checkpoint, mut reader: wal::LogReader) -> Result<Opened> {
+    let mut payload = Payload::decode(&checkpoint.payload).map_err(|_| Error::corrupt("checkpoint payload"))?;
+    let store = Arc::new(PageStore::open(Arc::clone(disk), config.store())?);
+    let repaired = store.repair_from_doublewrite()?;
+    if repaired > 0 {
+        (config.on_warning)(&format!("recovery: {repaired} torn pages repaired from the doublewrite file"));
+    }
+    let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
+    let undo = UndoStore::new(Arc::clone(disk), config.undo())?;
+    undo.load(&payload.undo_directory)?;
+    let handlers = RedoHandlers::new()
+        .with(0x10..=0x1F, Arc::new(space_map::Redo))
+        .with(0x20..=0x3F, Arc::new(btree::Redo));
+    let mut learned = Learned {
+        running: payload.running.iter().copied().collect(),
+        history: payload.history.iter().copied().collect(),
+        counters: HashMap::new(),
+        next_txn: payload.next_txn,
+        next_table: payload.next_table,
+        next_index: payload.next_index,
+    };
+    while let Some(entry) = reader.next_entry()? {
+        pool.redo_record(entry.start, entry.end, &entry.body, &handlers)?;
+        for op in ops(&entry.body) {
+            let op = op.map_err(|_| Error::corrupt("log record"))?;
+            if op.op >= 0x40 {
+                learned.apply(LogOp::decode(op.op, op.payload).map_err(|_| Error::corrupt("log operation"))?, &undo)?;
+            }
+        }
+    }
+    wal.start_after_recovery(reader.end())?;
+    let space = SpaceMap::open(&pool)?;
+    payload.next_txn = learned.next_txn;
+    payload.next_table = learned.next_table;
+    payload.next_index = learned.next_index;
+    let mut losers: Vec<_> = learned.running.into_iter().collect();
+    losers.sort_unstable();
+    let history = learned.history.into_iter().filter(|(_, undo)| !undo.is_none()).collect();
+    let history: Vec<_> = history;
+    retain_undo(&undo, losers.iter().chain(&history).map(|(_, last)| *last))?;
+    Ok(Opened { wal, pool, space, undo, payload, losers, history, counters: learned.counters })
+}
+
+/// Keeps the undo records that rollback or purge still need, and recycles the rest.
+fn retain_undo(undo: &UndoStore, chains: impl Iterator<Item = UndoPtr>) -> Result<()> {
+    let mut live = Vec::new();
+    for mut at in chains {
+        while !at.is_none() {
+            let found = undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
+            let (bytes, previous) = match found {
+                Ok(found) => found.map_err(|_| Error::corrupt("undo record"))?,
+                // Purged after the checkpoint that lists it.
+                Err(undo::UndoError::Released) => break,
+                Err(error) => return Err(error.into()),
+            };
+            live.push((at, bytes));
+            at = previous;
+        }
+    }
+    Ok(undo.retain(&live)?)
+}

@@ -1,0 +1,206 @@
+//! Taking changes back: a statement's, a savepoint's, a transaction's, and those that a crash left unfinished.
+//!
+//! # Invariants
+//! 1. Secondary entries are set right first, the row last, and the row's mini-transaction logs how far the transaction has been taken back
+//!    (`ROLLED_BACK_TO`). A crash in between repeats the secondary steps, which are idempotent.
+//! 2. An undo record is released only when no row names it any more.
+
+use crate::engine::Engine;
+use crate::log_op::LogOp;
+use crate::session::Session;
+use crate::table::{ENTRY_DELETED, Table, entry_value};
+use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body};
+use crate::version::header;
+use crate::{Error, Result};
+use base::UndoPtr;
+use record::header::{HEADER_BYTES, RowHeader};
+use std::sync::Arc;
+use sync::atomic::{AtomicBool, Ordering};
+
+impl Session {
+    /// Takes back all changes newer than `mark`.
+    pub(crate) fn undo_to(&mut self, mark: UndoPtr) -> Result<()> {
+        while self.running.last_undo != mark && !self.running.last_undo.is_none() {
+            let address = self.running.last_undo;
+            let bytes = self.engine.undo.read(address, <[u8]>::to_vec)?;
+            let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
+            self.undo_one(address, &record)?;
+            self.running.last_undo = record.previous;
+            self.slot.set_last_undo(record.previous);
+            self.engine.undo.release(address, bytes.len());
+            self.running.forget_undo(address);
+        }
+        Ok(())
+    }
+
+    fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>) -> Result<()> {
+        let step = LogOp::RolledBackTo { txn: record.txn, next: record.previous };
+        let Some(table) = self.engine.table_by_id(record.table)? else {
+            // Dropped: there is nothing to set right.
+            self.log(&step);
+            return Ok(());
+        };
+        match record.change {
+            Change::Insert => self.undo_insert(&table, record, &step),
+            Change::Update { old, prefix, suffix, middle, old_keys } => {
+                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step)
+            }
+            Change::Delete { old } => self.undo_delete(&table, address, record, old, &step),
+            Change::Chain { index, first } => {
+                self.engine.free_chain(&table, index, first, record.txn)?;
+                self.log(&step);
+                Ok(())
+            }
+        }
+    }
+
+    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: &LogOp<'_>) -> Result<()> {
+        let Some(row) = self.own_row(table, record)? else {
+            self.log(step);
+            return Ok(());
+        };
+        for index in &table.indexes[1..] {
+            let mut entry = Vec::new();
+            self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
+            self.remove_entry(table, index, &entry, true, |_| false)?;
+        }
+        let mut leaf = table.primary().tree.write(record.key)?;
+        if leaf.found().is_some() {
+            leaf.remove(|mtr| Self::note(mtr, step));
+            leaf.finish();
+        }
+        table.rows.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn undo_update(
+        &mut self,
+        table: &Arc<Table>,
+        address: UndoPtr,
+        record: &UndoRecord<'_>,
+        old: OldHeader,
+        (prefix, suffix, middle): (usize, usize, &[u8]),
+        left: &[u8],
+        step: &LogOp<'_>,
+    ) -> Result<()> {
+        let Some(row) = self.own_row(table, record)? else {
+            self.log(step);
+            return Ok(());
+        };
+        if header(&row)?.undo != address {
+            return Err(Error::corrupt("row that does not name its newest undo record"));
+        }
+        let mut older = row[..HEADER_BYTES].to_vec();
+        older_body(&row[HEADER_BYTES..], prefix, suffix, middle, &mut older).ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
+        RowHeader::from(old).write(&mut older);
+        let was_deleted = old.flags & record::header::DELETE_MARK != 0;
+        // The entries of the version that comes back live again, the others of the newest version go.
+        for left_behind in old_keys(left) {
+            let (index, key) = left_behind.map_err(|_| Error::corrupt("undo record"))?;
+            let Some(index) = table.index_by_id(index) else { continue };
+            if !was_deleted {
+                self.unmark_entry(index, key)?;
+            }
+        }
+        for index in &table.indexes[1..] {
+            let moved = old_keys(left).any(|entry| entry.is_ok_and(|(id, _)| id == index.id));
+            if !moved && !was_deleted {
+                continue;
+            }
+            let mut entry = Vec::new();
+            self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
+            self.remove_entry(table, index, &entry, true, |_| false)?;
+        }
+        self.put_back(table, record.key, &older, step)?;
+        if was_deleted {
+            table.rows.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn undo_delete(&mut self, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>, old: OldHeader, step: &LogOp<'_>) -> Result<()> {
+        let Some(mut row) = self.own_row(table, record)? else {
+            self.log(step);
+            return Ok(());
+        };
+        if header(&row)?.undo != address {
+            return Err(Error::corrupt("row that does not name its newest undo record"));
+        }
+        RowHeader::from(old).write(&mut row);
+        for index in &table.indexes[1..] {
+            let mut entry = Vec::new();
+            self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
+            self.unmark_entry(index, &entry)?;
+        }
+        self.put_back(table, record.key, &row, step)?;
+        table.rows.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The stored bytes of the row as this transaction left it. `None` when it is not there: the change never reached the page
+    /// (its mini-transaction was not logged).
+    fn own_row(&self, table: &Table, record: &UndoRecord<'_>) -> Result<Option<Vec<u8>>> {
+        let row = table.primary().tree.get(record.key, |value| value.map(<[u8]>::to_vec))?;
+        Ok(match row {
+            Some(row) if header(&row)?.txn == record.txn => Some(row),
+            _ => None,
+        })
+    }
+
+    fn unmark_entry(&mut self, index: &crate::table::Index, entry: &[u8]) -> Result<()> {
+        let mut leaf = index.tree.write(entry)?;
+        if let Some(value) = leaf.found()
+            && entry_value(value)?.0 & ENTRY_DELETED != 0
+        {
+            leaf.patch(0, &[0], |_| {});
+            leaf.raise_txn_max(self.running.id);
+            leaf.finish();
+        }
+        Ok(())
+    }
+
+    /// Puts an older version in place of the newest.
+    fn put_back(&mut self, table: &Table, key: &[u8], row: &[u8], step: &LogOp<'_>) -> Result<()> {
+        loop {
+            let mut leaf = table.primary().tree.write(key)?;
+            if leaf.found().is_none() {
+                return Err(Error::corrupt("row vanished while it was rolled back"));
+            }
+            match leaf.replace(row, |mtr| Self::note(mtr, step))? {
+                Ok(()) => {
+                    leaf.finish();
+                    return Ok(());
+                }
+                Err(btree::NoRoom) => {
+                    drop(leaf);
+                    table.primary().tree.make_room(key, row.len())?;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn note(mtr: &mut buffer_pool::Mtr<'_>, op: &LogOp<'_>) {
+        mtr.log(op.code(), None, |out| op.put_payload(out));
+    }
+}
+
+impl Engine {
+    /// Rolls back what a crash left unfinished, while sessions work already.
+    pub(crate) fn roll_back_losers(self: &Arc<Engine>, stop: &AtomicBool) {
+        loop {
+            let next = self.losers.lock().last().copied();
+            let Some((txn, last_undo)) = next else { return };
+            if stop.load(Ordering::SeqCst) {
+                // Those left stay unfinished: checkpoints list them and the next start goes on.
+                return;
+            }
+            let mut session = self.connect();
+            session.adopt(txn, last_undo);
+            // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
+            self.losers.lock().pop();
+            if let Err(error) = session.rollback() {
+                (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}"));
+            }
+        }
+    }
+}

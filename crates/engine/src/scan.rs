@@ -1,0 +1,394 @@
+//! Reading rows in the order of an index.
+//!
+//! # Invariants
+//! 1. A consistent scan of the primary index calls its closure under the leaf's latch; a scan through a secondary index collects a batch
+//!    of entries of one leaf, lets the leaf go, and fetches each row by its key.
+//! 2. A locking scan waits with no latch held and then looks at the same key again.
+//! 3. A row is reported by a secondary scan only when its visible version has the entry's key; so a row whose key moved inside
+//!    the range is reported once.
+
+use crate::range::KeyRange;
+use crate::read::Locked;
+use crate::row_lock::{Obstacle, Read, Wait};
+use crate::session::Session;
+use crate::table::Table;
+use crate::version::{header, visible};
+use crate::{Error, Result};
+use btree::Cursor;
+use lock_manager::LockMode;
+use record::RowRef;
+use record::header::DELETE_MARK;
+use std::sync::Arc;
+
+/// Order of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// What the closure of a scan wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The next row.
+    Continue,
+    /// No more now; this row is consumed.
+    Stop,
+}
+
+/// Rows of a batch, copied into one arena.
+#[derive(Debug, Default)]
+pub struct RowBatch {
+    bytes: Vec<u8>,
+    rows: Vec<BatchRow>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct BatchRow {
+    key: usize,
+    row: usize,
+    end: usize,
+}
+
+impl RowBatch {
+    /// Forgets all rows; the memory stays.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Bytes of all rows and keys, for memory accounting.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Copies a row and its primary key in.
+    pub fn push(&mut self, row: RowRef<'_>, key: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(row.bytes());
+        self.rows.push(BatchRow { key: start, row: at, end: self.bytes.len() });
+    }
+
+    /// The bytes of a row, header included; `table` gives them meaning.
+    pub fn row<'b>(&'b self, table: &'b Table, no: usize) -> Result<RowRef<'b>> {
+        let row = self.rows[no];
+        table.row_ref(&self.bytes[row.row..row.end])
+    }
+
+    /// The primary key of a row.
+    pub fn key(&self, no: usize) -> &[u8] {
+        let row = self.rows[no];
+        &self.bytes[row.key..row.row]
+    }
+}
+
+/// Where a scan stands.
+enum Place {
+    /// Not begun.
+    Start,
+    /// The last key that was dealt with.
+    After(Vec<u8>),
+    /// Nothing more.
+    End,
+}
+
+/// Rows of one index in a range. Borrows the session: a statement that writes between rows takes batches, and
+/// [`Scan::park`]s the scan.
+pub struct Scan<'s> {
+    session: &'s mut Session,
+    state: ScanState,
+}
+
+/// A scan without its session.
+pub struct ScanState {
+    table: Arc<Table>,
+    index_no: usize,
+    range: KeyRange,
+    direction: Direction,
+    read: Read,
+    place: Place,
+}
+
+/// Entries of a secondary leaf that are looked up together.
+const ENTRIES_PER_BATCH: usize = 128;
+
+impl Session {
+    /// A scan of `table.indexes[index_no]`. Nothing is read yet.
+    pub fn scan(&mut self, table: &Arc<Table>, index_no: usize, range: KeyRange, direction: Direction, read: Read) -> Result<Scan<'_>> {
+        if read == Read::Snapshot {
+            self.ensure_view();
+        }
+        let place = if range.is_empty() { Place::End } else { Place::Start };
+        Ok(Scan { session: self, state: ScanState { table: Arc::clone(table), index_no, range, direction, read, place } })
+    }
+
+    /// Goes on with a parked scan.
+    pub fn resume(&mut self, state: ScanState) -> Scan<'_> {
+        Scan { session: self, state }
+    }
+
+    /// Entries of a range, by a look at the tree's inner pages; delete-marked ones count.
+    pub fn estimate(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<u64> {
+        Ok(table.indexes[index_no].tree.count_estimate(&range.lower, &range.upper)?)
+    }
+}
+
+impl Scan<'_> {
+    /// Lets the session go; [`Session::resume`] continues.
+    pub fn park(self) -> ScanState {
+        self.state
+    }
+
+    /// Calls `f` with each row in order, and its primary key, until it says [`Step::Stop`] or the range ends. Returns whether more rows may follow.
+    ///
+    /// `f` may run under a latch: it copies or encodes, and never blocks or comes back to the engine.
+    pub fn for_each(&mut self, mut f: impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+        if self.state.index_no == 0 {
+            match self.state.read.lock() {
+                None => self.primary_snapshot(&mut f),
+                Some((mode, wait)) => self.primary_locked(mode, wait, &mut f),
+            }
+        } else {
+            self.secondary(&mut f)
+        }
+    }
+
+    /// Copies up to `rows_max` rows (or about 1 MiB) into `batch`, after clearing it. Returns how many; 0 at the end.
+    pub fn next_batch(&mut self, batch: &mut RowBatch, rows_max: usize) -> Result<usize> {
+        batch.clear();
+        if rows_max > 0 {
+            self.for_each(|row, key| {
+                batch.push(row, key);
+                if batch.len() >= rows_max || batch.bytes() >= 1 << 20 { Step::Stop } else { Step::Continue }
+            })?;
+        }
+        Ok(batch.len())
+    }
+
+    /// Positions a cursor on the next entry to deal with; `false` when there is none.
+    fn position(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
+        match (&state.place, state.direction) {
+            (Place::End, _) => return Ok(false),
+            (Place::Start, Direction::Forward) => cursor.seek(&state.range.lower)?,
+            (Place::Start, Direction::Backward) if state.range.upper.is_empty() => cursor.seek_last()?,
+            (Place::Start, Direction::Backward) => cursor.seek_before(&state.range.upper)?,
+            (Place::After(key), Direction::Forward) => cursor.seek_after(key)?,
+            (Place::After(key), Direction::Backward) => cursor.seek_before(key)?,
+        };
+        Ok(cursor.valid() && state.in_range(cursor.key()))
+    }
+
+    fn primary_snapshot(&mut self, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+        let Session { engine, view, running, buffers, cancel, .. } = &mut *self.session;
+        let state = &mut self.state;
+        let tree = &state.table.indexes[0].tree;
+        let mut cursor = tree.cursor();
+        let mut more = Self::position(state, &mut cursor)?;
+        let mut seen = 0u32;
+        while more {
+            if let Some(version) = visible(&engine.undo, view, running.id, cursor.value(), &mut buffers.version)? {
+                let step = engine.with_full_row(&state.table, version, |row| f(row, cursor.key()))?;
+                if step == Step::Stop {
+                    state.place = Place::After(cursor.key().to_vec());
+                    return Ok(true);
+                }
+            }
+            seen += 1;
+            if seen.is_multiple_of(256) && cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            match state.direction {
+                Direction::Forward => cursor.next()?,
+                Direction::Backward => cursor.prev()?,
+            };
+            more = cursor.valid() && state.in_range(cursor.key());
+        }
+        state.place = Place::End;
+        Ok(false)
+    }
+
+    fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+        loop {
+            if self.session.cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            let table = Arc::clone(&self.state.table);
+            let mut cursor = table.indexes[0].tree.cursor();
+            if !Self::position(&self.state, &mut cursor)? {
+                self.state.place = Place::End;
+                return Ok(false);
+            }
+            let mut obstacle: Option<(Vec<u8>, Obstacle)> = None;
+            let mut stopped = false;
+            let mut count = 0;
+            // A stretch of rows under the leaf's latch, until one must be waited for.
+            while cursor.valid() && self.state.in_range(cursor.key()) {
+                let row = header(cursor.value())?;
+                if let Some(found) = self.session.read_obstacle(&table, cursor.key(), row, mode)? {
+                    obstacle = Some((cursor.key().to_vec(), found));
+                    break;
+                }
+                if row.flags & DELETE_MARK == 0 {
+                    let engine = &self.session.engine;
+                    if engine.with_full_row(&table, cursor.value(), |row| f(row, cursor.key()))? == Step::Stop {
+                        stopped = true;
+                        break;
+                    }
+                }
+                count += 1;
+                if count % 256 == 0 && self.session.cancel.is_cancelled() {
+                    return Err(Error::Killed);
+                }
+                match self.state.direction {
+                    Direction::Forward => cursor.next()?,
+                    Direction::Backward => cursor.prev()?,
+                };
+            }
+            if stopped {
+                self.state.place = Place::After(cursor.key().to_vec());
+                return Ok(true);
+            }
+            drop(cursor);
+            let Some((key, found)) = obstacle else {
+                self.state.place = Place::End;
+                return Ok(false);
+            };
+            let granted = self.session.wait_for_row(table.indexes[0].id, &key, mode, found, wait)?;
+            // Again at this key, now locked; or after it, when it is to be skipped.
+            self.state.place = if granted { self.state.just_before(key) } else { Place::After(key) };
+        }
+    }
+
+    /// Entries of a leaf at a time, then their rows.
+    fn secondary(&mut self, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+        let table = Arc::clone(&self.state.table);
+        let mut batch = EntryBatch::default();
+        loop {
+            if self.session.cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            batch.clear();
+            {
+                let mut cursor = table.indexes[self.state.index_no].tree.cursor();
+                let mut more = Self::position(&self.state, &mut cursor)?;
+                while more && batch.len() < ENTRIES_PER_BATCH {
+                    batch.push(cursor.key(), cursor.value())?;
+                    match self.state.direction {
+                        Direction::Forward => cursor.next()?,
+                        Direction::Backward => cursor.prev()?,
+                    };
+                    more = cursor.valid() && self.state.in_range(cursor.key());
+                }
+            }
+            if batch.is_empty() {
+                self.state.place = Place::End;
+                return Ok(false);
+            }
+            for no in 0..batch.len() {
+                let entry = batch.entry(no);
+                if self.fetch(&table, &entry, f)? == Step::Stop {
+                    self.state.place = Place::After(entry.key.to_vec());
+                    return Ok(true);
+                }
+            }
+            let last = batch.entry(batch.len() - 1).key.to_vec();
+            self.state.place = Place::After(last);
+        }
+    }
+
+    /// Reports the row behind an entry, if the reader sees it with this key.
+    fn fetch(&mut self, table: &Arc<Table>, entry: &Entry<'_>, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<Step> {
+        let index = &table.indexes[self.state.index_no];
+        let report = |row: RowRef<'_>| -> Result<Step> {
+            // A marked entry always, and any entry of a row with several versions, may belong to another version than the one seen.
+            let mut key = Vec::with_capacity(entry.user.len());
+            record::key::encode_columns(row, &index.parts, &mut key).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
+            Ok(if key == entry.user { f(row, entry.primary_key) } else { Step::Continue })
+        };
+        match self.state.read.lock() {
+            None => Ok(self.session.get(table, entry.primary_key, Read::Snapshot, report)?.transpose()?.unwrap_or(Step::Continue)),
+            Some((mode, wait)) => match self.session.get_locked(table, entry.primary_key, mode, wait, report)? {
+                Locked::Row(step) => step,
+                Locked::Absent | Locked::Skipped => Ok(Step::Continue),
+            },
+        }
+    }
+}
+
+impl ScanState {
+    #[inline]
+    fn in_range(&self, key: &[u8]) -> bool {
+        match self.direction {
+            Direction::Forward => self.range.below_upper(key),
+            Direction::Backward => key >= self.range.lower.as_slice(),
+        }
+    }
+
+    /// A place such that the scan goes on with `key` itself.
+    fn just_before(&mut self, key: Vec<u8>) -> Place {
+        match self.direction {
+            Direction::Forward => self.range.lower = key,
+            Direction::Backward => {
+                let mut upper = key;
+                upper.push(0);
+                self.range.upper = upper;
+            }
+        }
+        Place::Start
+    }
+}
+
+/// Entries copied out of a leaf.
+#[derive(Default)]
+struct EntryBatch {
+    bytes: Vec<u8>,
+    entries: Vec<(usize, usize, usize)>,
+}
+
+struct Entry<'b> {
+    key: &'b [u8],
+    user: &'b [u8],
+    primary_key: &'b [u8],
+}
+
+impl EntryBatch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let (_, user, _) = Session::entry_parts(key, value)?;
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(key);
+        self.entries.push((start, start + user.len(), self.bytes.len()));
+        Ok(())
+    }
+
+    fn entry(&self, no: usize) -> Entry<'_> {
+        let (start, middle, end) = self.entries[no];
+        Entry { key: &self.bytes[start..end], user: &self.bytes[start..middle], primary_key: &self.bytes[middle..end] }
+    }
+}

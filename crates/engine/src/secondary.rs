@@ -1,0 +1,347 @@
+//! Secondary entries: adding, marking and removing them as rows change.
+//!
+//! # Invariants
+//! 1. For each row version that some view may see, the entry of its key exists. It is marked deleted unless the row's newest version
+//!    is live and has that key. So a reader finds every row it may see, and decides by the row itself.
+//! 2. All operations are idempotent: a crash between two of them, or a second purge, does no harm.
+//! 3. Who removes an entry decides under the entry's exclusive latch whether a row version still needs it (entry → row is the latch order
+//!    here; nobody latches an entry while holding a row).
+//! 4. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
+
+use crate::row_lock::{Obstacle, Wait};
+use crate::session::Session;
+use crate::table::{ENTRY_DELETED, Index, Table, entry_value, put_entry_value, split_entry};
+use crate::undo_record::put_old_key;
+use crate::version::header;
+use crate::{Error, Result};
+use base::TxnId;
+use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use record::RowRef;
+use record::header::{DELETE_MARK, RowHeader};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// The secondary entries that a row change moves.
+#[derive(Default)]
+pub(crate) struct EntryMoves {
+    bytes: Vec<u8>,
+    moves: SmallVec<[Move; 4]>,
+}
+
+struct Move {
+    index_no: usize,
+    /// The entry that the row leaves behind; empty for none.
+    old: Range<usize>,
+    /// The entry that the row gets; empty for none.
+    new: Range<usize>,
+    new_user_bytes: usize,
+    /// Whether the new key must be checked for uniqueness.
+    check_unique: bool,
+}
+
+impl EntryMoves {
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.moves.clear();
+    }
+
+    /// What changes when `old` becomes `new` (either may be missing). With `all_marked`, every entry of `old` is marked already, so entries
+    /// whose key does not change are listed too, to be unmarked.
+    pub(crate) fn plan(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        old: Option<RowRef<'_>>,
+        new: Option<RowRef<'_>>,
+        all_marked: bool,
+    ) -> Result<()> {
+        self.clear();
+        for (index_no, index) in table.indexes.iter().enumerate().skip(1) {
+            let same = match (old, new) {
+                (Some(old), Some(new)) => same_parts(index, old, new)?,
+                _ => false,
+            };
+            if same && !all_marked {
+                continue;
+            }
+            let old_range = match old {
+                Some(row) if !same => self.put(table, index, row, key)?.0,
+                _ => 0..0,
+            };
+            let (new_range, new_user_bytes, check_unique) = match new {
+                Some(row) => {
+                    let (range, user_bytes) = self.put(table, index, row, key)?;
+                    (range, user_bytes, index.unique && !has_null(index, row)?)
+                }
+                None => (0..0, 0, false),
+            };
+            if !old_range.is_empty() && self.bytes[old_range.clone()] == self.bytes[new_range.clone()] && !all_marked {
+                // Different bytes of equal collation weight: the entry stands.
+                continue;
+            }
+            self.moves.push(Move { index_no, old: old_range, new: new_range, new_user_bytes, check_unique });
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, table: &Table, index: &Index, row: RowRef<'_>, key: &[u8]) -> Result<(Range<usize>, usize)> {
+        let start = self.bytes.len();
+        let user_bytes = table.secondary_key(index, row, key, &mut self.bytes)?;
+        Ok((start..self.bytes.len(), user_bytes))
+    }
+
+    /// The list for the undo record: what the row leaves behind.
+    pub(crate) fn put_old_keys(&self, table: &Table, out: &mut Vec<u8>) {
+        for m in &self.moves {
+            if !m.old.is_empty() && self.bytes[m.old.clone()] != self.bytes[m.new.clone()] {
+                put_old_key(out, table.indexes[m.index_no].id, &self.bytes[m.old.clone()]);
+            }
+        }
+    }
+}
+
+/// Whether the stored bytes of all parts are the same.
+fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Result<bool> {
+    for part in &index.parts {
+        if old.column_bytes(part.column).map_err(unreadable)? != new.column_bytes(part.column).map_err(unreadable)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn has_null(index: &Index, row: RowRef<'_>) -> Result<bool> {
+    for part in &index.parts {
+        if row.column_bytes(part.column).map_err(unreadable)?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn unreadable(_: base::Malformed) -> Error {
+    Error::corrupt("row that its layout cannot read")
+}
+
+impl Session {
+    /// Carries out planned moves.
+    pub(crate) fn apply_moves(&mut self, table: &Table, key: &[u8], moves: &EntryMoves) -> Result<()> {
+        for m in &moves.moves {
+            let old = &moves.bytes[m.old.clone()];
+            let new = &moves.bytes[m.new.clone()];
+            if !new.is_empty() {
+                if m.check_unique {
+                    self.check_unique(table, m.index_no, &new[..m.new_user_bytes], key)?;
+                }
+                self.add_entry(&table.indexes[m.index_no], new, m.new_user_bytes)?;
+            }
+            if !old.is_empty() && old != new {
+                self.mark_entry(&table.indexes[m.index_no], old)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an entry, or takes the mark off one that is there.
+    pub(crate) fn add_entry(&mut self, index: &Index, entry: &[u8], user_bytes: usize) -> Result<()> {
+        let mut value = Vec::with_capacity(3);
+        put_entry_value(&mut value, 0, user_bytes);
+        loop {
+            let mut leaf = index.tree.write(entry)?;
+            let done = match leaf.found() {
+                Some(old) => {
+                    let marked = entry_value(old)?.0 & ENTRY_DELETED != 0;
+                    if marked {
+                        leaf.patch(0, &[0], |_| {});
+                    }
+                    Ok(())
+                }
+                None => leaf.insert(&value, |_| {})?,
+            };
+            match done {
+                Ok(()) => {
+                    leaf.raise_txn_max(self.running.id);
+                    leaf.finish();
+                    return Ok(());
+                }
+                Err(btree::NoRoom) => {
+                    drop(leaf);
+                    index.tree.make_room(entry, value.len())?;
+                }
+            }
+        }
+    }
+
+    /// Marks an entry as left behind.
+    pub(crate) fn mark_entry(&mut self, index: &Index, entry: &[u8]) -> Result<()> {
+        let mut leaf = index.tree.write(entry)?;
+        if let Some(value) = leaf.found()
+            && entry_value(value)?.0 & ENTRY_DELETED == 0
+        {
+            leaf.patch(0, &[ENTRY_DELETED], |_| {});
+            leaf.raise_txn_max(self.running.id);
+            leaf.finish();
+        }
+        Ok(())
+    }
+
+    /// Refuses a key that another live row has; waits for transactions that may still give or take it.
+    fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8]) -> Result<()> {
+        let index = &table.indexes[index_no];
+        let lock = LockKeyRef { index: index.id, key: user };
+        let policy = WaitPolicy::Wait(self.lock_deadline());
+        self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, policy, &self.cancel)?;
+        'again: loop {
+            let mut cursor = index.tree.cursor();
+            cursor.seek(user)?;
+            let mut rivals: SmallVec<[Vec<u8>; 2]> = SmallVec::new();
+            while cursor.valid() && cursor.key().starts_with(user) {
+                let (_, primary_key) = split_entry(cursor.key(), cursor.value())?;
+                if primary_key != own_key {
+                    rivals.push(primary_key.to_vec());
+                }
+                cursor.next()?;
+            }
+            drop(cursor);
+            for primary_key in rivals {
+                match self.rival(table, index, user, &primary_key)? {
+                    Rival::None => {}
+                    Rival::Duplicate => return Err(Error::DuplicateKey { index_no }),
+                    Rival::Undecided(writer) => {
+                        let primary = table.primary().id;
+                        self.wait_for_row(primary, &primary_key, LockMode::Shared, Obstacle::Writer(writer), Wait::Block)?;
+                        continue 'again;
+                    }
+                }
+            }
+            return Ok(());
+        }
+    }
+
+    /// Whether the row of `primary_key` has the key `user` in a unique index, or may come to have it again.
+    fn rival(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8]) -> Result<Rival> {
+        let own = self.running.id;
+        let engine = &self.engine;
+        let rival = table.primary().tree.get(primary_key, |value| -> Result<Rival> {
+            let Some(value) = value else { return Ok(Rival::None) };
+            let newest = header(value)?;
+            if newest.txn != own && engine.txns.is_active(newest.txn) {
+                return Ok(Rival::Undecided(newest.txn));
+            }
+            if newest.flags & DELETE_MARK != 0 {
+                return Ok(Rival::None);
+            }
+            let has_key = engine.with_full_row(table, value, |row| has_key(index, row, user))??;
+            Ok(if has_key { Rival::Duplicate } else { Rival::None })
+        })?;
+        rival
+    }
+
+    /// Removes a marked entry unless some version of its row, from the newest back to the first that `stop` accepts, has its key.
+    /// With `skip_newest` the newest version does not count: it is being rolled back.
+    pub(crate) fn remove_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        entry: &[u8],
+        skip_newest: bool,
+        stop: impl Fn(TxnId) -> bool,
+    ) -> Result<()> {
+        let mut leaf = index.tree.write(entry)?;
+        let Some(value) = leaf.found() else { return Ok(()) };
+        let marked = entry_value(value)?.0 & ENTRY_DELETED != 0;
+        let (user, primary_key) = split_entry(entry, value)?;
+        if !marked && !skip_newest {
+            return Ok(());
+        }
+        if self.engine.version_has_key(table, index, user, primary_key, skip_newest, stop)? {
+            if !marked {
+                leaf.patch(0, &[ENTRY_DELETED], |_| {});
+                leaf.raise_txn_max(self.running.id);
+                leaf.finish();
+            }
+            return Ok(());
+        }
+        leaf.remove(|_| {});
+        leaf.finish();
+        Ok(())
+    }
+}
+
+enum Rival {
+    None,
+    Duplicate,
+    Undecided(TxnId),
+}
+
+fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
+    let mut own = Vec::with_capacity(user.len());
+    record::key::encode_columns(row, &index.parts, &mut own).map_err(unreadable)?;
+    Ok(own == user)
+}
+
+impl crate::Engine {
+    /// Whether a live version of the row, from the newest to the first that `stop` accepts (inclusive), has the key `user` in `index`.
+    fn version_has_key(
+        &self,
+        table: &Table,
+        index: &Index,
+        user: &[u8],
+        primary_key: &[u8],
+        skip_newest: bool,
+        stop: impl Fn(TxnId) -> bool,
+    ) -> Result<bool> {
+        let found = table.primary().tree.get(primary_key, |value| -> Result<bool> {
+            let Some(value) = value else { return Ok(false) };
+            let newest = header(value)?;
+            let has = |version: RowHeader, bytes: &[u8]| -> Result<bool> {
+                if version.flags & DELETE_MARK != 0 {
+                    return Ok(false);
+                }
+                self.with_full_row(table, bytes, |row| has_key(index, row, user))?
+            };
+            if !skip_newest && has(newest, value)? {
+                return Ok(true);
+            }
+            if stop(newest.txn) && !skip_newest {
+                return Ok(false);
+            }
+            let mut versions = Vec::new();
+            let mut answer = Ok(false);
+            // Each older version is looked at as it is built; a released undo record ends the chain: nobody sees what is behind it.
+            walk_each(self, newest, value, &mut versions, |version, bytes| {
+                match has(version, bytes) {
+                    Ok(false) if !stop(version.txn) => return true,
+                    found => answer = found,
+                }
+                false
+            })?;
+            answer
+        })?;
+        found
+    }
+}
+
+/// Calls `each` for the versions before the newest until it returns false.
+fn walk_each(
+    engine: &crate::Engine,
+    newest: RowHeader,
+    value: &[u8],
+    buffer: &mut Vec<u8>,
+    mut each: impl FnMut(RowHeader, &[u8]) -> bool,
+) -> Result<()> {
+    buffer.extend_from_slice(value);
+    let mut scratch = Vec::new();
+    let mut version = newest;
+    while !version.undo.is_none() {
+        match crate::version::step_back(&engine.undo, version, buffer, &mut scratch) {
+            Ok(Some(older)) => version = older,
+            Ok(None) | Err(Error::UndoGone) => break,
+            Err(error) => return Err(error),
+        }
+        if !each(version, buffer) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,363 @@
+//! One connection's handle to the engine: its transaction, its view, its locks.
+//!
+//! # Invariants
+//! 1. A transaction has an id only from its first write on; until then it has touched nothing that others write.
+//! 2. What ends a transaction happens in this order: the slot is marked as ending, the ending record is logged (and made durable for a
+//!    commit), the transaction is finished for views, it enters the history, the slot is cleared, its locks go.
+//!
+//! # Start at
+//! [`Session::begin`], [`Session::commit`]; rows are read in `read.rs` and `scan.rs`, written in `write.rs`, taken back in `rollback.rs`.
+
+use crate::engine::Engine;
+use crate::history::Finished;
+use crate::log_op::LogOp;
+use crate::secondary::EntryMoves;
+use crate::slots::Slot;
+use crate::{Error, Result};
+use base::{Lsn, TxnId, UndoPtr};
+use lock_manager::{Cancel, Owner};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sync::CachePadded;
+use txn::{ReadView, ViewSlotHandle};
+use wal::FlushPolicy;
+
+/// Isolation level of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// A fresh snapshot for each statement.
+    ReadCommitted,
+    /// One snapshot from the first read on.
+    RepeatableRead,
+}
+
+/// Undo records that a committing transaction releases itself; with more it leaves them to purge.
+const FRESH_UNDO_MAX: usize = 1024;
+
+/// A place in a transaction to roll back to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Savepoint {
+    txn: TxnId,
+    undo: UndoPtr,
+}
+
+/// The running transaction.
+pub(crate) struct Running {
+    active: bool,
+    isolation: Isolation,
+    read_only: bool,
+    pub(crate) id: TxnId,
+    /// Newest undo record.
+    pub(crate) last_undo: UndoPtr,
+    /// Newest undo record when the statement began.
+    statement_mark: UndoPtr,
+    /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
+    pub(crate) leaves_garbage: bool,
+    /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
+    fresh_undo: Vec<(UndoPtr, u32)>,
+    view_open: bool,
+}
+
+/// One connection's handle to the engine. Used by one thread at a time.
+pub struct Session {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) view: Box<ReadView>,
+    view_slot: ViewSlotHandle,
+    pub(crate) slot: Arc<CachePadded<Slot>>,
+    pub(crate) shard: usize,
+    pub(crate) running: Running,
+    /// Reused by one transaction after the other.
+    pub(crate) owner: Arc<Owner>,
+    pub(crate) cancel: Arc<Cancel>,
+    lock_wait_timeout: Duration,
+    flush_policy: FlushPolicy,
+    /// Reused buffers of the write path.
+    pub(crate) buffers: Buffers,
+}
+
+/// Buffers that live as long as the session, so that a statement allocates nothing.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub(crate) key: Vec<u8>,
+    pub(crate) old_keys: Vec<u8>,
+    pub(crate) undo: Vec<u8>,
+    pub(crate) new_row: Vec<u8>,
+    pub(crate) version: Vec<u8>,
+    pub(crate) moves: EntryMoves,
+}
+
+impl Engine {
+    /// A handle for one connection.
+    pub fn connect(self: &Arc<Engine>) -> Session {
+        Session {
+            engine: Arc::clone(self),
+            view: Box::default(),
+            view_slot: self.txns.register_slot(),
+            slot: self.slots.register(),
+            shard: self.next_undo_shard(),
+            running: Running::idle(),
+            owner: self.locks.new_owner(),
+            cancel: Arc::new(Cancel::new()),
+            lock_wait_timeout: Duration::from_secs(50),
+            flush_policy: FlushPolicy::Durable,
+            buffers: Buffers::default(),
+        }
+    }
+}
+
+impl Running {
+    fn idle() -> Running {
+        Running {
+            active: false,
+            isolation: Isolation::RepeatableRead,
+            read_only: false,
+            id: TxnId::NONE,
+            last_undo: UndoPtr::NONE,
+            statement_mark: UndoPtr::NONE,
+            leaves_garbage: false,
+            fresh_undo: Vec::new(),
+            view_open: false,
+        }
+    }
+
+    /// A record was appended and its change logged.
+    pub(crate) fn note_undo(&mut self, address: UndoPtr, bytes: usize, leaves_garbage: bool) {
+        self.leaves_garbage |= leaves_garbage;
+        if self.leaves_garbage || self.fresh_undo.len() >= FRESH_UNDO_MAX {
+            // Purge will walk the chain and release it.
+            self.leaves_garbage = true;
+            self.fresh_undo.clear();
+        } else {
+            self.fresh_undo.push((address, bytes as u32));
+        }
+    }
+
+    /// A record was taken back and released.
+    pub(crate) fn forget_undo(&mut self, address: UndoPtr) {
+        if self.fresh_undo.last().is_some_and(|(last, _)| *last == address) {
+            self.fresh_undo.pop();
+        }
+    }
+
+    fn reset(&mut self) {
+        self.active = false;
+        self.id = TxnId::NONE;
+        self.last_undo = UndoPtr::NONE;
+        self.statement_mark = UndoPtr::NONE;
+        self.leaves_garbage = false;
+        self.fresh_undo.clear();
+        self.view_open = false;
+    }
+}
+
+impl Session {
+    /// Starts a transaction. Nothing shared is touched. A transaction that runs already is the caller's to end first.
+    pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
+        assert!(!self.running.active, "begin inside a transaction");
+        self.running.active = true;
+        self.running.isolation = isolation;
+        self.running.read_only = read_only;
+    }
+
+    /// Whether a transaction runs.
+    pub fn in_transaction(&self) -> bool {
+        self.running.active
+    }
+
+    /// Whether the running transaction has changed anything.
+    pub fn has_writes(&self) -> bool {
+        !self.running.id.is_none()
+    }
+
+    /// The running transaction's id; none before its first write.
+    pub fn txn_id(&self) -> TxnId {
+        self.running.id
+    }
+
+    /// A statement begins: its changes can be taken back alone, and under READ COMMITTED it reads a fresh snapshot.
+    pub fn statement_start(&mut self) {
+        self.running.statement_mark = self.running.last_undo;
+        if self.running.isolation == Isolation::ReadCommitted {
+            self.close_view();
+        }
+    }
+
+    /// Takes back the statement's changes; locks stay.
+    pub fn statement_rollback(&mut self) -> Result<()> {
+        let mark = self.running.statement_mark;
+        self.undo_to(mark)
+    }
+
+    /// A place to return to with [`Session::rollback_to`].
+    pub fn savepoint(&self) -> Savepoint {
+        Savepoint { txn: self.running.id, undo: self.running.last_undo }
+    }
+
+    /// Takes back all changes since the savepoint; locks stay.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        // A savepoint made before the first write has no transaction id, and everything is after it.
+        if !savepoint.txn.is_none() && savepoint.txn != self.running.id {
+            return Err(Error::NoSavepoint);
+        }
+        self.undo_to(savepoint.undo)?;
+        self.running.statement_mark = savepoint.undo;
+        Ok(())
+    }
+
+    /// Opens the transaction's snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
+    pub fn open_snapshot(&mut self) {
+        self.ensure_view();
+    }
+
+    /// Commits. When it returns, the transaction is durable as far as the flush policy demands.
+    ///
+    /// [`Error::LogFailed`] leaves the outcome to recovery: the process must stop.
+    pub fn commit(&mut self) -> Result<()> {
+        if !self.running.id.is_none() {
+            self.commit_writes()?;
+        }
+        self.end();
+        Ok(())
+    }
+
+    fn commit_writes(&mut self) -> Result<()> {
+        let id = self.running.id;
+        self.slot.set_ending();
+        let lsn = self.log(&LogOp::Commit { txn: id, last_undo: self.running.last_undo, wall_micros: self.engine.clock.wall_us() as u64 });
+        self.engine.wal.commit(lsn, self.flush_policy).map_err(|e| self.engine.note_log_failure(e))?;
+        let seq = self.engine.txns.finish(id);
+        if self.running.leaves_garbage {
+            self.engine.history.push(self.shard, Finished { txn: id, seq, last_undo: self.running.last_undo });
+        } else {
+            self.release_fresh_undo();
+        }
+        Ok(())
+    }
+
+    fn release_fresh_undo(&mut self) {
+        for (address, bytes) in self.running.fresh_undo.drain(..) {
+            self.engine.undo.release(address, bytes as usize);
+        }
+    }
+
+    /// Rolls the whole transaction back. Changes that could not be taken back (damage, I/O) are reported; the transaction then stays
+    /// unfinished, its rows locked, until a restart rolls it back.
+    pub fn rollback(&mut self) -> Result<()> {
+        if !self.running.id.is_none() {
+            let undone = self.undo_to(UndoPtr::NONE);
+            if let Err(error) = undone {
+                self.abandon();
+                return Err(error);
+            }
+            self.slot.set_ending();
+            self.log(&LogOp::RollbackEnd { txn: self.running.id });
+            self.engine.txns.finish(self.running.id);
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// Takes over a transaction that a crash left unfinished, to roll it back.
+    pub(crate) fn adopt(&mut self, txn: TxnId, last_undo: UndoPtr) {
+        self.begin(Isolation::RepeatableRead, false);
+        self.running.id = txn;
+        self.running.last_undo = last_undo;
+        self.running.leaves_garbage = true;
+        self.slot.start(txn);
+        self.slot.set_last_undo(last_undo);
+        self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
+    }
+
+    /// Logs one of the engine's own operations as a record of its own.
+    pub(crate) fn log(&mut self, op: &LogOp<'_>) -> Lsn {
+        let body = &mut self.buffers.undo;
+        body.clear();
+        buffer_pool::put_op(body, op.code(), None, |out| op.put_payload(out));
+        self.engine.wal.append(body)
+    }
+
+    /// Clears what the ended transaction held.
+    fn end(&mut self) {
+        if !self.running.id.is_none() {
+            self.slot.clear();
+        }
+        self.engine.locks.release_all(&self.owner);
+        self.close_view();
+        self.running.reset();
+    }
+
+    /// Leaves a transaction behind that could not be rolled back: unfinished, its rows locked, until a restart tries again.
+    fn abandon(&mut self) {
+        self.engine.note_abandoned(self.running.id, self.running.last_undo);
+        // The owner stays with the transaction, so that those who wait for its rows wait for somebody.
+        self.owner = self.engine.locks.new_owner();
+        self.slot.clear();
+        self.close_view();
+        self.running.reset();
+    }
+
+    /// Prepares for a write: gives the transaction its id at the first one.
+    #[inline]
+    pub(crate) fn ensure_writer(&mut self) -> Result<TxnId> {
+        assert!(self.running.active, "a write outside a transaction");
+        if self.running.read_only {
+            return Err(Error::ReadOnlyTransaction);
+        }
+        if self.running.id.is_none() {
+            let id = self.engine.txns.allocate_id();
+            self.running.id = id;
+            self.slot.start(id);
+            self.engine.locks.set_txn(&self.owner, id);
+        }
+        Ok(self.running.id)
+    }
+
+    /// Opens the view unless the transaction has one.
+    #[inline]
+    pub(crate) fn ensure_view(&mut self) {
+        if !self.running.view_open {
+            self.engine.txns.open_view(&mut self.view, &self.view_slot);
+            self.running.view_open = true;
+        }
+    }
+
+    fn close_view(&mut self) {
+        if self.running.view_open {
+            self.engine.txns.close_view(&self.view_slot);
+            self.running.view_open = false;
+        }
+    }
+
+    /// The cancel flag that KILL sets.
+    pub fn cancel(&self) -> &Arc<Cancel> {
+        &self.cancel
+    }
+
+    /// `innodb_lock_wait_timeout`.
+    pub fn set_lock_wait_timeout(&mut self, timeout: Duration) {
+        self.lock_wait_timeout = timeout;
+    }
+
+    pub(crate) fn lock_deadline(&self) -> Option<Instant> {
+        Some(Instant::now() + self.lock_wait_timeout)
+    }
+
+    /// `innodb_flush_log_at_trx_commit`.
+    pub fn set_flush_policy(&mut self, policy: FlushPolicy) {
+        self.flush_policy = policy;
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.running.active {
+            // An error leaves the transaction to the next start; `rollback` has said so.
+            let _ = self.rollback();
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Changing rows: insert, update, delete, and the short path that looks and changes in one descent.
+//!
+//! # Invariants
+//! 1. The primary index changes first, secondary entries after it; what readers see is decided by the primary row alone, so the order of
+//!    the secondary changes is invisible.
+//! 2. Each change of a row is one mini-transaction that carries its undo record.
+//! 3. A row operation that fails (duplicate key, lock) has taken back what it did; the transaction and its locks stand.
+//! 4. No leaf is latched while another index is touched or a lock is awaited.
+
+use crate::log_op::LogOp;
+use crate::row_lock::Wait;
+use crate::secondary::EntryMoves;
+use crate::session::Session;
+use crate::table::Table;
+use crate::undo_record::{Change, OldHeader, UndoRecord, common_ends};
+use crate::version::header;
+use crate::{Error, Result};
+use base::UndoPtr;
+use btree::LeafWrite;
+use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use record::RowRef;
+use crate::external::EXTERNAL;
+use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
+use std::sync::Arc;
+use sync::atomic::Ordering;
+
+/// What the closure of [`Session::modify`] decides about the row it was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modify {
+    /// Leave the row as it is; it stays locked.
+    Keep,
+    /// Replace it by the row that the closure wrote.
+    Replace,
+    /// Delete it.
+    Delete,
+}
+
+/// What [`Session::modify`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modified {
+    /// No such row.
+    NotFound,
+    /// The closure kept it.
+    Kept,
+    /// The closure replaced it.
+    Replaced,
+    /// The closure deleted it.
+    Deleted,
+}
+
+/// How an attempt under the leaf's latch ended.
+enum Attempt<T> {
+    Done(T),
+    /// Look again: room was made, or a lock was awaited.
+    Again,
+}
+
+impl Session {
+    /// Inserts a row encoded with the table's current layout; its header is filled in.
+    ///
+    /// Errors: [`Error::DuplicateKey`] names the index; then nothing of the row stays.
+    pub fn insert(&mut self, table: &Arc<Table>, row: &mut Vec<u8>) -> Result<()> {
+        self.ensure_writer()?;
+        let mut key = std::mem::take(&mut self.buffers.key);
+        key.clear();
+        let made = if table.has_hidden_key() {
+            self.engine.next_row_id(table).map(|id| key.extend_from_slice(&id.to_be_bytes()))
+        } else {
+            table.primary_key(RowRef::new(table.layout(), row), &mut key)
+        };
+        let result = made.and_then(|()| self.insert_at(table, &key, row));
+        self.buffers.key = key;
+        result
+    }
+
+    /// Inserts a row under a primary key.
+    fn insert_at(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>) -> Result<()> {
+        let mark = self.running.last_undo;
+        let mut moves = std::mem::take(&mut self.buffers.moves);
+        let result = self.insert_and_index(table, key, row, &mut moves);
+        self.buffers.moves = moves;
+        match result {
+            Ok(()) => {
+                table.rows.fetch_add(1, Ordering::Relaxed);
+                self.owner.add_work(1);
+                Ok(())
+            }
+            Err(error) => {
+                self.undo_to(mark)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn insert_and_index(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<()> {
+        self.store_external(table, key, row)?;
+        let result = loop {
+            match self.try_insert(table, key, row, moves) {
+                Ok(Attempt::Done(())) => break Ok(()),
+                Ok(Attempt::Again) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        result.and_then(|()| self.apply_moves(table, key, moves))
+    }
+
+    /// One attempt to insert into the primary index; plans the secondary entries.
+    fn try_insert(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<Attempt<()>> {
+        let own = self.running.id;
+        let tree = &table.primary().tree;
+        let mut leaf = tree.write(key)?;
+        let Some(old) = leaf.found() else {
+            if table.indexes.len() > 1 {
+                let mut buffer = Vec::new();
+                let row = self.engine.full_row(table, row, &mut buffer)?;
+                moves.plan(table, key, None, Some(row), false)?;
+            } else {
+                moves.clear();
+            }
+            let flags = row[0] & EXTERNAL;
+            RowHeader { flags, schema_version: table.layout().schema_version(), txn: own, undo: UndoPtr::NONE }.write(row);
+            let undo = self.append_undo(table, key, Change::Insert)?;
+            let counter = self.counter_to_log(table, row);
+            match leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()))? {
+                Ok(()) => {
+                    leaf.finish();
+                    self.changed(undo, false);
+                    return Ok(Attempt::Done(()));
+                }
+                Err(btree::NoRoom) => {
+                    drop(leaf);
+                    self.engine.undo.release(undo, self.buffers.undo.len());
+                    tree.make_room(key, row.len())?;
+                    return Ok(Attempt::Again);
+                }
+            }
+        };
+        let old_header = header(old)?;
+        if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
+            drop(leaf);
+            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
+            return Ok(Attempt::Again);
+        }
+        if old_header.flags & DELETE_MARK == 0 {
+            return Err(Error::DuplicateKey { index_no: 0 });
+        }
+        // The place of a deleted row: an update of what it was.
+        self.replace_in_leaf(table, key, leaf, row, moves)
+    }
+
+    /// Replaces a row that was read with [`crate::Read::Exclusive`]; `key` is its primary key. `new` is encoded with the current layout.
+    pub fn update(&mut self, table: &Arc<Table>, key: &[u8], old: RowRef<'_>, new: &mut Vec<u8>) -> Result<()> {
+        self.ensure_writer()?;
+        if !table.has_hidden_key() {
+            let mut new_key = Vec::new();
+            table.primary_key(RowRef::new(table.layout(), new), &mut new_key)?;
+            if new_key != key {
+                let _ = old;
+                let mark = self.running.last_undo;
+                self.delete(table, key)?;
+                let moved = self.insert_at(table, &new_key, new);
+                if moved.is_err() {
+                    self.undo_to(mark)?;
+                }
+                return moved;
+            }
+        }
+        let mark = self.running.last_undo;
+        let mut moves = std::mem::take(&mut self.buffers.moves);
+        let mut result = self.store_external(table, key, new);
+        while result.is_ok() {
+            match self.try_update(table, key, new, &mut moves) {
+                Ok(Attempt::Done(())) => break,
+                Ok(Attempt::Again) => {}
+                Err(error) => result = Err(error),
+            }
+        }
+        let result = result.and_then(|()| self.apply_moves(table, key, &moves));
+        self.buffers.moves = moves;
+        if result.is_err() {
+            self.undo_to(mark)?;
+        } else {
+            self.owner.add_work(1);
+        }
+        result
+    }
+
+    fn try_update(&mut self, table: &Arc<Table>, key: &[u8], new: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<Attempt<()>> {
+        let leaf = table.primary().tree.write(key)?;
+        let Some(old) = leaf.found() else { return Err(Error::corrupt("a locked row vanished")) };
+        let old_header = header(old)?;
+        if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
+            drop(leaf);
+            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
+            return Ok(Attempt::Again);
+        }
+        self.replace_in_leaf(table, key, leaf, new, moves)
+    }
+
+    /// Replaces the row under the latch of `leaf` and plans the secondary changes. The row is this transaction's to write.
+    fn replace_in_leaf(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        mut leaf: LeafWrite<'_>,
+        new: &mut Vec<u8>,
+        moves: &mut EntryMoves,
+    ) -> Result<Attempt<()>> {
+        let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
+        let old_header = header(old)?;
+        let was_deleted = old_header.flags & DELETE_MARK != 0;
+        let mut left_behind = std::mem::take(&mut self.buffers.old_keys);
+        left_behind.clear();
+        if table.indexes.len() > 1 {
+            let mut full_old = Vec::new();
+            let old_row = self.engine.full_row(table, old, &mut full_old)?;
+            let mut full_new = Vec::new();
+            let new_row = self.engine.full_row(table, new, &mut full_new)?;
+            moves.plan(table, key, Some(old_row), Some(new_row), was_deleted)?;
+            moves.put_old_keys(table, &mut left_behind);
+        } else {
+            moves.clear();
+        }
+        let (old_body, new_body) = (&old[HEADER_BYTES..], &new[HEADER_BYTES..]);
+        // The place of an external row must be readable from the undo record alone.
+        let external = (old_header.flags | new[0]) & EXTERNAL != 0;
+        let (prefix, suffix) = if external { (0, 0) } else { common_ends(old_body, new_body) };
+        let middle = &old_body[prefix..old_body.len() - suffix];
+        let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind };
+        let undo = self.append_undo(table, key, change)?;
+        self.buffers.old_keys = left_behind;
+        let flags = new[0] & EXTERNAL;
+        RowHeader { flags, schema_version: table.layout().schema_version(), txn: self.running.id, undo }.write(new);
+        let counter = self.counter_to_log(table, new);
+        match leaf.replace(new, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()))? {
+            Ok(()) => {
+                leaf.finish();
+                self.changed(undo, true);
+                Ok(Attempt::Done(()))
+            }
+            Err(btree::NoRoom) => {
+                drop(leaf);
+                self.engine.undo.release(undo, self.buffers.undo.len());
+                table.primary().tree.make_room(key, new.len())?;
+                Ok(Attempt::Again)
+            }
+        }
+    }
+
+    /// Deletes the row of a primary key that was read with [`crate::Read::Exclusive`].
+    pub fn delete(&mut self, table: &Arc<Table>, key: &[u8]) -> Result<()> {
+        match self.modify(table, key, |_, _| Modify::Delete)? {
+            Modified::Deleted => Ok(()),
+            _ => Err(Error::corrupt("a locked row vanished")),
+        }
+    }
+
+    /// Looks at the row of a primary key and changes it as `decide` says, in one descent: the path of UPDATE and DELETE by key.
+    ///
+    /// `decide` sees the newest version, which this transaction may write, under the leaf's exclusive latch: it computes and never blocks. For
+    /// [`Modify::Replace`] it leaves the new row, encoded with the current layout, in the buffer. It is called again
+    /// when the row had to be waited for or the page had no room.
+    pub fn modify(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        mut decide: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
+    ) -> Result<Modified> {
+        self.ensure_writer()?;
+        let mark = self.running.last_undo;
+        let mut moves = std::mem::take(&mut self.buffers.moves);
+        let mut new = std::mem::take(&mut self.buffers.new_row);
+        let result = loop {
+            match self.try_modify(table, key, &mut decide, &mut new, &mut moves) {
+                Ok(Attempt::Done(modified)) => break Ok(modified),
+                Ok(Attempt::Again) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        let result = match result {
+            Ok(modified @ (Modified::Replaced | Modified::Deleted)) => {
+                self.owner.add_work(1);
+                self.apply_moves(table, key, &moves).map(|()| modified)
+            }
+            other => other,
+        };
+        self.buffers.moves = moves;
+        self.buffers.new_row = new;
+        if result.is_err() {
+            self.undo_to(mark)?;
+        }
+        result
+    }
+
+    fn try_modify(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        decide: &mut impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
+        new: &mut Vec<u8>,
+        moves: &mut EntryMoves,
+    ) -> Result<Attempt<Modified>> {
+        moves.clear();
+        let leaf = table.primary().tree.write(key)?;
+        let Some(old) = leaf.found() else { return Ok(Attempt::Done(Modified::NotFound)) };
+        let old_header = header(old)?;
+        if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
+            drop(leaf);
+            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
+            return Ok(Attempt::Again);
+        }
+        if old_header.flags & DELETE_MARK != 0 {
+            return Ok(Attempt::Done(Modified::NotFound));
+        }
+        let mut buffer = Vec::new();
+        let row = self.engine.full_row(table, old, &mut buffer)?;
+        new.clear();
+        match decide(row, new) {
+            Modify::Keep => {
+                if old_header.txn != self.running.id {
+                    let lock = LockKeyRef { index: table.primary().id, key };
+                    self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
+                }
+                Ok(Attempt::Done(Modified::Kept))
+            }
+            Modify::Delete => self.delete_in_leaf(table, key, leaf, moves).map(Attempt::Done),
+            Modify::Replace => {
+                if !table.has_hidden_key() && self.moves_key(table, key, new)? {
+                    // The row goes elsewhere: lock it, then take the long way.
+                    if old_header.txn != self.running.id {
+                        let lock = LockKeyRef { index: table.primary().id, key };
+                        self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
+                    }
+                    let old = old.to_vec();
+                    drop(leaf);
+                    let mut full = Vec::new();
+                    let engine = Arc::clone(&self.engine);
+                    let old_row = engine.full_row(table, &old, &mut full)?;
+                    let mut moved = std::mem::take(new);
+                    let key = key.to_vec();
+                    let result = self.update(table, &key, old_row, &mut moved);
+                    *new = moved;
+                    moves.clear();
+                    return result.map(|()| Attempt::Done(Modified::Replaced));
+                }
+                if self.needs_external(key, new) {
+                    // The chain cannot be written under the latch.
+                    let lock = LockKeyRef { index: table.primary().id, key };
+                    self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
+                    drop(leaf);
+                    self.store_external(table, key, new)?;
+                    loop {
+                        if let Attempt::Done(()) = self.try_update(table, key, new, moves)? {
+                            return Ok(Attempt::Done(Modified::Replaced));
+                        }
+                    }
+                }
+                Ok(match self.replace_in_leaf(table, key, leaf, new, moves)? {
+                    Attempt::Done(()) => Attempt::Done(Modified::Replaced),
+                    Attempt::Again => Attempt::Again,
+                })
+            }
+        }
+    }
+
+    fn delete_in_leaf(&mut self, table: &Arc<Table>, key: &[u8], mut leaf: LeafWrite<'_>, moves: &mut EntryMoves) -> Result<Modified> {
+        let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
+        let old_header = header(old)?;
+        if table.indexes.len() > 1 {
+            let mut buffer = Vec::new();
+            let row = self.engine.full_row(table, old, &mut buffer)?;
+            moves.plan(table, key, Some(row), None, false)?;
+        }
+        let undo = self.append_undo(table, key, Change::Delete { old: OldHeader::from(old_header) })?;
+        let mut new_header = [0u8; HEADER_BYTES];
+        RowHeader {
+            flags: old_header.flags | DELETE_MARK,
+            schema_version: old_header.schema_version,
+            txn: self.running.id,
+            undo,
+        }
+        .write(&mut new_header);
+        leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
+        leaf.finish();
+        self.changed(undo, true);
+        table.rows.fetch_sub(1, Ordering::Relaxed);
+        Ok(Modified::Deleted)
+    }
+
+    fn moves_key(&self, table: &Table, key: &[u8], new: &[u8]) -> Result<bool> {
+        let mut new_key = Vec::with_capacity(key.len());
+        table.primary_key(RowRef::new(table.layout(), new), &mut new_key)?;
+        Ok(new_key != key)
+    }
+
+    /// Writes an undo record to the store and leaves its bytes in `buffers.undo`.
+    pub(crate) fn append_undo(&mut self, table: &Table, key: &[u8], change: Change<'_>) -> Result<UndoPtr> {
+        let record = UndoRecord { txn: self.running.id, previous: self.running.last_undo, table: table.id, key, change };
+        let bytes = &mut self.buffers.undo;
+        bytes.clear();
+        record.encode(bytes);
+        Ok(self.engine.undo.append(self.shard, bytes)?)
+    }
+
+    /// A row change is logged.
+    #[inline]
+    pub(crate) fn changed(&mut self, undo: UndoPtr, leaves_garbage: bool) {
+        self.running.last_undo = undo;
+        self.slot.set_last_undo(undo);
+        self.running.note_undo(undo, self.buffers.undo.len(), leaves_garbage);
+    }
+
+    /// The counter to log with this row: always, so that it is in the log whenever the row is.
+    fn counter_to_log(&self, table: &Arc<Table>, row: &[u8]) -> Option<LogOp<'static>> {
+        let column = table.auto_increment_column?;
+        let next = if row[0] & EXTERNAL != 0 {
+            table.auto_increment.load(Ordering::Relaxed)
+        } else {
+            table.auto_increment_value(RowRef::new(table.layout(), row), column)?.saturating_add(1)
+        };
+        if !table.counter_noted.swap(true, Ordering::SeqCst) {
+            self.engine.counters.note_moved(table);
+        }
+        Some(LogOp::AutoIncrement { table: table.id, next })
+    }
+}
+
+/// Logs a row change, and the counter that it moves, in the mini-transaction that makes it.
+pub(crate) fn note_change(mtr: &mut buffer_pool::Mtr<'_>, undo: UndoPtr, record: &[u8], counter: Option<&LogOp<'_>>) {
+    Session::note(mtr, &LogOp::RowChange { undo, record });
+    if let Some(counter) = counter {
+        Session::note(mtr, counter);
+    }
+}
