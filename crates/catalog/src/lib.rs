@@ -1,1 +1,28 @@
-//! Data dictionary.
+//! The data dictionary: what databases and tables exist, kept in a table of the engine, so that DDL is transactional and survives crashes.
+//!
+//! # Invariants
+//! 1. The dictionary's committed rows are the truth; the cache holds only what was read from them.
+//! 2. Each DDL operation is one engine transaction. Trees that a crash leaves without a definition are orphans, freed in the background.
+//! 3. Whoever changes a table's definition holds its metadata lock exclusively; [`Catalog::version`] changes after each change, so that
+//!    cached plans are checked with one load.
+//!
+//! Dictionary keys: `D` + database → definition; `N` + database + NUL + table → table id (u32, big-endian); `T` + table id → definition.
+//!
+//! # Not here
+//! Privileges, names' case rules beyond equality of bytes, what an ALTER clause means.
+//!
+//! # Start at
+//! [`Catalog`], [`TableDef`].
+
+mod catalog;
+mod codec;
+mod ddl;
+mod def;
+mod dictionary;
+mod error;
+mod open;
+
+pub use catalog::{Catalog, TableEntry};
+pub use ddl::Change;
+pub use def::{ColumnDef, DatabaseDef, DefaultValue, HIDDEN_PRIMARY, IndexDef, TableDef};
+pub use error::{CatalogError, Result};

@@ -1,0 +1,68 @@
+//! What can go wrong in the dictionary.
+
+use engine::BuildError;
+use types::Value;
+
+/// Result of a catalogue call.
+pub type Result<T> = std::result::Result<T, CatalogError>;
+
+/// A catalogue error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CatalogError {
+    /// No such database.
+    UnknownDatabase(String),
+    /// The database exists.
+    DatabaseExists(String),
+    /// No such table.
+    UnknownTable {
+        /// Database.
+        database: String,
+        /// Table.
+        table: String,
+    },
+    /// The table exists.
+    TableExists(String),
+    /// Rows of the table have the same key in an index that is to be unique.
+    DuplicateEntry {
+        /// Name of the index.
+        index: String,
+        /// The key's values.
+        values: Vec<Value>,
+    },
+    /// A definition in the dictionary cannot be read.
+    Damaged(String),
+    /// The engine failed.
+    Engine(engine::Error),
+}
+
+impl From<engine::Error> for CatalogError {
+    fn from(error: engine::Error) -> CatalogError {
+        CatalogError::Engine(error)
+    }
+}
+
+impl From<BuildError> for CatalogError {
+    /// Duplicates are described by the caller, who knows the definitions.
+    fn from(error: BuildError) -> CatalogError {
+        match error {
+            BuildError::Duplicate { .. } => CatalogError::DuplicateEntry { index: String::new(), values: Vec::new() },
+            BuildError::Engine(error) => CatalogError::Engine(error),
+        }
+    }
+}
+
+impl std::fmt::Display for CatalogError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CatalogError::UnknownDatabase(name) => write!(f, "unknown database {name}"),
+            CatalogError::DatabaseExists(name) => write!(f, "database {name} exists"),
+            CatalogError::UnknownTable { database, table } => write!(f, "unknown table {database}.{table}"),
+            CatalogError::TableExists(name) => write!(f, "table {name} exists"),
+            CatalogError::DuplicateEntry { index, .. } => write!(f, "duplicate entry for key {index}"),
+            CatalogError::Damaged(what) => write!(f, "damaged definition: {what}"),
+            CatalogError::Engine(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CatalogError {}
