@@ -39,7 +39,7 @@ pub use cleaner::CleanerHandle;
 pub use error::PoolError;
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef};
-pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops};
+pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops, put_op};
 pub use pool::{BufferPool, PoolConfig};
 pub use redo::{RedoHandler, RedoHandlers};
 pub use stats::StatsSnapshot;

@@ -113,7 +113,7 @@ pub(crate) fn redo_own(op: &Op<'_>, page: &mut [u8]) -> Result<(), Malformed> {
 
 /// Appends an operation whose payload `write` produces.
 #[inline]
-pub(crate) fn put_op(body: &mut Vec<u8>, op: u8, page: PageNo, write: impl FnOnce(&mut Vec<u8>)) {
+pub fn put_op(body: &mut Vec<u8>, op: u8, page: PageNo, write: impl FnOnce(&mut Vec<u8>)) {
     body.push(op);
     base::put_varint(body, page.0);
     let length_at = body.len();

@@ -5,7 +5,7 @@
 use crate::def::{ColumnDef, DatabaseDef, DefaultValue, IndexDef, TableDef};
 use base::{IndexId, Malformed, PageNo, Reader, TableId, put_bytes, put_u8, put_varint};
 use record::{KeyPart, RowLayout, RowRef};
-use types::{ByteString, Charset, Collation, ColumnType, TypeKind, Value};
+use types::{ByteString, Collation, ColumnType, TypeKind, Value};
 
 const FORMAT: u8 = 1;
 
@@ -231,14 +231,10 @@ fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a>) -> Resul
     (0..count).map(|_| one(r)).collect()
 }
 
-/// Default character set and collation of a new database.
-pub(crate) fn default_database(name: &str) -> DatabaseDef {
-    DatabaseDef { name: name.into(), charset: Charset::Utf8mb4, collation: Collation::DEFAULT }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use types::Charset;
 
     #[test]
     fn definitions_round_trip_and_cut_ones_are_malformed() {
@@ -297,7 +293,7 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(decode_table(&bytes[..end]).is_err(), "cut at {end}");
         }
-        let database = default_database("d");
+        let database = DatabaseDef { name: "d".into(), charset: Charset::Utf8mb4, collation: Collation::DEFAULT };
         assert_eq!(decode_database(&encode_database(&database)), Ok(database));
     }
 }

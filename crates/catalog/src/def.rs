@@ -107,7 +107,9 @@ pub const HIDDEN_PRIMARY: &str = "GEN_CLUST_INDEX";
 impl TableDef {
     /// Position of the column with this name (without case).
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
+        self.columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
     }
 
     /// Position of the index with this name (without case).

@@ -57,13 +57,8 @@ fn encode(session: &Session, key: &[u8], value: &[u8], row: &mut Vec<u8>) -> Res
 
 /// Sets a row, there or not.
 pub(crate) fn set(session: &mut Session, key: &[u8], value: &[u8]) -> Result<()> {
-    let table = session.engine().dictionary().clone();
-    if remove(session, key)? || !add(session, key, value)? {
-        let mut row = Vec::new();
-        encode(session, key, value, &mut row)?;
-        session.insert(&table, &mut row)?;
-    }
-    Ok(())
+    remove(session, key)?;
+    if add(session, key, value)? { Ok(()) } else { Err(CatalogError::Damaged("dictionary row came back".into())) }
 }
 
 /// Removes a row; `Ok(false)` when it is not there.

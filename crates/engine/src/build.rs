@@ -118,14 +118,14 @@ impl Engine {
     pub fn build_indexes(&self, session: &Session, table: &Table, new: &[IndexSpec]) -> BuildResult<()> {
         let mut runs: Vec<KeyRun> = new.iter().map(|_| KeyRun::new()).collect();
         let mut cursor = table.primary().tree.cursor();
-        cursor.seek(&[])?;
+        cursor.first()?;
         let mut count = 0u64;
         while cursor.valid() {
             let row = header(cursor.value())?;
             if row.flags & DELETE_MARK == 0 {
+                let (key, value) = cursor.entry();
                 for (run, index) in runs.iter_mut().zip(new) {
-                    let key = cursor.key();
-                    self.with_full_row(table, cursor.value(), |row| run.push(row, &index.parts, key))??;
+                    self.with_full_row(table, value, |row| run.push(row, &index.parts, key))??;
                 }
             }
             count += 1;
@@ -176,7 +176,7 @@ impl Engine {
         let mut runs: Vec<KeyRun> = new.indexes[1..].iter().map(|_| KeyRun::new()).collect();
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut cursor = old.primary().tree.cursor();
-        cursor.seek(&[]).map_err(|e| fail(e.into()))?;
+        cursor.first().map_err(|e| fail(e.into()))?;
         let mut row_id = 0u64;
         while cursor.valid() {
             let row = header(cursor.value()).map_err(fail)?;
@@ -210,13 +210,14 @@ impl Engine {
             if index.unique
                 && let Some(primary_key) = run.duplicate(new, &index.parts).map_err(fail)?
             {
-                let row = rows.binary_search_by(|(key, _)| key.as_slice().cmp(primary_key)).map_or_else(|_| Vec::new(), |at| rows[at].1.clone());
+                let row =
+                    rows.binary_search_by(|(key, _)| key.as_slice().cmp(primary_key)).map_or_else(|_| Vec::new(), |at| rows[at].1.clone());
                 return Err(E::from(BuildError::Duplicate { index_no: no + 1, row }));
             }
         }
         let count = rows.len() as u64;
         for (key, row) in &mut rows {
-            session.store_external_copy(new, key, row).map_err(fail)?;
+            self.store_external_copy(new, key, row).map_err(fail)?;
             let flags = row[0];
             RowHeader { flags, schema_version: new.layout().schema_version(), txn: TxnId::NONE, undo: UndoPtr::NONE }.write(row);
         }

@@ -82,7 +82,7 @@ impl Engine {
     pub fn checkpoint(&self) -> Result<()> {
         let _one = self.checkpoint_latch.lock();
         let position = self.wal.written_contiguous();
-        self.counters.write_back(self)?;
+        self.counters.write_back()?;
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
         // Losers before slots: one that moves from the list to a slot is found.
         let mut running = self.losers.lock().clone();
@@ -108,7 +108,7 @@ impl Engine {
 
     /// Writes every dirty page, then a checkpoint: the next start has nothing to redo.
     pub(crate) fn sharp_checkpoint(&self) -> Result<()> {
-        self.counters.write_back(self)?;
+        self.counters.write_back()?;
         self.pool.flush_all().map_err(Error::from)?;
         self.checkpoint()
     }

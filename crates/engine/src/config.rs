@@ -27,3 +27,31 @@ pub struct EngineConfig {
     /// Told what an operator should know.
     pub on_warning: Arc<dyn Fn(&str) + Send + Sync>,
 }
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        EngineConfig {
+            wal: WalConfig::default(),
+            pool: PoolConfig::default(),
+            store: StoreConfig::default(),
+            undo: UndoConfig::default(),
+            lock_shards: 256,
+            checkpoint_interval: Duration::from_secs(5),
+            on_fatal: Arc::new(|_| {}),
+            on_warning: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl EngineConfig {
+    /// A small engine for tests: 1 MiB of log, 64 frames.
+    pub fn small() -> Self {
+        EngineConfig {
+            wal: WalConfig::small(),
+            pool: PoolConfig { frames: 64, pages_max: 1 << 20, ..PoolConfig::default() },
+            undo: UndoConfig { shards: 4, ..UndoConfig::default() },
+            lock_shards: 16,
+            ..EngineConfig::default()
+        }
+    }
+}

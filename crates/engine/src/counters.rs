@@ -6,7 +6,6 @@
 //! # Invariants
 //! 1. The tree, overlaid with the log from the checkpoint's redo position on, is at least what any logged row used.
 
-use crate::engine::Engine;
 use crate::table::Table;
 use crate::{Error, Result};
 use base::{PageNo, TableId};
@@ -51,24 +50,24 @@ impl Counters {
     }
 
     /// Writes the counters that moved into the tree.
-    pub(crate) fn write_back(&self, engine: &Engine) -> Result<()> {
+    pub(crate) fn write_back(&self) -> Result<()> {
         let (moved, recovered) = {
             let mut state = self.state.lock();
             (std::mem::take(&mut state.moved), std::mem::take(&mut state.recovered))
         };
         for (table, next) in recovered {
-            self.put(engine, table, next)?;
+            self.put(table, next)?;
         }
         for table in moved {
             // Cleared before the value is read: a counter that moves after the read is noted again.
             table.counter_noted.store(false, Ordering::SeqCst);
-            self.put(engine, table.id, table.auto_increment.load(Ordering::SeqCst))?;
+            self.put(table.id, table.auto_increment.load(Ordering::SeqCst))?;
         }
         Ok(())
     }
 
     /// Sets one counter, up or down; DDL's way to start a table anew.
-    pub(crate) fn put(&self, engine: &Engine, table: TableId, next: u64) -> Result<()> {
+    pub(crate) fn put(&self, table: TableId, next: u64) -> Result<()> {
         let key = table.0.to_be_bytes();
         let value = next.to_le_bytes();
         loop {

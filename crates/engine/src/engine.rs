@@ -3,7 +3,6 @@
 //! # Start at
 //! [`Engine::open`], then `recovery.rs`.
 
-use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::counters::Counters;
 use crate::history::History;
@@ -16,10 +15,11 @@ use btree::BTree;
 use buffer_pool::{BufferPool, CleanerHandle};
 use env::{Clock, Disk};
 use lock_manager::LockManager;
-use page_store::PageStore;
 use space_map::SpaceMap;
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use sync::{Mutex, Rank, RwLock};
 use txn::TxnSystem;
@@ -68,7 +68,8 @@ pub struct Engine {
     undo_shard: AtomicUsize,
     failed: AtomicBool,
     background: Mutex<Option<Background>>,
-    pub(crate) purge_wake: Arc<sync::Signal>,
+    pub(crate) purge_wake: sync::Signal,
+    checkpoint_wake: sync::Signal,
 }
 
 struct Background {
@@ -94,7 +95,7 @@ impl Engine {
             clock,
             txns: TxnSystem::new(payload.next_txn, &losers),
             locks: LockManager::new(config.lock_shards),
-            history: History::new(config.undo_shards),
+            history: History::new(config.undo.shards),
             slots: Slots::new(),
             counters,
             dictionary_root: payload.dictionary_root,
@@ -109,7 +110,8 @@ impl Engine {
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             background: Mutex::new(Rank::Catalog, None),
-            purge_wake: Arc::new(sync::Signal::new()),
+            purge_wake: sync::Signal::new(),
+            checkpoint_wake: sync::Signal::new(),
             wal: opened.wal,
             pool: opened.pool,
             space: opened.space,
@@ -157,6 +159,23 @@ impl Engine {
         Ok(table)
     }
 
+    /// Forgets the table of a copy that failed.
+    pub fn close_table_if_copy(&self, id: TableId, original: TableId) {
+        if id != original {
+            self.close_table(id);
+        }
+    }
+
+    /// A table handle that nobody else gets: rows read by another definition than the one in force.
+    pub fn table_view(&self, spec: TableSpec) -> Result<Arc<Table>> {
+        self.make_table(spec, None)
+    }
+
+    /// Index ids from this one on have not been given out.
+    pub fn next_index_id(&self) -> IndexId {
+        IndexId(self.next_index_id.load(Ordering::Acquire))
+    }
+
     /// Forgets an open table (after DROP TABLE).
     pub fn close_table(&self, id: TableId) {
         self.tables.write().remove(&id);
@@ -170,7 +189,7 @@ impl Engine {
         };
         let table = Table::new(spec, trees, counter, old);
         if old.is_none() {
-            let rows = table.primary().tree.count_estimate(&[], &[]).map_err(Error::from)?;
+            let rows = table.primary().tree.count_estimate(Bound::Unbounded, Bound::Unbounded)?;
             table.rows.store(rows as i64, Ordering::Relaxed);
         }
         Ok(Arc::new(table))
@@ -218,19 +237,20 @@ impl Engine {
     fn log_next_ids(&self) {
         let op = LogOp::NextIds { table: self.next_table_id.load(Ordering::Acquire), index: self.next_index_id.load(Ordering::Acquire) };
         let mut body = Vec::new();
-        buffer_pool::put_op(&mut body, op.code(), None, |out| op.put_payload(out));
+        buffer_pool::put_op(&mut body, op.code(), PageNo::NONE, |out| op.put_payload(out));
         self.wal.append(&body);
     }
 
     pub(crate) fn next_undo_shard(&self) -> usize {
-        self.undo_shard.fetch_add(1, Ordering::Relaxed) % self.config.undo_shards
+        self.undo_shard.fetch_add(1, Ordering::Relaxed) % self.config.undo.shards
     }
 
     /// The next hidden row id of a table: after its last key at first use. The id of a deleted last row may come again.
     pub(crate) fn next_row_id(&self, table: &Table) -> Result<u64> {
         if table.next_row_id.load(Ordering::Relaxed) == 0 {
             let mut cursor = table.primary().tree.cursor();
-            let last = if cursor.seek_last()? { <[u8; 8]>::try_from(cursor.key()).map_or(0, u64::from_be_bytes) } else { 0 };
+            cursor.last()?;
+            let last = if cursor.valid() { <[u8; 8]>::try_from(cursor.key()).map_or(0, u64::from_be_bytes) } else { 0 };
             let _ = table.next_row_id.compare_exchange(0, last + 1, Ordering::Relaxed, Ordering::Relaxed);
         }
         Ok(table.next_row_id.fetch_add(1, Ordering::Relaxed))
@@ -281,13 +301,13 @@ impl Engine {
         let background = self.background.lock().take();
         if let Some(background) = background {
             background.stop.store(true, Ordering::SeqCst);
-            self.purge_wake.set();
-            self.checkpoint_wake.set();
+            self.purge_wake.notify();
+            self.checkpoint_wake.notify();
             for thread in background.threads {
                 let _ = thread.join();
             }
             background.cleaner.stop();
-            background.log.stop();
+            drop(background.log);
         }
         if clean && !self.failed.load(Ordering::SeqCst) {
             self.sharp_checkpoint()?;
@@ -298,7 +318,7 @@ impl Engine {
     /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, and at least every so often.
     fn checkpoint_loop(self: &Arc<Engine>, stop: &AtomicBool) {
         while !stop.load(Ordering::SeqCst) {
-            self.checkpoint_wake.wait(Some(self.config.checkpoint_interval));
+            self.checkpoint_wake.wait(Some(Instant::now() + self.config.checkpoint_interval));
             if stop.load(Ordering::SeqCst) {
                 return;
             }

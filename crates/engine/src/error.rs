@@ -129,6 +129,19 @@ impl From<btree::Error> for Error {
     }
 }
 
+impl From<space_map::SpaceError> for Error {
+    fn from(error: space_map::SpaceError) -> Error {
+        use space_map::SpaceError;
+        match error {
+            SpaceError::Full => Error::DiskFull,
+            SpaceError::Pool(error) => error.into(),
+            SpaceError::Busy(page) | SpaceError::NotAllocated(page) | SpaceError::Corrupt(page) => {
+                Error::Corruption { page, what: error.to_string() }
+            }
+        }
+    }
+}
+
 impl From<undo::UndoError> for Error {
     fn from(error: undo::UndoError) -> Error {
         match error {

@@ -20,6 +20,9 @@ use record::RowRef;
 use record::header::{HEADER_BYTES, RowHeader};
 use std::sync::Arc;
 
+/// Offset in a chain's first page of the transaction that wrote it: the page header's field for the highest writer.
+const WRITER_AT: usize = page_store::header::TXN_MAX;
+
 /// Flag of a row header: the columns are in an overflow chain.
 pub(crate) const EXTERNAL: u8 = 2;
 
@@ -58,7 +61,10 @@ impl Session {
         let txn = self.running.id;
         let mut failed = Ok(());
         let mut undo = base::UndoPtr::NONE;
-        let first = overflow::write(tree, txn, &row[HEADER_BYTES..], |mtr, first| {
+        let first = overflow::write(tree, &row[HEADER_BYTES..], |mtr, first| {
+            if let Some(page) = mtr.find(first) {
+                mtr.write_bytes(page, WRITER_AT, &txn.0.to_le_bytes());
+            }
             match self.append_undo(table, key, Change::Chain { index: tree.index, first }) {
                 Ok(address) => {
                     undo = address;
@@ -69,14 +75,19 @@ impl Session {
         })?;
         failed?;
         self.changed(undo, true);
-        let bytes = (row.len() - HEADER_BYTES) as u64;
-        row.truncate(HEADER_BYTES);
-        for word in [bytes, first.0, txn.0] {
-            put_u64(row, word);
-        }
-        row[0] = EXTERNAL;
+        put_place(row, first, txn);
         Ok(())
     }
+}
+
+/// Turns a whole row into its stored form.
+fn put_place(row: &mut Vec<u8>, first: PageNo, writer: TxnId) {
+    let bytes = (row.len() - HEADER_BYTES) as u64;
+    row.truncate(HEADER_BYTES);
+    for word in [bytes, first.0, writer.0] {
+        put_u64(row, word);
+    }
+    row[0] = EXTERNAL;
 }
 
 impl Engine {
@@ -106,9 +117,33 @@ impl Engine {
 
     /// Frees a chain that `txn` wrote, unless it is freed already.
     pub(crate) fn free_chain(&self, table: &Table, index: IndexId, first: PageNo, txn: TxnId) -> Result<()> {
-        if table.primary().id == index {
-            overflow::free(&table.primary().tree, first, txn)?;
+        let tree = &table.primary().tree;
+        if tree.index != index || !self.is_chain_of(index, first, txn)? {
+            return Ok(());
         }
+        Ok(overflow::free(tree, first)?)
+    }
+
+    /// Whether `first` is still the first page of the chain that `txn` wrote; not when an earlier purge or rollback, before a crash, has freed it.
+    fn is_chain_of(&self, index: IndexId, first: PageNo, txn: TxnId) -> Result<bool> {
+        let page = match self.pool.shared(first) {
+            Ok(page) => page,
+            Err(buffer_pool::PoolError::Store(page_store::StoreError::Unwritten { .. })) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let writer = page[WRITER_AT..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let is_overflow = page_store::header::page_type(&page) == page_store::PageType::Overflow as u8;
+        Ok(is_overflow && page_store::header::index_id(&page) == index && writer == txn.0)
+    }
+
+    /// Writes the chain of a row that is copied into a new tree: the tree is dropped as a whole if the copy fails, so nothing is undone row by row.
+    pub(crate) fn store_external_copy(&self, table: &Table, key: &[u8], row: &mut Vec<u8>) -> Result<()> {
+        row[0] = 0;
+        if key.len() + row.len() <= INLINE_BYTES_MAX {
+            return Ok(());
+        }
+        let first = overflow::write(&table.primary().tree, &row[HEADER_BYTES..], |_, _| {})?;
+        put_place(row, first, TxnId::NONE);
         Ok(())
     }
 

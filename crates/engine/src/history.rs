@@ -7,10 +7,10 @@
 //! Sharded, so that committers on different undo shards do not meet.
 
 use base::{TxnId, UndoPtr};
-use txn::FinishSeq;
 use std::collections::VecDeque;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
+use txn::FinishSeq;
 
 /// A finished transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

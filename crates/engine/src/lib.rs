@@ -15,6 +15,7 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
+mod build;
 mod checkpoint;
 mod config;
 mod counters;
@@ -39,6 +40,7 @@ mod version;
 mod write;
 
 pub use base::{IndexId, PageNo, TableId};
+pub use build::BuildError;
 pub use config::EngineConfig;
 pub use engine::{Engine, TableSource};
 pub use error::{Error, Result};
@@ -50,3 +52,6 @@ pub use session::{Isolation, Savepoint, Session};
 pub use table::{Index, IndexSpec, Table, TableSpec};
 pub use wal::FlushPolicy;
 pub use write::{Modified, Modify};
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 //! 3. Purge holds the table's metadata lock shared while it works on one record, so DROP TABLE never pulls pages from under it.
 
 use crate::engine::Engine;
+use crate::external::EXTERNAL;
 use crate::history::Finished;
 use crate::session::Session;
 use crate::table::Table;
@@ -13,10 +14,10 @@ use crate::undo_record::{Change, UndoRecord, old_keys};
 use crate::version::header;
 use crate::{Error, Result};
 use base::UndoPtr;
-use crate::external::EXTERNAL;
+use lock_manager::WaitPolicy;
 use record::header::DELETE_MARK;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, Ordering};
 
 /// Transactions of one history shard that are purged between two looks at the limit.
@@ -29,7 +30,7 @@ impl Engine {
         let mut session = self.connect();
         while !stop.load(Ordering::SeqCst) {
             if self.purge_round(&mut session) == 0 {
-                self.purge_wake.wait(Some(PAUSE));
+                self.purge_wake.wait(Some(Instant::now() + PAUSE));
             }
         }
     }
@@ -91,7 +92,7 @@ impl Engine {
             return Ok(());
         }
         let Some(table) = self.table_by_id(record.table)? else { return Ok(()) };
-        let _shared = table.lock.shared_unbounded();
+        let _shared = table.lock.shared(session.shard, WaitPolicy::Wait(None), &session.cancel)?;
         match record.change {
             Change::Update { old, middle, old_keys: left, .. } => {
                 for entry in old_keys(left) {

@@ -1,10 +1,10 @@
 //! Reading one row by its primary key or by a key of a unique index.
 
+use crate::Result;
 use crate::row_lock::{Read, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value, split_entry};
 use crate::version::{header, visible};
-use crate::Result;
 use lock_manager::LockMode;
 use record::RowRef;
 use record::header::DELETE_MARK;

@@ -12,16 +12,20 @@ use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
 use crate::log_op::LogOp;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
-use base::{PageNo, TableId, TxnId, UndoPtr};
+use base::{TableId, TxnId, UndoPtr};
 use btree::BTree;
-use buffer_pool::{BufferPool, PoolConfig, RedoHandlers, ops};
-use env::Disk;
-use page_store::{PageStore, StoreConfig};
+use buffer_pool::{BufferPool, RedoHandlers, ops};
+use env::{Disk, FileKind, OpenMode};
+use page_store::PageStore;
 use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::sync::Arc;
-use undo::{UndoConfig, UndoStore};
+use sync::atomic::Ordering;
+use undo::UndoStore;
 use wal::{Checkpoint, Wal};
+
+/// File that exists while a data directory is being created.
+const CREATING: &str = "creating";
 
 /// An engine's parts after recovery.
 pub(crate) struct Opened {
@@ -38,7 +42,12 @@ pub(crate) struct Opened {
 
 pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
     match Wal::open(Arc::clone(disk), config.wal.clone()) {
-        Ok((wal, Some(checkpoint), reader)) => recover(disk, config, Arc::new(wal), checkpoint, reader),
+        Ok((wal, Some(checkpoint), reader)) => {
+            if disk.exists(CREATING).map_err(io)? {
+                end_creation(disk)?;
+            }
+            recover(disk, config, Arc::new(wal), checkpoint, reader)
+        }
         // A log without a checkpoint is a creation that a crash cut off: nothing was ever acknowledged.
         Ok((_, None, _)) | Err(wal::WalError::Missing) => create(disk, config),
         Err(error) => Err(error.into()),
@@ -46,12 +55,12 @@ pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened
 }
 
 fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
-    Wal::remove(disk.as_ref())?;
-    let store = Arc::new(PageStore::create(Arc::clone(disk), config.store())?);
+    begin_creation(disk)?;
+    let store = Arc::new(PageStore::create(disk, config.store.clone())?);
     let wal = Arc::new(Wal::create(Arc::clone(disk), config.wal.clone())?);
     let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
-    let space = SpaceMap::create(&pool)?;
-    let undo = UndoStore::new(Arc::clone(disk), config.undo())?;
+    let space = SpaceMap::create(Arc::clone(&pool))?;
+    let undo = UndoStore::new(Arc::clone(disk), config.undo)?;
     let dictionary = BTree::create(&pool, &space, DICTIONARY_INDEX)?;
     let counters = BTree::create(&pool, &space, COUNTERS_INDEX)?;
     let payload = Payload {
@@ -67,7 +76,37 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
     pool.flush_all()?;
     wal.flush_to(wal.lsn_head())?;
     wal.write_checkpoint(Checkpoint { redo_lsn: wal.lsn_head(), payload: payload.encode() })?;
+    undo.checkpoint_written();
+    end_creation(disk)?;
     Ok(Opened { wal, pool, space, undo, payload, losers: Vec::new(), history: Vec::new(), counters: HashMap::new() })
+}
+
+/// Makes room for a new data directory. Files may lie there only from a creation that a crash cut off, which [`CREATING`] tells; anything
+/// else is somebody's data whose log is missing, and is not touched.
+fn begin_creation(disk: &Arc<dyn Disk>) -> Result<()> {
+    let interrupted = disk.exists(CREATING).map_err(io)?;
+    if !interrupted && disk.exists("data").map_err(io)? {
+        return Err(Error::Io("the data directory has a data file but no log with a checkpoint; nothing was changed".into()));
+    }
+    disk.open(CREATING, OpenMode::Create, FileKind::Buffered).map_err(io)?.sync().map_err(io)?;
+    disk.sync_dir("").map_err(io)?;
+    for directory in ["log", "undo"] {
+        for file in disk.list(directory).unwrap_or_default() {
+            disk.remove(&format!("{directory}/{file}")).map_err(io)?;
+        }
+    }
+    for file in ["data", "doublewrite"] {
+        if disk.exists(file).map_err(io)? {
+            disk.remove(file).map_err(io)?;
+        }
+    }
+    Ok(())
+}
+
+/// The first checkpoint is durable: from here on the directory is somebody's data.
+fn end_creation(disk: &Arc<dyn Disk>) -> Result<()> {
+    disk.remove(CREATING).map_err(io)?;
+    disk.sync_dir("").map_err(io)
 }
 
 fn io(error: std::io::Error) -> Error {
@@ -123,19 +162,23 @@ impl Learned {
     }
 }
 
-fn recover(disk: &Arc<dyn Disk>, config: &EngineConfig, wal: Arc<Wal>, checkpoint: Checkpoint, mut reader: wal::LogReader) -> Result<Opened> {
+fn recover(
+    disk: &Arc<dyn Disk>,
+    config: &EngineConfig,
+    wal: Arc<Wal>,
+    checkpoint: Checkpoint,
+    mut reader: wal::LogReader,
+) -> Result<Opened> {
     let mut payload = Payload::decode(&checkpoint.payload).map_err(|_| Error::corrupt("checkpoint payload"))?;
-    let store = Arc::new(PageStore::open(Arc::clone(disk), config.store())?);
-    let repaired = store.repair_from_doublewrite()?;
+    let store = Arc::new(PageStore::open(disk, config.store.clone())?);
+    let repaired = store.stats().pages_restored.load(Ordering::Relaxed);
     if repaired > 0 {
         (config.on_warning)(&format!("recovery: {repaired} torn pages repaired from the doublewrite file"));
     }
     let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
-    let undo = UndoStore::new(Arc::clone(disk), config.undo())?;
+    let undo = UndoStore::new(Arc::clone(disk), config.undo)?;
     undo.load(&payload.undo_directory)?;
-    let handlers = RedoHandlers::new()
-        .with(0x10..=0x1F, Arc::new(space_map::Redo))
-        .with(0x20..=0x3F, Arc::new(btree::Redo));
+    let handlers = RedoHandlers::new().with(0x10..=0x1F, Arc::new(space_map::Redo)).with(0x20..=0x3F, Arc::new(btree::Redo));
     let mut learned = Learned {
         running: payload.running.iter().copied().collect(),
         history: payload.history.iter().copied().collect(),
@@ -144,17 +187,17 @@ fn recover(disk: &Arc<dyn Disk>, config: &EngineConfig, wal: Arc<Wal>, checkpoin
         next_table: payload.next_table,
         next_index: payload.next_index,
     };
-    while let Some(entry) = reader.next_entry()? {
-        pool.redo_record(entry.start, entry.end, &entry.body, &handlers)?;
-        for op in ops(&entry.body) {
+    while let Some(entry) = reader.next()? {
+        pool.redo_record(entry.start, entry.end, entry.body, &handlers)?;
+        for op in ops(entry.body) {
             let op = op.map_err(|_| Error::corrupt("log record"))?;
             if op.op >= 0x40 {
                 learned.apply(LogOp::decode(op.op, op.payload).map_err(|_| Error::corrupt("log operation"))?, &undo)?;
             }
         }
     }
-    wal.start_after_recovery(reader.end())?;
-    let space = SpaceMap::open(&pool)?;
+    wal.start_after_recovery(reader.end_of_valid())?;
+    let space = SpaceMap::open(Arc::clone(&pool))?;
     payload.next_txn = learned.next_txn;
     payload.next_table = learned.next_table;
     payload.next_index = learned.next_index;

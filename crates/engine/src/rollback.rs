@@ -91,7 +91,8 @@ impl Session {
             return Err(Error::corrupt("row that does not name its newest undo record"));
         }
         let mut older = row[..HEADER_BYTES].to_vec();
-        older_body(&row[HEADER_BYTES..], prefix, suffix, middle, &mut older).ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
+        older_body(&row[HEADER_BYTES..], prefix, suffix, middle, &mut older)
+            .ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
         RowHeader::from(old).write(&mut older);
         let was_deleted = old.flags & record::header::DELETE_MARK != 0;
         // The entries of the version that comes back live again, the others of the newest version go.
@@ -118,7 +119,14 @@ impl Session {
         Ok(())
     }
 
-    fn undo_delete(&mut self, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>, old: OldHeader, step: &LogOp<'_>) -> Result<()> {
+    fn undo_delete(
+        &mut self,
+        table: &Arc<Table>,
+        address: UndoPtr,
+        record: &UndoRecord<'_>,
+        old: OldHeader,
+        step: &LogOp<'_>,
+    ) -> Result<()> {
         let Some(mut row) = self.own_row(table, record)? else {
             self.log(step);
             return Ok(());

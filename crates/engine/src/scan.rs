@@ -14,10 +14,11 @@ use crate::session::Session;
 use crate::table::Table;
 use crate::version::{header, visible};
 use crate::{Error, Result};
-use btree::Cursor;
+use btree::{Cursor, Seek};
 use lock_manager::LockMode;
 use record::RowRef;
 use record::header::DELETE_MARK;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Order of a scan.
@@ -143,7 +144,8 @@ impl Session {
 
     /// Entries of a range, by a look at the tree's inner pages; delete-marked ones count.
     pub fn estimate(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<u64> {
-        Ok(table.indexes[index_no].tree.count_estimate(&range.lower, &range.upper)?)
+        let upper = if range.upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(range.upper.as_slice()) };
+        Ok(table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), upper)?)
     }
 }
 
@@ -183,11 +185,11 @@ impl Scan<'_> {
     fn position(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
         match (&state.place, state.direction) {
             (Place::End, _) => return Ok(false),
-            (Place::Start, Direction::Forward) => cursor.seek(&state.range.lower)?,
-            (Place::Start, Direction::Backward) if state.range.upper.is_empty() => cursor.seek_last()?,
-            (Place::Start, Direction::Backward) => cursor.seek_before(&state.range.upper)?,
-            (Place::After(key), Direction::Forward) => cursor.seek_after(key)?,
-            (Place::After(key), Direction::Backward) => cursor.seek_before(key)?,
+            (Place::Start, Direction::Forward) => cursor.seek(&state.range.lower, Seek::AtOrAfter)?,
+            (Place::Start, Direction::Backward) if state.range.upper.is_empty() => cursor.last()?,
+            (Place::Start, Direction::Backward) => cursor.seek(&state.range.upper, Seek::Before)?,
+            (Place::After(key), Direction::Forward) => cursor.seek(key, Seek::After)?,
+            (Place::After(key), Direction::Backward) => cursor.seek(key, Seek::Before)?,
         };
         Ok(cursor.valid() && state.in_range(cursor.key()))
     }
@@ -200,8 +202,9 @@ impl Scan<'_> {
         let mut more = Self::position(state, &mut cursor)?;
         let mut seen = 0u32;
         while more {
-            if let Some(version) = visible(&engine.undo, view, running.id, cursor.value(), &mut buffers.version)? {
-                let step = engine.with_full_row(&state.table, version, |row| f(row, cursor.key()))?;
+            let (key, value) = cursor.entry();
+            if let Some(version) = visible(&engine.undo, view, running.id, value, &mut buffers.version)? {
+                let step = engine.with_full_row(&state.table, version, |row| f(row, key))?;
                 if step == Step::Stop {
                     state.place = Place::After(cursor.key().to_vec());
                     return Ok(true);
@@ -237,14 +240,15 @@ impl Scan<'_> {
             let mut count = 0;
             // A stretch of rows under the leaf's latch, until one must be waited for.
             while cursor.valid() && self.state.in_range(cursor.key()) {
-                let row = header(cursor.value())?;
-                if let Some(found) = self.session.read_obstacle(&table, cursor.key(), row, mode)? {
-                    obstacle = Some((cursor.key().to_vec(), found));
+                let (key, value) = cursor.entry();
+                let row = header(value)?;
+                if let Some(found) = self.session.read_obstacle(&table, key, row, mode)? {
+                    obstacle = Some((key.to_vec(), found));
                     break;
                 }
                 if row.flags & DELETE_MARK == 0 {
                     let engine = &self.session.engine;
-                    if engine.with_full_row(&table, cursor.value(), |row| f(row, cursor.key()))? == Step::Stop {
+                    if engine.with_full_row(&table, value, |row| f(row, key))? == Step::Stop {
                         stopped = true;
                         break;
                     }
@@ -286,7 +290,8 @@ impl Scan<'_> {
                 let mut cursor = table.indexes[self.state.index_no].tree.cursor();
                 let mut more = Self::position(&self.state, &mut cursor)?;
                 while more && batch.len() < ENTRIES_PER_BATCH {
-                    batch.push(cursor.key(), cursor.value())?;
+                    let (key, value) = cursor.entry();
+                    batch.push(key, value)?;
                     match self.state.direction {
                         Direction::Forward => cursor.next()?,
                         Direction::Backward => cursor.prev()?,

@@ -15,6 +15,7 @@ use crate::undo_record::put_old_key;
 use crate::version::header;
 use crate::{Error, Result};
 use base::TxnId;
+use btree::Seek;
 use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
 use record::RowRef;
 use record::header::{DELETE_MARK, RowHeader};
@@ -193,10 +194,11 @@ impl Session {
         self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, policy, &self.cancel)?;
         'again: loop {
             let mut cursor = index.tree.cursor();
-            cursor.seek(user)?;
+            cursor.seek(user, Seek::AtOrAfter)?;
             let mut rivals: SmallVec<[Vec<u8>; 2]> = SmallVec::new();
             while cursor.valid() && cursor.key().starts_with(user) {
-                let (_, primary_key) = split_entry(cursor.key(), cursor.value())?;
+                let (entry, value) = cursor.entry();
+                let (_, primary_key) = split_entry(entry, value)?;
                 if primary_key != own_key {
                     rivals.push(primary_key.to_vec());
                 }

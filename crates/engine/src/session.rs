@@ -272,7 +272,7 @@ impl Session {
     pub(crate) fn log(&mut self, op: &LogOp<'_>) -> Lsn {
         let body = &mut self.buffers.undo;
         body.clear();
-        buffer_pool::put_op(body, op.code(), None, |out| op.put_payload(out));
+        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
         self.engine.wal.append(body)
     }
 

@@ -5,14 +5,15 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
-use base::{IndexId, PageNo, TableId, put_u16, put_u8};
+use base::{IndexId, PageNo, TableId, put_u8, put_u16};
 use btree::BTree;
 use lock_manager::metadata::TableLock;
 use record::{KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use types::Value;
+use types::{Collation, ColumnType, TypeKind, Value};
 
+use crate::engine::DICTIONARY_TABLE;
 use crate::{Error, Result};
 
 /// What is needed to open a table: kept by the catalogue, given to [`crate::Engine::open_table`].
@@ -246,6 +247,23 @@ impl Table {
             next_row_id: AtomicU64::new(old.map_or(0, |old| old.next_row_id.load(Ordering::Relaxed))),
             rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
         }
+    }
+}
+
+impl Table {
+    /// The dictionary's table: binary key, binary value.
+    pub(crate) fn dictionary(tree: BTree) -> Table {
+        let key = ColumnType::varchar(1024, Collation::Binary).not_null();
+        let value = ColumnType::new(TypeKind::LongBlob).not_null();
+        let primary = IndexSpec { id: tree.index, root: tree.root, parts: vec![KeyPart::ascending(0)], unique: true };
+        let spec = TableSpec {
+            id: DICTIONARY_TABLE,
+            layouts: vec![Arc::new(RowLayout::new(&[key, value], 0))],
+            indexes: vec![primary],
+            auto_increment_start: 1,
+            auto_increment_column: None,
+        };
+        Table::new(spec, vec![tree], 1, None)
     }
 }
 

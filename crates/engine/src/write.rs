@@ -7,6 +7,7 @@
 //! 3. A row operation that fails (duplicate key, lock) has taken back what it did; the transaction and its locks stand.
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
 
+use crate::external::EXTERNAL;
 use crate::log_op::LogOp;
 use crate::row_lock::Wait;
 use crate::secondary::EntryMoves;
@@ -19,7 +20,6 @@ use base::UndoPtr;
 use btree::LeafWrite;
 use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
 use record::RowRef;
-use crate::external::EXTERNAL;
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use std::sync::Arc;
 use sync::atomic::Ordering;
@@ -373,13 +373,8 @@ impl Session {
         }
         let undo = self.append_undo(table, key, Change::Delete { old: OldHeader::from(old_header) })?;
         let mut new_header = [0u8; HEADER_BYTES];
-        RowHeader {
-            flags: old_header.flags | DELETE_MARK,
-            schema_version: old_header.schema_version,
-            txn: self.running.id,
-            undo,
-        }
-        .write(&mut new_header);
+        RowHeader { flags: old_header.flags | DELETE_MARK, schema_version: old_header.schema_version, txn: self.running.id, undo }
+            .write(&mut new_header);
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);

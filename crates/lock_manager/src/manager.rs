@@ -248,6 +248,14 @@ impl LockManager {
         owner.inner().spare = locks;
     }
 
+    /// Whether nobody holds or awaits a lock on `key`. The answer stands only while the caller keeps others from locking (by a latch).
+    #[inline]
+    pub fn is_free(&self, key: LockKeyRef<'_>) -> bool {
+        let (hash, shard_no) = self.place(key);
+        let shard = self.shards[shard_no as usize].lock();
+        shard.find(hash, key.index, key.key).is_none()
+    }
+
     /// Counts since the start.
     pub fn stats(&self) -> LockStats {
         let ended = self.counts.ended.load(Ordering::Relaxed);

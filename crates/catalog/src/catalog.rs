@@ -1,0 +1,202 @@
+//! The catalogue's surface for statements: looking up databases and tables, and the cache behind it.
+
+use crate::codec;
+use crate::def::{DatabaseDef, TableDef};
+use crate::dictionary;
+use crate::error::{CatalogError, Result};
+use crate::open::table_spec;
+use base::{IndexId, TableId};
+use engine::{Engine, Isolation, Read, Session, TableSource, TableSpec};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{Mutex, Rank, RwLock};
+
+/// A table: its definition and its storage. Immutable; DDL makes a new one.
+#[derive(Debug)]
+pub struct TableEntry {
+    /// Definition.
+    pub def: TableDef,
+    /// Storage.
+    pub storage: Arc<engine::Table>,
+}
+
+type Names = HashMap<String, HashMap<String, Arc<TableEntry>>>;
+
+/// The data dictionary of one engine.
+pub struct Catalog {
+    engine: Arc<Engine>,
+    /// Changes with every DDL.
+    version: AtomicU64,
+    /// Tables by database and name.
+    tables: RwLock<Names>,
+    databases: RwLock<HashMap<String, Arc<DatabaseDef>>>,
+    /// Reads the dictionary for lookups, so that they see what is committed whatever the caller's snapshot.
+    reader: Mutex<Session>,
+}
+
+impl Catalog {
+    /// The catalogue of an engine. Makes itself the engine's source of definitions.
+    pub fn open(engine: &Arc<Engine>) -> Result<Arc<Catalog>> {
+        let catalog = Arc::new(Catalog {
+            engine: Arc::clone(engine),
+            version: AtomicU64::new(1),
+            tables: RwLock::new(Rank::Catalog, HashMap::new()),
+            databases: RwLock::new(Rank::Catalog, HashMap::new()),
+            reader: Mutex::new(Rank::Catalog, engine.connect()),
+        });
+        engine.set_table_source(Arc::new(Source { catalog: Arc::downgrade(&catalog) }));
+        Ok(catalog)
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Changes with every DDL: what was planned under another version is to be looked at again.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// A database.
+    pub fn database(&self, name: &str) -> Result<Arc<DatabaseDef>> {
+        if let Some(def) = self.databases.read().get(name) {
+            return Ok(Arc::clone(def));
+        }
+        self.load(
+            |session| Ok(dictionary::database(session, name, Read::Snapshot)?.map(Arc::new)),
+            |def| {
+                self.databases.write().insert(name.into(), Arc::clone(def));
+            },
+        )?
+        .ok_or_else(|| CatalogError::UnknownDatabase(name.into()))
+    }
+
+    /// Names of all databases, ascending.
+    pub fn database_names(&self) -> Result<Vec<String>> {
+        self.read_committed(|session| {
+            let rows = dictionary::list(session, b"D", Read::Snapshot)?;
+            rows.into_iter().map(|(name, _)| text(name)).collect()
+        })
+    }
+
+    /// A table. [`CatalogError::UnknownDatabase`] when not even the database is there.
+    pub fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>> {
+        if let Some(entry) = self.tables.read().get(database).and_then(|names| names.get(name)) {
+            return Ok(Arc::clone(entry));
+        }
+        self.database(database)?;
+        self.load(
+            |session| {
+                let Some(id) = dictionary::table_id(session, database, name, Read::Snapshot)? else { return Ok(None) };
+                let def = dictionary::table(session, id, Read::Snapshot)?
+                    .ok_or_else(|| CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")))?;
+                let storage = self.engine.open_table(table_spec(&def)?)?;
+                Ok(Some(Arc::new(TableEntry { def, storage })))
+            },
+            |entry| self.publish(entry),
+        )?
+        .ok_or_else(|| CatalogError::UnknownTable { database: database.into(), table: name.into() })
+    }
+
+    /// Names of a database's tables, ascending.
+    pub fn table_names(&self, database: &str) -> Result<Vec<String>> {
+        self.read_committed(|session| {
+            let rows = dictionary::list(session, &dictionary::name_key(database, ""), Read::Snapshot)?;
+            rows.into_iter().map(|(name, _)| text(name)).collect()
+        })
+    }
+
+    /// Reads with `read`, and caches what it found with `keep` unless DDL came in between.
+    fn load<T>(&self, mut read: impl FnMut(&mut Session) -> Result<Option<T>>, keep: impl Fn(&T)) -> Result<Option<T>> {
+        loop {
+            let version = self.version();
+            let Some(found) = self.read_committed(&mut read)? else { return Ok(None) };
+            keep(&found);
+            if self.version() == version {
+                return Ok(Some(found));
+            }
+            // What was kept may be from before the DDL.
+            self.forget_all();
+        }
+    }
+
+    /// Runs `read` on the newest committed state of the dictionary.
+    pub(crate) fn read_committed<T>(&self, read: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        let mut session = self.reader.lock();
+        session.begin(Isolation::ReadCommitted, true);
+        let result = read(&mut session);
+        session.commit()?;
+        result
+    }
+
+    fn publish(&self, entry: &Arc<TableEntry>) {
+        let mut tables = self.tables.write();
+        tables.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
+    }
+
+    /// DDL has committed: plans made before are stale.
+    pub(crate) fn changed(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+        self.forget_all();
+    }
+
+    fn forget_all(&self) {
+        self.tables.write().clear();
+        self.databases.write().clear();
+    }
+
+    /// Frees trees that belong to no definition: DDL that a crash cut off. `before` is [`Catalog::orphan_horizon`] of the start, so
+    /// that trees of running DDL are left alone. Returns how many trees were freed.
+    pub fn free_orphans(&self, before: IndexId) -> Result<usize> {
+        let known: HashSet<IndexId> = self.read_committed(|session| {
+            let mut known = HashSet::new();
+            for (_, bytes) in dictionary::list(session, b"T", Read::Snapshot)? {
+                let def = codec::decode_table(&bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+                known.extend(def.indexes.iter().map(|index| index.id));
+            }
+            Ok(known)
+        })?;
+        let orphans = self.engine.orphan_indexes(|id| id >= before || known.contains(&id));
+        for id in &orphans {
+            self.engine.free_index_tree(*id)?;
+        }
+        Ok(orphans.len())
+    }
+
+    /// Index ids from here on are given out after this call.
+    pub fn orphan_horizon(&self) -> IndexId {
+        self.engine.next_index_id()
+    }
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Catalog(version {})", self.version())
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| CatalogError::Damaged("name".into()))
+}
+
+/// Definitions by id, for purge and for rollback after a restart.
+struct Source {
+    catalog: Weak<Catalog>,
+}
+
+impl TableSource for Source {
+    fn table_spec(&self, id: TableId) -> engine::Result<Option<TableSpec>> {
+        let Some(catalog) = self.catalog.upgrade() else { return Ok(None) };
+        let found = catalog.read_committed(|session| match dictionary::table(session, id, Read::Snapshot)? {
+            Some(def) => table_spec(&def).map(Some),
+            None => Ok(None),
+        });
+        found.map_err(|error| match error {
+            CatalogError::Engine(error) => error,
+            other => engine::Error::Corruption { page: base::PageNo::NONE, what: other.to_string() },
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! Changing the dictionary: each operation is one engine transaction of the caller's session, which runs none when it calls.
+//!
+//! # Invariants
+//! 1. New trees are made first, the definition is committed second, old trees are freed last; a crash leaves orphans, never a definition
+//!    without its trees.
+//! 2. The caller holds the metadata lock of a table that it changes exclusively, until after the call.
+
+use crate::catalog::{Catalog, TableEntry};
+use crate::codec;
+use crate::def::{DatabaseDef, TableDef};
+use crate::dictionary::{self, LOCKED};
+use crate::error::{CatalogError, Result};
+use crate::open::table_spec;
+use base::{IndexId, TableId};
+use engine::{BuildError, IndexSpec, Isolation, Session, TableSpec};
+use record::RowRef;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use types::Collation;
+
+/// How long DDL waits for transactions that a crash left unfinished.
+const RECOVERED_WAIT: Duration = Duration::from_secs(60);
+
+/// How a table's rows get from the old definition to the new one.
+pub enum Change<'c> {
+    /// Rows stand: columns appended, renamed, defaults, comments; indexes added (built from the rows) or dropped.
+    InPlace,
+    /// Every row is converted into new trees.
+    Copy(&'c mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>),
+}
+
+impl Catalog {
+    /// Runs `work` in a transaction of `session` and commits it; any error rolls it back.
+    fn transaction<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        session.begin(Isolation::ReadCommitted, false);
+        session.statement_start();
+        match work(session) {
+            Ok(result) => {
+                session.commit()?;
+                Ok(result)
+            }
+            Err(error) => {
+                session.rollback()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// CREATE DATABASE.
+    pub fn create_database(&self, session: &mut Session, name: &str, collation: Collation) -> Result<()> {
+        let def = DatabaseDef { name: name.into(), charset: collation.charset(), collation };
+        self.transaction(session, |session| {
+            match dictionary::add(session, &dictionary::database_key(name), &codec::encode_database(&def))? {
+                true => Ok(()),
+                false => Err(CatalogError::DatabaseExists(name.into())),
+            }
+        })?;
+        self.changed();
+        Ok(())
+    }
+
+    /// ALTER DATABASE: its default collation.
+    pub fn alter_database(&self, session: &mut Session, name: &str, collation: Collation) -> Result<()> {
+        let def = DatabaseDef { name: name.into(), charset: collation.charset(), collation };
+        self.transaction(session, |session| {
+            dictionary::database(session, name, LOCKED)?.ok_or_else(|| CatalogError::UnknownDatabase(name.into()))?;
+            dictionary::set(session, &dictionary::database_key(name), &codec::encode_database(&def))
+        })?;
+        self.changed();
+        Ok(())
+    }
+
+    /// DROP DATABASE with all its tables, whose metadata locks the caller holds. Returns how many tables there were.
+    pub fn drop_database(&self, session: &mut Session, name: &str) -> Result<usize> {
+        let dropped = self.transaction(session, |session| {
+            if !dictionary::remove(session, &dictionary::database_key(name))? {
+                return Err(CatalogError::UnknownDatabase(name.into()));
+            }
+            let mut dropped = Vec::new();
+            for (table, id) in dictionary::list(session, &dictionary::name_key(name, ""), LOCKED)? {
+                let table = String::from_utf8_lossy(&table).into_owned();
+                dropped.push(remove_table(session, name, &table, dictionary::id_from(&id)?)?);
+            }
+            Ok(dropped)
+        })?;
+        self.changed();
+        for def in &dropped {
+            self.free_table(def)?;
+        }
+        Ok(dropped.len())
+    }
+
+    /// CREATE TABLE. Ids and root pages of `def` are filled in. Returns the new table.
+    pub fn create_table(&self, session: &mut Session, mut def: TableDef) -> Result<Arc<TableEntry>> {
+        def.id = self.engine().allocate_table_id();
+        self.make_trees(&mut def, |_| true)?;
+        let (database, name) = (def.database.clone(), def.name.clone());
+        let created = self.transaction(session, |session| {
+            // Locked, so that the database is not dropped meanwhile.
+            dictionary::database(session, &database, engine::Read::Share(engine::Wait::Block))?
+                .ok_or_else(|| CatalogError::UnknownDatabase(database.clone()))?;
+            if !dictionary::add(session, &dictionary::name_key(&database, &name), &def.id.0.to_be_bytes())? {
+                return Err(CatalogError::TableExists(name.clone()));
+            }
+            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
+        });
+        if let Err(error) = created {
+            self.free_trees(&def, |_| true)?;
+            return Err(error);
+        }
+        self.changed();
+        self.table(&database, &name)
+    }
+
+    /// DROP TABLE.
+    pub fn drop_table(&self, session: &mut Session, entry: &TableEntry) -> Result<()> {
+        let def = &entry.def;
+        self.transaction(session, |session| remove_table(session, &def.database, &def.name, def.id))?;
+        self.changed();
+        self.free_table(def)
+    }
+
+    /// TRUNCATE TABLE: the same definition over new, empty trees, with a new id, its counter at the start.
+    pub fn truncate_table(&self, session: &mut Session, entry: &TableEntry) -> Result<()> {
+        let mut def = entry.def.clone();
+        def.id = self.engine().allocate_table_id();
+        def.auto_increment_start = 1;
+        self.make_trees(&mut def, |_| true)?;
+        let replaced = self.transaction(session, |session| {
+            remove_table(session, &def.database, &def.name, entry.def.id)?;
+            dictionary::set(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())?;
+            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
+        });
+        if let Err(error) = replaced {
+            self.free_trees(&def, |_| true)?;
+            return Err(error);
+        }
+        self.changed();
+        self.free_table(&entry.def)
+    }
+
+    /// RENAME TABLE, possibly to another database.
+    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, database: &str, name: &str) -> Result<()> {
+        let mut def = entry.def.clone();
+        def.database = database.into();
+        def.name = name.into();
+        self.transaction(session, |session| {
+            dictionary::database(session, database, engine::Read::Share(engine::Wait::Block))?
+                .ok_or_else(|| CatalogError::UnknownDatabase(database.into()))?;
+            if !dictionary::add(session, &dictionary::name_key(database, name), &def.id.0.to_be_bytes())? {
+                return Err(CatalogError::TableExists(name.into()));
+            }
+            dictionary::remove(session, &dictionary::name_key(&entry.def.database, &entry.def.name))?;
+            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
+        })?;
+        self.changed();
+        Ok(())
+    }
+
+    /// ALTER TABLE, CREATE INDEX, DROP INDEX: `new` replaces the definition of `entry`. Indexes of `new` without an id are built; those of the
+    /// old definition that `new` does not name are freed. With [`Change::InPlace`], `new.schema_version` must have grown if
+    /// columns were appended, and a table keeps its id; with [`Change::Copy`] it gets a new one.
+    pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, mut new: TableDef, change: Change<'_>) -> Result<()> {
+        self.engine().wait_for_recovered(RECOVERED_WAIT)?;
+        let copies = matches!(change, Change::Copy(_));
+        if copies {
+            new.id = self.engine().allocate_table_id();
+            new.auto_increment_start = new.auto_increment_start.max(entry.storage.auto_increment());
+        }
+        let is_new: HashSet<usize> = (0..new.indexes.len()).filter(|no| copies || new.indexes[*no].id.is_none()).collect();
+        self.make_trees(&mut new, |no| is_new.contains(&no))?;
+        let filled = match change {
+            Change::InPlace => self.build(session, &new, &is_new),
+            Change::Copy(convert) => self.copy(session, entry, &new, convert),
+        };
+        let committed = filled.and_then(|()| {
+            self.transaction(session, |session| {
+                if copies {
+                    dictionary::remove(session, &dictionary::table_key(entry.def.id))?;
+                }
+                if (&new.database, &new.name) != (&entry.def.database, &entry.def.name) {
+                    dictionary::remove(session, &dictionary::name_key(&entry.def.database, &entry.def.name))?;
+                    if !dictionary::add(session, &dictionary::name_key(&new.database, &new.name), &new.id.0.to_be_bytes())? {
+                        return Err(CatalogError::TableExists(new.name.clone()));
+                    }
+                } else if copies {
+                    dictionary::set(session, &dictionary::name_key(&new.database, &new.name), &new.id.0.to_be_bytes())?;
+                }
+                dictionary::set(session, &dictionary::table_key(new.id), &codec::encode_table(&new))
+            })
+        });
+        if let Err(error) = committed {
+            self.engine().close_table_if_copy(new.id, entry.def.id);
+            self.free_trees(&new, |no| is_new.contains(&no))?;
+            return Err(error);
+        }
+        if !copies {
+            self.engine().reopen_table(table_spec(&new)?)?;
+        }
+        self.changed();
+        if copies {
+            return self.free_table(&entry.def);
+        }
+        let kept: HashSet<IndexId> = new.indexes.iter().map(|i| i.id).collect();
+        self.free_trees(&entry.def, |no| !kept.contains(&entry.def.indexes[no].id))
+    }
+
+    fn build(&self, session: &mut Session, new: &TableDef, is_new: &HashSet<usize>) -> Result<()> {
+        let numbers: Vec<usize> = (0..new.indexes.len()).filter(|no| is_new.contains(no)).collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let spec = table_spec(new)?;
+        let wanted: Vec<IndexSpec> = numbers.iter().map(|no| spec.indexes[*no].clone()).collect();
+        // The rows are read by the new layouts: an index may name a column that is added in the same statement.
+        let reader = self.engine().table_view(TableSpec { indexes: vec![spec.indexes[0].clone()], ..spec })?;
+        self.engine().build_indexes(session, &reader, &wanted).map_err(|error| match error {
+            BuildError::Duplicate { index_no, row } => duplicate(new, numbers[index_no], &row),
+            BuildError::Engine(error) => error.into(),
+        })
+    }
+
+    fn copy(
+        &self,
+        session: &mut Session,
+        entry: &TableEntry,
+        new: &TableDef,
+        convert: &mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let target = self.engine().open_table(table_spec(new)?)?;
+        session.begin(Isolation::ReadCommitted, false);
+        let copied = self.engine().copy_table::<CopyError>(session, &entry.storage, &target, |row, out| Ok(convert(row, out)?));
+        // Nothing of the copy is undone row by row: its trees are dropped as a whole when it fails.
+        session.commit()?;
+        match copied {
+            Ok(_) => Ok(()),
+            Err(CopyError::Build(BuildError::Duplicate { index_no, row })) => Err(duplicate(new, index_no, &row)),
+            Err(CopyError::Build(BuildError::Engine(error))) => Err(error.into()),
+            Err(CopyError::Convert(error)) => Err(error),
+        }
+    }
+
+    /// Makes the trees of the indexes that `wanted` names by position.
+    fn make_trees(&self, def: &mut TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
+        for no in 0..def.indexes.len() {
+            if wanted(no) {
+                match self.engine().create_index_tree() {
+                    Ok((id, root)) => (def.indexes[no].id, def.indexes[no].root) = (id, root),
+                    Err(error) => {
+                        self.free_trees(def, |made| made < no && wanted(made))?;
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn free_trees(&self, def: &TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
+        for (no, index) in def.indexes.iter().enumerate() {
+            if wanted(no) {
+                self.engine().free_index_tree(index.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn free_table(&self, def: &TableDef) -> Result<()> {
+        self.engine().close_table(def.id);
+        self.free_trees(def, |_| true)
+    }
+}
+
+fn remove_table(session: &mut Session, database: &str, name: &str, id: TableId) -> Result<TableDef> {
+    let unknown = || CatalogError::UnknownTable { database: database.into(), table: name.into() };
+    let def = dictionary::table(session, id, LOCKED)?.ok_or_else(unknown)?;
+    dictionary::remove(session, &dictionary::table_key(id))?;
+    if dictionary::remove(session, &dictionary::name_key(database, name))? { Ok(def) } else { Err(unknown()) }
+}
+
+enum CopyError {
+    Build(BuildError),
+    Convert(CatalogError),
+}
+
+impl From<BuildError> for CopyError {
+    fn from(error: BuildError) -> CopyError {
+        CopyError::Build(error)
+    }
+}
+
+impl From<CatalogError> for CopyError {
+    fn from(error: CatalogError) -> CopyError {
+        CopyError::Convert(error)
+    }
+}
+
+/// Describes two rows with one key; `row` is one of them in the new layout.
+fn duplicate(new: &TableDef, index_no: usize, row: &[u8]) -> CatalogError {
+    let index = &new.indexes[index_no];
+    let values = table_spec(new)
+        .ok()
+        .and_then(|spec| {
+            let version = record::RowHeader::read(row).ok()?.schema_version;
+            let layout = spec.layouts.iter().find(|l| l.schema_version() == version)?;
+            let row = RowRef::new(layout, row);
+            index.parts.iter().map(|part| row.value(part.column).ok()).collect::<Option<Vec<_>>>()
+        })
+        .unwrap_or_default();
+    CatalogError::DuplicateEntry { index: index.name.clone(), values }
+}
