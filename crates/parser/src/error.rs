@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Characters of the text that a syntax error quotes.
+const NEAR_CHARS_MAX: usize = 80;
+
 /// Why a text is not a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
@@ -18,6 +21,20 @@ impl ParseError {
     #[must_use]
     pub fn new(code: u16, sqlstate: &'static str, message: String) -> ParseError {
         ParseError { code, sqlstate, message }
+    }
+
+    /// 1064 at byte `at` of `sql`: the text from there, cut to 80 characters, and its line.
+    #[must_use]
+    pub fn syntax(sql: &[u8], at: usize) -> ParseError {
+        let at = at.min(sql.len());
+        // Four bytes a character at most, and no more than needed of a long text.
+        let near = &sql[at..sql.len().min(at + 4 * NEAR_CHARS_MAX)];
+        let near: String = String::from_utf8_lossy(near).chars().take(NEAR_CHARS_MAX).collect();
+        let line = 1 + memchr::memchr_iter(b'\n', &sql[..at]).count();
+        let message = format!(
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{near}' at line {line}"
+        );
+        ParseError::new(1064, "42000", message)
     }
 
     /// 1235: recognised, not carried out.

@@ -21,6 +21,14 @@ pub struct Query<'a> {
     pub span: Span,
 }
 
+impl Query<'_> {
+    /// Whether it is nothing but its body.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        self.with.is_none() && self.order_by.is_empty() && self.limit.is_none() && self.locking.is_empty() && self.into.is_none()
+    }
+}
+
 /// Body of a query expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QueryBody<'a> {

@@ -1,0 +1,580 @@
+//! Expressions that begin with a word: constants, calls, and the functions with a grammar of their own.
+
+use super::expr::{BIT_OR, UNARY};
+use super::{PResult, Parser};
+use crate::ast::{
+    AggregateCall, AggregateFn, Expr, ExprKind, FunctionCall, IntervalUnit, Literal, MatchAgainst, MatchMode, ObjectName, TrimMode,
+};
+use crate::keyword::Kw;
+use crate::lexer::{SPACE_BEFORE, Tok};
+use crate::mode::SqlMode;
+
+impl<'a> Parser<'a> {
+    /// A simple expression that begins with a word of the grammar.
+    #[inline(never)]
+    pub(super) fn word(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let kw = self.tok.kw;
+        let literal = match kw {
+            Kw::NULL => Literal::Null,
+            Kw::TRUE => Literal::Bool(true),
+            Kw::FALSE => Literal::Bool(false),
+            Kw::DATE | Kw::TIME | Kw::TIMESTAMP if self.peek().tok == Tok::String => return self.typed_literal(kw),
+            _ if kw.is_reserved() => return self.reserved_word(kw),
+            _ if self.calls_next() => return self.special_call(kw),
+            _ => return self.named(),
+        };
+        self.bump();
+        Ok(self.node(start, ExprKind::Literal(literal)))
+    }
+
+    /// Whether the name looked at is a call: a parenthesis follows, without white space unless IGNORE_SPACE is set.
+    fn calls_next(&self) -> bool {
+        let next = self.peek();
+        next.tok == Tok::LParen && (!next.has(SPACE_BEFORE) || self.lexer.mode.has(SqlMode::IGNORE_SPACE))
+    }
+
+    fn typed_literal(&mut self, kw: Kw) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        let value = self.string()?;
+        let literal = match kw {
+            Kw::DATE => Literal::Date(value),
+            Kw::TIME => Literal::Time(value),
+            _ => Literal::Timestamp(value),
+        };
+        Ok(self.node(start, ExprKind::Literal(literal)))
+    }
+
+    fn reserved_word(&mut self, kw: Kw) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        match kw {
+            Kw::CASE => self.case(),
+            Kw::EXISTS => {
+                self.bump();
+                let query = self.subquery_in_parens()?;
+                Ok(self.node(start, ExprKind::Exists(query)))
+            }
+            Kw::ROW => {
+                self.bump();
+                self.expect_tok(Tok::LParen)?;
+                let parts = self.list(Self::expr)?;
+                if parts.len() < 2 {
+                    return Err(self.unexpected());
+                }
+                self.expect_tok(Tok::RParen)?;
+                Ok(self.node(start, ExprKind::Row(parts)))
+            }
+            Kw::DEFAULT => self.default_value(),
+            Kw::VALUES => {
+                self.bump();
+                self.expect_tok(Tok::LParen)?;
+                let column = self.column_ref()?;
+                self.expect_tok(Tok::RParen)?;
+                let column = self.arena.alloc(column);
+                Ok(self.node(start, ExprKind::InsertValue(column)))
+            }
+            Kw::CONVERT => self.convert(),
+            Kw::MATCH => self.match_against(),
+            Kw::INTERVAL => self.interval_first(),
+            Kw::CHAR => self.char_function(),
+            Kw::CURRENT_DATE | Kw::CURRENT_TIME | Kw::CURRENT_TIMESTAMP | Kw::LOCALTIME | Kw::LOCALTIMESTAMP => self.clock(),
+            Kw::UTC_DATE | Kw::UTC_TIME | Kw::UTC_TIMESTAMP | Kw::CURRENT_USER => self.clock(),
+            Kw::ROW_NUMBER | Kw::RANK | Kw::DENSE_RANK | Kw::PERCENT_RANK | Kw::CUME_DIST | Kw::NTILE => self.window_function(kw),
+            Kw::LAG | Kw::LEAD | Kw::FIRST_VALUE | Kw::LAST_VALUE | Kw::NTH_VALUE => self.window_function(kw),
+            Kw::IF | Kw::LEFT | Kw::RIGHT | Kw::REPEAT | Kw::REPLACE | Kw::INSERT | Kw::MOD | Kw::DATABASE | Kw::SCHEMA | Kw::GROUPING => {
+                let name = self.name_text(self.tok)?;
+                self.bump();
+                if !self.at_tok(Tok::LParen) {
+                    return Err(self.unexpected());
+                }
+                self.call(start, ObjectName { schema: None, name })
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// A call `name(args)`; the parenthesis is next.
+    #[inline(never)]
+    pub(super) fn call(&mut self, start: u32, name: ObjectName<'a>) -> PResult<Expr<'a>> {
+        self.expect_tok(Tok::LParen)?;
+        let args = if self.at_tok(Tok::RParen) { &[][..] } else { self.list(Self::expr)? };
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.function(start, name, args))
+    }
+
+    fn function(&mut self, start: u32, name: ObjectName<'a>, args: &'a [Expr<'a>]) -> Expr<'a> {
+        let call = self.arena.alloc(FunctionCall { name, args, charset: None });
+        self.node(start, ExprKind::Function(call))
+    }
+
+    /// A call of a word that is not reserved, some of which have a grammar of their own.
+    fn special_call(&mut self, kw: Kw) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let aggregate = match kw {
+            Kw::COUNT => AggregateFn::Count,
+            Kw::SUM => AggregateFn::Sum,
+            Kw::AVG => AggregateFn::Avg,
+            Kw::MIN => AggregateFn::Min,
+            Kw::MAX => AggregateFn::Max,
+            Kw::GROUP_CONCAT => AggregateFn::GroupConcat,
+            Kw::BIT_AND => AggregateFn::BitAnd,
+            Kw::BIT_OR => AggregateFn::BitOr,
+            Kw::BIT_XOR => AggregateFn::BitXor,
+            Kw::STD | Kw::STDDEV | Kw::STDDEV_POP => AggregateFn::StdPop,
+            Kw::STDDEV_SAMP => AggregateFn::StdSamp,
+            Kw::VARIANCE | Kw::VAR_POP => AggregateFn::VarPop,
+            Kw::VAR_SAMP => AggregateFn::VarSamp,
+            Kw::JSON_ARRAYAGG => AggregateFn::JsonArrayAgg,
+            Kw::JSON_OBJECTAGG => AggregateFn::JsonObjectAgg,
+            Kw::CAST => return self.cast(),
+            Kw::TRIM => return self.trim(),
+            Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => return self.substring(),
+            Kw::POSITION => return self.position(),
+            Kw::EXTRACT => return self.extract(),
+            Kw::DATE_ADD | Kw::ADDDATE => return self.date_add(false),
+            Kw::DATE_SUB | Kw::SUBDATE => return self.date_add(true),
+            Kw::TIMESTAMPADD | Kw::TIMESTAMPDIFF => return self.timestamp_unit(kw),
+            Kw::GET_FORMAT => return self.get_format(),
+            Kw::NOW | Kw::SYSDATE | Kw::CURTIME => return self.clock(),
+            Kw::WEIGHT_STRING => return self.weight_string(),
+            Kw::JSON_VALUE => return self.json_value(),
+            _ => {
+                let name = self.name_text(self.tok)?;
+                self.bump();
+                return self.call(start, ObjectName { schema: None, name });
+            }
+        };
+        self.aggregate(aggregate)
+    }
+
+    #[inline(never)]
+    fn aggregate(&mut self, func: AggregateFn) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let mut call = AggregateCall { func, distinct: false, args: &[], order_by: &[], separator: None, over: None };
+        if func == AggregateFn::Count && self.eat_tok(Tok::Star) {
+            self.expect_tok(Tok::RParen)?;
+        } else {
+            call.distinct = self.eat(Kw::DISTINCT);
+            if !call.distinct {
+                self.eat(Kw::ALL);
+            }
+            call.args = self.list(Self::expr)?;
+            let many = call.distinct && func == AggregateFn::Count || func == AggregateFn::GroupConcat;
+            let wanted = if func == AggregateFn::JsonObjectAgg { 2 } else { 1 };
+            if !many && call.args.len() != wanted {
+                return Err(self.unexpected());
+            }
+            if func == AggregateFn::GroupConcat {
+                call.order_by = self.optional_order_by()?;
+                if self.eat(Kw::SEPARATOR) {
+                    call.separator = Some(self.text_or_hex()?);
+                }
+            }
+            self.expect_tok(Tok::RParen)?;
+        }
+        if self.at(Kw::OVER) {
+            call.over = Some(self.over()?);
+        }
+        let call = self.arena.alloc(call);
+        Ok(self.node(start, ExprKind::Aggregate(call)))
+    }
+
+    /// A function that may stand without parentheses and takes at most a number of fractional digits.
+    fn clock(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        let mut args = &[][..];
+        if self.eat_tok(Tok::LParen) {
+            if self.at_tok(Tok::Int) {
+                let digit_start = self.tok.start;
+                let digits = self.int()?;
+                args = std::slice::from_ref(self.arena.alloc(self.node(digit_start, ExprKind::Literal(Literal::Int(digits)))));
+            }
+            self.expect_tok(Tok::RParen)?;
+        }
+        Ok(self.function(start, ObjectName { schema: None, name }, args))
+    }
+
+    fn default_value(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        if !self.eat_tok(Tok::LParen) {
+            return Ok(self.node(start, ExprKind::Default));
+        }
+        let column = self.column_ref()?;
+        self.expect_tok(Tok::RParen)?;
+        let column = self.arena.alloc(column);
+        Ok(self.node(start, ExprKind::DefaultOf(column)))
+    }
+
+    #[inline(never)]
+    fn cast(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let mut expr = self.expr_ref()?;
+        if self.eat(Kw::AT) {
+            // `AT TIME ZONE 'zone'`: CONVERT_TZ from the session's zone is what the planner makes of it.
+            self.expect(Kw::TIME)?;
+            self.expect(Kw::ZONE)?;
+            self.eat(Kw::INTERVAL);
+            let zone = self.expr_above(UNARY)?;
+            let args = self.arena.alloc([*expr, zone]);
+            let call = self.function(expr.span.start, ObjectName { schema: None, name: "AT_TIME_ZONE" }, args);
+            expr = self.arena.alloc(call);
+        }
+        self.expect(Kw::AS)?;
+        let ty = self.cast_type()?;
+        let ty = self.arena.alloc(ty);
+        let array = self.eat(Kw::ARRAY);
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(start, ExprKind::Cast { expr, ty, array }))
+    }
+
+    #[inline(never)]
+    fn convert(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let expr = self.expr_ref()?;
+        let kind = if self.eat(Kw::USING) {
+            ExprKind::ConvertUsing { expr, charset: self.charset_name()? }
+        } else {
+            self.expect_tok(Tok::Comma)?;
+            let ty = self.cast_type()?;
+            let ty = self.arena.alloc(ty);
+            ExprKind::Cast { expr, ty, array: false }
+        };
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(start, kind))
+    }
+
+    #[inline(never)]
+    fn trim(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let (mode, explicit) = match self.tok.kw {
+            Kw::BOTH => (TrimMode::Both, true),
+            Kw::LEADING => (TrimMode::Leading, true),
+            Kw::TRAILING => (TrimMode::Trailing, true),
+            _ => (TrimMode::Both, false),
+        };
+        if explicit {
+            self.bump();
+        }
+        let mut remove = None;
+        let expr = if explicit && self.eat(Kw::FROM) {
+            self.expr_ref()?
+        } else {
+            let first = self.expr_ref()?;
+            if self.eat(Kw::FROM) {
+                remove = Some(first);
+                self.expr_ref()?
+            } else if explicit {
+                return Err(self.unexpected());
+            } else {
+                first
+            }
+        };
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(start, ExprKind::Trim { mode, remove, expr }))
+    }
+
+    #[inline(never)]
+    fn substring(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let mut args = self.vec();
+        args.push(self.expr()?);
+        let by_words = self.eat(Kw::FROM);
+        if !by_words {
+            self.expect_tok(Tok::Comma)?;
+        }
+        args.push(self.expr()?);
+        if if by_words { self.eat(Kw::FOR) } else { self.eat_tok(Tok::Comma) } {
+            args.push(self.expr()?);
+        }
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.function(start, ObjectName { schema: None, name }, args.into_bump_slice()))
+    }
+
+    /// `POSITION(needle IN text)` is `LOCATE(needle, text)`.
+    #[inline(never)]
+    fn position(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let needle = self.expr_above(BIT_OR)?;
+        self.expect(Kw::IN)?;
+        let text = self.expr()?;
+        self.expect_tok(Tok::RParen)?;
+        let args = self.arena.alloc([needle, text]);
+        Ok(self.function(start, ObjectName { schema: None, name: "LOCATE" }, args))
+    }
+
+    #[inline(never)]
+    fn extract(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let unit = self.interval_unit()?;
+        self.expect(Kw::FROM)?;
+        let expr = self.expr_ref()?;
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(start, ExprKind::Extract { unit, expr }))
+    }
+
+    #[inline(never)]
+    fn date_add(&mut self, subtract: bool) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let days_allowed = matches!(self.tok.kw, Kw::ADDDATE | Kw::SUBDATE);
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let expr = self.expr_ref()?;
+        self.expect_tok(Tok::Comma)?;
+        let (amount, unit) = if self.eat(Kw::INTERVAL) {
+            let amount = self.expr_ref()?;
+            (amount, self.interval_unit()?)
+        } else if days_allowed {
+            (self.expr_ref()?, IntervalUnit::Day)
+        } else {
+            return Err(self.unexpected());
+        };
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(start, ExprKind::DateAdd { expr, amount, unit, subtract }))
+    }
+
+    #[inline(never)]
+    fn timestamp_unit(&mut self, kw: Kw) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let unit = self.simple_unit()?;
+        self.expect_tok(Tok::Comma)?;
+        let first = self.expr_ref()?;
+        self.expect_tok(Tok::Comma)?;
+        let second = self.expr_ref()?;
+        self.expect_tok(Tok::RParen)?;
+        Ok(self.node(
+            start,
+            match kw {
+                Kw::TIMESTAMPADD => ExprKind::TimestampAdd { unit, amount: first, expr: second },
+                _ => ExprKind::TimestampDiff { unit, from: first, to: second },
+            },
+        ))
+    }
+
+    /// `GET_FORMAT(DATE, 'USA')`: the word becomes a string argument.
+    fn get_format(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let at = self.tok;
+        if !matches!(at.kw, Kw::DATE | Kw::TIME | Kw::DATETIME | Kw::TIMESTAMP) {
+            return Err(self.unexpected());
+        }
+        self.bump();
+        let kind = self.node(at.start, ExprKind::Literal(Literal::String(at.kw.text().as_bytes())));
+        self.expect_tok(Tok::Comma)?;
+        let format = self.expr()?;
+        self.expect_tok(Tok::RParen)?;
+        let args = self.arena.alloc([kind, format]);
+        Ok(self.function(start, ObjectName { schema: None, name }, args))
+    }
+
+    /// `WEIGHT_STRING(expr [AS CHAR(n) | AS BINARY(n)])`: the cast wraps the argument.
+    fn weight_string(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let mut arg = self.expr()?;
+        if self.eat(Kw::AS) {
+            let ty = self.cast_type()?;
+            let ty = self.arena.alloc(ty);
+            let expr = self.arena.alloc(arg);
+            arg = self.node(expr.span.start, ExprKind::Cast { expr, ty, array: false });
+        }
+        self.expect_tok(Tok::RParen)?;
+        let args = std::slice::from_ref(self.arena.alloc(arg));
+        Ok(self.function(start, ObjectName { schema: None, name }, args))
+    }
+
+    /// `JSON_VALUE(doc, path [RETURNING type])`: RETURNING becomes a cast around the call.
+    fn json_value(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let doc = self.expr()?;
+        self.expect_tok(Tok::Comma)?;
+        let path = self.expr()?;
+        let returning = if self.eat(Kw::RETURNING) { Some(self.cast_type()?) } else { None };
+        if !self.at_tok(Tok::RParen) {
+            return Err(Box::new(crate::ParseError::unsupported("JSON_VALUE with ON EMPTY or ON ERROR")));
+        }
+        self.bump();
+        let args = self.arena.alloc([doc, path]);
+        let call = self.function(start, ObjectName { schema: None, name }, args);
+        let Some(ty) = returning else { return Ok(call) };
+        let (expr, ty) = (self.arena.alloc(call), self.arena.alloc(ty));
+        Ok(self.node(start, ExprKind::Cast { expr, ty, array: false }))
+    }
+
+    #[inline(never)]
+    fn char_function(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        self.expect_tok(Tok::LParen)?;
+        let args = self.list(Self::expr)?;
+        let charset = if self.eat(Kw::USING) { Some(self.charset_name()?) } else { None };
+        self.expect_tok(Tok::RParen)?;
+        let call = self.arena.alloc(FunctionCall { name: ObjectName { schema: None, name }, args, charset });
+        Ok(self.node(start, ExprKind::Function(call)))
+    }
+
+    #[inline(never)]
+    fn match_against(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        self.bump();
+        let column = |p: &mut Self| {
+            let column_start = p.tok.start;
+            let column = p.column_ref()?;
+            let column = p.arena.alloc(column);
+            Ok(p.node(column_start, ExprKind::Column(column)))
+        };
+        let columns = if self.at_tok(Tok::LParen) { self.parens(column)? } else { self.list(column)? };
+        self.expect(Kw::AGAINST)?;
+        self.expect_tok(Tok::LParen)?;
+        let against = self.expr_above(BIT_OR)?;
+        let mut mode = MatchMode::NaturalLanguage;
+        if self.eat(Kw::IN) {
+            if self.eat(Kw::BOOLEAN) {
+                mode = MatchMode::Boolean;
+            } else {
+                self.expect(Kw::NATURAL)?;
+                self.expect(Kw::LANGUAGE)?;
+            }
+            self.expect(Kw::MODE)?;
+        }
+        if mode == MatchMode::NaturalLanguage && self.eat(Kw::WITH) {
+            self.expect(Kw::QUERY)?;
+            self.expect(Kw::EXPANSION)?;
+            mode = MatchMode::QueryExpansion;
+        }
+        self.expect_tok(Tok::RParen)?;
+        let node = self.arena.alloc(MatchAgainst { columns, against, mode });
+        Ok(self.node(start, ExprKind::Match(node)))
+    }
+
+    /// `INTERVAL n unit + date`, or the function `INTERVAL(n, a, …)`.
+    #[inline(never)]
+    fn interval_first(&mut self) -> PResult<Expr<'a>> {
+        let start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        let amount = match self.interval_amount()? {
+            Amount::One(amount) => amount,
+            Amount::List(args) => return Ok(self.function(start, ObjectName { schema: None, name }, args)),
+        };
+        let unit = self.interval_unit()?;
+        self.expect_tok(Tok::Plus)?;
+        let expr = self.expr_above(UNARY)?;
+        let (expr, amount) = (self.arena.alloc(expr), self.arena.alloc(amount));
+        Ok(self.node(start, ExprKind::DateAdd { expr, amount, unit, subtract: false }))
+    }
+
+    /// `left ± INTERVAL n unit`; INTERVAL is next. `left + INTERVAL(n, a, …)` adds the function's value instead.
+    #[inline(never)]
+    pub(super) fn plus_interval(&mut self, left: Expr<'a>, subtract: bool) -> PResult<Expr<'a>> {
+        let start = left.span.start;
+        let call_start = self.tok.start;
+        let name = self.name_text(self.tok)?;
+        self.bump();
+        let amount = self.interval_amount()?;
+        self.grow()?;
+        let left = self.arena.alloc(left);
+        match amount {
+            Amount::One(amount) => {
+                let amount = self.arena.alloc(amount);
+                let unit = self.interval_unit()?;
+                Ok(self.node(start, ExprKind::DateAdd { expr: left, amount, unit, subtract }))
+            }
+            Amount::List(args) => {
+                let right = self.function(call_start, ObjectName { schema: None, name }, args);
+                let right = self.arena.alloc(right);
+                let op = if subtract { crate::ast::BinaryOp::Sub } else { crate::ast::BinaryOp::Add };
+                Ok(self.node(start, ExprKind::Binary { op, left, right }))
+            }
+        }
+    }
+
+    fn interval_amount(&mut self) -> PResult<Amount<'a>> {
+        let amount = self.expr()?;
+        Ok(match amount.kind {
+            ExprKind::Row(args) => Amount::List(args),
+            _ => Amount::One(amount),
+        })
+    }
+
+    /// A unit of EXTRACT and INTERVAL.
+    pub fn interval_unit(&mut self) -> PResult<IntervalUnit> {
+        let unit = match self.tok.kw {
+            Kw::SECOND_MICROSECOND => IntervalUnit::SecondMicrosecond,
+            Kw::MINUTE_MICROSECOND => IntervalUnit::MinuteMicrosecond,
+            Kw::MINUTE_SECOND => IntervalUnit::MinuteSecond,
+            Kw::HOUR_MICROSECOND => IntervalUnit::HourMicrosecond,
+            Kw::HOUR_SECOND => IntervalUnit::HourSecond,
+            Kw::HOUR_MINUTE => IntervalUnit::HourMinute,
+            Kw::DAY_MICROSECOND => IntervalUnit::DayMicrosecond,
+            Kw::DAY_SECOND => IntervalUnit::DaySecond,
+            Kw::DAY_MINUTE => IntervalUnit::DayMinute,
+            Kw::DAY_HOUR => IntervalUnit::DayHour,
+            Kw::YEAR_MONTH => IntervalUnit::YearMonth,
+            _ => return self.simple_unit(),
+        };
+        self.bump();
+        Ok(unit)
+    }
+
+    /// A unit of TIMESTAMPADD and TIMESTAMPDIFF, with or without `SQL_TSI_`.
+    fn simple_unit(&mut self) -> PResult<IntervalUnit> {
+        if !matches!(self.tok.tok, Tok::Ident | Tok::Keyword) {
+            return Err(self.unexpected());
+        }
+        let name = self.bytes(self.tok);
+        let name = match name.get(..8) {
+            Some(prefix) if prefix.eq_ignore_ascii_case(b"SQL_TSI_") => &name[8..],
+            _ => name,
+        };
+        let unit = match Kw::find(name, 0, name.len()) {
+            Kw::MICROSECOND => IntervalUnit::Microsecond,
+            Kw::SECOND => IntervalUnit::Second,
+            Kw::MINUTE => IntervalUnit::Minute,
+            Kw::HOUR => IntervalUnit::Hour,
+            Kw::DAY => IntervalUnit::Day,
+            Kw::WEEK => IntervalUnit::Week,
+            Kw::MONTH => IntervalUnit::Month,
+            Kw::QUARTER => IntervalUnit::Quarter,
+            Kw::YEAR => IntervalUnit::Year,
+            _ => return Err(self.unexpected()),
+        };
+        self.bump();
+        Ok(unit)
+    }
+}
+
+/// What follows INTERVAL.
+enum Amount<'a> {
+    One(Expr<'a>),
+    List(&'a [Expr<'a>]),
+}

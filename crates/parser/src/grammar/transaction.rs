@@ -1,0 +1,221 @@
+//! Transactions, savepoints, table locks, XA.
+
+use super::{PResult, Parser};
+use crate::ast::{BeginOptions, Completion, IsolationLevel, SetTransaction, Statement, TableLock, VarScope, Xa, Xid};
+use crate::keyword::Kw;
+use crate::lexer::Tok;
+
+impl<'a> Parser<'a> {
+    /// BEGIN [WORK].
+    pub(super) fn begin(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        self.eat(Kw::WORK);
+        Ok(Statement::Begin(BeginOptions::default()))
+    }
+
+    /// START.
+    pub(super) fn start(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        match self.tok.kw {
+            Kw::TRANSACTION => self.bump(),
+            Kw::REPLICA | Kw::SLAVE => return self.unsupported("START REPLICA"),
+            Kw::GROUP_REPLICATION => return self.unsupported("START GROUP_REPLICATION"),
+            _ => return Err(self.unexpected()),
+        }
+        let mut options = BeginOptions::default();
+        while self.at(Kw::WITH) || self.at(Kw::READ) {
+            if self.eat(Kw::WITH) {
+                self.expect(Kw::CONSISTENT)?;
+                self.expect(Kw::SNAPSHOT)?;
+                options.consistent_snapshot = true;
+            } else {
+                let at = self.tok;
+                if options.read_only.is_some() {
+                    return Err(self.error_at(at));
+                }
+                options.read_only = Some(self.access_mode()?);
+            }
+            if !self.eat_tok(Tok::Comma) {
+                break;
+            }
+            if !self.at(Kw::WITH) && !self.at(Kw::READ) {
+                return Err(self.unexpected());
+            }
+        }
+        Ok(Statement::Begin(options))
+    }
+
+    /// READ ONLY (`true`) or READ WRITE.
+    fn access_mode(&mut self) -> PResult<bool> {
+        self.expect(Kw::READ)?;
+        if self.eat(Kw::ONLY) {
+            return Ok(true);
+        }
+        self.expect(Kw::WRITE)?;
+        Ok(false)
+    }
+
+    /// COMMIT.
+    pub(super) fn commit(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        self.eat(Kw::WORK);
+        Ok(Statement::Commit(self.completion()?))
+    }
+
+    /// ROLLBACK, also to a savepoint.
+    pub(super) fn rollback(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        self.eat(Kw::WORK);
+        if self.eat(Kw::TO) {
+            self.eat(Kw::SAVEPOINT);
+            return Ok(Statement::RollbackTo(self.name()?));
+        }
+        Ok(Statement::Rollback(self.completion()?))
+    }
+
+    fn completion(&mut self) -> PResult<Completion> {
+        let mut completion = Completion::default();
+        if self.eat(Kw::AND) {
+            let no = self.eat(Kw::NO);
+            self.expect(Kw::CHAIN)?;
+            completion.chain = Some(!no);
+        }
+        if self.at(Kw::NO) || self.at(Kw::RELEASE) {
+            let at = self.tok;
+            let no = self.eat(Kw::NO);
+            self.expect(Kw::RELEASE)?;
+            completion.release = Some(!no);
+            if !no && completion.chain == Some(true) {
+                return Err(self.error_at(at));
+            }
+        }
+        Ok(completion)
+    }
+
+    /// SET TRANSACTION after SET [scope]; TRANSACTION is next.
+    pub(super) fn set_transaction(&mut self, scope: Option<VarScope>) -> PResult<Statement<'a>> {
+        self.bump();
+        let mut set = SetTransaction { scope, isolation: None, read_only: None };
+        loop {
+            if self.at(Kw::READ) && set.read_only.is_none() {
+                set.read_only = Some(self.access_mode()?);
+            } else if self.at(Kw::ISOLATION) && set.isolation.is_none() {
+                self.bump();
+                self.expect(Kw::LEVEL)?;
+                set.isolation = Some(self.isolation_level()?);
+            } else {
+                return Err(self.unexpected());
+            }
+            if !self.eat_tok(Tok::Comma) {
+                return Ok(Statement::SetTransaction(set));
+            }
+        }
+    }
+
+    fn isolation_level(&mut self) -> PResult<IsolationLevel> {
+        if self.eat(Kw::SERIALIZABLE) {
+            return Ok(IsolationLevel::Serializable);
+        }
+        if self.eat(Kw::REPEATABLE) {
+            self.expect(Kw::READ)?;
+            return Ok(IsolationLevel::RepeatableRead);
+        }
+        self.expect(Kw::READ)?;
+        if self.eat(Kw::COMMITTED) {
+            return Ok(IsolationLevel::ReadCommitted);
+        }
+        self.expect(Kw::UNCOMMITTED)?;
+        Ok(IsolationLevel::ReadUncommitted)
+    }
+
+    /// LOCK TABLES.
+    pub(super) fn lock(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        if self.at(Kw::INSTANCE) {
+            return self.unsupported("LOCK INSTANCE");
+        }
+        if !self.eat(Kw::TABLES) {
+            self.expect(Kw::TABLE)?;
+        }
+        let locks = self.list(|p| {
+            let table = p.object()?;
+            let alias = p.table_alias()?;
+            let mut lock = TableLock { table, alias, write: false, local: false };
+            if p.eat(Kw::READ) {
+                lock.local = p.eat(Kw::LOCAL);
+            } else {
+                p.eat(Kw::LOW_PRIORITY);
+                p.expect(Kw::WRITE)?;
+                lock.write = true;
+            }
+            Ok(lock)
+        })?;
+        Ok(Statement::LockTables(locks))
+    }
+
+    /// UNLOCK TABLES.
+    pub(super) fn unlock(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        if self.at(Kw::INSTANCE) {
+            return self.unsupported("UNLOCK INSTANCE");
+        }
+        if !self.eat(Kw::TABLES) {
+            self.expect(Kw::TABLE)?;
+        }
+        Ok(Statement::UnlockTables)
+    }
+
+    /// XA.
+    pub(super) fn xa(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        let word = self.tok.kw;
+        self.bump();
+        let xa = match word {
+            Kw::START | Kw::BEGIN => {
+                let xid = self.xid()?;
+                if self.at(Kw::JOIN) || self.at(Kw::RESUME) {
+                    return self.unsupported("XA START with JOIN or RESUME");
+                }
+                Xa::Start(xid)
+            }
+            Kw::END => {
+                let xid = self.xid()?;
+                if self.at(Kw::SUSPEND) {
+                    return self.unsupported("XA END with SUSPEND");
+                }
+                Xa::End(xid)
+            }
+            Kw::PREPARE => Xa::Prepare(self.xid()?),
+            Kw::COMMIT => {
+                let xid = self.xid()?;
+                let one_phase = self.eat(Kw::ONE);
+                if one_phase {
+                    self.expect(Kw::PHASE)?;
+                }
+                Xa::Commit { xid, one_phase }
+            }
+            Kw::ROLLBACK => Xa::Rollback(self.xid()?),
+            Kw::RECOVER => {
+                let convert = self.eat(Kw::CONVERT);
+                if convert {
+                    self.expect(Kw::XID)?;
+                }
+                Xa::Recover { convert }
+            }
+            _ => return Err(self.unexpected()),
+        };
+        Ok(Statement::Xa(xa))
+    }
+
+    fn xid(&mut self) -> PResult<&'a Xid<'a>> {
+        let gtrid = self.text_or_hex()?;
+        let (mut bqual, mut format_id) = (&b""[..], 1);
+        if self.eat_tok(Tok::Comma) {
+            bqual = self.text_or_hex()?;
+            if self.eat_tok(Tok::Comma) {
+                format_id = self.int()?;
+            }
+        }
+        Ok(self.arena.alloc(Xid { gtrid, bqual, format_id }))
+    }
+}

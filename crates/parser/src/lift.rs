@@ -1,0 +1,184 @@
+//! Which literals of a statement become parameters.
+//!
+//! Both the fingerprint and the parameterised parse feed the same tokens to this one state machine, so they agree by
+//! construction on which literals are lifted and how they are numbered. It decides from the tokens alone. Where the grammar then
+//! finds a lifted literal at a place that needs a constant, `parse_parameterised` fails and the text is parsed plainly: a literal
+//! lifted in excess costs a cached plan, never a wrong answer.
+//!
+//! Not lifted: select lists up to their FROM (result columns are named by their text), GROUP BY and ORDER BY up to LIMIT
+//! (positions, and expressions that must equal selected ones), lengths of types and of NOW(6) and its like, and literals next to
+//! a word that needs a constant (INTERVAL, DATE '…', COLLATE, ESCAPE, `->`, introducers, …). Hexadecimal and bit literals act as
+//! strings or numbers depending on context, so a statement with one is not cacheable.
+
+use crate::keyword::Kw;
+use crate::lexer::{Tok, Token};
+
+/// Most literals lifted from one statement; beyond, it is parsed each time.
+pub const LIFTED_MAX: u32 = 128;
+
+/// Deepest nesting of parentheses the state machine follows: one bit a level.
+const DEPTH_MAX: u32 = 63;
+
+/// State after some tokens of a statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lifter {
+    depth: u32,
+    /// Bit d: a select list is open at depth d.
+    list: u64,
+    /// Bit d: literals at depth d stay (GROUP BY, ORDER BY, type lengths).
+    fixed: u64,
+    prev: Tok,
+    prev_kw: Kw,
+    started: bool,
+    /// How many literals were lifted.
+    pub count: u32,
+    /// False once the statement cannot be cached.
+    pub cacheable: bool,
+}
+
+impl Lifter {
+    pub(crate) fn new() -> Lifter {
+        Lifter { depth: 0, list: 0, fixed: 0, prev: Tok::Eof, prev_kw: Kw::NO_WORD, started: false, count: 0, cacheable: true }
+    }
+
+    /// Whether a select list is open, whose text names result columns.
+    #[inline]
+    pub(crate) fn in_select_list(&self) -> bool {
+        self.list != 0
+    }
+
+    /// Takes the next token; says whether it is lifted.
+    #[inline]
+    pub(crate) fn feed(&mut self, token: &Token) -> bool {
+        let mut lifted = false;
+        match token.tok {
+            Tok::Keyword => self.word(token.kw),
+            Tok::LParen => self.open(),
+            Tok::RParen => self.close(),
+            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(token.tok),
+            Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
+            _ => {}
+        }
+        // An opening parenthesis leaves the question of the verb to the word after it.
+        if !self.started && token.tok != Tok::LParen {
+            self.cacheable = false;
+        }
+        self.prev = token.tok;
+        self.prev_kw = token.kw;
+        lifted
+    }
+
+    #[inline]
+    fn word(&mut self, kw: Kw) {
+        let bit = 1u64 << self.depth;
+        if !self.started {
+            self.started = true;
+            self.cacheable &= matches!(kw, Kw::SELECT | Kw::INSERT | Kw::UPDATE | Kw::DELETE | Kw::REPLACE | Kw::WITH);
+        }
+        match kw {
+            Kw::SELECT => {
+                self.list |= bit;
+                self.fixed &= !bit;
+            }
+            Kw::FROM => self.list &= !bit,
+            Kw::BY => self.fixed |= bit,
+            Kw::LIMIT => self.fixed &= !bit,
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn open(&mut self) {
+        if self.depth == DEPTH_MAX {
+            self.cacheable = false;
+            return;
+        }
+        self.depth += 1;
+        if needs_constants(self.prev_kw) {
+            self.fixed |= 1 << self.depth;
+        }
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        if self.depth == 0 {
+            self.cacheable = false;
+            return;
+        }
+        let bit = 1u64 << self.depth;
+        self.list &= !bit;
+        self.fixed &= !bit;
+        self.depth -= 1;
+    }
+
+    #[inline]
+    fn literal(&mut self, tok: Tok) -> bool {
+        if self.prev == Tok::String {
+            self.cacheable = false; // 'a' 'b' is one string.
+        }
+        if self.list | self.fixed != 0 || !self.cacheable || self.stays(tok) {
+            return false;
+        }
+        self.count += 1;
+        if self.count > LIFTED_MAX {
+            self.cacheable = false;
+        }
+        true
+    }
+
+    /// Whether the token before pins a literal of kind `tok`.
+    #[inline]
+    fn stays(&self, tok: Tok) -> bool {
+        match self.prev {
+            Tok::Keyword => match self.prev_kw {
+                Kw::INTERVAL | Kw::COLLATE | Kw::ESCAPE | Kw::SEPARATOR | Kw::OUTFILE | Kw::DUMPFILE | Kw::AS | Kw::ROWS | Kw::RANGE => {
+                    true
+                }
+                Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
+                Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
+                _ => false,
+            },
+            Tok::Introducer | Tok::Arrow | Tok::LongArrow | Tok::AtAt | Tok::At => true,
+            Tok::Ident | Tok::Quoted | Tok::RParen => tok == Tok::String,
+            _ => false,
+        }
+    }
+}
+
+/// Words after which numbers in parentheses are lengths.
+#[inline]
+fn needs_constants(kw: Kw) -> bool {
+    matches!(
+        kw,
+        Kw::CHAR
+            | Kw::CHARACTER
+            | Kw::NCHAR
+            | Kw::BINARY
+            | Kw::DECIMAL
+            | Kw::DEC
+            | Kw::NUMERIC
+            | Kw::FLOAT
+            | Kw::DOUBLE
+            | Kw::REAL
+            | Kw::PRECISION
+            | Kw::TIME
+            | Kw::DATETIME
+            | Kw::TIMESTAMP
+            | Kw::YEAR
+            | Kw::VARYING
+            | Kw::NOW
+            | Kw::SYSDATE
+            | Kw::CURTIME
+            | Kw::CURRENT_TIME
+            | Kw::CURRENT_TIMESTAMP
+            | Kw::LOCALTIME
+            | Kw::LOCALTIMESTAMP
+            | Kw::UTC_TIME
+            | Kw::UTC_TIMESTAMP
+            | Kw::JSON_VALUE
+            | Kw::WEIGHT_STRING
+            | Kw::MATCH
+            | Kw::AGAINST
+            | Kw::JSON_TABLE
+    )
+}

@@ -1,0 +1,201 @@
+//! Fingerprints: what changes the hash, what is lifted, and that the parser lifts the same.
+
+use parser::{Bump, LiteralKind, SqlMode, fingerprint, parse, parse_parameterised};
+use proptest::prelude::*;
+
+fn print_of(sql: &str) -> (u128, bool, Vec<String>) {
+    let mut params = Vec::new();
+    let print = fingerprint(sql.as_bytes(), SqlMode::default(), &mut params);
+    let texts = params.iter().map(|p| String::from_utf8_lossy(p.text(sql.as_bytes())).into_owned()).collect();
+    (print.hash, print.cacheable, texts)
+}
+
+fn check_same(a: &str, b: &str) {
+    assert!(print_of(a).1, "{a}");
+    assert_eq!(print_of(a).0, print_of(b).0, "{a}\n{b}");
+}
+
+fn check_differ(a: &str, b: &str) {
+    assert_ne!(print_of(a).0, print_of(b).0, "{a}\n{b}");
+}
+
+fn check_lifted(sql: &str, expect: &[&str]) {
+    let (_, cacheable, params) = print_of(sql);
+    assert!(cacheable, "{sql}");
+    assert_eq!(params, expect, "{sql}");
+    let arena = Bump::new();
+    match parse_parameterised(sql.as_bytes(), SqlMode::default(), &arena) {
+        Ok(parsed) => assert_eq!(parsed.param_count as usize, expect.len(), "{sql}"),
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+#[test]
+fn literals_of_one_kind_share_a_plan() {
+    check_same("SELECT c FROM t WHERE id=1", "select c\n from t where id = 99 -- x");
+    check_same("SELECT c FROM t WHERE a='x'", "SELECT c FROM t WHERE a=\"it's\"");
+    check_same("SELECT a, b FROM t", "SELECT a,b FROM t");
+    check_same("SELECT a FROM t WHERE b = 1;", "SELECT a FROM t WHERE b = /* c */ 1");
+    check_same("INSERT INTO t VALUES (1,'a')", "insert into t values (2,'b')");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM t WHERE id='1'");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM t WHERE id=1.0");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM t WHERE id=1e0");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM t WHERE id=9223372036854775808");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM T WHERE id=1");
+    check_differ("SELECT c FROM t WHERE id=1", "SELECT c FROM t WHERE id=NULL");
+    check_differ("SELECT 1 FROM t", "SELECT 2 FROM t");
+    check_differ("SELECT a+1 FROM t", "SELECT a + 1 FROM t");
+    check_differ("SELECT COUNT(*) FROM t", "SELECT count(*) FROM t");
+    check_differ("SELECT a FROM t ORDER BY 1", "SELECT a FROM t ORDER BY 2");
+    check_differ("SELECT /*+ x */ a FROM t", "SELECT a FROM t");
+    check_differ("SELECT a FROM t WHERE b IN (1)", "SELECT a FROM t WHERE b IN (1,2)");
+    check_differ("SELECT ab FROM t", "SELECT a b FROM t");
+    let mut params = Vec::new();
+    let sql = b"SELECT a FROM t WHERE b = \"x\"";
+    assert_ne!(fingerprint(sql, SqlMode::default(), &mut params).hash, fingerprint(sql, SqlMode::ANSI_QUOTES, &mut params).hash);
+}
+
+#[test]
+fn what_is_lifted() {
+    check_lifted("SELECT c FROM t WHERE id=12 AND s='x' AND d=1.5", &["12", "x", "1.5"]);
+    check_lifted("SELECT 5, 'a' FROM t WHERE a = 7 LIMIT 3, 4", &["7", "3", "4"]);
+    check_lifted("SELECT a FROM t GROUP BY 1 HAVING a > 5 ORDER BY 2 LIMIT 3", &["3"]);
+    check_lifted("INSERT INTO t (a) VALUES (1, 'x', NULL), (-2, 'y', TRUE) ON DUPLICATE KEY UPDATE a = a + 3", &["1", "x", "2", "y", "3"]);
+    check_lifted("UPDATE t SET a = 1 WHERE b IN (2, 3) ORDER BY 4 LIMIT 5", &["1", "2", "3", "5"]);
+    check_lifted("DELETE FROM t WHERE a BETWEEN 1 AND 2", &["1", "2"]);
+    check_lifted("SELECT a FROM t WHERE b = CAST(3 AS CHAR(10)) AND c > NOW(6) AND d > DATE '2020-01-01' - INTERVAL 1 DAY", &["3"]);
+    check_lifted("SELECT a FROM t WHERE b->'$.x' = 1 AND c = _utf8mb4'x' AND d LIKE 'y' ESCAPE '|'", &["1", "y"]);
+    check_lifted("SELECT (SELECT 1 FROM u WHERE a = 2) FROM t WHERE b = (SELECT 3 FROM v WHERE c = 4)", &["4"]);
+    check_lifted("SELECT a FROM t JOIN u ON t.a = 5 AND EXTRACT(YEAR FROM b) = 6", &["5", "6"]);
+    check_lifted("REPLACE INTO t VALUES (1)", &["1"]);
+    check_lifted("(SELECT a FROM t WHERE b = 1)", &["1"]);
+}
+
+#[test]
+fn what_is_not_cacheable() {
+    let many = format!("INSERT INTO t VALUES (1){}", ",(1)".repeat(parser::LIFTED_MAX as usize));
+    for sql in [
+        "",
+        ";",
+        "BEGIN",
+        "SET a = 1",
+        "SELECT 1 /*! + 1 */",
+        "SELECT a FROM t WHERE b = ?",
+        "SELECT a FROM t WHERE b = 'x' 'y'",
+        "SELECT a FROM t WHERE b = 0x41",
+        "SELECT a FROM t WHERE b = 'x",
+        &many,
+    ] {
+        assert!(!print_of(sql).1, "{sql}");
+    }
+}
+
+#[test]
+fn lifted_values_are_read_back() {
+    let sql = br"SELECT a FROM t WHERE b = 'it''s\n' AND c = 42 AND d = 18446744073709551615 AND e = 18446744073709551616";
+    let mut params = Vec::new();
+    assert!(fingerprint(sql, SqlMode::default(), &mut params).cacheable);
+    let mut out = Vec::new();
+    assert!(params[0].write_string(sql, SqlMode::default(), &mut out).is_ok());
+    assert_eq!(out, b"it's\n");
+    assert_eq!((params[1].int, params[2].int), (42, u64::MAX));
+    let kinds: Vec<_> = params.iter().map(|p| p.kind).collect();
+    assert_eq!(kinds, [LiteralKind::String, LiteralKind::Int, LiteralKind::UInt, LiteralKind::Decimal]);
+}
+
+/// Texts glued from pieces, some of them nonsense.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "t",
+        "a",
+        "=",
+        "1",
+        "'x'",
+        "1.5",
+        "2e3",
+        "(",
+        ")",
+        ",",
+        "AND",
+        "ORDER BY",
+        "GROUP BY",
+        "LIMIT",
+        "IN",
+        "INSERT INTO",
+        "VALUES",
+        "UPDATE",
+        "SET",
+        "DELETE",
+        "CAST",
+        "AS CHAR(3)",
+        "NOW(6)",
+        "INTERVAL",
+        "DAY",
+        "DATE",
+        "+",
+        "-",
+        "NOT",
+        "LIKE",
+        "ESCAPE",
+        "UNION",
+        "EXISTS",
+        "JOIN",
+        "ON",
+        "b.c",
+        "->",
+        "_binary",
+        "COLLATE",
+        "/* c */",
+        "/*+ h */",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "END",
+        ";",
+        "@v",
+        "HAVING",
+        "BETWEEN",
+        "0x41",
+        "x'41'",
+        "*",
+    ]);
+    prop::collection::vec(piece, 1..30).prop_map(|p| p.join(" "))
+}
+
+fn agree(sql: &str) {
+    let mut params = Vec::new();
+    let print = fingerprint(sql.as_bytes(), SqlMode::default(), &mut params);
+    let arena = Bump::new();
+    if let Ok(parsed) = parse_parameterised(sql.as_bytes(), SqlMode::default(), &arena)
+        && print.cacheable
+    {
+        assert_eq!(parsed.param_count as usize, params.len(), "{sql}");
+        assert_eq!(parsed.rest, print.rest, "{sql}");
+        // Each parameter stands in the tree where its literal stands in the text.
+        let shown = format!("{:?}", parsed.statement);
+        for (i, param) in params.iter().enumerate() {
+            let node = format!("Expr {{ kind: Param({i}), span: Span {{ start: {}, end: {} }} }}", param.start, param.end);
+            assert!(shown.contains(&node), "{sql}\n{node}");
+        }
+        assert!(parse(sql.as_bytes(), SqlMode::default(), &arena).is_ok(), "{sql}");
+    }
+}
+
+#[test]
+fn parser_and_fingerprint_agree_on_the_corpus() {
+    for sql in include_str!("corpus/accept.sql").lines() {
+        agree(sql);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn parser_and_fingerprint_agree(sql in pieces()) {
+        agree(&sql);
+        agree(&format!("SELECT a FROM t WHERE {sql}"));
+    }
+}
