@@ -78,6 +78,11 @@ impl Rig {
     }
 }
 
+/// How many seeds a test tries: `BTREE_ROUNDS`, for long runs.
+pub fn rounds() -> u64 {
+    std::env::var("BTREE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
+}
+
 pub struct Rng(pub u64);
 
 impl Rng {
