@@ -44,6 +44,7 @@ mod cancel;
 #[allow(dead_code)]
 #[path = "../src/deadlock.rs"]
 mod deadlock;
+#[allow(clippy::enum_variant_names)] // crate-private here, public there
 #[path = "../../sync/src/futex_model.rs"]
 mod futex;
 #[path = "../../txn/tests/model/latch.rs"]

@@ -102,7 +102,7 @@ impl Ids {
             if id.0 < ring_low {
                 long.push(id.0);
             } else {
-                words[(id.0 / 64 & RING_MASK) as usize] &= !(1 << (id.0 % 64));
+                words[((id.0 / 64) & RING_MASK) as usize] &= !(1 << (id.0 % 64));
             }
         }
         long.sort_unstable();
@@ -195,7 +195,7 @@ impl Ids {
         if id >= self.bounds.ring_high.load(Ordering::Acquire) {
             return id < self.next.load(Ordering::Acquire);
         }
-        let bits = self.words[(id / 64 & RING_MASK) as usize].load(Ordering::Acquire);
+        let bits = self.words[((id / 64) & RING_MASK) as usize].load(Ordering::Acquire);
         // Looked at after the word: the mover raises `ring_low` before it clears the words that leave.
         if id < self.bounds.ring_low.load(Ordering::Acquire) {
             return self.long.lock().binary_search(&id).is_ok();
@@ -207,6 +207,15 @@ impl Ids {
     #[inline]
     pub(crate) fn low(&self) -> u64 {
         self.bounds.low_word.load(Ordering::SeqCst) * 64
+    }
+
+    /// Like [`Self::low`], to the id: on an idle server everything is below.
+    pub(crate) fn low_exact(&self) -> u64 {
+        let low = self.low();
+        let word = self.words[((low / 64) & RING_MASK) as usize].load(Ordering::Acquire);
+        // Looked at after the word, as in `is_active`: with a long transaction the mark is below the window.
+        let in_window = low >= self.bounds.ring_low.load(Ordering::Acquire) && low < self.bounds.ring_high.load(Ordering::Acquire);
+        if in_window { low + u64::from(word.trailing_ones()) } else { low }
     }
 
     #[inline]
@@ -446,7 +455,7 @@ impl Ids {
     /// Runs `change` with `shape` odd, so that copies taken meanwhile are thrown away. The caller holds the latch of `long`.
     fn change_shape(&self, change: impl FnOnce()) {
         let shape = self.bounds.shape.load(Ordering::Relaxed);
-        assert!(shape % 2 == 0, "the latch of the long transactions orders changes");
+        assert!(shape.is_multiple_of(2), "the latch of the long transactions orders changes");
         self.bounds.shape.store(shape + 1, Ordering::Relaxed);
         // Who reads anything stored by `change` (release stores) and then `shape` sees it odd or moved.
         fence(Ordering::Release);

@@ -43,9 +43,9 @@ impl TxnSystem {
         self.ids.next()
     }
 
-    /// All ids below have finished. Moves on by 64 at a time.
+    /// All ids below have finished.
     pub fn low_id(&self) -> TxnId {
-        TxnId(self.ids.low())
+        TxnId(self.ids.low_exact())
     }
 
     /// Unfinished transactions older than the 524,288 ids of the ring.
@@ -100,7 +100,7 @@ impl TxnSystem {
 
     /// What purge may take as seen by everybody, now and later.
     pub fn purge_limit(&self) -> PurgeLimit {
-        let mut limit = PurgeLimit { below: TxnId(self.ids.low()), finished: FinishSeq(self.ids.ended()) };
+        let mut limit = PurgeLimit { below: TxnId(self.ids.low_exact()), finished: FinishSeq(self.ids.ended()) };
         self.slots.lower_to_open_views(&mut limit);
         limit
     }
