@@ -41,9 +41,9 @@ impl Catalog {
         let catalog = Arc::new(Catalog {
             engine: Arc::clone(engine),
             version: AtomicU64::new(1),
-            tables: RwLock::new(Rank::Catalog, HashMap::new()),
-            databases: RwLock::new(Rank::Catalog, HashMap::new()),
-            reader: Mutex::new(Rank::Catalog, engine.connect()),
+            tables: RwLock::with_order(Rank::Catalog, 3, HashMap::new()),
+            databases: RwLock::with_order(Rank::Catalog, 4, HashMap::new()),
+            reader: Mutex::with_order(Rank::Catalog, 2, engine.connect()),
         });
         engine.set_table_source(Arc::new(Source { catalog: Arc::downgrade(&catalog) }));
         Ok(catalog)

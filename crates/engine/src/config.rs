@@ -44,10 +44,16 @@ impl Default for EngineConfig {
 }
 
 impl EngineConfig {
-    /// A small engine for tests: 1 MiB of log, 64 frames.
+    /// A small engine for tests: 4 MiB of log, 64 frames. The ring holds the largest mini-transaction, a split's page images, twice.
     pub fn small() -> Self {
         EngineConfig {
-            wal: WalConfig::small(),
+            wal: WalConfig {
+                segment_bytes: 512 << 10,
+                buffer_bytes: 256 << 10,
+                capacity_bytes: 4 << 20,
+                space_margin_bytes: 128 << 10,
+                ..WalConfig::small()
+            },
             pool: PoolConfig { frames: 64, pages_max: 1 << 20, ..PoolConfig::default() },
             undo: UndoConfig { shards: 4, ..UndoConfig::default() },
             lock_shards: 16,

@@ -30,7 +30,7 @@ struct State {
 
 impl Counters {
     pub(crate) fn new(tree: BTree, recovered: HashMap<TableId, u64>) -> Counters {
-        Counters { tree, state: Mutex::new(Rank::Catalog, State { moved: Vec::new(), recovered }) }
+        Counters { tree, state: Mutex::with_order(Rank::Catalog, 6, State { moved: Vec::new(), recovered }) }
     }
 
     pub(crate) fn root(&self) -> PageNo {
