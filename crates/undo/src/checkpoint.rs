@@ -50,6 +50,7 @@ impl UndoStore {
     /// not: the caller has chosen the log position from which it restores before it called.
     ///
     /// When the directory itself is durable the caller says so by [`Self::checkpoint_written`]; only then is file space reused.
+    /// A failed sync is final: all later checkpoints fail too.
     pub fn checkpoint(&self) -> Result<Vec<u8>, UndoError> {
         let _maintenance = self.maintenance.lock();
         let generation = self.segments.directory_begins();
@@ -69,7 +70,7 @@ impl UndoStore {
             }
         }
         if !listed.is_empty() {
-            self.file.sync()?;
+            self.sync_file()?;
         }
         let mut directory = Vec::with_capacity(16 + listed.len() * 12);
         put_u8(&mut directory, VERSION);
@@ -114,6 +115,14 @@ impl UndoStore {
             true => Ok(()),
             false => Err(UndoError::Corrupt { what: "end of the directory" }),
         }
+    }
+
+    fn sync_file(&self) -> Result<(), UndoError> {
+        if self.sync_failed.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("an earlier sync of the undo file failed").into());
+        }
+        self.file.sync().inspect_err(|_| self.sync_failed.store(true, Ordering::Relaxed))?;
+        Ok(())
     }
 
     /// Writes what is not in the file yet. Returns the bytes, or `None` when the segment was recycled.

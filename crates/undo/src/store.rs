@@ -10,7 +10,7 @@ use base::UndoPtr;
 use env::{Disk, File, FileKind, OpenMode};
 use std::cell::Cell;
 use std::sync::Arc;
-use sync::atomic::{AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 
 /// The file that spilled and checkpointed segments lie in.
@@ -56,6 +56,8 @@ pub struct UndoStore {
     pub(crate) config: UndoConfig,
     /// Serialises spill, checkpoint and recovery; held over their I/O.
     pub(crate) maintenance: Mutex<()>,
+    /// A sync failed: the kernel may have dropped what was written, so no later sync proves anything.
+    pub(crate) sync_failed: AtomicBool,
     pub(crate) spilled: AtomicU64,
     file_reads: AtomicU64,
 }
@@ -88,6 +90,7 @@ impl UndoStore {
             file,
             config,
             maintenance: Mutex::new(Rank::UndoMaintenance, ()),
+            sync_failed: AtomicBool::new(false),
             spilled: AtomicU64::new(0),
             file_reads: AtomicU64::new(0),
         })

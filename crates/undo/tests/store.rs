@@ -202,6 +202,74 @@ fn readers_survive_appends_releases_and_spills_of_others() {
     assert_eq!(store.live_bytes(), 0);
 }
 
+#[test]
+fn a_failed_sync_is_final() {
+    let sim = disk(11);
+    let store = store(&sim);
+    let ptr = store.append(0, b"kept").expect("room");
+    sim.fail_sync(1);
+    assert!(matches!(store.checkpoint(), Err(UndoError::Io(_))));
+    assert!(matches!(store.checkpoint(), Err(UndoError::Io(_))), "the bytes may be gone, although a sync would succeed now");
+    assert_eq!(read(&store, ptr), b"kept");
+}
+
+#[test]
+fn a_failed_write_loses_nothing() {
+    let sim = disk(12);
+    let store_1 = store(&sim);
+    let ptrs: Vec<_> = (0..10u64).map(|n| store_1.append(0, &record(n, 700_000)).expect("room")).collect();
+    for nth in 1..=3 {
+        sim.fail_write(nth);
+        assert!(matches!(store_1.spill(), Err(UndoError::Io(_))), "write {nth}");
+    }
+    for nth in [1, 2, 5] {
+        sim.fail_write(nth);
+        if store_1.checkpoint().is_ok() {
+            break;
+        }
+    }
+    store_1.spill().expect("the disk works again");
+    let directory = store_1.checkpoint().expect("the disk works again");
+    sim.crash();
+    let store_2 = store(&sim);
+    store_2.load(&directory).expect("durable");
+    for (n, ptr) in ptrs.iter().enumerate() {
+        assert!(read(&store_2, *ptr) == record(n as u64, 700_000));
+    }
+}
+
+/// The crash comes at each change that a checkpoint makes; the checkpoint before it must still load.
+#[test]
+fn a_crash_inside_a_checkpoint_leaves_the_one_before() {
+    for nth in 1..=8 {
+        let sim = disk(100 + nth);
+        let store_1 = store(&sim);
+        let mut kept: Vec<_> = (0..6u64).map(|n| (n, store_1.append(n as usize, &record(n, 400_000)).expect("room"))).collect();
+        let first = store_1.checkpoint().expect("no fault");
+        store_1.checkpoint_written();
+        // Some go, others come; their places must not be taken while `first` counts.
+        for (_, ptr) in kept.drain(..4) {
+            store_1.release(ptr, 400_000);
+        }
+        let later: Vec<_> = (10..20u64).map(|n| (n, store_1.append(n as usize, &record(n, 400_000)).expect("room"))).collect();
+        sim.crash_at(nth);
+        let crashed = store_1.checkpoint().is_err();
+        sim.crash();
+        let store_2 = store(&sim);
+        store_2.load(&first).expect("durable");
+        // All that the first one listed reads, also what was released since: recovery may need it.
+        for (n, ptr) in &kept {
+            assert!(read(&store_2, *ptr) == record(*n, 400_000), "record {n}, crash at change {nth}, crashed: {crashed}");
+        }
+        for (n, ptr) in &later {
+            store_2.restore(*ptr, &record(*n, 400_000)).expect("sound");
+        }
+        for (n, ptr) in kept.iter().chain(&later) {
+            assert!(read(&store_2, *ptr) == record(*n, 400_000));
+        }
+    }
+}
+
 /// A history with crashes: what the log would hold since the last durable checkpoint is replayed, and everything that is live must read
 /// back, whatever the disk did to unsynced writes.
 fn crash_history(seed: u64) {
