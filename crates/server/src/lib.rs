@@ -13,11 +13,14 @@
 //! [`client`] for `altiplano sql`.
 
 pub mod channel;
+pub mod client;
 pub mod front;
 pub mod keys;
 pub mod listener;
 pub mod log;
 pub mod login;
+pub mod options;
+pub mod serve;
 pub mod server;
 pub mod socket;
 pub mod threads;

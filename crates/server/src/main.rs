@@ -1,3 +1,41 @@
-//! The `altiplano` binary.
+//! The `altiplano` binary: `serve`, `sql`, `version`.
 
-fn main() {}
+mod unopened;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use server::options::{Action, CommandLine, ServeOptions};
+use server::{client, serve};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let command_line = CommandLine::parse();
+    match command_line.command {
+        None => run_server(command_line.serve),
+        Some(Action::Serve(options)) => run_server(options),
+        Some(Action::Sql(options)) => ExitCode::from(u8::from(client::shell::run(options) != 0)),
+        Some(Action::Version) => {
+            println!("altiplano {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn run_server(options: ServeOptions) -> ExitCode {
+    let environment = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let result = options
+        .resolve(environment)
+        .map_err(serve::Failure::from)
+        .and_then(|settings| serve::serve(&settings, |settings| unopened::open(settings).map(Arc::new), unopened::close));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("altiplano: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

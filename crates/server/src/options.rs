@@ -1,0 +1,339 @@
+//! Command line, environment and `altiplano.toml`, in this order of precedence, down to the settings of a server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand};
+use serde::Deserialize;
+
+/// An OLTP database server that speaks the MySQL protocol.
+#[derive(Debug, Parser)]
+#[command(name = "altiplano", version, about, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    /// What to do; `serve` when left away.
+    #[command(subcommand)]
+    pub command: Option<Action>,
+    /// Options of `serve`.
+    #[command(flatten)]
+    pub serve: ServeOptions,
+}
+
+/// What the program does.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Start the server (the default).
+    Serve(ServeOptions),
+    /// Talk to a server: an interactive client.
+    Sql(SqlOptions),
+    /// Print the version.
+    Version,
+}
+
+/// Options of `serve`. Each can also be given as `ALTIPLANO_<NAME>` or in `altiplano.toml`.
+#[derive(Debug, Default, Args)]
+pub struct ServeOptions {
+    /// Where the data lives; made when missing [default: altiplano-data]
+    #[arg(long, value_name = "DIR", env = "ALTIPLANO_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// TCP port [default: 3306]
+    #[arg(long, value_name = "N", env = "ALTIPLANO_PORT")]
+    pub port: Option<u16>,
+    /// Unix socket [default: altiplano.sock in the data directory]
+    #[arg(long, value_name = "PATH", env = "ALTIPLANO_SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// Address to listen on [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDR", env = "ALTIPLANO_BIND")]
+    pub bind: Option<String>,
+    /// Memory for pages, such as 512M or 4G [default: half of what is free]
+    #[arg(long, value_name = "BYTES", env = "ALTIPLANO_BUFFER_POOL_SIZE")]
+    pub buffer_pool_size: Option<ByteSize>,
+    /// Set a system variable; repeatable. Also ALTIPLANO_SET_<NAME>=value
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<Assignment>,
+    /// Settings file [default: altiplano.toml in the data directory, if it is there]
+    #[arg(long, value_name = "FILE", env = "ALTIPLANO_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+/// Options of `sql`; the short ones are those of the `mysql` client.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct SqlOptions {
+    /// Server's host; `localhost` with -S means the socket
+    #[arg(short = 'h', long, env = "ALTIPLANO_HOST", default_value = "127.0.0.1")]
+    pub host: String,
+    /// Server's port
+    #[arg(short = 'P', long, env = "ALTIPLANO_PORT", default_value_t = 3306)]
+    pub port: u16,
+    /// Unix socket instead of host and port
+    #[arg(short = 'S', long, env = "ALTIPLANO_SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// User
+    #[arg(short, long, env = "ALTIPLANO_USER", default_value = "root")]
+    pub user: String,
+    /// Password; asked for when the option has no value
+    #[arg(short, long, env = "ALTIPLANO_PASSWORD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    pub password: Option<String>,
+    /// Run these statements and leave
+    #[arg(short, long, value_name = "SQL")]
+    pub execute: Option<String>,
+    /// Tables even when the output is not a terminal
+    #[arg(short, long)]
+    pub table: bool,
+    /// Tab-separated lines even on a terminal
+    #[arg(short = 'B', long)]
+    pub batch: bool,
+    /// No column names
+    #[arg(short = 'N', long)]
+    pub skip_column_names: bool,
+    /// Go on after an error
+    #[arg(short, long)]
+    pub force: bool,
+    /// Let the server read files of this machine by LOAD DATA LOCAL
+    #[arg(long)]
+    pub local_infile: bool,
+    /// Database to use
+    pub database: Option<String>,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    pub help: Option<bool>,
+}
+
+/// A number of bytes with an optional K, M, G or T.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "toml::Value")]
+pub struct ByteSize(pub u64);
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let complaint = || format!("`{text}` is not a size such as 512M or 4G");
+        let text = text.trim();
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+            "" | "B" => 0,
+            "K" | "KB" | "KIB" => 10,
+            "M" | "MB" | "MIB" => 20,
+            "G" | "GB" | "GIB" => 30,
+            "T" | "TB" | "TIB" => 40,
+            _ => return Err(complaint()),
+        };
+        let number: u64 = digits.trim().parse().map_err(|_| complaint())?;
+        number.checked_mul(1 << shift).map(Self).ok_or_else(complaint)
+    }
+}
+
+impl TryFrom<toml::Value> for ByteSize {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::String(text) => text.parse(),
+            toml::Value::Integer(number) => u64::try_from(number).map(Self).map_err(|_| "a size is not negative".to_owned()),
+            _ => Err("a size is a number or text such as \"4G\"".to_owned()),
+        }
+    }
+}
+
+/// `name=value` of a system variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    name: String,
+    value: String,
+}
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not name=value"))?;
+        let name = variable_name(name);
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.') {
+            return Err(format!("`{text}` does not begin with a variable's name"));
+        }
+        Ok(Self { name, value: value.trim().to_owned() })
+    }
+}
+
+/// MySQL takes dashes for underscores in option names.
+fn variable_name(text: &str) -> String {
+    text.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// `altiplano.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingsFile {
+    port: Option<u16>,
+    socket: Option<PathBuf>,
+    bind: Option<String>,
+    buffer_pool_size: Option<ByteSize>,
+    /// System variables.
+    #[serde(default)]
+    set: BTreeMap<String, toml::Value>,
+}
+
+/// What a server is started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the data lives.
+    pub data_dir: PathBuf,
+    /// TCP port.
+    pub port: u16,
+    /// Unix socket.
+    pub socket: PathBuf,
+    /// Address to listen on.
+    pub bind: String,
+    /// Memory for pages, in bytes.
+    pub buffer_pool_bytes: u64,
+    /// System variables, lower case, in order of their names.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Why the settings cannot be used; one line for the operator.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadSettings(String);
+
+impl fmt::Display for BadSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadSettings {}
+
+impl ServeOptions {
+    /// Fills what is not given from the environment's `ALTIPLANO_SET_…`, the settings file, and the defaults.
+    pub fn resolve(self, environment: impl Iterator<Item = (String, String)>) -> Result<Settings, BadSettings> {
+        let data_dir = self.data_dir.unwrap_or_else(|| PathBuf::from("altiplano-data"));
+        let file = match &self.config {
+            Some(path) => read_file(path)?,
+            None => {
+                let path = data_dir.join("altiplano.toml");
+                if path.exists() { read_file(&path)? } else { SettingsFile::default() }
+            }
+        };
+        let mut variables = BTreeMap::new();
+        for (name, value) in file.set {
+            variables.insert(variable_name(&name), plain(&name, value)?);
+        }
+        for (name, value) in environment {
+            if let Some(name) = name.strip_prefix("ALTIPLANO_SET_") {
+                variables.insert(variable_name(name), value);
+            }
+        }
+        for assignment in self.set {
+            variables.insert(assignment.name, assignment.value);
+        }
+        let buffer_pool_bytes = self.buffer_pool_size.or(file.buffer_pool_size).map(|size| size.0);
+        Ok(Settings {
+            port: self.port.or(file.port).unwrap_or(3306),
+            socket: self.socket.or(file.socket).unwrap_or_else(|| data_dir.join("altiplano.sock")),
+            bind: self.bind.or(file.bind).unwrap_or_else(|| "127.0.0.1".to_owned()),
+            buffer_pool_bytes: buffer_pool_bytes.unwrap_or_else(default_buffer_pool_bytes),
+            variables,
+            data_dir,
+        })
+    }
+}
+
+fn read_file(path: &Path) -> Result<SettingsFile, BadSettings> {
+    let text = std::fs::read_to_string(path).map_err(|error| BadSettings(format!("{}: {error}", path.display())))?;
+    toml::from_str(&text).map_err(|error| BadSettings(format!("{}: {}", path.display(), error.message())))
+}
+
+fn plain(name: &str, value: toml::Value) -> Result<String, BadSettings> {
+    match value {
+        toml::Value::String(text) => Ok(text),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Float(number) => Ok(number.to_string()),
+        toml::Value::Boolean(on) => Ok(if on { "ON" } else { "OFF" }.to_owned()),
+        _ => Err(BadSettings(format!("variable `{name}` must be text, a number or a boolean"))),
+    }
+}
+
+/// Smallest and largest buffer pool that is chosen without being asked for.
+const POOL_BYTES_MIN: u64 = 128 << 20;
+const POOL_BYTES_MAX: u64 = 64 << 30;
+
+/// Half of the memory that is free now, within the limit of the control group.
+fn default_buffer_pool_bytes() -> u64 {
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo_bytes(&text, "MemAvailable:"));
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let free = available.unwrap_or(POOL_BYTES_MIN * 2).min(group.unwrap_or(u64::MAX));
+    // Whole megabytes read better in the log.
+    (free / 2).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX) >> 20 << 20
+}
+
+fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    let kilobytes: u64 = line[key.len()..].trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> CommandLine {
+        CommandLine::try_parse_from(std::iter::once("altiplano").chain(arguments.iter().copied())).expect("well formed")
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, expect) in [("1024", 1024), ("4G", 4 << 30), ("512m", 512 << 20), ("16 KiB", 16 << 10)] {
+            assert_eq!(text.parse(), Ok(ByteSize(expect)), "{text}");
+        }
+        for text in ["", "G", "4X", "-1", "99999999999G"] {
+            assert!(text.parse::<ByteSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_environment_over_file_over_defaults() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("altiplano.toml");
+        std::fs::write(
+            &file,
+            "port = 4001\nbind = \"0.0.0.0\"\nbuffer_pool_size = \"1G\"\n[set]\nautocommit = false\nmax-connections = 7\nsql_mode = \"a\"\n",
+        )
+        .expect("written");
+        let command_line = parse(&["--port", "4002", "--set", "sql_mode=c", "--data-dir", &dir.path().to_string_lossy()]);
+        let environment = [("ALTIPLANO_SET_SQL_MODE", "b"), ("ALTIPLANO_SET_X", "y"), ("HOME", "/")];
+        let settings =
+            command_line.serve.resolve(environment.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()))).expect("good settings");
+        assert_eq!((settings.port, settings.bind.as_str(), settings.buffer_pool_bytes), (4002, "0.0.0.0", 1 << 30));
+        let variables: Vec<_> = settings.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(variables, ["autocommit=OFF", "max_connections=7", "sql_mode=c", "x=y"]);
+        assert_eq!(settings.socket, dir.path().join("altiplano.sock"));
+        std::fs::write(&file, "prot = 1\n").expect("written");
+        let error = parse(&["--config", &file.to_string_lossy()]).serve.resolve(std::iter::empty()).expect_err("a typing error");
+        assert!(error.to_string().contains("prot"), "{error}");
+    }
+
+    #[test]
+    fn subcommands_and_short_options_are_those_of_mysql() {
+        assert!(matches!(parse(&["version"]).command, Some(Action::Version)));
+        assert!(matches!(parse(&["serve", "--port", "1"]).command, Some(Action::Serve(ServeOptions { port: Some(1), .. }))));
+        let Some(Action::Sql(sql)) =
+            parse(&["sql", "-h", "db", "-P", "13306", "-u", "bench", "-psecret", "-e", "SELECT 1", "test"]).command
+        else {
+            panic!("not sql")
+        };
+        assert_eq!((sql.host.as_str(), sql.port, sql.user.as_str()), ("db", 13306, "bench"));
+        assert_eq!(
+            (sql.password.as_deref(), sql.execute.as_deref(), sql.database.as_deref()),
+            (Some("secret"), Some("SELECT 1"), Some("test"))
+        );
+        assert!(CommandLine::try_parse_from(["altiplano", "--set", "nonsense"]).is_err());
+    }
+
+    #[test]
+    fn the_buffer_pool_has_a_sensible_default() {
+        assert!((POOL_BYTES_MIN..=POOL_BYTES_MAX).contains(&default_buffer_pool_bytes()));
+        assert_eq!(meminfo_bytes("MemTotal: 1 kB\nMemAvailable:   20 kB\n", "MemAvailable:"), Some(20_480));
+    }
+}

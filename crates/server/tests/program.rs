@@ -1,0 +1,132 @@
+//! The `altiplano` program as an operator meets it: start, complaints, signals, the client.
+
+mod canned;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use canned::Canned;
+use server::listener::Listeners;
+use server::server::Server;
+use session::service::FrontSettings;
+
+fn altiplano() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_altiplano"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ALTIPLANO_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Starts a server on `dir` and returns it with its port.
+fn start(dir: &std::path::Path) -> (Child, u16, impl BufRead) {
+    let mut child = altiplano().args(["--port", "0", "--data-dir"]).arg(dir).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    let mut port = None;
+    while !line.contains("ready") {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("text") > 0, "the server ended");
+        if let Some((_, address)) = line.trim().split_once("listening on 127.0.0.1:") {
+            port = address.parse().ok();
+        }
+    }
+    (child, port.expect("a port was told"), log)
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).expect("the server lives");
+}
+
+fn one_line(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = text.lines().filter(|line| line.starts_with("altiplano: ")).collect();
+    assert_eq!(complaints.len(), 1, "{text}");
+    assert_eq!(output.status.code(), Some(1));
+    complaints[0].to_owned()
+}
+
+#[test]
+fn a_server_starts_complains_and_stops() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("new/data");
+    let (mut child, port, _log) = start(&data);
+    let busy = altiplano().args(["--port", &port.to_string(), "--data-dir"]).arg(dir.path().join("other")).output().expect("it ran");
+    assert!(one_line(&busy).contains("is in use"), "{busy:?}");
+    let socket = dir.path().join("x.sock");
+    let locked = altiplano().args(["serve", "--port", "0", "--socket"]).arg(&socket).arg("--data-dir").arg(&data).output().expect("it ran");
+    assert!(one_line(&locked).contains("in use by another process"), "{locked:?}");
+    signal(&child, rustix::process::Signal::TERM);
+    assert_eq!(child.wait().expect("it ended").code(), Some(0));
+    assert!(!data.join("altiplano.sock").exists());
+    let (mut child, _, _log) = start(&data);
+    signal(&child, rustix::process::Signal::INT);
+    assert_eq!(child.wait().expect("it ended").code(), Some(0));
+}
+
+#[test]
+fn bad_settings_are_told_in_one_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("altiplano.toml"), "prot = 1").expect("written");
+    let output = altiplano().arg("--data-dir").arg(dir.path()).output().expect("it ran");
+    assert!(one_line(&output).contains("prot"));
+    let version = altiplano().arg("version").output().expect("it ran");
+    assert!(String::from_utf8_lossy(&version.stdout).starts_with("altiplano "));
+}
+
+#[test]
+fn the_client_runs_statements_from_everywhere() {
+    let listeners = Listeners::bind("127.0.0.1", 0, None).expect("a free port");
+    let port = listeners.addresses()[0].port().to_string();
+    let mut canned = Canned::new(FrontSettings::default());
+    let stored = protocol::auth::sha2_hash(b"secret", *b"01234567890123456789");
+    canned.accounts.insert("sha2".to_owned(), (session::accounts::AuthPlugin::CachingSha2, stored));
+    let server = Server::start(Arc::new(canned), listeners, Duration::from_millis(50)).expect("threads");
+    let sql = |arguments: &[&str], input: &str| {
+        let mut child = altiplano()
+            .args(["sql", "-P", &port])
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // The program may end before it has read everything.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("it ended");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let who = "who\nroot@localhost root None\n";
+    assert_eq!(sql(&["-e", "WHO"], ""), (Some(0), who.to_owned(), String::new()));
+    assert_eq!(sql(&[], "WHO;\nWHO -- a comment;\n;"), (Some(0), who.repeat(2), String::new()));
+    assert_eq!(
+        sql(&["-N", "db"], "WHO\\G").1,
+        "*************************** 1. row ***************************\nwho: root@localhost root Some(\"db\")\n"
+    );
+    assert!(sql(&["-t", "-e", "WHO"], "").1.starts_with("+---"));
+    assert!(sql(&["-u", "sha2", "-psecret", "-e", "WHO"], "").1.contains("sha2@localhost"));
+    let (code, _, complaint) = sql(&["-u", "sha2", "-pwrong", "-e", "WHO"], "");
+    assert_eq!(
+        (code, complaint.as_str()),
+        (Some(1), "ERROR 1045 (28000): Access denied for user 'sha2'@'localhost' (using password: YES)\n")
+    );
+    let (code, output, complaint) = sql(&[], "KILLQUERY 0; BOOM; WHO;");
+    assert_eq!((code, output.as_str()), (Some(1), ""));
+    assert!(complaint.starts_with("ERROR 2013"), "{complaint}");
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("f");
+    std::fs::write(&file, vec![b'x'; 3 << 20]).expect("written");
+    let load = format!("LOAD {}", file.display());
+    assert_eq!(sql(&["--local-infile", "-e", &load], "").0, Some(0));
+    assert!(sql(&["-e", &load], "").2.contains("--local-infile"));
+    assert_eq!(server.stop(Duration::from_secs(20)), 0);
+    let (code, _, complaint) = sql(&["-e", "WHO"], "");
+    assert_eq!(code, Some(1));
+    assert!(complaint.contains("cannot connect"), "{complaint}");
+}
