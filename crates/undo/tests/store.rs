@@ -270,64 +270,88 @@ fn a_crash_inside_a_checkpoint_leaves_the_one_before() {
     }
 }
 
-/// A history with crashes: what the log would hold since the last durable checkpoint is replayed, and everything that is live must read
-/// back, whatever the disk did to unsynced writes.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Append(UndoPtr, u64, usize),
+    Release(UndoPtr),
+}
+
+type Live = BTreeMap<UndoPtr, (u64, usize)>;
+
+/// What recovery does: the directory of the last durable checkpoint, then the log up to where it survived.
+fn recover(sim: &Arc<SimDisk>, directory: Option<&Vec<u8>>, mut live: Live, log: &[Event]) -> (UndoStore, Live) {
+    let store = store(sim);
+    if let Some(directory) = directory {
+        store.load(directory).expect("durable");
+    }
+    for event in log {
+        match event {
+            Event::Append(ptr, seed, bytes) => live.insert(*ptr, (*seed, *bytes)),
+            Event::Release(ptr) => live.remove(ptr),
+        };
+    }
+    for event in log {
+        if let Event::Append(ptr, seed, bytes) = event {
+            store.note_address(*ptr);
+            if live.contains_key(ptr) {
+                store.restore(*ptr, &record(*seed, *bytes)).expect("sound");
+            }
+        }
+    }
+    let kept: Vec<_> = live.iter().map(|(ptr, (_, bytes))| (*ptr, *bytes)).collect();
+    store.retain(&kept).expect("all are there");
+    (store, live)
+}
+
+/// A history with crashes. The log survives up to some event since the last durable checkpoint, so releases may be undone and
+/// appends be lost; everything that is live then must read back, whatever the disk did to unsynced writes.
 fn crash_history(seed: u64) {
     println!("seed {seed}");
     let mut random = Random(seed | 1);
     let sim = disk(seed);
     let mut current = store(&sim);
-    // What a log would tell: appends since the last durable checkpoint, in order.
-    let mut log: Vec<(UndoPtr, u64, usize)> = Vec::new();
-    let mut durable_directory: Option<Vec<u8>> = None;
-    let mut live: BTreeMap<UndoPtr, (u64, usize)> = BTreeMap::new();
-    for step in 0..250u64 {
+    let mut live = Live::new();
+    let mut log: Vec<Event> = Vec::new();
+    let (mut directory, mut live_at_directory) = (None, Live::new());
+    for step in 0..300u64 {
         match random.below(100) {
-            0..60 => {
+            0..55 => {
                 let bytes = match random.below(20) {
                     0 => random.below(3 * MIB as u64) as usize,
                     1..4 => random.below(600_000) as usize,
                     _ => random.below(60_000) as usize,
                 };
                 let ptr = current.append(random.below(3) as usize, &record(step, bytes)).expect("room");
-                assert!(live.insert(ptr, (step, bytes)).is_none(), "an address in use was given out again");
-                log.push((ptr, step, bytes));
+                let named = log.iter().any(|event| matches!(event, Event::Append(other, ..) if *other == ptr));
+                assert!(!named && live.insert(ptr, (step, bytes)).is_none(), "{ptr:?} was given out again at step {step}");
+                log.push(Event::Append(ptr, step, bytes));
             }
-            60..80 => {
-                let count = random.below(live.len() as u64 / 2 + 2);
-                for _ in 0..count {
+            55..75 => {
+                for _ in 0..random.below(live.len() as u64 / 2 + 2) {
                     let at = random.below(live.len().max(1) as u64) as usize;
                     if let Some((ptr, (_, bytes))) = live.iter().nth(at).map(|(ptr, record)| (*ptr, *record)) {
                         live.remove(&ptr);
                         current.release(ptr, bytes);
+                        log.push(Event::Release(ptr));
                     }
                 }
             }
-            80..88 => drop(current.spill().expect("no fault")),
-            88..94 => {
-                let directory = current.checkpoint().expect("no fault");
-                // Sometimes the crash comes before the log's checkpoint is durable.
+            75..85 => drop(current.spill().expect("no fault")),
+            85..91 => {
+                let new = current.checkpoint().expect("no fault");
+                // Sometimes the log's checkpoint does not become durable.
                 if random.below(3) > 0 {
-                    durable_directory = Some(directory);
+                    (directory, live_at_directory) = (Some(new), live.clone());
                     log.clear();
                     current.checkpoint_written();
                 }
             }
-            94..97 => {
+            91..96 => {
                 drop(current);
                 sim.crash();
-                current = store(&sim);
-                if let Some(directory) = &durable_directory {
-                    current.load(directory).expect("durable");
-                }
-                for (ptr, seed, bytes) in &log {
-                    current.note_address(*ptr);
-                    if live.contains_key(ptr) {
-                        current.restore(*ptr, &record(*seed, *bytes)).expect("sound");
-                    }
-                }
-                let kept: Vec<_> = live.iter().map(|(ptr, (_, bytes))| (*ptr, *bytes)).collect();
-                current.retain(&kept).expect("all are there");
+                let lost = random.below(log.len() as u64 + 1) as usize * random.below(2) as usize;
+                log.truncate(log.len() - lost);
+                (current, live) = recover(&sim, directory.as_ref(), live_at_directory.clone(), &log);
             }
             _ => {
                 for (ptr, (seed, bytes)) in &live {
@@ -356,6 +380,6 @@ impl Random {
 
 #[test]
 fn live_records_survive_crashes() {
-    let seeds = std::env::var("UNDO_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
+    let seeds = std::env::var("UNDO_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(8);
     (1..=seeds).map(|n: u64| n.wrapping_mul(0x2545_F491_4F6C_DD1D)).for_each(crash_history);
 }
