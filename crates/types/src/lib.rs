@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. [`Value`] is at most 32 bytes; copying a number or a temporal value allocates nothing.
-//! 2. Values that compare equal (`compare`) hash equally (`hash_value`) when their comparison classes agree (`CompareClass`).
+//! 2. Values that compare equal ([`compare()`]) hash equally ([`hash_value`]) when their comparison classes agree ([`CompareClass`]).
 //! 3. A decimal holds at most 65 digits, at most 30 of them after the point (intermediate quotients up to 36).
 //! 4. Nothing here panics on values that come from SQL text, the network or a page.
 //!
@@ -14,23 +14,29 @@
 //! Expression typing (the planner's), functions (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
 //!
 //! # Start at
-//! [`Value`], [`ColumnType`], then `store_convert`.
+//! [`Value`], [`ColumnType`], then [`store_convert`].
 
+mod arithmetic;
 mod bytes;
 mod collation;
 mod column_type;
+mod compare;
 mod decimal;
 mod number_text;
 mod sql_mode;
+mod store;
 mod temporal;
 mod value;
 
+pub use arithmetic::{ArithmeticContext, ArithmeticError, ArithmeticOp, arithmetic, negate, numeric_operand};
 pub use bytes::ByteString;
 pub use collation::{Charset, Collation, utf8};
-pub use column_type::{ColumnType, TypeKind};
+pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+pub use compare::{CompareClass, CompareContext, compare, hash_value, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
-pub use number_text::{ParsedDouble, parse_double, parse_double_prefix, write_double, write_fixed, write_float, write_i64, write_u64};
+pub use number_text::{ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_i64, write_u64};
 pub use sql_mode::SqlMode;
+pub use store::{StoreContext, exact_decimal, implicit_default, store_convert};
 pub use temporal::{
     Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, datetime_from_number, parse_datetime,
     parse_datetime_full, parse_time, parse_time_full, time_from_number,

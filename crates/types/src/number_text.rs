@@ -13,7 +13,7 @@ const POINT_MAX: i32 = 15;
 const BUFFER_BYTES: usize = 40;
 
 /// Appends a DOUBLE.
-pub fn write_double(value: f64, out: &mut Vec<u8>) {
+pub fn format_double(value: f64, out: &mut Vec<u8>) {
     let mut buffer = [0u8; BUFFER_BYTES];
     let mut room = &mut buffer[..];
     // Shortest digits that read back as the same double, as d.ddde±x.
@@ -23,7 +23,7 @@ pub fn write_double(value: f64, out: &mut Vec<u8>) {
 }
 
 /// Appends a FLOAT.
-pub fn write_float(value: f32, out: &mut Vec<u8>) {
+pub fn format_float(value: f32, out: &mut Vec<u8>) {
     let mut buffer = [0u8; BUFFER_BYTES];
     let mut room = &mut buffer[..];
     let mut written = write!(room, "{value:e}").is_ok();
@@ -38,7 +38,7 @@ pub fn write_float(value: f32, out: &mut Vec<u8>) {
 }
 
 /// Appends a number with exactly so many digits after the point (FLOAT(M,D), DOUBLE(M,D), ROUND(x, D)).
-pub fn write_fixed(value: f64, decimals: u8, out: &mut Vec<u8>) {
+pub fn format_fixed(value: f64, decimals: u8, out: &mut Vec<u8>) {
     // Writing to a Vec cannot fail.
     let _ = write!(out, "{value:.*}", usize::from(decimals));
 }
@@ -179,7 +179,7 @@ mod tests {
     fn doubles_print_as_mysql_prints_them() {
         let check = |value: f64, expect: &str| {
             let mut out = Vec::new();
-            write_double(value, &mut out);
+            format_double(value, &mut out);
             assert_eq!(String::from_utf8_lossy(&out), expect);
         };
         check(0.0, "0");
@@ -204,7 +204,7 @@ mod tests {
     fn floats_print_six_digits() {
         let check = |value: f32, expect: &str| {
             let mut out = Vec::new();
-            write_float(value, &mut out);
+            format_float(value, &mut out);
             assert_eq!(String::from_utf8_lossy(&out), expect);
         };
         check(3.4, "3.4");

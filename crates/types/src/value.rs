@@ -2,7 +2,7 @@
 
 use crate::{ByteString, Date, DateTime, Decimal, Time, Timestamp};
 
-/// One SQL value. Equality (`PartialEq`) is identity of representation, for tests and plan keys; SQL's equality is `compare`.
+/// One SQL value. Equality (`PartialEq`) is identity of representation, for tests and plan keys; SQL's equality is [`crate::compare()`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Value {
     /// NULL.

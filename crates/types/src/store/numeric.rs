@@ -1,0 +1,237 @@
+//! Storing into integers, DECIMAL, FLOAT, DOUBLE, BIT, YEAR.
+
+use super::{StoreContext, text_of};
+use crate::{ColumnType, DECIMALS_NOT_FIXED, Decimal, TypeKind, Value, parse_double};
+use mysql_error::SqlError;
+
+type Result<T> = std::result::Result<T, SqlError>;
+
+/// A temporal value as the number of its digits; a fraction makes it a decimal. Others as they are.
+fn temporal_as_number(value: Value) -> Value {
+    let with_fraction = |number: i64, microsecond: u32| {
+        if microsecond == 0 {
+            return Value::Int(number);
+        }
+        let micros = i128::from(number.unsigned_abs()) * 1_000_000 + i128::from(microsecond);
+        Value::Decimal(Decimal::new(if number < 0 { -micros } else { micros }, 6))
+    };
+    match value {
+        Value::Date(v) => Value::Int(v.to_number() as i64),
+        Value::DateTime(v) => with_fraction(v.to_number() as i64, v.microsecond()),
+        Value::Time(v) => with_fraction(v.to_number(), v.microsecond()),
+        other => other,
+    }
+}
+
+fn rest_is_blank(text: &[u8], consumed: usize) -> bool {
+    text[consumed..].iter().all(u8::is_ascii_whitespace)
+}
+
+/// The number at the start of a string, rounded to an integer: half away from zero.
+fn integer_text(text: &[u8], context: &mut StoreContext<'_>) -> Result<i128> {
+    let parsed = Decimal::parse(text);
+    if parsed.consumed == 0 {
+        let error = context.incorrect("integer", text);
+        context.fault(error.clone(), error)?;
+    } else if !rest_is_blank(text, parsed.consumed) {
+        let error = context.truncated();
+        context.fault(error.clone(), error)?;
+    }
+    let bound = if parsed.value.is_negative() { i128::MIN } else { i128::MAX };
+    Ok(parsed.value.round(0).as_i128().map_or(bound, |(value, _)| value))
+}
+
+/// The nearest integer of a double, halves to even.
+fn integer_double(value: f64) -> i128 {
+    value.round_ties_even() as i128
+}
+
+fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<i128> {
+    Ok(match temporal_as_number(value) {
+        Value::Int(v) => i128::from(v),
+        Value::UInt(v) => i128::from(v),
+        Value::Float(v) => integer_double(f64::from(v)),
+        Value::Double(v) => integer_double(v),
+        Value::Decimal(v) => {
+            let bound = if v.is_negative() { i128::MIN } else { i128::MAX };
+            v.round(0).as_i128().map_or(bound, |(value, _)| value)
+        }
+        Value::Bytes(text) => integer_text(&text, context)?,
+        // NULL and TIMESTAMP were dealt with before, the rest by the line above.
+        _ => 0,
+    })
+}
+
+pub(super) fn integer(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    let number = as_integer(value, context)?;
+    let (least, most) = ty.integer_range().unwrap_or((0, 0));
+    if !(least..=most).contains(&number) {
+        let error = context.out_of_range();
+        context.fault(error.clone(), error)?;
+    }
+    let number = number.clamp(least, most);
+    Ok(if ty.unsigned { Value::UInt(number as u64) } else { Value::Int(number as i64) })
+}
+
+pub(super) fn decimal(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    let mut overflow = false;
+    let mut lost = false;
+    let number = match temporal_as_number(value) {
+        Value::Decimal(v) => v,
+        Value::Int(v) => Decimal::from(v),
+        Value::UInt(v) => Decimal::from(v),
+        Value::Bytes(text) => {
+            let parsed = Decimal::parse(&text);
+            let is_whole = rest_is_blank(&text, parsed.consumed);
+            if parsed.consumed == 0 || (context.strict && (!is_whole || parsed.overflow)) {
+                let error = context.incorrect("decimal", &text);
+                context.fault(error.clone(), error)?;
+            } else {
+                lost = !is_whole || parsed.rounded;
+                overflow = parsed.overflow;
+            }
+            parsed.value
+        }
+        other => {
+            let double = match other {
+                Value::Float(v) => f64::from(v),
+                Value::Double(v) => v,
+                _ => 0.0,
+            };
+            Decimal::from_f64(double).unwrap_or_else(|| {
+                overflow = true;
+                let most = Decimal::max_value(Decimal::DIGITS_MAX, 0);
+                if double < 0.0 { most.negate() } else { most }
+            })
+        }
+    };
+    let rounded = number.round(i32::from(ty.decimals));
+    lost |= number.scale() > ty.decimals && rounded.compare(&number).is_ne();
+    let negative_unsigned = ty.unsigned && rounded.is_negative();
+    if overflow || negative_unsigned || !rounded.fits(ty.length, ty.decimals) {
+        let error = context.out_of_range();
+        context.fault(error.clone(), error)?;
+        let most = Decimal::max_value(ty.length, ty.decimals);
+        return Ok(Value::Decimal(match (rounded.is_negative(), ty.unsigned) {
+            (true, true) => Decimal::new(0, ty.decimals),
+            (true, false) => most.negate(),
+            (false, _) => most,
+        }));
+    }
+    if lost {
+        let note = context.truncated();
+        context.note(note);
+    }
+    // It fits the precision, so padding to the scale fits, too.
+    Ok(Value::Decimal(rounded.rescale(ty.decimals).unwrap_or(rounded)))
+}
+
+pub(super) fn floating(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    let mut overflow = false;
+    let number = match temporal_as_number(value) {
+        Value::Float(v) => f64::from(v),
+        Value::Double(v) => v,
+        Value::Int(v) => v as f64,
+        Value::UInt(v) => v as f64,
+        Value::Decimal(v) => v.to_f64(),
+        Value::Bytes(text) => {
+            let parsed = parse_double(&text);
+            if parsed.consumed == 0 || !rest_is_blank(&text, parsed.consumed) {
+                let error = context.incorrect("DOUBLE", &text);
+                context.fault(error.clone(), error)?;
+            }
+            overflow = parsed.overflow;
+            parsed.value
+        }
+        _ => 0.0,
+    };
+    let mut most = if ty.kind == TypeKind::Float { f64::from(f32::MAX) } else { f64::MAX };
+    let mut rounded = number;
+    if ty.decimals != DECIMALS_NOT_FIXED {
+        let unit = 10f64.powi(i32::from(ty.decimals));
+        most = most.min((10f64.powi(ty.length as i32) - 1.0) / unit);
+        // Large numbers have no digits after the point to round, and would overflow.
+        if (number * unit).is_finite() && number.abs() < 1e15 {
+            rounded = (number * unit).round_ties_even() / unit;
+        }
+    }
+    let least = if ty.unsigned { 0.0 } else { -most };
+    if overflow || rounded.is_nan() || rounded < least || rounded > most {
+        let error = context.out_of_range();
+        context.fault(error.clone(), error)?;
+        rounded = if rounded.is_nan() { 0.0 } else { rounded.clamp(least, most) };
+    }
+    Ok(if ty.kind == TypeKind::Float { Value::Float(rounded as f32) } else { Value::Double(rounded) })
+}
+
+pub(super) fn bit(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    let bits = ty.length.clamp(1, 64);
+    let most = u64::MAX >> (64 - bits);
+    let number = match value {
+        // A string is its bytes, the last one lowest.
+        Value::Bytes(text) => {
+            let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
+            (significant.len() <= 8).then(|| significant.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
+        }
+        other => u64::try_from(as_integer(other, context)?).ok(),
+    };
+    match number.filter(|number| *number <= most) {
+        Some(number) => Ok(Value::UInt(number)),
+        None => {
+            let (strict, lax) = (context.too_long(), context.out_of_range());
+            context.fault(strict, lax)?;
+            Ok(Value::UInt(most))
+        }
+    }
+}
+
+pub(super) fn year(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    let digits = match &value {
+        Value::Bytes(text) => text.iter().filter(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let number = match value {
+        Value::DateTime(v) => i128::from(v.year()),
+        Value::Date(v) => i128::from(v.year()),
+        other => as_integer(other, context)?,
+    };
+    let year = match number {
+        // The string '0' is 2000, the number 0 and the string '0000' are the zero year.
+        0 if (1..=2).contains(&digits) => 2000,
+        0 => 0,
+        1..=69 => 2000 + number,
+        70..=99 => 1900 + number,
+        1901..=2155 => number,
+        _ => {
+            let error = context.out_of_range();
+            context.fault(error.clone(), error)?;
+            0
+        }
+    };
+    debug_assert!(ty.kind == TypeKind::Year);
+    Ok(Value::UInt(year as u64))
+}
+
+/// The text of a double in at most so many characters: fewer digits where the whole does not fit.
+pub(super) fn double_text(value: &Value, width: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    text_of(value, out);
+    let double = match value {
+        Value::Double(v) => *v,
+        Value::Float(v) => f64::from(*v),
+        _ => return,
+    };
+    if out.len() - start <= width {
+        return;
+    }
+    for digits in (1..17).rev() {
+        let shorter: f64 = format!("{double:.*e}", digits - 1).parse().unwrap_or(double);
+        let mut text = Vec::new();
+        crate::format_double(shorter, &mut text);
+        if text.len() <= width {
+            out.truncate(start);
+            out.extend_from_slice(&text);
+            return;
+        }
+    }
+}
