@@ -36,7 +36,7 @@ fn main() {
         black_box(pool.shared(PageNo(7)).expect("page")[100]);
     });
     measure("shared, 1,024 pages", ROUNDS, |i| {
-        black_box(pool.shared(PageNo(1 + (i * 619 & 1023))).expect("page")[100]);
+        black_box(pool.shared(PageNo(1 + ((i * 619) & 1023))).expect("page")[100]);
     });
     measure("exclusive, one page", ROUNDS, |_| {
         black_box(pool.exclusive(PageNo(7)).expect("page")[100]);

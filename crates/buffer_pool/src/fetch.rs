@@ -1,11 +1,11 @@
 //! Bringing a page in, and finding the frame for it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use base::PageNo;
 use page_store::StoreError;
 use page_store::header::PAGE_HEADER_BYTES;
-use sync::atomic::{AtomicU64, Ordering};
 use sync::{MutexGuard, futex};
 
 use crate::error::PoolError;

@@ -3,7 +3,8 @@
 use std::ptr::NonNull;
 
 use base::{Lsn, PAGE_BYTES, PageNo};
-use sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+// Std's, not `sync`'s: these lie over mapped memory, which a model checker's atomics cannot.
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::mapping::Mapping;
 use crate::word::FRAMES_MAX;

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
+use std::sync::atomic::AtomicU64;
 
 use base::{Lsn, PageNo};
 use page_store::header;
-use sync::atomic::AtomicU64;
 
 use crate::pool::BufferPool;
 use crate::word::{self, Acquired, Word};

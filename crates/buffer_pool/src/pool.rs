@@ -1,11 +1,12 @@
 //! The pool: page table, and the ways to get at a page.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base::{Lsn, PageNo};
 use page_store::PageStore;
-use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32};
 use sync::{Mutex, Rank};
 use wal::Wal;
 
@@ -37,7 +38,7 @@ pub struct PoolConfig {
 
 impl Default for PoolConfig {
     fn default() -> Self {
-        PoolConfig { frames: 8192, pages_max: 1 << 32, frame_wait: Duration::from_secs(2), batch_pages: 128, age_target_percent: 50 }
+        PoolConfig { frames: 8192, pages_max: 1 << 32, frame_wait: Duration::from_secs(10), batch_pages: 128, age_target_percent: 50 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counters of the pool. The one on the hot path is sharded by thread and never shared between threads on purpose.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use sync::CachePadded;
-use sync::atomic::{AtomicU64, Ordering};
 
 const SHARDS: usize = 64;
 

@@ -31,9 +31,8 @@
 //! latch is not idle while a thread is being scheduled). Readers that find the bit set while readers hold the latch queue behind the
 //! waiting writer, but at most for [`READER_PATIENCE`], so that a thread that (against the rules) latches a page twice only slows down.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-use sync::atomic::Ordering;
 
 /// One shared holder.
 const SHARED_ONE: u64 = 1;
@@ -67,7 +66,7 @@ pub(crate) trait Cell {
     fn pause();
 }
 
-impl Cell for sync::atomic::AtomicU64 {
+impl Cell for std::sync::atomic::AtomicU64 {
     #[inline(always)]
     fn load(&self, order: Ordering) -> u64 {
         self.load(order)
@@ -86,7 +85,7 @@ impl Cell for sync::atomic::AtomicU64 {
     }
     #[inline(always)]
     fn fence(order: Ordering) {
-        sync::atomic::fence(order);
+        std::sync::atomic::fence(order);
     }
     #[inline(always)]
     fn pauses() -> u32 {

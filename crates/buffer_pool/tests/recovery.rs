@@ -144,7 +144,7 @@ fn run(seed: u64, crashes: u32, steps: u64) {
 
 #[test]
 fn every_crash_is_recovered_to_a_prefix_with_all_that_was_acknowledged() {
-    for seed in 1..=40 {
+    for seed in common::seeds(40) {
         run(seed, 5, 120);
     }
 }
@@ -324,7 +324,7 @@ fn run_threads(seed: u64) {
 
 #[test]
 fn threads_with_cleaner_and_checkpoints_lose_nothing() {
-    for seed in 1..=40 {
+    for seed in common::seeds(40) {
         run_threads(seed);
     }
 }

@@ -297,6 +297,8 @@ fn crash_run(seed: u64) {
     let replay = format!("replay: seed {seed}");
     let (sim, disk) = sim(seed);
     let (mut pool, mut map) = create(&disk);
+    // Creation is durable with the log, as any change.
+    pool.wal().wait_durable(pool.wal().lsn_head()).expect("durable");
     checkpoint(&pool).expect("checkpoint");
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut random = move |bound: u64| {
@@ -376,7 +378,8 @@ fn crash_run(seed: u64) {
 
 #[test]
 fn after_a_crash_the_map_is_what_the_log_says() {
-    for seed in 1..=40 {
+    let seeds = std::env::var("SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    for seed in 1..=seeds {
         crash_run(seed);
     }
 }

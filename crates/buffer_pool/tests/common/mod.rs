@@ -62,6 +62,11 @@ pub fn make_page(pool: &BufferPool, page: PageNo) -> Result<Lsn, PoolError> {
     Ok(mtr.commit())
 }
 
+/// How many seeds a randomised test runs: `SEEDS=n` in the environment asks for more.
+pub fn seeds(default: u64) -> std::ops::RangeInclusive<u64> {
+    1..=std::env::var("SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
 /// xorshift; the tests print its seed.
 pub struct Random(pub u64);
 
