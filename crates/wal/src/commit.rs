@@ -104,6 +104,10 @@ impl Wal {
             if enough {
                 break;
             }
+            if self.has_failed() {
+                // A checkpoint may have failed the log meanwhile; records reserved since then are never filled.
+                return Err(WalError::Failed);
+            }
             pause(round);
         }
         if need.durable > self.positions.durable.load(Ordering::Relaxed) {

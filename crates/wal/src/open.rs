@@ -81,6 +81,7 @@ impl Wal {
             written: AtomicU64::new(0),
             durable: AtomicU64::new(0),
             redo: AtomicU64::new(redo),
+            started_at: AtomicU64::new(0),
             epoch: AtomicU32::new(0),
             failed: AtomicBool::new(false),
         };
@@ -123,6 +124,7 @@ impl Wal {
     fn start_at(&self, end: u64, epoch: u32) -> Result<(), WalError> {
         self.writer.lock().resume_at(&self.segments, end)?;
         self.positions.epoch.store(epoch, Ordering::Relaxed);
+        self.positions.started_at.store(end, Ordering::Relaxed);
         self.positions.written.store(end, Ordering::Release);
         self.positions.durable.store(end, Ordering::Release);
         self.space.move_to(self.positions.redo.load(Ordering::Relaxed), &self.segments);

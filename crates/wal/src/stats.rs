@@ -40,7 +40,6 @@ pub struct WalStats {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) records: Counter,
-    pub(crate) record_bytes: Counter,
     pub(crate) batches: Counter,
     pub(crate) members: Counter,
     pub(crate) sleeps: Counter,
@@ -57,10 +56,10 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn snapshot(&self) -> WalStats {
+    pub(crate) fn snapshot(&self, record_bytes: u64) -> WalStats {
         WalStats {
             records: self.records.get(),
-            record_bytes: self.record_bytes.get(),
+            record_bytes,
             batches: self.batches.get(),
             members: self.members.get(),
             sleeps: self.sleeps.get(),

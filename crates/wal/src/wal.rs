@@ -46,6 +46,8 @@ pub(crate) struct Positions {
     pub(crate) durable: AtomicU64,
     /// Start of what recovery needs (relaxed, advice for flushing).
     pub(crate) redo: AtomicU64,
+    /// Where this life of the log began (relaxed, for statistics).
+    pub(crate) started_at: AtomicU64,
     /// Epoch of new records; 0 until recovery is done (relaxed; `limit` of the reserver is what lets appenders pass).
     pub(crate) epoch: AtomicU32,
     /// SeqCst with the waits of `ensure_space`; everyone else only needs to see it some time.
@@ -240,7 +242,8 @@ impl Wal {
 
     /// Counts since the log was opened.
     pub fn stats(&self) -> WalStats {
-        self.counters.snapshot()
+        let record_bytes = self.reserver.head().saturating_sub(self.positions.started_at.load(Ordering::Relaxed));
+        self.counters.snapshot(record_bytes)
     }
 }
 
@@ -263,7 +266,6 @@ impl Reservation {
             wal.ring.copy_in(end - padding, &[0; 8][..padding as usize]);
         }
         wal.counters.records.inc();
-        wal.counters.record_bytes.add(end - start);
         match kind {
             Kind::Huge => wal.links.mark_at_tail(start, end),
             _ => wal.links.mark(start, end),

@@ -107,12 +107,12 @@ fn explore(bug: &'static str) {
     builder.check(run);
 }
 
-fn finds(bug: &'static str, complaint: &str) {
+fn finds(bug: &'static str, complaints: &[&str]) {
     let found = catch_unwind(AssertUnwindSafe(|| explore(bug)));
     PLANTED.set("");
     let panic = found.expect_err("the planted bug was not found");
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
-    assert!(text.contains(complaint), "{bug} was found by {text:?}");
+    assert!(complaints.iter().any(|complaint| text.contains(complaint)), "{bug} was found by {text:?}");
 }
 
 #[test]
@@ -122,10 +122,10 @@ fn filled_bytes_are_ordered_before_whoever_follows_the_links() {
 
 #[test]
 fn marking_without_release_is_found() {
-    finds("mark_relaxed", "Causality violation");
+    finds("mark_relaxed", &["Causality violation"]);
 }
 
 #[test]
 fn filling_without_room_is_found() {
-    finds("no_room_check", "Causality violation");
+    finds("no_room_check", &["Causality violation"]);
 }

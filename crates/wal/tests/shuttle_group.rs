@@ -89,20 +89,27 @@ fn run(threads: usize, commits: usize) {
     }
 }
 
+/// Fixed, so that a run can be repeated; `WAL_SEED` chooses another.
+fn seed() -> u64 {
+    let seed = std::env::var("WAL_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(20_261_120);
+    println!("WAL_SEED={seed}");
+    seed
+}
+
 fn explore(bug: &'static str, schedules: usize, threads: usize, commits: usize) {
     let schedules = std::env::var("WAL_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(schedules);
     PLANTED.set(bug);
     let mut config = shuttle::Config::new();
     config.silence_warnings = true;
-    shuttle::Runner::new(RandomScheduler::new(schedules), config).run(move || run(threads, commits));
+    shuttle::Runner::new(RandomScheduler::new_from_seed(seed(), schedules), config).run(move || run(threads, commits));
 }
 
-fn finds(bug: &'static str, complaint: &str) {
+fn finds(bug: &'static str, complaints: &[&str]) {
     let found = catch_unwind(AssertUnwindSafe(|| explore(bug, 20_000, 4, 2)));
     PLANTED.set("");
     let panic = found.expect_err("the planted bug was not found");
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
-    assert!(text.contains(complaint), "{bug} was found by {text:?}");
+    assert!(complaints.iter().any(|complaint| text.contains(complaint)), "{bug} was found by {text:?}");
 }
 
 #[test]
@@ -113,20 +120,20 @@ fn every_committer_becomes_durable_and_no_wake_is_in_vain() {
 
 #[test]
 fn a_leader_that_goes_idle_past_a_joiner_is_found() {
-    finds("idle_by_store", "deadlock");
+    finds("idle_by_store", &["deadlock", "only the first member closes a batch"]);
 }
 
 #[test]
 fn a_promotion_without_a_wake_is_found() {
-    finds("no_promotion_wake", "deadlock");
+    finds("no_promotion_wake", &["deadlock"]);
 }
 
 #[test]
 fn waking_one_member_of_many_is_found() {
-    finds("wake_one", "deadlock");
+    finds("wake_one", &["deadlock"]);
 }
 
 #[test]
 fn announcing_after_joining_is_found() {
-    finds("announce_after_join", "woken in vain");
+    finds("announce_after_join", &["woken in vain"]);
 }
