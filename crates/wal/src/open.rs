@@ -92,7 +92,7 @@ impl Wal {
             group: Group::new(),
             positions: CachePadded::new(positions),
             wanted: CachePadded::new(Wanted::default()),
-            writer: Mutex::new(Rank::LogWriter, Writer::new()),
+            writer: Mutex::new(Rank::LogWriter, Writer::new(config.buffer_bytes)),
             space: Space::new(config, segments.segment_bytes()),
             room: CachePadded::new(Room::new()),
             segments,

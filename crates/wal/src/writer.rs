@@ -10,7 +10,7 @@ use crate::stats::Counters;
 use env::{AlignedBuf, DIRECT_ALIGN, File};
 use std::sync::Arc;
 
-const STAGING_BYTES: usize = 1 << 20;
+const STAGING_BYTES_MAX: usize = 1 << 20;
 const BLOCK: u64 = DIRECT_ALIGN as u64;
 
 pub(crate) struct Writer {
@@ -23,8 +23,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new() -> Self {
-        Writer { staging: AlignedBuf::new(STAGING_BYTES), written: 0, current: None, unsynced: Vec::new() }
+    pub(crate) fn new(ring_bytes: usize) -> Self {
+        Writer { staging: AlignedBuf::new(ring_bytes.min(STAGING_BYTES_MAX)), written: 0, current: None, unsynced: Vec::new() }
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -52,7 +52,7 @@ impl Writer {
             let number = from / segment_bytes;
             let block = from / BLOCK * BLOCK;
             let head = (from - block) as usize;
-            let end = to.min((number + 1) * segment_bytes).min(block + STAGING_BYTES as u64);
+            let end = to.min((number + 1) * segment_bytes).min(block + self.staging.len() as u64);
             let filled = (end - block) as usize;
             // SAFETY: `[written, to)` is complete (contract of this function) and the ring is free only below `written`, which the
             // caller publishes after this returns.
