@@ -135,17 +135,15 @@ impl Kw {
         if len > WORD_BYTES_MAX {
             return Kw::NO_WORD;
         }
-        let (head, tail) = if let Some(window) = sql.get(start..start + 16) {
-            let head = u64::from_le_bytes(window[..8].try_into().unwrap_or_default());
-            let tail = u64::from_le_bytes(window[8..].try_into().unwrap_or_default());
-            (head, tail)
-        } else {
-            let mut window = [0u8; 16];
-            let head_bytes = len.min(16);
-            window[..head_bytes].copy_from_slice(&sql[start..start + head_bytes]);
-            let head = u64::from_le_bytes(window[..8].try_into().unwrap_or_default());
-            let tail = u64::from_le_bytes(window[8..].try_into().unwrap_or_default());
-            (head, tail)
+        let (head, tail) = match sql.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+            Some(window) => halves(window),
+            None => {
+                let mut window = [0u8; 16];
+                for (to, from) in window.iter_mut().zip(&sql[start..end]) {
+                    *to = *from;
+                }
+                halves(&window)
+            }
         };
         let head = (head | CASE_BITS) & mask(len);
         let tail = (tail | CASE_BITS) & mask(len.saturating_sub(8));
@@ -176,6 +174,12 @@ impl Kw {
     pub(crate) fn text(self) -> &'static str {
         TEXTS[self as usize]
     }
+}
+
+#[inline]
+fn halves(window: &[u8; 16]) -> (u64, u64) {
+    let both = u128::from_le_bytes(*window);
+    (both as u64, (both >> 64) as u64)
 }
 
 #[inline]

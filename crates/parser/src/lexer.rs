@@ -130,9 +130,20 @@ static CLASS: [u8; 256] = {
     class
 };
 
+/// Bytes of words: `CLASS` reduced to one test, which the loop over a word makes for every byte.
+static WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut i = 0;
+    while i < 256 {
+        word[i] = matches!(CLASS[i], LETTER | DIGIT);
+        i += 1;
+    }
+    word
+};
+
 #[inline]
 fn is_word(b: u8) -> bool {
-    matches!(CLASS[b as usize], LETTER | DIGIT)
+    WORD[b as usize]
 }
 
 impl<'a> Lexer<'a> {
@@ -182,12 +193,11 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// End of the run of letters and digits at `pos`.
     #[inline]
-    fn word_end(&self, mut pos: usize) -> usize {
-        while pos < self.sql.len() && is_word(self.sql[pos]) {
-            pos += 1;
-        }
-        pos
+    fn word_end(&self, pos: usize) -> usize {
+        let rest = self.sql.get(pos..).unwrap_or_default();
+        pos + rest.iter().position(|&b| !WORD[b as usize]).unwrap_or(rest.len())
     }
 
     #[inline]
@@ -221,11 +231,9 @@ impl<'a> Lexer<'a> {
     }
 
     #[inline]
-    fn digits_end(&self, mut pos: usize) -> usize {
-        while pos < self.sql.len() && self.sql[pos].is_ascii_digit() {
-            pos += 1;
-        }
-        pos
+    fn digits_end(&self, pos: usize) -> usize {
+        let rest = self.sql.get(pos..).unwrap_or_default();
+        pos + rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len())
     }
 
     /// A number, or an identifier that starts with digits.
