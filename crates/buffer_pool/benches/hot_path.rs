@@ -54,6 +54,9 @@ fn main() {
         mtr.latch(PageNo(7)).expect("page");
         mtr.commit();
     });
+    measure("mini-transaction, no page", ROUNDS, |_| {
+        black_box(Mtr::begin(&pool)).commit();
+    });
     measure("mini-transaction, 8 bytes logged", 300_000, |i| {
         let mut mtr = Mtr::begin(&pool);
         let page = mtr.latch(PageNo(7)).expect("page");
@@ -63,4 +66,29 @@ fn main() {
             pool.wal().wait_durable(end).expect("durable");
         }
     });
+    for threads in [1, 16, 128, 1024] {
+        crowd(&pool, threads);
+    }
+}
+
+/// Threads that all change one page.
+fn crowd(pool: &BufferPool, threads: u64) {
+    let each = 200_000 / threads;
+    let waits = pool.stats().latch_waits;
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let change = move || {
+                for i in 0..each {
+                    let mut mtr = Mtr::begin(pool);
+                    let page = mtr.latch(PageNo(7)).expect("page");
+                    mtr.write_bytes(page, 64, &(thread + i).to_le_bytes());
+                    mtr.commit();
+                }
+            };
+            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, change).expect("thread");
+        }
+    });
+    let nanos = start.elapsed().as_nanos() as f64 / (each * threads) as f64;
+    println!("{threads:>5} threads change one page               {nanos:8.1} ns a change, {} sleeps", pool.stats().latch_waits - waits);
 }

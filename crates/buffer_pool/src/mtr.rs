@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 use base::{IndexId, Lsn, PAGE_BYTES, PageNo};
@@ -48,7 +49,8 @@ thread_local! {
 /// Before the first latch the caller calls `pool.wal().ensure_space()`: commit does not wait for a checkpoint.
 pub struct Mtr<'p> {
     pool: &'p BufferPool,
-    kept: Box<Kept>,
+    /// Boxed, so that moving a mini-transaction moves a pointer; taken out only by drop.
+    kept: ManuallyDrop<Box<Kept>>,
     /// Some page was changed or something logged.
     changed: bool,
     _thread: PhantomData<*mut ()>,
@@ -58,7 +60,7 @@ impl<'p> Mtr<'p> {
     /// Begins with no page.
     #[inline]
     pub fn begin(pool: &'p BufferPool) -> Mtr<'p> {
-        let kept = KEPT.take().unwrap_or_default();
+        let kept = ManuallyDrop::new(KEPT.take().unwrap_or_default());
         Mtr { pool, kept, changed: false, _thread: PhantomData }
     }
 
@@ -286,8 +288,10 @@ impl Drop for Mtr<'_> {
         }
         self.kept.pages.clear();
         self.kept.body.clear();
-        if self.kept.body.capacity() <= BODY_KEPT_BYTES {
-            KEPT.set(Some(std::mem::take(&mut self.kept)));
+        // SAFETY: drop runs once, and nothing uses `kept` after this.
+        let kept = unsafe { ManuallyDrop::take(&mut self.kept) };
+        if kept.body.capacity() <= BODY_KEPT_BYTES {
+            KEPT.set(Some(kept));
         }
     }
 }
