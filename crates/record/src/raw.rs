@@ -40,6 +40,11 @@ pub(crate) fn unsigned(bytes: &[u8]) -> Result<u64, Malformed> {
 /// The same, sign-extended.
 #[inline]
 pub(crate) fn signed(bytes: &[u8]) -> Result<i64, Malformed> {
+    match *bytes {
+        [a, b, c, d] => return Ok(i64::from(i32::from_le_bytes([a, b, c, d]))),
+        [a, b, c, d, e, f, g, h] => return Ok(i64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => {}
+    }
     let value = unsigned(bytes)?;
     // At most eight bytes here; an empty slice is 0 however it is shifted.
     let shift = (64 - 8 * bytes.len() as u32) & 63;

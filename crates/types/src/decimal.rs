@@ -259,7 +259,18 @@ impl Decimal {
     }
 
     /// Reads what [`Decimal::encode_ordered`] wrote; the slice has [`Decimal::ordered_bytes`] bytes.
+    #[inline]
     pub fn decode_ordered(bytes: &[u8], scale: u8) -> Option<Decimal> {
+        // Up to 18 digits: one word.
+        if (1..=8).contains(&bytes.len()) {
+            let shift = 64 - 8 * bytes.len() as u32;
+            let number = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) << shift;
+            return Some(Decimal::new(i128::from((number ^ 1 << 63) as i64 >> shift), scale));
+        }
+        Decimal::decode_ordered_long(bytes, scale)
+    }
+
+    fn decode_ordered_long(bytes: &[u8], scale: u8) -> Option<Decimal> {
         let count = bytes.len();
         if count == 0 || count > 32 {
             return None;
