@@ -1,0 +1,144 @@
+//! What an executing statement asks of its session: the clock, variables, warnings, its own counters.
+
+use crate::run::Result;
+use mysql_error::SqlError;
+use planner::expr::VariableScope;
+use types::Value;
+
+/// The session as the executor sees it.
+pub trait StatementContext {
+    /// Microseconds since the epoch (UTC) at the start of the statement; NOW() in the whole statement.
+    fn statement_micros(&self) -> i64;
+    /// Microseconds since the epoch (UTC) now, for SYSDATE().
+    fn current_micros(&self) -> i64;
+    /// Offset of the session's time zone from UTC at a UTC instant, in seconds.
+    fn offset_at_utc(&self, utc_micros: i64) -> i32;
+    /// UTC microseconds of a local time in the session's time zone, given as if it were UTC; `None` when it does not exist.
+    fn local_to_utc(&self, local_micros: i64) -> Option<i64>;
+    /// Modes in force.
+    fn sql_mode(&self) -> SqlMode;
+    /// Current database.
+    fn database(&self) -> Option<&str>;
+    /// `user@host` as the client gave it.
+    fn user(&self) -> String;
+    /// `user@host` of the account.
+    fn current_user(&self) -> String;
+    /// Server version.
+    fn version(&self) -> String;
+    /// Connection id.
+    fn connection_id(&self) -> u64;
+    /// LAST_INSERT_ID() of the session.
+    fn last_insert_id(&self) -> u64;
+    /// Sets LAST_INSERT_ID().
+    fn set_last_insert_id(&mut self, id: u64);
+    /// ROW_COUNT() of the previous statement.
+    fn row_count(&self) -> i64;
+    /// FOUND_ROWS() of the previous statement.
+    fn found_rows(&self) -> u64;
+    /// A user variable, NULL when unset.
+    fn user_variable(&self, name: &str) -> Value;
+    /// Sets a user variable.
+    fn set_user_variable(&mut self, name: &str, value: Value);
+    /// A system variable, or 1193.
+    fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value>;
+    /// Adds a warning (or note).
+    fn warn(&mut self, warning: Warning);
+    /// A random number in [0, 1).
+    fn random(&mut self) -> f64;
+    /// Sleeps; true when the statement was killed meanwhile.
+    fn sleep(&mut self, seconds: f64) -> bool;
+    /// Whether KILL asked the statement to stop (checked every few hundred rows).
+    fn is_cancelled(&self) -> bool;
+    /// The error for a cancelled statement: 1317, 3024 or 1053.
+    fn cancel_error(&self) -> SqlError;
+    /// auto_increment_increment and auto_increment_offset.
+    fn auto_increment(&self) -> (u64, u64) {
+        (1, 1)
+    }
+    /// group_concat_max_len.
+    fn group_concat_max_len(&self) -> usize {
+        1024
+    }
+    /// cte_max_recursion_depth.
+    fn cte_max_recursion_depth(&self) -> u64 {
+        1000
+    }
+    /// div_precision_increment.
+    fn div_precision_increment(&self) -> u8 {
+        4
+    }
+    /// max_allowed_packet, which bounds string results.
+    fn max_allowed_packet(&self) -> usize {
+        64 << 20
+    }
+    /// Bytes the statement may hold.
+    fn statement_memory_max(&self) -> usize {
+        crate::memory::STATEMENT_BYTES_MAX
+    }
+    /// default_week_format.
+    fn default_week_format(&self) -> u8 {
+        0
+    }
+    /// Rows of a table without storage (information_schema).
+    fn virtual_rows(&mut self, database: &str, table: &str) -> Result<Vec<Vec<Value>>> {
+        Err(crate::errors::unknown_table(database, table))
+    }
+}
+
+/// Severity of a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Note.
+    Note,
+    /// Warning.
+    Warning,
+    /// An error that IGNORE turned into a warning keeps its number.
+    Error,
+}
+
+/// A line of SHOW WARNINGS.
+#[derive(Clone, Debug)]
+pub struct Warning {
+    /// Severity.
+    pub level: Level,
+    /// Error number.
+    pub code: u16,
+    /// Text.
+    pub message: String,
+}
+
+/// The SQL modes that evaluation depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SqlMode {
+    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES.
+    pub strict: bool,
+    /// NO_ZERO_DATE.
+    pub no_zero_date: bool,
+    /// NO_ZERO_IN_DATE.
+    pub no_zero_in_date: bool,
+    /// ERROR_FOR_DIVISION_BY_ZERO.
+    pub error_for_division_by_zero: bool,
+    /// NO_UNSIGNED_SUBTRACTION.
+    pub no_unsigned_subtraction: bool,
+    /// NO_AUTO_VALUE_ON_ZERO.
+    pub no_auto_value_on_zero: bool,
+    /// PAD_CHAR_TO_FULL_LENGTH.
+    pub pad_char_to_full_length: bool,
+    /// ALLOW_INVALID_DATES.
+    pub allow_invalid_dates: bool,
+}
+
+impl Default for SqlMode {
+    fn default() -> SqlMode {
+        SqlMode {
+            strict: true,
+            no_zero_date: true,
+            no_zero_in_date: true,
+            error_for_division_by_zero: true,
+            no_unsigned_subtraction: false,
+            no_auto_value_on_zero: false,
+            pad_char_to_full_length: false,
+            allow_invalid_dates: false,
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Bound expressions: names resolved to frame slots, types known, collations chosen.
+//!
+//! A statement runs over one *frame*: a flat vector of values. Every used column of every table of
+//! every query block, every aggregate and every projected value has a slot of its own, so a column of
+//! an outer query is read like any other, and a correlated subquery needs no special addressing.
+
+use crate::func::Func;
+use types::{Collation, ColumnType, Value};
+
+/// Index into the frame.
+pub type Slot = u32;
+
+/// A bound expression with its result type.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Type of the result, as it is shown to clients.
+    pub ty: ColumnType,
+}
+
+/// Arithmetic operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArithOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `DIV`
+    IntDiv,
+    /// `%`
+    Mod,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+    /// `^`
+    BitXor,
+    /// `<<`
+    ShiftLeft,
+    /// `>>`
+    ShiftRight,
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CmpOp {
+    /// `=`
+    Eq,
+    /// `<=>`
+    NullSafeEq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl CmpOp {
+    /// The operator with its sides exchanged.
+    pub fn flipped(self) -> CmpOp {
+        match self {
+            CmpOp::Lt => CmpOp::Gt,
+            CmpOp::Le => CmpOp::Ge,
+            CmpOp::Gt => CmpOp::Lt,
+            CmpOp::Ge => CmpOp::Le,
+            same => same,
+        }
+    }
+
+    /// The opposite under two-valued logic; `None` for `<=>`.
+    pub fn negated(self) -> Option<CmpOp> {
+        Some(match self {
+            CmpOp::Eq => CmpOp::Ne,
+            CmpOp::Ne => CmpOp::Eq,
+            CmpOp::Lt => CmpOp::Ge,
+            CmpOp::Le => CmpOp::Gt,
+            CmpOp::Gt => CmpOp::Le,
+            CmpOp::Ge => CmpOp::Lt,
+            CmpOp::NullSafeEq => return None,
+        })
+    }
+
+    /// Its SQL spelling.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CmpOp::Eq => "=",
+            CmpOp::NullSafeEq => "<=>",
+            CmpOp::Ne => "<>",
+            CmpOp::Lt => "<",
+            CmpOp::Le => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::Ge => ">=",
+        }
+    }
+}
+
+impl ArithOp {
+    /// Its SQL spelling.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            ArithOp::Add => "+",
+            ArithOp::Sub => "-",
+            ArithOp::Mul => "*",
+            ArithOp::Div => "/",
+            ArithOp::IntDiv => "DIV",
+            ArithOp::Mod => "%",
+            ArithOp::BitAnd => "&",
+            ArithOp::BitOr => "|",
+            ArithOp::BitXor => "^",
+            ArithOp::ShiftLeft => "<<",
+            ArithOp::ShiftRight => ">>",
+        }
+    }
+}
+
+/// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Unit {
+    Microsecond,
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+    SecondMicrosecond,
+    MinuteMicrosecond,
+    MinuteSecond,
+    HourMicrosecond,
+    HourSecond,
+    HourMinute,
+    DayMicrosecond,
+    DaySecond,
+    DayMinute,
+    DayHour,
+    YearMonth,
+}
+
+/// What a subquery is asked for.
+#[derive(Clone, Debug)]
+pub enum SubqueryKind {
+    /// The single value of its single row; NULL without a row; 1242 with more than one.
+    Scalar,
+    /// Whether it has a row.
+    Exists {
+        /// `NOT EXISTS`.
+        negated: bool,
+    },
+    /// `needle [NOT] IN (subquery)` with SQL's three values.
+    In {
+        /// Left side: one expression, or one per column of a row.
+        needle: Vec<Expr>,
+        /// `NOT IN`.
+        negated: bool,
+        /// Collation of each comparison.
+        collations: Vec<Collation>,
+    },
+    /// `needle op ANY|ALL (subquery)`.
+    Quantified {
+        /// Left side.
+        needle: Box<Expr>,
+        /// Comparison.
+        op: CmpOp,
+        /// `ALL` (else `ANY`).
+        all: bool,
+        /// Collation of the comparison.
+        collation: Collation,
+    },
+    /// A row compared with the subquery's single row.
+    Row {
+        /// Left side.
+        needle: Vec<Expr>,
+        /// Comparison.
+        op: CmpOp,
+        /// Collation of each comparison.
+        collations: Vec<Collation>,
+    },
+}
+
+/// Targets of CAST and CONVERT.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum CastTo {
+    Signed,
+    Unsigned,
+    Double,
+    Float,
+    Decimal { precision: u8, scale: u8 },
+    Date,
+    Time { fraction: u8 },
+    DateTime { fraction: u8 },
+    Year,
+    /// CHAR with an optional length in characters.
+    Char { length: Option<u32>, collation: Collation },
+    /// BINARY with an optional length in bytes.
+    Binary { length: Option<u32> },
+}
+
+/// Scope of `@@variable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableScope {
+    /// `@@x`: the session's value if it has one, else the global one.
+    Default,
+    /// `@@session.x`
+    Session,
+    /// `@@global.x`
+    Global,
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A constant.
+    Literal(Value),
+    /// `?`, or a literal that was lifted out of the text.
+    Param(u32),
+    /// A value of the frame.
+    Slot(Slot),
+    /// `a op b`.
+    Arith(ArithOp, Box<Expr>, Box<Expr>),
+    /// `-a`.
+    Neg(Box<Expr>),
+    /// `~a`.
+    BitNot(Box<Expr>),
+    /// `a op b` under a collation (used when both sides are strings).
+    Compare(CmpOp, Collation, Box<Expr>, Box<Expr>),
+    /// `(a, b) op (c, d)`.
+    CompareRows(CmpOp, Vec<Collation>, Vec<Expr>, Vec<Expr>),
+    /// `a AND b AND …`.
+    And(Vec<Expr>),
+    /// `a OR b OR …`.
+    Or(Vec<Expr>),
+    /// `a XOR b`.
+    Xor(Box<Expr>, Box<Expr>),
+    /// `NOT a`.
+    Not(Box<Expr>),
+    /// `a IS [NOT] NULL`.
+    IsNull {
+        /// Operand.
+        operand: Box<Expr>,
+        /// `IS NOT NULL`.
+        negated: bool,
+    },
+    /// `a IS [NOT] TRUE|FALSE`.
+    IsTruth {
+        /// Operand.
+        operand: Box<Expr>,
+        /// TRUE or FALSE.
+        truth: bool,
+        /// `IS NOT`.
+        negated: bool,
+    },
+    /// `a [NOT] BETWEEN low AND high`.
+    Between {
+        /// Operand.
+        operand: Box<Expr>,
+        /// Low end, included.
+        low: Box<Expr>,
+        /// High end, included.
+        high: Box<Expr>,
+        /// `NOT BETWEEN`.
+        negated: bool,
+        /// For strings.
+        collation: Collation,
+    },
+    /// `a [NOT] IN (list)`.
+    InList {
+        /// Operand.
+        operand: Box<Expr>,
+        /// Candidates.
+        list: Vec<Expr>,
+        /// `NOT IN`.
+        negated: bool,
+        /// For strings.
+        collation: Collation,
+    },
+    /// `(a, b) [NOT] IN ((c, d), …)`.
+    InRows {
+        /// Operand.
+        operand: Vec<Expr>,
+        /// Candidates.
+        list: Vec<Vec<Expr>>,
+        /// `NOT IN`.
+        negated: bool,
+        /// One per column.
+        collations: Vec<Collation>,
+    },
+    /// `a [NOT] LIKE pattern [ESCAPE c]`.
+    Like {
+        /// Operand.
+        operand: Box<Expr>,
+        /// Pattern.
+        pattern: Box<Expr>,
+        /// Escape character; `None` when none is in force.
+        escape: Option<char>,
+        /// `NOT LIKE`.
+        negated: bool,
+        /// Collation.
+        collation: Collation,
+    },
+    /// `CASE`; with an operand each `when` is compared with it.
+    Case {
+        /// `CASE operand`.
+        operand: Option<Box<Expr>>,
+        /// WHEN … THEN ….
+        branches: Vec<(Expr, Expr)>,
+        /// ELSE.
+        otherwise: Option<Box<Expr>>,
+        /// For strings.
+        collation: Collation,
+    },
+    /// A scalar function.
+    Func(Func, Vec<Expr>),
+    /// `CAST(a AS type)`.
+    Cast(Box<Expr>, CastTo),
+    /// `DATE_ADD`/`DATE_SUB`/`date ± INTERVAL`.
+    DateAdd {
+        /// Date, time, datetime or string.
+        date: Box<Expr>,
+        /// Amount.
+        amount: Box<Expr>,
+        /// Unit.
+        unit: Unit,
+        /// Subtract.
+        negated: bool,
+    },
+    /// `EXTRACT(unit FROM a)`.
+    Extract(Unit, Box<Expr>),
+    /// `TIMESTAMPDIFF(unit, a, b)`.
+    TimestampDiff(Unit, Box<Expr>, Box<Expr>),
+    /// `a COLLATE c`: changes only the type.
+    Collate(Box<Expr>, Collation),
+    /// A subquery, by its number in [`crate::plan::Plan::subplans`].
+    Subquery(u32, Box<SubqueryKind>),
+    /// `@name`.
+    UserVariable(Box<str>),
+    /// `@name := value`.
+    AssignVariable(Box<str>, Box<Expr>),
+    /// `@@name`.
+    SystemVariable(VariableScope, Box<str>),
+    /// `DEFAULT(column)` where the default is not a constant, and errors for columns without one.
+    NoDefault(Box<str>),
+}
+
+impl Expr {
+    /// A constant.
+    pub fn literal(value: Value, ty: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Literal(value), ty }
+    }
+
+    /// A frame slot.
+    pub fn slot(slot: Slot, ty: ColumnType) -> Expr {
+        Expr { kind: ExprKind::Slot(slot), ty }
+    }
+
+    /// Calls `f` on each direct operand.
+    pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        use ExprKind::*;
+        match &self.kind {
+            Literal(_) | Param(_) | Slot(_) | UserVariable(_) | SystemVariable(..) | NoDefault(_) => {}
+            Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => f(a),
+            IsNull { operand, .. } | IsTruth { operand, .. } => f(operand),
+            CompareRows(_, _, a, b) => a.iter().chain(b).for_each(f),
+            And(list) | Or(list) | Func(_, list) => list.iter().for_each(f),
+            Between { operand, low, high, .. } => {
+                f(operand);
+                f(low);
+                f(high);
+            }
+            InList { operand, list, .. } => {
+                f(operand);
+                list.iter().for_each(f);
+            }
+            InRows { operand, list, .. } => {
+                operand.iter().for_each(&mut *f);
+                list.iter().flatten().for_each(f);
+            }
+            Like { operand, pattern, .. } => {
+                f(operand);
+                f(pattern);
+            }
+            Case { operand, branches, otherwise, .. } => {
+                if let Some(operand) = operand {
+                    f(operand);
+                }
+                for (when, then) in branches {
+                    f(when);
+                    f(then);
+                }
+                if let Some(otherwise) = otherwise {
+                    f(otherwise);
+                }
+            }
+            DateAdd { date, amount, .. } => {
+                f(date);
+                f(amount);
+            }
+            Subquery(_, kind) => match &**kind {
+                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
+                SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.iter().for_each(f),
+                SubqueryKind::Quantified { needle, .. } => f(needle),
+            },
+        }
+    }
+
+    /// Calls `f` on each direct operand, to change it.
+    pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        use ExprKind::*;
+        match &mut self.kind {
+            Literal(_) | Param(_) | Slot(_) | UserVariable(_) | SystemVariable(..) | NoDefault(_) => {}
+            Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => f(a),
+            IsNull { operand, .. } | IsTruth { operand, .. } => f(operand),
+            CompareRows(_, _, a, b) => a.iter_mut().chain(b).for_each(f),
+            And(list) | Or(list) | Func(_, list) => list.iter_mut().for_each(f),
+            Between { operand, low, high, .. } => {
+                f(operand);
+                f(low);
+                f(high);
+            }
+            InList { operand, list, .. } => {
+                f(operand);
+                list.iter_mut().for_each(f);
+            }
+            InRows { operand, list, .. } => {
+                operand.iter_mut().for_each(&mut *f);
+                list.iter_mut().flatten().for_each(f);
+            }
+            Like { operand, pattern, .. } => {
+                f(operand);
+                f(pattern);
+            }
+            Case { operand, branches, otherwise, .. } => {
+                if let Some(operand) = operand {
+                    f(operand);
+                }
+                for (when, then) in branches {
+                    f(when);
+                    f(then);
+                }
+                if let Some(otherwise) = otherwise {
+                    f(otherwise);
+                }
+            }
+            DateAdd { date, amount, .. } => {
+                f(date);
+                f(amount);
+            }
+            Subquery(_, kind) => match &mut **kind {
+                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
+                SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.iter_mut().for_each(f),
+                SubqueryKind::Quantified { needle, .. } => f(needle),
+            },
+        }
+    }
+
+    /// Calls `f` on this expression and everything below it.
+    pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(self);
+        self.for_each_child(&mut |child| child.walk(f));
+    }
+
+    /// Whether any part of the expression satisfies `test`.
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        if test(self) {
+            return true;
+        }
+        let mut found = false;
+        self.for_each_child(&mut |child| found = found || child.any(test));
+        found
+    }
+
+    /// Whether the value is the same for every row of a statement: no slots, no subqueries, nothing volatile.
+    pub fn is_constant(&self) -> bool {
+        !self.any(&mut |e| match &e.kind {
+            ExprKind::Slot(_) | ExprKind::Subquery(..) | ExprKind::UserVariable(_) | ExprKind::AssignVariable(..) => true,
+            ExprKind::Func(f, _) => f.is_volatile(),
+            _ => false,
+        })
+    }
+
+    /// Splits a conjunction into its parts.
+    pub fn into_conjuncts(self, out: &mut Vec<Expr>) {
+        match self.kind {
+            ExprKind::And(list) => list.into_iter().for_each(|e| e.into_conjuncts(out)),
+            _ => out.push(self),
+        }
+    }
+}

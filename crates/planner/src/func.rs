@@ -1,0 +1,233 @@
+//! The scalar functions: one table with name, argument count and the rule for the result type.
+//!
+//! The executor implements each variant; the binder looks names up here, so a name that is absent
+//! is MySQL's 1305.
+
+/// How the result type follows from the function (and its arguments).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// BIGINT.
+    Int,
+    /// BIGINT UNSIGNED.
+    UInt,
+    /// 0, 1 (or NULL) as INT.
+    Bool,
+    /// DOUBLE.
+    Double,
+    /// Like a numeric argument 0 (ABS, ROUND, …): integer, decimal or double.
+    Number,
+    /// Character string, of the length rule in the binder.
+    Str,
+    /// Binary string.
+    Binary,
+    /// DATE.
+    Date,
+    /// TIME, with the fraction digits of the argument.
+    Time,
+    /// DATETIME, with the fraction digits of the argument.
+    DateTime,
+    /// The common type of the value arguments (COALESCE, IF, …).
+    Common,
+    /// Decided by the binder from the arguments.
+    Special,
+}
+
+macro_rules! functions {
+    ($($variant:ident $($name:literal)|+ $min:literal ..= $max:literal $ret:ident;)*) => {
+        /// A scalar function.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Func { $($variant,)* }
+
+        /// What the binder knows of a function.
+        #[derive(Clone, Copy, Debug)]
+        pub struct FuncInfo {
+            /// Which function.
+            pub func: Func,
+            /// Least number of arguments.
+            pub args_min: usize,
+            /// Most arguments.
+            pub args_max: usize,
+            /// Rule for the result type.
+            pub returns: Returns,
+        }
+
+        /// Looks a function up by its lower-case name.
+        pub fn lookup(name: &str) -> Option<FuncInfo> {
+            match name {
+                $($($name)|+ => Some(FuncInfo { func: Func::$variant, args_min: $min, args_max: $max, returns: Returns::$ret }),)*
+                _ => None,
+            }
+        }
+
+        impl Func {
+            /// The canonical lower-case name.
+            pub fn name(self) -> &'static str {
+                match self { $(Func::$variant => first(&[$($name),+]),)* }
+            }
+        }
+    };
+}
+
+const fn first(names: &[&'static str]) -> &'static str {
+    names[0]
+}
+
+functions! {
+    // Control flow
+    If "if" 3..=3 Common;
+    IfNull "ifnull" 2..=2 Common;
+    NullIf "nullif" 2..=2 Special;
+    Coalesce "coalesce" 1..=255 Common;
+    Greatest "greatest" 2..=255 Common;
+    Least "least" 2..=255 Common;
+    IsNull "isnull" 1..=1 Bool;
+    Interval "interval" 2..=255 Int;
+    AnyValue "any_value" 1..=1 Special;
+    // Strings
+    Concat "concat" 1..=255 Str;
+    ConcatWs "concat_ws" 2..=255 Str;
+    Substring "substring" | "substr" | "mid" 2..=3 Str;
+    SubstringIndex "substring_index" 3..=3 Str;
+    Left "left" 2..=2 Str;
+    Right "right" 2..=2 Str;
+    Length "length" | "octet_length" 1..=1 Int;
+    CharLength "char_length" | "character_length" 1..=1 Int;
+    BitLength "bit_length" 1..=1 Int;
+    Upper "upper" | "ucase" 1..=1 Str;
+    Lower "lower" | "lcase" 1..=1 Str;
+    Trim "trim" 1..=2 Str;
+    LTrim "ltrim" 1..=2 Str;
+    RTrim "rtrim" 1..=2 Str;
+    LPad "lpad" 3..=3 Str;
+    RPad "rpad" 3..=3 Str;
+    Replace "replace" 3..=3 Str;
+    Instr "instr" 2..=2 Int;
+    Locate "locate" | "position" 2..=3 Int;
+    Repeat "repeat" 2..=2 Str;
+    Reverse "reverse" 1..=1 Str;
+    Hex "hex" 1..=1 Str;
+    Unhex "unhex" 1..=1 Binary;
+    Ascii "ascii" 1..=1 Int;
+    Ord "ord" 1..=1 Int;
+    Char "char" 1..=255 Binary;
+    Format "format" 2..=3 Str;
+    Field "field" 2..=255 Int;
+    Elt "elt" 2..=255 Str;
+    FindInSet "find_in_set" 2..=2 Int;
+    MakeSet "make_set" 2..=255 Str;
+    ExportSet "export_set" 3..=5 Str;
+    Space "space" 1..=1 Str;
+    StrCmp "strcmp" 2..=2 Int;
+    Insert "insert" 4..=4 Str;
+    Quote "quote" 1..=1 Str;
+    Bin "bin" 1..=1 Str;
+    Oct "oct" 1..=1 Str;
+    ToBase64 "to_base64" 1..=1 Str;
+    FromBase64 "from_base64" 1..=1 Binary;
+    Md5 "md5" 1..=1 Str;
+    Sha1 "sha1" | "sha" 1..=1 Str;
+    Sha2 "sha2" 2..=2 Str;
+    Soundex "soundex" 1..=1 Str;
+    Charset "charset" 1..=1 Str;
+    CollationOf "collation" 1..=1 Str;
+    RegexpLike "regexp_like" 2..=3 Bool;
+    // Numbers
+    Abs "abs" 1..=1 Number;
+    Ceil "ceil" | "ceiling" 1..=1 Special;
+    Floor "floor" 1..=1 Special;
+    Round "round" 1..=2 Special;
+    Truncate "truncate" 2..=2 Special;
+    Mod "mod" 2..=2 Special;
+    Pow "pow" | "power" 2..=2 Double;
+    Sqrt "sqrt" 1..=1 Double;
+    Exp "exp" 1..=1 Double;
+    Ln "ln" 1..=1 Double;
+    Log "log" 1..=2 Double;
+    Log2 "log2" 1..=1 Double;
+    Log10 "log10" 1..=1 Double;
+    Sign "sign" 1..=1 Int;
+    Rand "rand" 0..=1 Double;
+    Pi "pi" 0..=0 Double;
+    Sin "sin" 1..=1 Double;
+    Cos "cos" 1..=1 Double;
+    Tan "tan" 1..=1 Double;
+    Cot "cot" 1..=1 Double;
+    Asin "asin" 1..=1 Double;
+    Acos "acos" 1..=1 Double;
+    Atan "atan" | "atan2" 1..=2 Double;
+    Degrees "degrees" 1..=1 Double;
+    Radians "radians" 1..=1 Double;
+    Crc32 "crc32" 1..=1 UInt;
+    Conv "conv" 3..=3 Str;
+    BitCount "bit_count" 1..=1 Int;
+    // Temporal
+    Now "now" | "current_timestamp" | "localtime" | "localtimestamp" 0..=1 DateTime;
+    SysDate "sysdate" 0..=1 DateTime;
+    CurDate "curdate" | "current_date" 0..=0 Date;
+    CurTime "curtime" | "current_time" 0..=1 Time;
+    UtcTimestamp "utc_timestamp" 0..=1 DateTime;
+    UtcDate "utc_date" 0..=0 Date;
+    UtcTime "utc_time" 0..=1 Time;
+    DateOf "date" 1..=1 Date;
+    TimeOf "time" 1..=1 Time;
+    Timestamp "timestamp" 1..=2 DateTime;
+    Year "year" 1..=1 Int;
+    Quarter "quarter" 1..=1 Int;
+    Month "month" 1..=1 Int;
+    Day "day" | "dayofmonth" 1..=1 Int;
+    Hour "hour" 1..=1 Int;
+    Minute "minute" 1..=1 Int;
+    Second "second" 1..=1 Int;
+    Microsecond "microsecond" 1..=1 Int;
+    DateDiff "datediff" 2..=2 Int;
+    TimeDiff "timediff" 2..=2 Time;
+    AddTime "addtime" 2..=2 Special;
+    SubTime "subtime" 2..=2 Special;
+    DateFormat "date_format" 2..=2 Str;
+    TimeFormat "time_format" 2..=2 Str;
+    StrToDate "str_to_date" 2..=2 Special;
+    UnixTimestamp "unix_timestamp" 0..=1 Special;
+    FromUnixtime "from_unixtime" 1..=2 Special;
+    LastDay "last_day" 1..=1 Date;
+    DayOfWeek "dayofweek" 1..=1 Int;
+    WeekDay "weekday" 1..=1 Int;
+    DayOfYear "dayofyear" 1..=1 Int;
+    Week "week" 1..=2 Int;
+    WeekOfYear "weekofyear" 1..=1 Int;
+    YearWeek "yearweek" 1..=2 Int;
+    DayName "dayname" 1..=1 Str;
+    MonthName "monthname" 1..=1 Str;
+    ToDays "to_days" 1..=1 Int;
+    FromDays "from_days" 1..=1 Date;
+    ToSeconds "to_seconds" 1..=1 Int;
+    MakeDate "makedate" 2..=2 Date;
+    MakeTime "maketime" 3..=3 Time;
+    SecToTime "sec_to_time" 1..=1 Time;
+    TimeToSec "time_to_sec" 1..=1 Int;
+    PeriodAdd "period_add" 2..=2 Int;
+    PeriodDiff "period_diff" 2..=2 Int;
+    ConvertTz "convert_tz" 3..=3 DateTime;
+    // Information
+    Database "database" | "schema" 0..=0 Str;
+    User "user" | "session_user" | "system_user" 0..=0 Str;
+    CurrentUser "current_user" 0..=0 Str;
+    Version "version" 0..=0 Str;
+    ConnectionId "connection_id" 0..=0 UInt;
+    LastInsertId "last_insert_id" 0..=1 UInt;
+    RowCount "row_count" 0..=0 Int;
+    FoundRows "found_rows" 0..=0 Int;
+    Sleep "sleep" 1..=1 Int;
+    Uuid "uuid" 0..=0 Str;
+    InetAton "inet_aton" 1..=1 UInt;
+    InetNtoa "inet_ntoa" 1..=1 Str;
+    IsUuid "is_uuid" 1..=1 Bool;
+}
+
+impl Func {
+    /// Whether the result depends on more than the arguments within one statement, so that it may
+    /// be neither folded nor evaluated once.
+    pub fn is_volatile(self) -> bool {
+        matches!(self, Func::Rand | Func::Uuid | Func::Sleep | Func::SysDate | Func::LastInsertId | Func::RowCount | Func::FoundRows)
+    }
+}

@@ -1,0 +1,567 @@
+//! Physical plans: what the executor runs.
+//!
+//! # Invariants
+//! 1. A plan is immutable and shared by all sessions; values come from the parameters at execution.
+//! 2. Every slot is written by exactly one node of the plan (or by the enclosing DML), and read only above it.
+//! 3. `depends` lists every table with the schema version the plan was made for.
+//!
+//! # Start at
+//! [`Plan`], then [`Node`].
+
+use crate::expr::{Expr, Slot};
+use crate::short::ShortPlan;
+use base::TableId;
+use catalog::TableEntry;
+use std::sync::Arc;
+use types::{Collation, ColumnType, Value};
+
+/// A bound and optimised statement.
+#[derive(Debug)]
+pub struct Plan {
+    /// What it does.
+    pub body: Body,
+    /// Subqueries that expressions evaluate, by [`crate::expr::ExprKind::Subquery`] number.
+    pub subplans: Vec<Subplan>,
+    /// Tables it uses.
+    pub tables: Vec<Arc<TableEntry>>,
+    /// (table, schema version) it was made for.
+    pub depends: Vec<(TableId, u32)>,
+    /// Length of the frame.
+    pub frame_slots: u32,
+    /// Number of parameters it expects.
+    pub param_count: u32,
+    /// Number of materialisation caches ([`Node::Materialize`]).
+    pub cache_count: u32,
+    /// Columns of the result set; empty for statements without one.
+    pub columns: Vec<OutputColumn>,
+    /// The same statement as a short compiled plan, where it is one.
+    pub short: Option<ShortPlan>,
+    /// The statement writes or locks rows, so that it needs a transaction.
+    pub writes: bool,
+}
+
+/// Metadata of a result column.
+#[derive(Clone, Debug, Default)]
+pub struct OutputColumn {
+    /// Database of the table it comes from, or empty.
+    pub database: Box<str>,
+    /// Alias of the table.
+    pub table: Box<str>,
+    /// Name of the table.
+    pub org_table: Box<str>,
+    /// Name as shown.
+    pub name: Box<str>,
+    /// Name of the column in its table.
+    pub org_name: Box<str>,
+    /// Type, with nullability.
+    pub ty: ColumnType,
+    /// Part of a primary key.
+    pub primary_key: bool,
+    /// Whole of a unique key.
+    pub unique_key: bool,
+    /// First of a key.
+    pub multiple_key: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// NOT NULL without a default.
+    pub no_default: bool,
+    /// Set to NOW() on update.
+    pub on_update_now: bool,
+}
+
+/// The kinds of statement.
+#[derive(Debug)]
+pub enum Body {
+    /// SELECT, VALUES, TABLE, UNION ….
+    Query(Query),
+    /// INSERT and REPLACE.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+}
+
+/// A stream of rows.
+#[derive(Debug)]
+pub struct Query {
+    /// Produces the rows in the frame.
+    pub root: Node,
+    /// Values of one row.
+    pub output: Vec<Expr>,
+}
+
+/// A subquery of an expression.
+#[derive(Debug)]
+pub struct Subplan {
+    /// Its rows.
+    pub query: Query,
+    /// Slots of enclosing queries that it reads. Empty: evaluated once per statement. Else a cache keyed by their values.
+    pub outer_slots: Vec<Slot>,
+    /// It contains volatile functions or variables, so that nothing may be cached.
+    pub volatile: bool,
+    /// For each output column: the collation under which IN compares it.
+    pub collations: Vec<Collation>,
+    /// Display type of each output column.
+    pub types: Vec<ColumnType>,
+}
+
+/// Join kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Both sides.
+    Inner,
+    /// Left rows without a partner get NULLs.
+    Left,
+    /// Left rows with a partner, once.
+    Semi,
+    /// Left rows without a partner.
+    Anti,
+}
+
+/// An operator.
+#[derive(Debug)]
+pub enum Node {
+    /// One row.
+    Unit,
+    /// No row.
+    Empty,
+    /// Reads a table.
+    Table(Box<TableNode>),
+    /// Rows of expressions.
+    Values {
+        /// Rows.
+        rows: Vec<Vec<Expr>>,
+        /// Where they go.
+        slots: Vec<Slot>,
+    },
+    /// For each row of `outer` runs `inner`, whose accesses may read the outer's slots.
+    Nested {
+        /// Left side.
+        outer: Box<Node>,
+        /// Right side.
+        inner: Box<Node>,
+        /// Kind.
+        kind: JoinKind,
+        /// Join condition (beside what the inner side's accesses and filters do).
+        on: Option<Expr>,
+        /// Slots to set to NULL for a left row without a partner.
+        null_slots: Vec<Slot>,
+    },
+    /// Builds a hash table of `build`, probes it with each row of `probe`.
+    Hash(Box<HashJoin>),
+    /// Rows for which the predicate is true.
+    Filter {
+        /// Input.
+        input: Box<Node>,
+        /// Condition.
+        predicate: Expr,
+    },
+    /// Computes expressions into slots.
+    Project {
+        /// Input.
+        input: Box<Node>,
+        /// Target and expression.
+        exprs: Vec<(Slot, Expr)>,
+    },
+    /// Groups.
+    Group(Box<Group>),
+    /// Orders all rows; with a limit keeps only the first ones.
+    Sort {
+        /// Input.
+        input: Box<Node>,
+        /// Keys.
+        keys: Vec<SortKey>,
+        /// Slots that are used above.
+        saved: Vec<Slot>,
+        /// Row limit (count and offset together), for top-N.
+        limit: Option<LimitSpec>,
+    },
+    /// LIMIT.
+    Limit {
+        /// Input.
+        input: Box<Node>,
+        /// Bounds.
+        limit: LimitSpec,
+    },
+    /// One row of each set of rows that are equal in `slots`.
+    Distinct {
+        /// Input.
+        input: Box<Node>,
+        /// Slots compared.
+        slots: Vec<Slot>,
+        /// Collations of the slots.
+        collations: Vec<Collation>,
+    },
+    /// The branches' rows after each other, put into `slots`.
+    Union {
+        /// Branches.
+        branches: Vec<Query>,
+        /// Target.
+        slots: Vec<Slot>,
+    },
+    /// Runs `input` once per execution and keeps what it put into `slots`.
+    Materialize {
+        /// Input.
+        input: Arc<Query>,
+        /// Number of the cache; references to the same CTE share it.
+        cache: u32,
+        /// Where the values of a row go.
+        slots: Vec<Slot>,
+        /// Slots of enclosing queries the input reads: the cache is dropped when they change.
+        outer_slots: Vec<Slot>,
+    },
+    /// WITH RECURSIVE: `seed`, then `step` for as long as it finds rows; `step` reads the last round through [`Node::RecursiveScan`].
+    Recursive {
+        /// First rows.
+        seed: Arc<Query>,
+        /// Following rows.
+        step: Arc<Query>,
+        /// Drop rows already seen (UNION DISTINCT).
+        distinct: bool,
+        /// Cache that holds the last round.
+        cache: u32,
+        /// Target of each row.
+        slots: Vec<Slot>,
+        /// Types the rows are converted to.
+        types: Vec<ColumnType>,
+        /// Cache that keeps the whole result.
+        result_cache: u32,
+    },
+    /// Reads the last round of a recursive CTE.
+    RecursiveScan {
+        /// Cache of the round.
+        cache: u32,
+        /// Target.
+        slots: Vec<Slot>,
+    },
+}
+
+/// LIMIT.
+#[derive(Clone, Debug)]
+pub struct LimitSpec {
+    /// Rows to return.
+    pub count: Option<Expr>,
+    /// Rows to pass over.
+    pub offset: Option<Expr>,
+}
+
+/// A key of ORDER BY.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    /// Value.
+    pub expr: Expr,
+    /// DESC.
+    pub descending: bool,
+    /// For strings.
+    pub collation: Collation,
+}
+
+/// A hash join.
+#[derive(Debug)]
+pub struct HashJoin {
+    /// Left side.
+    pub probe: Node,
+    /// Right side; does not read the left's slots.
+    pub build: Node,
+    /// Key of a left row.
+    pub probe_keys: Vec<Expr>,
+    /// Key of a right row.
+    pub build_keys: Vec<Expr>,
+    /// Collation of each key, for strings.
+    pub collations: Vec<Collation>,
+    /// How each key pair is brought to one comparable form.
+    pub key_forms: Vec<KeyForm>,
+    /// Slots of the right side that are used above.
+    pub build_slots: Vec<Slot>,
+    /// Further condition.
+    pub on: Option<Expr>,
+    /// Kind.
+    pub kind: JoinKind,
+    /// For [`JoinKind::Anti`] from NOT IN: a NULL on either side makes the answer unknown, so the row is dropped.
+    pub null_aware: bool,
+    /// Key values are compared NULL-safe (`<=>`).
+    pub null_safe: bool,
+    /// Cache number: the table is built once per execution while `outer_slots` stay the same.
+    pub cache: u32,
+    /// Slots of enclosing queries that the right side reads.
+    pub outer_slots: Vec<Slot>,
+}
+
+/// Common form of two hash key sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyForm {
+    /// Same kind of value on both sides: integers, decimals, strings under the collation, dates.
+    Same,
+    /// Compared as DOUBLE.
+    Double,
+    /// Compared as DATETIME.
+    Temporal,
+}
+
+/// GROUP BY.
+#[derive(Debug)]
+pub struct Group {
+    /// Input.
+    pub input: Node,
+    /// Grouping expressions with their target slots.
+    pub keys: Vec<(Slot, Expr)>,
+    /// For strings.
+    pub collations: Vec<Collation>,
+    /// Aggregates with their target slots.
+    pub aggregates: Vec<(Slot, Aggregate)>,
+    /// Slots whose values of the first row of a group are used above.
+    pub carried: Vec<Slot>,
+    /// The input comes ordered by the keys.
+    pub ordered: bool,
+    /// No GROUP BY: one group even without rows.
+    pub implicit: bool,
+    /// WITH ROLLUP.
+    pub rollup: bool,
+}
+
+/// Aggregate functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AggregateKind {
+    CountStar,
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    GroupConcat,
+    BitAnd,
+    BitOr,
+    BitXor,
+    StdPop,
+    StdSamp,
+    VarPop,
+    VarSamp,
+    AnyValue,
+}
+
+/// One aggregate of a query.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// Function.
+    pub kind: AggregateKind,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// Arguments.
+    pub args: Vec<Expr>,
+    /// Result type.
+    pub ty: ColumnType,
+    /// For MIN, MAX and DISTINCT of strings.
+    pub collation: Collation,
+    /// GROUP_CONCAT: ORDER BY.
+    pub order: Vec<SortKey>,
+    /// GROUP_CONCAT: SEPARATOR.
+    pub separator: Box<str>,
+}
+
+/// How rows are read and locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Consistent read.
+    None,
+    /// FOR SHARE.
+    Share(LockWait),
+    /// FOR UPDATE and DML.
+    Exclusive(LockWait),
+}
+
+/// What to do when a row is locked by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Wait.
+    Block,
+    /// 3572.
+    NoWait,
+    /// Leave the row out.
+    SkipLocked,
+}
+
+/// Reads one table.
+#[derive(Debug)]
+pub struct TableNode {
+    /// Position in [`Plan::tables`].
+    pub table: u32,
+    /// Alias, for EXPLAIN.
+    pub alias: Box<str>,
+    /// How.
+    pub access: Access,
+    /// (column, slot) of the columns that are used.
+    pub columns: Vec<(u32, Slot)>,
+    /// Condition on this table's row (may read outer slots).
+    pub filter: Option<Expr>,
+    /// Locking.
+    pub lock: LockMode,
+    /// Expected rows per execution, for EXPLAIN.
+    pub rows: f64,
+    /// Share of them that pass the filter, in percent, for EXPLAIN.
+    pub filtered: f64,
+    /// Indexes that could have been used, for EXPLAIN.
+    pub possible: Vec<u32>,
+    /// Stop after this many rows have passed (LIMIT pushed down); a hint for batch sizes.
+    pub rows_hint: Option<u64>,
+    /// DML target: the row's bytes go into this slot and its primary key into the next one.
+    pub keep_row: Option<Slot>,
+}
+
+/// An access method.
+#[derive(Debug)]
+pub enum Access {
+    /// Every row, in primary key order.
+    Full {
+        /// Descending.
+        backward: bool,
+    },
+    /// Ranges of an index.
+    Index {
+        /// Position in the table's indexes.
+        index: u32,
+        /// Ranges; all of the index when `None`.
+        ranges: Option<RangeSpec>,
+        /// Descending.
+        backward: bool,
+        /// The columns are all in the key and decodable: rows are not fetched.
+        covering: bool,
+        /// At most one row matches a given key (unique index, all parts by equality).
+        unique: bool,
+        /// Only the first (or last) row is wanted: MIN/MAX.
+        first_only: bool,
+    },
+    /// A table without storage: rows come from the session.
+    Virtual,
+}
+
+/// Ranges of an index: a disjunction.
+#[derive(Clone, Debug)]
+pub struct RangeSpec {
+    /// Alternatives; their union is read.
+    pub any: Vec<PrefixRange>,
+}
+
+/// Bounds on the leading parts of an index.
+#[derive(Clone, Debug, Default)]
+pub struct PrefixRange {
+    /// For each leading part the values it may have (one: equality; more: IN).
+    pub points: Vec<Vec<Point>>,
+    /// Bounds on the next part.
+    pub interval: Option<Interval>,
+}
+
+/// A value an index part may have.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Value.
+    pub value: Expr,
+    /// NULL is a value (IS NULL, `<=>`); else NULL matches nothing.
+    pub null_safe: bool,
+}
+
+/// Bounds on one index part; the tightest of each side counts.
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// Lower bounds: value, included.
+    pub low: Vec<(Expr, bool)>,
+    /// Upper bounds: value, included.
+    pub high: Vec<(Expr, bool)>,
+    /// LIKE pattern with its escape: its literal prefix bounds both sides.
+    pub like: Option<(Expr, Option<char>)>,
+    /// NULL is left out although no lower bound says so.
+    pub not_null: bool,
+}
+
+/// INSERT or REPLACE.
+#[derive(Debug)]
+pub struct Insert {
+    /// Target, position in [`Plan::tables`].
+    pub table: u32,
+    /// Where rows come from.
+    pub source: InsertSource,
+    /// For each table column: what it gets.
+    pub columns: Vec<InsertColumn>,
+    /// REPLACE.
+    pub replace: bool,
+    /// IGNORE.
+    pub ignore: bool,
+    /// ON DUPLICATE KEY UPDATE: (column, value); the values read the existing row through `existing_slots`, the new one through `new_slots`.
+    pub on_duplicate: Vec<(u32, Expr)>,
+    /// First slot of the new row (one per table column).
+    pub new_slots: Slot,
+    /// First slot of the existing row (one per table column).
+    pub existing_slots: Slot,
+}
+
+/// Rows to insert.
+#[derive(Debug)]
+pub enum InsertSource {
+    /// VALUES: for each row one entry per given column; `None` is DEFAULT.
+    Values(Vec<Vec<Option<Expr>>>),
+    /// SELECT.
+    Query(Query),
+}
+
+/// Where a column of an inserted row comes from.
+#[derive(Clone, Debug)]
+pub enum InsertColumn {
+    /// Position in the source row.
+    Source(u32),
+    /// Not given: the default applies.
+    Default,
+}
+
+/// UPDATE.
+#[derive(Debug)]
+pub struct Update {
+    /// Finds the rows; the target tables' nodes have `keep_row`.
+    pub input: Node,
+    /// Targets.
+    pub targets: Vec<UpdateTarget>,
+    /// Evaluate everything first, then change: needed when changes could move rows in the scanned index, or for joins.
+    pub buffered: bool,
+    /// LIMIT.
+    pub limit: Option<Expr>,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// A table of an UPDATE.
+#[derive(Debug)]
+pub struct UpdateTarget {
+    /// Position in [`Plan::tables`].
+    pub table: u32,
+    /// First slot of its row: all columns are read, one slot each.
+    pub first_slot: Slot,
+    /// (column, new value), in the order written; later ones see earlier ones' results.
+    pub set: Vec<(u32, Expr)>,
+    /// Slot of the row's bytes; the next slot holds its key.
+    pub row_slot: Slot,
+}
+
+/// DELETE.
+#[derive(Debug)]
+pub struct Delete {
+    /// Finds the rows; the target tables' nodes have `keep_row`.
+    pub input: Node,
+    /// Targets.
+    pub targets: Vec<DeleteTarget>,
+    /// LIMIT.
+    pub limit: Option<Expr>,
+    /// IGNORE.
+    pub ignore: bool,
+}
+
+/// A table of a DELETE.
+#[derive(Debug)]
+pub struct DeleteTarget {
+    /// Position in [`Plan::tables`].
+    pub table: u32,
+    /// Slot of the row's bytes; the next slot holds its key.
+    pub row_slot: Slot,
+}
+
+/// A constant of the plan with its type.
+pub type TypedValue = (Value, ColumnType);

@@ -1,0 +1,367 @@
+//! Range analysis: which parts of a condition bound the leading parts of an index.
+//!
+//! The result is symbolic ([`RangeSpec`] over expressions), so that one plan serves all parameter
+//! values; the executor turns it into key bytes. The condition itself stays in the filter, so ranges
+//! may cover more than the condition says, never less.
+//!
+//! # Start at
+//! [`Sargs::collect`], then [`Sargs::ranges_for`].
+
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::plan::{Interval, Point, PrefixRange, RangeSpec};
+use types::{Collation, ColumnType, TypeKind};
+
+/// Alternatives past which a disjunction is no longer expanded.
+const ALTERNATIVES_MAX: usize = 20_000;
+
+/// A condition that can bound an index part.
+#[derive(Clone, Debug)]
+enum Sarg {
+    /// The column has one of these values.
+    Points(u32, Vec<Point>),
+    /// Bounds on the column.
+    Interval(u32, Interval),
+    /// `(columns) IN (rows)`.
+    Rows(Vec<u32>, Vec<Vec<Expr>>),
+    /// One of these conjunctions holds.
+    Any(Vec<Vec<Sarg>>),
+}
+
+/// The usable conditions on one table.
+#[derive(Clone, Debug, Default)]
+pub struct Sargs {
+    list: Vec<Sarg>,
+}
+
+/// Tells the analysis about the table's columns and which outer slots have values already.
+pub trait Scope {
+    /// The column behind a slot of the analysed table.
+    fn column_of(&self, slot: Slot) -> Option<(u32, &ColumnType)>;
+    /// Whether an expression can be evaluated before the table is read.
+    fn is_available(&self, expr: &Expr) -> bool;
+}
+
+/// What a set of ranges pins down, for costing.
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    /// The ranges.
+    pub spec: RangeSpec,
+    /// Leading parts with points in every alternative.
+    pub point_parts: usize,
+    /// Some alternative has an interval after its points.
+    pub has_interval: bool,
+    /// Every point part has exactly one value in exactly one alternative.
+    pub single: bool,
+    /// All values are constants or parameters.
+    pub constant: bool,
+}
+
+impl Sargs {
+    /// Takes what is usable out of a conjunction.
+    pub fn collect(conjuncts: &[Expr], scope: &dyn Scope) -> Sargs {
+        let mut list = Vec::new();
+        for conjunct in conjuncts {
+            analyse(conjunct, scope, &mut list);
+        }
+        Sargs { list }
+    }
+
+    /// Whether nothing is usable.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The columns with a usable condition.
+    pub fn columns(&self) -> Vec<u32> {
+        fn add(list: &[Sarg], out: &mut Vec<u32>) {
+            for sarg in list {
+                match sarg {
+                    Sarg::Points(c, _) | Sarg::Interval(c, _) => out.push(*c),
+                    Sarg::Rows(columns, _) => out.extend(columns),
+                    Sarg::Any(branches) => branches.iter().for_each(|b| add(b, out)),
+                }
+            }
+        }
+        let mut out = Vec::new();
+        add(&self.list, &mut out);
+        out
+    }
+
+    /// Ranges on an index with these parts (column, prefix only), or `None` when its first part is free.
+    pub fn ranges_for(&self, parts: &[(u32, bool)]) -> Option<Ranges> {
+        let alternatives = expand(&self.list.iter().collect::<Vec<_>>(), parts)?;
+        if alternatives.is_empty() {
+            return None;
+        }
+        let point_parts = alternatives.iter().map(|a| a.points.len()).min().unwrap_or(0);
+        let has_interval = alternatives.iter().any(|a| a.interval.is_some());
+        let single = alternatives.len() == 1 && alternatives[0].points.iter().all(|p| p.len() == 1);
+        let mut constant = true;
+        for a in &alternatives {
+            constant &= a.points.iter().flatten().all(|p| p.value.is_constant());
+            if let Some(i) = &a.interval {
+                constant &= i.low.iter().chain(&i.high).all(|(e, _)| e.is_constant());
+            }
+        }
+        Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant })
+    }
+}
+
+fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
+    let mut alternatives = vec![PrefixRange::default()];
+    let mut position = 0;
+    while position < parts.len() {
+        let (column, prefix) = parts[position];
+        // An equality with one value is worth most, then the shortest list.
+        let points = list
+            .iter()
+            .filter_map(|s| match s {
+                Sarg::Points(c, points) if *c == column => Some(points),
+                _ => None,
+            })
+            .min_by_key(|p| p.len());
+        if let Some(points) = points {
+            for a in &mut alternatives {
+                a.points.push(points.clone());
+            }
+            position += 1;
+            if prefix {
+                break;
+            }
+            continue;
+        }
+        // A row list whose columns are just the next parts.
+        let rows = list.iter().find_map(|s| match s {
+            Sarg::Rows(columns, rows) => {
+                let mut order = Vec::with_capacity(columns.len());
+                for (part, part_prefix) in &parts[position..] {
+                    match columns.iter().position(|c| c == part) {
+                        Some(at) if !part_prefix => order.push(at),
+                        _ => break,
+                    }
+                }
+                (!order.is_empty() && alternatives.len() * rows.len() <= ALTERNATIVES_MAX).then_some((order, rows))
+            }
+            _ => None,
+        });
+        if let Some((order, rows)) = rows {
+            let mut next = Vec::with_capacity(alternatives.len() * rows.len());
+            for a in &alternatives {
+                for row in rows {
+                    let mut b = a.clone();
+                    for at in &order {
+                        b.points.push(vec![Point { value: row[*at].clone(), null_safe: false }]);
+                    }
+                    next.push(b);
+                }
+            }
+            alternatives = next;
+            position += order.len();
+            continue;
+        }
+        // A disjunction every branch of which bounds this part.
+        if position == 0 {
+            let expanded = list.iter().enumerate().find_map(|(at, s)| match s {
+                Sarg::Any(branches) => expand_any(list, at, branches, parts),
+                _ => None,
+            });
+            let merged = merged_interval(list, column);
+            if let Some(expanded) = expanded
+                && merged.as_ref().is_none_or(|m| m.low.is_empty() || m.high.is_empty())
+            {
+                return Some(expanded);
+            }
+        }
+        if let Some(interval) = merged_interval(list, column) {
+            for a in &mut alternatives {
+                a.interval = Some(interval.clone());
+            }
+        }
+        break;
+    }
+    let bounded = alternatives.iter().all(|a| !a.points.is_empty() || a.interval.is_some());
+    bounded.then_some(alternatives)
+}
+
+fn expand_any(list: &[&Sarg], at: usize, branches: &[Vec<Sarg>], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
+    let mut all = Vec::new();
+    for branch in branches {
+        let mut combined: Vec<&Sarg> = list.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, s)| *s).collect();
+        combined.extend(branch.iter());
+        all.extend(expand(&combined, parts)?);
+        if all.len() > ALTERNATIVES_MAX {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+fn merged_interval(list: &[&Sarg], column: u32) -> Option<Interval> {
+    let mut merged: Option<Interval> = None;
+    for sarg in list {
+        if let Sarg::Interval(c, interval) = sarg
+            && *c == column
+        {
+            let m = merged.get_or_insert_with(Interval::default);
+            m.low.extend(interval.low.iter().cloned());
+            m.high.extend(interval.high.iter().cloned());
+            m.like = m.like.take().or_else(|| interval.like.clone());
+            m.not_null |= interval.not_null;
+        }
+    }
+    merged
+}
+
+fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
+    match &expr.kind {
+        ExprKind::And(list) => list.iter().for_each(|e| analyse(e, scope, out)),
+        ExprKind::Or(list) => {
+            let mut branches = Vec::with_capacity(list.len());
+            for branch in list {
+                let mut sargs = Vec::new();
+                analyse(branch, scope, &mut sargs);
+                if sargs.is_empty() {
+                    return;
+                }
+                branches.push(sargs);
+            }
+            // `a = 1 OR a = 2` is `a IN (1, 2)`.
+            let same_column = branches.iter().map(|b| match b.as_slice() {
+                [Sarg::Points(c, points)] => Some((*c, points)),
+                _ => None,
+            });
+            if let Some(all) = same_column.collect::<Option<Vec<_>>>()
+                && all.windows(2).all(|w| w[0].0 == w[1].0)
+            {
+                let points = all.iter().flat_map(|(_, p)| p.iter().cloned()).collect();
+                out.push(Sarg::Points(all[0].0, points));
+                return;
+            }
+            out.push(Sarg::Any(branches));
+        }
+        ExprKind::Compare(op, collation, left, right) => {
+            compare(*op, *collation, left, right, scope, out);
+            compare(op.flipped(), *collation, right, left, scope, out);
+        }
+        ExprKind::CompareRows(CmpOp::Eq, collations, left, right) => {
+            for ((l, r), c) in left.iter().zip(right).zip(collations) {
+                compare(CmpOp::Eq, *c, l, r, scope, out);
+                compare(CmpOp::Eq, *c, r, l, scope, out);
+            }
+        }
+        ExprKind::IsNull { operand, negated } => {
+            if let Some((column, _)) = column_of(operand, scope) {
+                if *negated {
+                    out.push(Sarg::Interval(column, Interval { not_null: true, ..Interval::default() }));
+                } else {
+                    let value = Expr::literal(types::Value::Null, operand.ty.clone());
+                    out.push(Sarg::Points(column, vec![Point { value, null_safe: true }]));
+                }
+            }
+        }
+        ExprKind::Between { operand, low, high, negated: false, collation } => {
+            compare(CmpOp::Ge, *collation, operand, low, scope, out);
+            compare(CmpOp::Le, *collation, operand, high, scope, out);
+            // `5 BETWEEN low_column AND high_column`
+            compare(CmpOp::Le, *collation, low, operand, scope, out);
+            compare(CmpOp::Ge, *collation, high, operand, scope, out);
+        }
+        ExprKind::InList { operand, list, negated: false, collation } => {
+            if let Some((column, ty)) = column_of(operand, scope)
+                && list.iter().all(|e| scope.is_available(e) && comparable_by_key(ty, e, *collation))
+            {
+                let points = list.iter().map(|e| Point { value: e.clone(), null_safe: false }).collect();
+                out.push(Sarg::Points(column, points));
+            }
+        }
+        ExprKind::InRows { operand, list, negated: false, collations } => {
+            let mut columns = Vec::new();
+            let mut positions = Vec::new();
+            for (i, e) in operand.iter().enumerate() {
+                if let Some((column, ty)) = column_of(e, scope)
+                    && list.iter().all(|row| scope.is_available(&row[i]) && comparable_by_key(ty, &row[i], collations[i]))
+                {
+                    columns.push(column);
+                    positions.push(i);
+                }
+            }
+            if !columns.is_empty() {
+                let rows = list.iter().map(|row| positions.iter().map(|i| row[*i].clone()).collect()).collect();
+                out.push(Sarg::Rows(columns, rows));
+            }
+        }
+        ExprKind::Like { operand, pattern, escape, negated: false, collation } => {
+            if let Some((column, ty)) = column_of(operand, scope)
+                && is_string(ty)
+                && ty.collation == *collation
+                && scope.is_available(pattern)
+            {
+                let like = Some(((**pattern).clone(), *escape));
+                out.push(Sarg::Interval(column, Interval { like, not_null: true, ..Interval::default() }));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn compare(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
+    let Some((column, ty)) = column_of(column, scope) else { return };
+    if !scope.is_available(value) || !comparable_by_key(ty, value, collation) {
+        return;
+    }
+    let value = value.clone();
+    let sarg = match op {
+        CmpOp::Eq => Sarg::Points(column, vec![Point { value, null_safe: false }]),
+        CmpOp::NullSafeEq => Sarg::Points(column, vec![Point { value, null_safe: true }]),
+        CmpOp::Lt | CmpOp::Le => {
+            let high = vec![(value, op == CmpOp::Le)];
+            Sarg::Interval(column, Interval { high, not_null: true, ..Interval::default() })
+        }
+        CmpOp::Gt | CmpOp::Ge => {
+            let low = vec![(value, op == CmpOp::Ge)];
+            Sarg::Interval(column, Interval { low, not_null: true, ..Interval::default() })
+        }
+        CmpOp::Ne => return,
+    };
+    out.push(sarg);
+}
+
+fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnType)> {
+    match &expr.kind {
+        ExprKind::Slot(slot) => scope.column_of(*slot),
+        _ => None,
+    }
+}
+
+/// Whether comparing the column with this value orders like the column's key bytes.
+fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) -> bool {
+    if matches!(value.kind, ExprKind::Literal(types::Value::Null)) {
+        return true;
+    }
+    if is_string(column) {
+        // A string column compared with a number is compared as DOUBLE: no key order. A parameter's
+        // type is known only at execution, where a number leaves the range unbounded.
+        let value_is_string = is_string(&value.ty) || matches!(value.kind, ExprKind::Param(_));
+        return value_is_string && column.collation == collation;
+    }
+    !matches!(column.kind, TypeKind::Json | TypeKind::Bit | TypeKind::Set | TypeKind::Geometry | TypeKind::Enum)
+}
+
+/// Whether values of the type are character or binary strings.
+pub fn is_string(ty: &ColumnType) -> bool {
+    matches!(
+        ty.kind,
+        TypeKind::Char
+            | TypeKind::VarChar
+            | TypeKind::Binary
+            | TypeKind::VarBinary
+            | TypeKind::TinyText
+            | TypeKind::Text
+            | TypeKind::MediumText
+            | TypeKind::LongText
+            | TypeKind::TinyBlob
+            | TypeKind::Blob
+            | TypeKind::MediumBlob
+            | TypeKind::LongBlob
+    )
+}
