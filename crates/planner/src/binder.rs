@@ -1,0 +1,397 @@
+//! State of binding one statement: scopes, slots, tables, subplans; and name resolution.
+
+use crate::context::PlanContext;
+use crate::expr::{Expr, Slot};
+use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
+use catalog::TableEntry;
+use mysql_error::{SqlError, codes};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use types::ColumnType;
+
+/// Result of binding.
+pub type Result<T> = std::result::Result<T, SqlError>;
+
+/// Depth of expressions past which 1436-like trouble would start; deeper text is refused.
+pub const DEPTH_MAX: u32 = 250;
+
+/// A relation of a FROM clause.
+#[derive(Debug)]
+pub struct Relation {
+    /// Alias, or name.
+    pub alias: String,
+    /// Database of a base table.
+    pub database: String,
+    /// Where its rows come from.
+    pub source: Source,
+    /// Its columns.
+    pub columns: Vec<RelColumn>,
+    /// Slot of each column that is used.
+    pub slots: Vec<Option<Slot>>,
+    /// On the right of an outer join.
+    pub nullable: bool,
+    /// Index hints: (kind, index numbers).
+    pub hints: Vec<(parser::ast::IndexHintKind, Vec<u32>)>,
+    /// Locking.
+    pub lock: crate::plan::LockMode,
+    /// DML target: slot of the row's bytes.
+    pub keep_row: Option<Slot>,
+}
+
+/// Where a relation's rows come from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A table, by its number in the plan.
+    Base(u32),
+    /// A query whose output goes to the relation's slots.
+    Derived(Arc<Query>, BTreeSet<Slot>, f64),
+    /// A shared common table expression: query, cache number, expected rows.
+    Cte(Arc<Query>, u32, f64),
+    /// The recursive reference inside a recursive CTE.
+    RecursiveScan(u32),
+    /// A recursive CTE.
+    Recursive(Arc<RecursiveCte>),
+}
+
+/// Parts of a recursive CTE.
+#[derive(Debug)]
+pub struct RecursiveCte {
+    /// First rows.
+    pub seed: Arc<Query>,
+    /// Following rows.
+    pub step: Arc<Query>,
+    /// UNION DISTINCT.
+    pub distinct: bool,
+    /// Cache of a round.
+    pub cache: u32,
+    /// Cache of the result.
+    pub result_cache: u32,
+    /// Column types.
+    pub types: Vec<ColumnType>,
+}
+
+/// A column of a relation.
+#[derive(Debug, Clone)]
+pub struct RelColumn {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub ty: ColumnType,
+    /// Metadata to show.
+    pub meta: OutputColumn,
+    /// Not part of `*` (the right side's column of USING and NATURAL joins).
+    pub hidden: bool,
+}
+
+/// What clause is being bound: it decides how names resolve and what is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clause {
+    /// Select list.
+    Fields,
+    /// WHERE.
+    Where,
+    /// ON.
+    On,
+    /// GROUP BY.
+    GroupBy,
+    /// HAVING.
+    Having,
+    /// ORDER BY.
+    OrderBy,
+    /// Values of INSERT, UPDATE.
+    FieldList,
+}
+
+impl Clause {
+    /// The words of error 1054.
+    pub fn words(self) -> &'static str {
+        match self {
+            Clause::Fields | Clause::FieldList => "field list",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::GroupBy => "group statement",
+            Clause::Having => "having clause",
+            Clause::OrderBy => "order clause",
+        }
+    }
+}
+
+/// Names visible in a query block.
+#[derive(Debug)]
+pub struct Scope {
+    /// Relations in FROM order.
+    pub relations: Vec<Relation>,
+    /// Only the first this many relations are visible (binding of ON conditions).
+    pub visible: std::ops::Range<usize>,
+    /// Select list: alias (lower case), expression.
+    pub aliases: Vec<(String, Expr)>,
+    /// Aggregates of the block.
+    pub aggregates: Vec<(Slot, Aggregate)>,
+    /// Aggregates may stand here.
+    pub aggregates_allowed: bool,
+    /// Inside the argument of an aggregate.
+    pub in_aggregate: bool,
+    /// Clause being bound.
+    pub clause: Clause,
+    /// Slots of enclosing blocks that this block (or one inside it) reads.
+    pub outer: BTreeSet<Slot>,
+    /// Something volatile was bound.
+    pub volatile: bool,
+    /// Columns read outside aggregates since the last reset: (relation, column), for 1055 and 1140.
+    pub loose_columns: Vec<(usize, usize)>,
+    /// For USING and NATURAL: name → expression that stands for both sides.
+    pub merged: Vec<(String, Expr)>,
+}
+
+impl Scope {
+    /// An empty scope.
+    pub fn new() -> Scope {
+        Scope {
+            relations: Vec::new(),
+            visible: 0..usize::MAX,
+            aliases: Vec::new(),
+            aggregates: Vec::new(),
+            aggregates_allowed: false,
+            in_aggregate: false,
+            clause: Clause::Fields,
+            outer: BTreeSet::new(),
+            volatile: false,
+            loose_columns: Vec::new(),
+            merged: Vec::new(),
+        }
+    }
+}
+
+/// A CTE that can be named.
+#[derive(Debug, Clone)]
+pub struct CteEntry {
+    /// Name.
+    pub name: String,
+    /// Source for a reference.
+    pub source: Source,
+    /// Columns.
+    pub columns: Vec<RelColumn>,
+    /// Scope depth where it was defined.
+    pub depth: usize,
+}
+
+/// The state of binding.
+pub struct Binder<'c> {
+    /// Surroundings.
+    pub context: &'c dyn PlanContext,
+    /// Text of the statement, for column names.
+    pub sql: &'c [u8],
+    /// Tables of the plan.
+    pub tables: Vec<Arc<TableEntry>>,
+    /// Subqueries of expressions.
+    pub subplans: Vec<Subplan>,
+    /// Next free slot.
+    pub slot_count: u32,
+    /// Type of each slot.
+    pub slot_types: Vec<ColumnType>,
+    /// Next free cache.
+    pub cache_count: u32,
+    /// Parameters seen.
+    pub param_count: u32,
+    /// Query blocks from the outermost inward.
+    pub scopes: Vec<Scope>,
+    /// CTEs in scope; later ones hide earlier ones.
+    pub ctes: Vec<CteEntry>,
+    /// Depth of the expression being bound.
+    pub depth: u32,
+    /// Rows are locked.
+    pub locks: bool,
+    /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
+    pub insert_row: Option<(u32, Slot)>,
+    /// Columns whose DEFAULT may be named: table number.
+    pub default_table: Option<u32>,
+}
+
+impl<'c> Binder<'c> {
+    /// A fresh state.
+    pub fn new(context: &'c dyn PlanContext, sql: &'c [u8]) -> Binder<'c> {
+        Binder {
+            context,
+            sql,
+            tables: Vec::new(),
+            subplans: Vec::new(),
+            slot_count: 0,
+            slot_types: Vec::new(),
+            cache_count: 0,
+            param_count: 0,
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            depth: 0,
+            locks: false,
+            insert_row: None,
+            default_table: None,
+        }
+    }
+
+    /// Takes a new slot.
+    pub fn new_slot(&mut self, ty: ColumnType) -> Slot {
+        self.slot_types.push(ty);
+        self.slot_count += 1;
+        self.slot_count - 1
+    }
+
+    /// Takes a new cache number.
+    pub fn new_cache(&mut self) -> u32 {
+        self.cache_count += 1;
+        self.cache_count - 1
+    }
+
+    /// The innermost scope.
+    pub fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("a block is being bound")
+    }
+
+    /// Registers a table; the same table twice is two entries, since each reference locks and reads by itself.
+    pub fn add_table(&mut self, entry: Arc<TableEntry>) -> u32 {
+        if let Some(at) = self.tables.iter().position(|t| Arc::ptr_eq(t, &entry)) {
+            return at as u32;
+        }
+        self.tables.push(entry);
+        self.tables.len() as u32 - 1
+    }
+
+    /// The slot of a relation's column, allocated at first use.
+    pub fn column_slot(&mut self, depth: usize, relation: usize, column: usize) -> Slot {
+        if let Some(slot) = self.scopes[depth].relations[relation].slots[column] {
+            return slot;
+        }
+        let ty = self.scopes[depth].relations[relation].columns[column].ty.clone();
+        let slot = self.new_slot(ty);
+        self.scopes[depth].relations[relation].slots[column] = Some(slot);
+        slot
+    }
+
+    /// An expression for a relation's column.
+    pub fn column_expr(&mut self, depth: usize, relation: usize, column: usize) -> Expr {
+        let slot = self.column_slot(depth, relation, column);
+        let rel = &self.scopes[depth].relations[relation];
+        let mut ty = rel.columns[column].ty.clone();
+        ty.nullable |= rel.nullable;
+        if depth + 1 == self.scopes.len() {
+            let scope = &mut self.scopes[depth];
+            if !scope.in_aggregate {
+                scope.loose_columns.push((relation, column));
+            }
+        } else {
+            for inner in &mut self.scopes[depth + 1..] {
+                inner.outer.insert(slot);
+            }
+            // Read by a subquery: it must survive grouping.
+            let scope = &mut self.scopes[depth];
+            if !scope.in_aggregate {
+                scope.loose_columns.push((relation, column));
+            }
+        }
+        Expr::slot(slot, ty)
+    }
+
+    /// Resolves a column name from the innermost block outward.
+    pub fn resolve_column(&mut self, schema: Option<&str>, table: Option<&str>, column: &str) -> Result<Expr> {
+        let innermost = self.scopes.len().saturating_sub(1);
+        for depth in (0..self.scopes.len()).rev() {
+            let scope = &self.scopes[depth];
+            if table.is_none() {
+                let clause = scope.clause;
+                let by_alias_first = depth == innermost && matches!(clause, Clause::OrderBy) && !scope.in_aggregate;
+                if by_alias_first && let Some(expr) = self.alias(depth, column) {
+                    return Ok(expr);
+                }
+                if let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
+                    let expr = expr.clone();
+                    self.note_outer(depth, &expr);
+                    return Ok(expr);
+                }
+            }
+            let mut found: Option<(usize, usize)> = None;
+            for (r, relation) in scope.relations.iter().enumerate() {
+                if !scope.visible.contains(&r) {
+                    continue;
+                }
+                if let Some(table) = table {
+                    if relation.alias != table && !(matches!(relation.source, Source::Cte(..)) && relation.alias.eq_ignore_ascii_case(table)) {
+                        continue;
+                    }
+                    if let Some(schema) = schema
+                        && relation.database != schema
+                    {
+                        continue;
+                    }
+                }
+                for (c, candidate) in relation.columns.iter().enumerate() {
+                    if candidate.name.eq_ignore_ascii_case(column) && (!candidate.hidden || table.is_some()) {
+                        if found.is_some() {
+                            let name = spelled(schema, table, column);
+                            return Err(codes::non_uniq_error(name, scope.clause.words()));
+                        }
+                        found = Some((r, c));
+                        if table.is_some() {
+                            break;
+                        }
+                    }
+                }
+            }
+            if let Some((r, c)) = found {
+                return Ok(self.column_expr(depth, r, c));
+            }
+            if table.is_none() && matches!(self.scopes[depth].clause, Clause::Having | Clause::GroupBy | Clause::OrderBy) {
+                if let Some(expr) = self.alias(depth, column) {
+                    return Ok(expr);
+                }
+            }
+        }
+        let clause = self.scopes.last().map_or(Clause::FieldList, |s| s.clause);
+        let name = spelled(schema, table, column);
+        if let Some(table) = table
+            && !self.scopes.iter().any(|s| s.relations.iter().any(|r| r.alias == table))
+            && schema.is_none()
+            && self.scopes.iter().all(|s| s.relations.is_empty())
+        {
+            return Err(codes::unknown_table(table, clause.words()));
+        }
+        Err(codes::bad_field_error(name, clause.words()))
+    }
+
+    fn alias(&mut self, depth: usize, name: &str) -> Option<Expr> {
+        let expr = self.scopes[depth].aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name))?.1.clone();
+        self.note_outer(depth, &expr);
+        Some(expr)
+    }
+
+    /// Notes that blocks inside `depth` read the slots of an expression of that block.
+    fn note_outer(&mut self, depth: usize, expr: &Expr) {
+        let mut slots = Vec::new();
+        expr.walk(&mut |e| {
+            if let crate::expr::ExprKind::Slot(s) = e.kind {
+                slots.push(s);
+            }
+        });
+        for inner in &mut self.scopes[depth + 1..] {
+            inner.outer.extend(slots.iter().copied());
+        }
+        // Columns behind the expression are read outside aggregates as far as 1055 is concerned.
+        let scope = &mut self.scopes[depth];
+        if !scope.in_aggregate {
+            for (r, relation) in scope.relations.iter().enumerate() {
+                for (c, slot) in relation.slots.iter().enumerate() {
+                    if slot.is_some_and(|s| slots.contains(&s)) {
+                        scope.loose_columns.push((r, c));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A column name as error messages spell it.
+pub fn spelled(schema: Option<&str>, table: Option<&str>, column: &str) -> String {
+    match (schema, table) {
+        (Some(s), Some(t)) => format!("{s}.{t}.{column}"),
+        (None, Some(t)) => format!("{t}.{column}"),
+        _ => column.to_owned(),
+    }
+}

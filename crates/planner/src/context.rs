@@ -1,0 +1,33 @@
+//! What planning asks of its surroundings.
+
+use catalog::TableEntry;
+use engine::KeyRange;
+use mysql_error::SqlError;
+use std::sync::Arc;
+use types::{Collation, ColumnType, SqlMode, Value};
+
+/// The session and catalog as the planner sees them.
+pub trait PlanContext {
+    /// Current database.
+    fn database(&self) -> Option<&str>;
+    /// A table, or 1146/1049.
+    fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError>;
+    /// Modes in force.
+    fn sql_mode(&self) -> SqlMode;
+    /// Collation of string literals and parameters.
+    fn connection_collation(&self) -> Collation;
+    /// Values of the parameters at hand, for estimates only; may be empty.
+    fn params(&self) -> &[Value] {
+        &[]
+    }
+    /// Types of the parameters where they are known (lifted literals, or a client's bound types); may be empty.
+    fn param_types(&self) -> &[ColumnType] {
+        &[]
+    }
+    /// Type of a system variable, or 1193.
+    fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError>;
+    /// Rows in a range of an index, by an index dive; `None` when it cannot be told.
+    fn estimate(&self, table: &TableEntry, index_no: usize, range: &KeyRange) -> Option<u64>;
+    /// Rows of a table.
+    fn rows_estimate(&self, table: &TableEntry) -> u64;
+}
