@@ -1,0 +1,366 @@
+//! Result types of expressions, by MySQL's rules.
+//!
+//! The kind [`TypeKind::Null`] stands for NULL and for parameters whose type is not known yet; it
+//! yields to any other type.
+
+use crate::expr::{ArithOp, Expr, ExprKind};
+use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+
+/// Classes of types that expressions distinguish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// NULL or unknown.
+    Unknown,
+    /// Integers, BIT, YEAR.
+    Int,
+    /// DECIMAL.
+    Decimal,
+    /// FLOAT, DOUBLE.
+    Double,
+    /// DATE, DATETIME, TIMESTAMP.
+    DateTime,
+    /// TIME.
+    Time,
+    /// Character and binary strings, ENUM, SET, JSON.
+    String,
+}
+
+/// Class of a type.
+pub fn class(ty: &ColumnType) -> Class {
+    match ty.kind {
+        TypeKind::Null => Class::Unknown,
+        k if k.is_integer() => Class::Int,
+        TypeKind::Bit | TypeKind::Year => Class::Int,
+        TypeKind::Decimal => Class::Decimal,
+        TypeKind::Float | TypeKind::Double => Class::Double,
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => Class::DateTime,
+        TypeKind::Time => Class::Time,
+        _ => Class::String,
+    }
+}
+
+/// (integer digits, scale) of a value of this type seen as a decimal.
+pub fn decimal_digits(ty: &ColumnType) -> (u32, u8) {
+    match ty.kind {
+        TypeKind::TinyInt => (3, 0),
+        TypeKind::SmallInt => (5, 0),
+        TypeKind::MediumInt => (8, 0),
+        TypeKind::Int => (10, 0),
+        TypeKind::BigInt => (if ty.length > 0 && ty.length < 20 { ty.length } else { 20 }, 0),
+        TypeKind::Year => (4, 0),
+        TypeKind::Decimal => (ty.length.saturating_sub(u32::from(ty.decimals)), ty.decimals),
+        TypeKind::Date => (8, 0),
+        TypeKind::Time => (6, ty.decimals),
+        TypeKind::DateTime | TypeKind::Timestamp => (14, ty.decimals),
+        _ => (20, 0),
+    }
+}
+
+/// DECIMAL with these digits, cut to MySQL's limits.
+pub fn decimal(integer_digits: u32, scale: u32) -> ColumnType {
+    let scale = scale.min(30);
+    ColumnType::decimal((integer_digits + scale).clamp(1, 65), scale as u8)
+}
+
+fn nullable(ty: ColumnType, nullable: bool) -> ColumnType {
+    ColumnType { nullable, ..ty }
+}
+
+/// Type of an operand in arithmetic: temporal values become numbers, strings doubles.
+fn as_number(ty: &ColumnType) -> ColumnType {
+    match class(ty) {
+        Class::DateTime | Class::Time => {
+            let (digits, scale) = decimal_digits(ty);
+            if scale == 0 { ColumnType { length: digits, ..ColumnType::bigint() } } else { decimal(digits, u32::from(scale)) }
+        }
+        Class::String if ty.kind == TypeKind::Bit => ColumnType::bigint_unsigned(),
+        Class::String => ColumnType::double(),
+        _ => ty.clone(),
+    }
+}
+
+/// Type of `a op b`.
+pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8) -> ColumnType {
+    let null = a.nullable || b.nullable;
+    if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
+        return nullable(ColumnType::bigint_unsigned(), null);
+    }
+    let (mut a, mut b) = (as_number(a), as_number(b));
+    if class(&a) == Class::Unknown {
+        a = b.clone();
+    } else if class(&b) == Class::Unknown {
+        b = a.clone();
+    }
+    if class(&a) == Class::Unknown {
+        return ColumnType::double();
+    }
+    let unsigned = a.unsigned || b.unsigned;
+    let double = class(&a) == Class::Double || class(&b) == Class::Double;
+    let exact = class(&a) == Class::Decimal || class(&b) == Class::Decimal;
+    let ((ai, asc), (bi, bsc)) = (decimal_digits(&a), decimal_digits(&b));
+    let (asc, bsc) = (u32::from(asc), u32::from(bsc));
+    let ty = match op {
+        ArithOp::IntDiv => ColumnType { unsigned, ..ColumnType::bigint() },
+        _ if double => ColumnType::double(),
+        ArithOp::Div => decimal(ai + bsc, asc + u32::from(div_increment)),
+        ArithOp::Add | ArithOp::Sub if exact => decimal(ai.max(bi) + 1, asc.max(bsc)),
+        ArithOp::Mul if exact => decimal(ai + bi, asc + bsc),
+        ArithOp::Mod if exact => decimal(ai.max(bi), asc.max(bsc)),
+        ArithOp::Mod => ColumnType { unsigned: a.unsigned, ..ColumnType::bigint() },
+        _ => ColumnType { unsigned, ..ColumnType::bigint() },
+    };
+    // Division and modulo by zero yield NULL.
+    nullable(ty, null || matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod))
+}
+
+/// Type of `-a`.
+pub fn negation(a: &ColumnType) -> ColumnType {
+    let a = as_number(a);
+    match class(&a) {
+        Class::Int | Class::Unknown => nullable(ColumnType { length: a.length, ..ColumnType::bigint() }, a.nullable),
+        _ => ColumnType { unsigned: false, ..a },
+    }
+}
+
+/// Characters needed to print a value of the type.
+pub fn display_chars(ty: &ColumnType) -> u32 {
+    match ty.kind {
+        TypeKind::Null => 0,
+        TypeKind::TinyInt => 4,
+        TypeKind::SmallInt => 6,
+        TypeKind::MediumInt => 8,
+        TypeKind::Int => 11,
+        TypeKind::BigInt => {
+            if ty.length > 0 {
+                ty.length + 1
+            } else {
+                20
+            }
+        }
+        TypeKind::Decimal => ty.length + 2,
+        TypeKind::Float => 12,
+        TypeKind::Double => 22,
+        TypeKind::Date => 10,
+        TypeKind::Time => 10 + if ty.decimals > 0 { 1 + u32::from(ty.decimals) } else { 0 },
+        TypeKind::DateTime | TypeKind::Timestamp => 19 + if ty.decimals > 0 { 1 + u32::from(ty.decimals) } else { 0 },
+        TypeKind::Year => 4,
+        TypeKind::Enum | TypeKind::Set => {
+            let lengths = ty.member_list().iter().map(|m| m.to_text().chars().count() as u32);
+            if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1) } else { lengths.map(|l| l + 1).sum::<u32>().max(1) }
+        }
+        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => ty.length / 4,
+        _ => ty.length,
+    }
+}
+
+/// A character string type: VARCHAR up to 65535/4 characters, else TEXT.
+pub fn string(chars: u64, collation: Collation) -> ColumnType {
+    let per_char = u64::from(collation.charset().bytes_per_char_max());
+    let chars = chars.min(u64::from(u32::MAX) / 4);
+    if chars * per_char <= 65_535 {
+        return ColumnType::varchar(chars as u32, collation);
+    }
+    let kind = match (collation == Collation::Binary, chars * per_char <= 16_777_215) {
+        (false, true) => TypeKind::MediumText,
+        (false, false) => TypeKind::LongText,
+        (true, true) => TypeKind::MediumBlob,
+        (true, false) => TypeKind::LongBlob,
+    };
+    ColumnType { collation, ..ColumnType::new(kind) }
+}
+
+/// Common type of values that one expression may return (CASE, COALESCE, UNION, …).
+pub fn common<'t>(types: impl Iterator<Item = &'t ColumnType>) -> ColumnType {
+    let mut result: Option<ColumnType> = None;
+    for ty in types {
+        result = Some(match result {
+            None => ty.clone(),
+            Some(so_far) => pair(&so_far, ty),
+        });
+    }
+    result.unwrap_or_else(|| ColumnType::new(TypeKind::Null))
+}
+
+fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
+    let null = a.nullable || b.nullable;
+    let (ca, cb) = (class(a), class(b));
+    if ca == Class::Unknown {
+        return nullable(b.clone(), null || a.nullable);
+    }
+    if cb == Class::Unknown {
+        return nullable(a.clone(), true);
+    }
+    if a.kind == b.kind && a.unsigned == b.unsigned && a.kind != TypeKind::Enum && a.kind != TypeKind::Set {
+        let mut ty = a.clone();
+        ty.length = a.length.max(b.length);
+        if a.kind == TypeKind::Decimal {
+            let ((ai, s), (bi, t)) = (decimal_digits(a), decimal_digits(b));
+            ty = decimal(ai.max(bi), u32::from(s.max(t)));
+        } else {
+            ty.decimals = a.decimals.max(b.decimals);
+        }
+        ty.collation = merged_collation(a, b);
+        return nullable(ty, null);
+    }
+    let ty = match (ca, cb) {
+        (Class::Int, Class::Int) => {
+            let kind = a.kind.max(b.kind);
+            if a.unsigned == b.unsigned {
+                ColumnType { unsigned: a.unsigned, ..ColumnType::new(if kind.is_integer() { kind } else { TypeKind::BigInt }) }
+            } else {
+                let unsigned_big = (a.unsigned && a.kind == TypeKind::BigInt) || (b.unsigned && b.kind == TypeKind::BigInt);
+                if unsigned_big { decimal(20, 0) } else { ColumnType::bigint() }
+            }
+        }
+        (Class::Int | Class::Decimal, Class::Int | Class::Decimal) => {
+            let ((ai, s), (bi, t)) = (decimal_digits(a), decimal_digits(b));
+            decimal(ai.max(bi), u32::from(s.max(t)))
+        }
+        (Class::Int | Class::Decimal | Class::Double, Class::Int | Class::Decimal | Class::Double) => ColumnType::double(),
+        (Class::DateTime, Class::DateTime) => ColumnType::temporal(TypeKind::DateTime, a.decimals.max(b.decimals)),
+        (Class::DateTime, Class::Time) | (Class::Time, Class::DateTime) => {
+            ColumnType::temporal(TypeKind::DateTime, a.decimals.max(b.decimals))
+        }
+        _ => {
+            let collation = merged_collation(a, b);
+            if a.kind.is_blob() || b.kind.is_blob() {
+                let kind = match collation {
+                    Collation::Binary => TypeKind::LongBlob,
+                    _ => TypeKind::LongText,
+                };
+                ColumnType { collation, ..ColumnType::new(kind) }
+            } else {
+                string(u64::from(display_chars(a).max(display_chars(b))), collation)
+            }
+        }
+    };
+    nullable(ty, null)
+}
+
+fn merged_collation(a: &ColumnType, b: &ColumnType) -> Collation {
+    match (is_string_class(a), is_string_class(b)) {
+        (true, true) => {
+            if a.collation == Collation::Binary || b.collation == Collation::Binary {
+                Collation::Binary
+            } else {
+                a.collation
+            }
+        }
+        (true, false) => a.collation,
+        (false, true) => b.collation,
+        _ => Collation::DEFAULT,
+    }
+}
+
+/// Whether the class is [`Class::String`].
+pub fn is_string_class(ty: &ColumnType) -> bool {
+    class(ty) == Class::String
+}
+
+/// How strongly an expression holds to its collation: 0 explicit COLLATE, 2 columns, 4 literals, 5 numbers, 6 NULL.
+pub fn coercibility(expr: &Expr) -> u8 {
+    match &expr.kind {
+        ExprKind::Collate(..) => 0,
+        ExprKind::Literal(types::Value::Null) => 6,
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::UserVariable(_) => 4,
+        ExprKind::SystemVariable(..) => 3,
+        _ if !is_string_class(&expr.ty) => 5,
+        ExprKind::Slot(_) => 2,
+        _ => {
+            let mut strongest = 4;
+            expr.for_each_child(&mut |c| {
+                if is_string_class(&c.ty) {
+                    strongest = strongest.min(coercibility(c));
+                }
+            });
+            strongest
+        }
+    }
+}
+
+/// The collation two string operands are compared under; `Err` with both when they clash (1267).
+pub fn comparison_collation<'e>(operands: impl Iterator<Item = &'e Expr>) -> Result<Collation, (Collation, Collation)> {
+    let mut best: Option<(u8, Collation)> = None;
+    for e in operands {
+        if !is_string_class(&e.ty) && !matches!(e.kind, ExprKind::Param(_)) {
+            continue;
+        }
+        let rank = coercibility(e);
+        let collation = if is_string_class(&e.ty) { e.ty.collation } else { continue };
+        best = Some(match best {
+            None => (rank, collation),
+            Some((r, c)) if c == collation => (r.min(rank), c),
+            Some((r, c)) if r < rank => (r, c),
+            Some((r, _)) if rank < r => (rank, collation),
+            Some((r, c)) => {
+                if r == 0 {
+                    return Err((c, collation));
+                }
+                let bin = [c, collation].into_iter().find(|x| *x == Collation::Binary);
+                let utf8_bin = [c, collation].into_iter().find(|x| x.is_binary());
+                match bin.or(utf8_bin) {
+                    Some(b) => (r, b),
+                    None if r >= 4 => (r, c),
+                    None => return Err((c, collation)),
+                }
+            }
+        });
+    }
+    Ok(best.map_or(Collation::DEFAULT, |(_, c)| c))
+}
+
+/// Result type of SUM.
+pub fn sum(arg: &ColumnType) -> ColumnType {
+    match class(arg) {
+        Class::Int | Class::Decimal => {
+            let (i, s) = decimal_digits(arg);
+            decimal(i + 22, u32::from(s))
+        }
+        Class::DateTime | Class::Time if arg.decimals == 0 => decimal(decimal_digits(arg).0 + 22, 0),
+        Class::DateTime | Class::Time => decimal(decimal_digits(arg).0 + 22, u32::from(arg.decimals)),
+        _ => ColumnType::double(),
+    }
+}
+
+/// Result type of AVG.
+pub fn avg(arg: &ColumnType, div_increment: u8) -> ColumnType {
+    match class(arg) {
+        Class::Int | Class::Decimal | Class::DateTime | Class::Time => {
+            let (i, s) = decimal_digits(arg);
+            decimal(i, u32::from(s) + u32::from(div_increment))
+        }
+        _ => ColumnType::double(),
+    }
+}
+
+/// Fraction digits that a float type shows, for results of numeric functions.
+pub const FLOAT_DECIMALS: u8 = DECIMALS_NOT_FIXED;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_follows_mysqls_precision_rules() {
+        let check = |op, a: ColumnType, b: ColumnType, expect: &str| assert_eq!(arithmetic(op, &a, &b, 4).to_string(), expect);
+        let d = |p, s| ColumnType::decimal(p, s);
+        check(ArithOp::Add, d(5, 2), d(4, 3), "decimal(7,3)");
+        check(ArithOp::Mul, d(5, 2), d(4, 3), "decimal(9,5)");
+        check(ArithOp::Div, d(5, 2), d(4, 3), "decimal(12,6)");
+        check(ArithOp::Add, ColumnType::bigint(), ColumnType::bigint(), "bigint");
+        check(ArithOp::Add, ColumnType::bigint().unsigned(), ColumnType::bigint(), "bigint unsigned");
+        check(ArithOp::Add, ColumnType::varchar(3, Collation::DEFAULT), ColumnType::bigint(), "double");
+        check(ArithOp::BitAnd, ColumnType::int(), ColumnType::int(), "bigint unsigned");
+    }
+
+    #[test]
+    fn common_types() {
+        let check = |list: &[ColumnType], expect: &str| assert_eq!(common(list.iter()).to_string(), expect);
+        check(&[ColumnType::int(), ColumnType::bigint()], "bigint");
+        check(&[ColumnType::int(), ColumnType::decimal(10, 2)], "decimal(12,2)");
+        check(&[ColumnType::int(), ColumnType::double()], "double");
+        check(&[ColumnType::int(), ColumnType::varchar(3, Collation::DEFAULT)], "varchar(11)");
+        check(&[ColumnType::new(TypeKind::Date), ColumnType::temporal(TypeKind::DateTime, 3)], "datetime(3)");
+        check(&[ColumnType::new(TypeKind::Null), ColumnType::int()], "int");
+    }
+}
