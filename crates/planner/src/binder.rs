@@ -16,7 +16,7 @@ pub type Result<T> = std::result::Result<T, SqlError>;
 pub const DEPTH_MAX: u32 = 250;
 
 /// A relation of a FROM clause.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Relation {
     /// Alias, or name.
     pub alias: String,
@@ -117,7 +117,7 @@ impl Clause {
 }
 
 /// Names visible in a query block.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scope {
     /// Relations in FROM order.
     pub relations: Vec<Relation>,
@@ -185,12 +185,16 @@ pub struct Binder<'c> {
     pub tables: Vec<Arc<TableEntry>>,
     /// Subqueries of expressions.
     pub subplans: Vec<Subplan>,
+    /// Blocks of subqueries that are not planned yet, by subplan number.
+    pub pending: Vec<Option<Box<crate::logical::Block>>>,
     /// Next free slot.
     pub slot_count: u32,
     /// Type of each slot.
     pub slot_types: Vec<ColumnType>,
     /// Next free cache.
     pub cache_count: u32,
+    /// Next table node number.
+    pub table_nodes: u32,
     /// Parameters seen.
     pub param_count: u32,
     /// Query blocks from the outermost inward.
@@ -203,8 +207,8 @@ pub struct Binder<'c> {
     pub locks: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
     pub insert_row: Option<(u32, Slot)>,
-    /// Columns whose DEFAULT may be named: table number.
-    pub default_table: Option<u32>,
+    /// Slots of UPDATE targets that were replaced by those of the whole row: (old, new).
+    pub replaced_slots: Vec<(Slot, Slot)>,
 }
 
 impl<'c> Binder<'c> {
@@ -215,16 +219,18 @@ impl<'c> Binder<'c> {
             sql,
             tables: Vec::new(),
             subplans: Vec::new(),
+            pending: Vec::new(),
             slot_count: 0,
             slot_types: Vec::new(),
             cache_count: 0,
+            table_nodes: 0,
             param_count: 0,
             scopes: Vec::new(),
             ctes: Vec::new(),
             depth: 0,
             locks: false,
             insert_row: None,
-            default_table: None,
+            replaced_slots: Vec::new(),
         }
     }
 
@@ -239,6 +245,12 @@ impl<'c> Binder<'c> {
     pub fn new_cache(&mut self) -> u32 {
         self.cache_count += 1;
         self.cache_count - 1
+    }
+
+    /// Takes a new table node number.
+    pub fn new_table_node(&mut self) -> u32 {
+        self.table_nodes += 1;
+        self.table_nodes - 1
     }
 
     /// The innermost scope.

@@ -1,1 +1,36 @@
-//! Bind, rewrite, optimize.
+//! Planner: binds names, infers types, rewrites and optimises; its plans are what the executor runs.
+//!
+//! # Invariants
+//! 1. A plan does not depend on parameter values except through estimates, so one plan serves all values.
+//! 2. Ranges cover at least the rows their conditions accept; the conditions stay in the filter.
+//! 3. Every slot of the frame has one writer ([`plan`], invariant 2).
+//!
+//! # Not here
+//! Evaluation of expressions and operators: crate `executor`. Statements without rows (DDL, SHOW, SET …): crate `session`.
+//!
+//! # Start at
+//! [`plan_statement`], then `bind_query.rs`, `optimize.rs`, `join.rs`, `access.rs`.
+
+mod access;
+mod bind_expr;
+mod bind_query;
+mod binder;
+mod context;
+mod dml;
+pub mod explain;
+pub mod expr;
+pub mod func;
+mod join;
+pub mod keys;
+mod logical;
+mod optimize;
+pub mod plan;
+mod ranges;
+pub mod short;
+mod statement;
+pub mod typing;
+
+pub use context::PlanContext;
+pub use dml::{default_expr, now_expr};
+pub use plan::Plan;
+pub use statement::{plan as plan_statement, plan_expressions, plan_load};

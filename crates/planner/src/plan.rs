@@ -25,11 +25,13 @@ pub struct Plan {
     /// Tables it uses.
     pub tables: Vec<Arc<TableEntry>>,
     /// (table, schema version) it was made for.
-    pub depends: Vec<(TableId, u32)>,
+    pub depends: Vec<(TableId, u16)>,
     /// Length of the frame.
     pub frame_slots: u32,
     /// Number of parameters it expects.
     pub param_count: u32,
+    /// Number of table nodes.
+    pub table_nodes: u32,
     /// Number of materialisation caches ([`Node::Materialize`]).
     pub cache_count: u32,
     /// Columns of the result set; empty for statements without one.
@@ -100,10 +102,25 @@ pub struct Subplan {
     pub outer_slots: Vec<Slot>,
     /// It contains volatile functions or variables, so that nothing may be cached.
     pub volatile: bool,
-    /// For each output column: the collation under which IN compares it.
-    pub collations: Vec<Collation>,
     /// Display type of each output column.
     pub types: Vec<ColumnType>,
+    /// A correlated aggregate answered from a table grouped by the correlated columns.
+    pub lookup: Option<Lookup>,
+}
+
+/// `(SELECT agg(…) FROM t WHERE t.a = outer.b)` as a grouped query that runs once and a key to probe it with.
+#[derive(Debug)]
+pub struct Lookup {
+    /// Yields the grouping columns, then the subquery's columns.
+    pub grouped: Query,
+    /// The subquery over no rows: the answer for keys that are absent.
+    pub empty: Query,
+    /// Key, from the outer row.
+    pub probe: Vec<Expr>,
+    /// Collation of each key.
+    pub collations: Vec<Collation>,
+    /// Form of each key.
+    pub forms: Vec<KeyForm>,
 }
 
 /// Join kinds.
@@ -199,6 +216,19 @@ pub enum Node {
         branches: Vec<Query>,
         /// Target.
         slots: Vec<Slot>,
+    },
+    /// EXCEPT (`except`) or INTERSECT of the branches from the left.
+    SetOperation {
+        /// Branches.
+        branches: Vec<Query>,
+        /// Target.
+        slots: Vec<Slot>,
+        /// For strings.
+        collations: Vec<Collation>,
+        /// EXCEPT, else INTERSECT.
+        except: bool,
+        /// ALL.
+        all: bool,
     },
     /// Runs `input` once per execution and keeps what it put into `slots`.
     Materialize {
@@ -385,6 +415,8 @@ pub enum LockWait {
 /// Reads one table.
 #[derive(Debug)]
 pub struct TableNode {
+    /// Number of the node in the plan, for what the executor remembers of it.
+    pub id: u32,
     /// Position in [`Plan::tables`].
     pub table: u32,
     /// Alias, for EXPLAIN.
@@ -502,6 +534,8 @@ pub enum InsertSource {
     Values(Vec<Vec<Option<Expr>>>),
     /// SELECT.
     Query(Query),
+    /// Rows are handed in at execution (LOAD DATA).
+    External,
 }
 
 /// Where a column of an inserted row comes from.
@@ -565,3 +599,57 @@ pub struct DeleteTarget {
 
 /// A constant of the plan with its type.
 pub type TypedValue = (Value, ColumnType);
+
+impl Plan {
+    /// Calls `f` with every table node.
+    pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
+        match &self.body {
+            Body::Query(q) => q.root.for_each_table(f),
+            Body::Insert(i) => {
+                if let InsertSource::Query(q) = &i.source {
+                    q.root.for_each_table(f);
+                }
+            }
+            Body::Update(u) => u.input.for_each_table(f),
+            Body::Delete(d) => d.input.for_each_table(f),
+        }
+        for s in &self.subplans {
+            s.query.root.for_each_table(f);
+            if let Some(l) = &s.lookup {
+                l.grouped.root.for_each_table(f);
+            }
+        }
+    }
+}
+
+impl Node {
+    /// Calls `f` with every table node below.
+    pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
+        match self {
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::RecursiveScan { .. } => {}
+            Node::Table(t) => f(t),
+            Node::Nested { outer, inner, .. } => {
+                outer.for_each_table(f);
+                inner.for_each_table(f);
+            }
+            Node::Hash(h) => {
+                h.probe.for_each_table(f);
+                h.build.for_each_table(f);
+            }
+            Node::Filter { input, .. }
+            | Node::Project { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Distinct { input, .. } => input.for_each_table(f),
+            Node::Group(g) => g.input.for_each_table(f),
+            Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
+                branches.iter().for_each(|b| b.root.for_each_table(f));
+            }
+            Node::Materialize { input, .. } => input.root.for_each_table(f),
+            Node::Recursive { seed, step, .. } => {
+                seed.root.for_each_table(f);
+                step.root.for_each_table(f);
+            }
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Access paths: which index reads one table, at what cost.
+
+use crate::binder::{Binder, Relation, Source};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::keys;
+use crate::plan::SortKey;
+use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
+use catalog::TableEntry;
+use parser::ast::IndexHintKind;
+use std::collections::BTreeSet;
+use types::{ColumnType, Value};
+
+/// Cost of reading the next row of a scan.
+pub const ROW_COST: f64 = 1.0;
+/// Cost of an entry of a covering scan.
+const ENTRY_COST: f64 = 0.7;
+/// Cost of fetching the row behind a secondary entry.
+const FETCH_COST: f64 = 2.5;
+/// Cost of descending to a range.
+const SEEK_COST: f64 = 3.0;
+/// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
+const DIVES_MAX: usize = 16;
+
+/// A way to read a table.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Index; `None` for all rows in primary order.
+    pub index: Option<u32>,
+    /// Ranges.
+    pub ranges: Option<Ranges>,
+    /// Rows are not fetched.
+    pub covering: bool,
+    /// At most one row per key.
+    pub unique: bool,
+    /// Rows read per execution.
+    pub rows: f64,
+    /// Cost per execution.
+    pub cost: f64,
+    /// Read backward (for ORDER BY).
+    pub backward: bool,
+    /// The rows come in the wanted order.
+    pub ordered: bool,
+}
+
+/// Order wanted from a single-table (or first) access.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'w> {
+    /// Sort keys.
+    pub order: &'w [SortKey],
+    /// Rows that will be taken, if limited.
+    pub limit: Option<f64>,
+    /// Cost of sorting one row otherwise.
+    pub sort_cost: f64,
+}
+
+struct TableScope<'s> {
+    relation: &'s Relation,
+    /// Slots that have a value before the table is read; `None` for everything foreign.
+    blocked: &'s BTreeSet<Slot>,
+    binder: &'s Binder<'s>,
+}
+
+impl RangeScope for TableScope<'_> {
+    fn column_of(&self, slot: Slot) -> Option<(u32, &ColumnType)> {
+        let at = self.relation.slots.iter().position(|s| *s == Some(slot))?;
+        Some((at as u32, &self.relation.columns[at].ty))
+    }
+
+    fn is_available(&self, expr: &Expr) -> bool {
+        let subqueries = expr.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)) || matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile()));
+        // A correlated subquery in a key would run per range evaluation; an uncorrelated one is cached.
+        if subqueries && expr.any(&mut |e| matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile())) {
+            return false;
+        }
+        let mut slots = Vec::new();
+        crate::logical::slots_of(expr, &self.binder.subplans, &mut slots);
+        slots.iter().all(|s| !self.blocked.contains(s))
+    }
+}
+
+impl<'c> Binder<'c> {
+    /// The best access path to a relation. `blocked` are the slots of relations that are read later (its own included).
+    pub fn best_path(&self, relation: &Relation, conditions: &[Expr], blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Path {
+        self.paths(relation, conditions, blocked, wanted).0
+    }
+
+    /// The best access path and the indexes that had usable conditions.
+    pub fn paths(
+        &self,
+        relation: &Relation,
+        conditions: &[Expr],
+        blocked: &BTreeSet<Slot>,
+        wanted: Option<Wanted<'_>>,
+    ) -> (Path, Vec<u32>) {
+        let Source::Base(table) = relation.source else {
+            let rows = match &relation.source {
+                Source::Derived(_, _, rows) | Source::Cte(_, _, rows) => *rows,
+                _ => 100.0,
+            };
+            let path = Path {
+                index: None,
+                ranges: None,
+                covering: false,
+                unique: false,
+                rows: rows.max(1.0),
+                cost: rows.max(1.0),
+                backward: false,
+                ordered: false,
+            };
+            return (path, Vec::new());
+        };
+        let entry = &self.tables[table as usize];
+        let total = (self.context.rows_estimate(entry) as f64).max(1.0);
+        let scope = TableScope { relation, blocked, binder: self };
+        let sargs = Sargs::collect(conditions, &scope);
+        let selectivity: f64 = conditions.iter().map(selectivity).product();
+        let mut possible = Vec::new();
+        let mut best: Option<(f64, Path)> = None;
+        let mut forced = false;
+        let allowed = |no: u32| -> bool {
+            let mut ok = true;
+            for (kind, numbers) in &relation.hints {
+                match kind {
+                    IndexHintKind::Ignore => ok &= !numbers.contains(&no),
+                    IndexHintKind::Use | IndexHintKind::Force => ok &= numbers.contains(&no),
+                }
+            }
+            ok
+        };
+        if relation.hints.iter().any(|(k, n)| *k == IndexHintKind::Force && !n.is_empty()) {
+            forced = true;
+        }
+        let mut consider = |path: Path, preferred: bool| {
+            let mut cost = path.cost;
+            if let Some(w) = wanted
+                && !w.order.is_empty()
+            {
+                if path.ordered {
+                    if let Some(limit) = w.limit {
+                        // Only as much is read as the limit needs.
+                        let matching = (path.rows * selectivity.max(1e-6)).max(1.0);
+                        cost *= (limit / matching).min(1.0);
+                    }
+                } else {
+                    let sorted = (path.rows * selectivity).max(1.0);
+                    cost += sorted * (sorted + 1.0).log2() * w.sort_cost;
+                }
+            }
+            if preferred {
+                cost *= 1e-6;
+            }
+            if best.as_ref().is_none_or(|(c, _)| cost < *c) {
+                best = Some((cost, path));
+            }
+        };
+        let primary_ordered = |path_parts: &[(u32, bool)], points: usize| match wanted {
+            Some(w) => order_matches(w.order, relation, path_parts, points, conditions),
+            None => None,
+        };
+        // All rows in primary order.
+        let primary_parts: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.descending)).collect();
+        let order = primary_ordered(&primary_parts, 0);
+        consider(
+            Path {
+                index: None,
+                ranges: None,
+                covering: false,
+                unique: false,
+                rows: total,
+                cost: total * ROW_COST,
+                backward: order == Some(true),
+                ordered: order.is_some(),
+            },
+            false,
+        );
+        for (no, index) in entry.def.indexes.iter().enumerate() {
+            let no = no as u32;
+            if !allowed(no) || (no == 0 && index.parts.is_empty()) {
+                continue;
+            }
+            let mut all_parts: Vec<(u32, bool)> = index.parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
+            let declared = all_parts.len();
+            if no != 0 {
+                all_parts.extend(entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())));
+            }
+            let directions: Vec<(u32, bool)> = index
+                .parts
+                .iter()
+                .chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() })
+                .map(|p| (p.column as u32, p.descending))
+                .collect();
+            let covering = no != 0 && self.is_covering(relation, entry, no as usize);
+            let ranges = sargs.ranges_for(&all_parts);
+            if ranges.is_some() {
+                possible.push(no);
+            }
+            match ranges {
+                Some(ranges) => {
+                    let unique = index.unique && ranges.point_parts >= declared && all_parts[..declared].iter().all(|p| !p.1) && all_points_not_null(&ranges, declared);
+                    let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
+                    let count = ranges.spec.any.len().max(1) as f64;
+                    let per_row = if no == 0 { ROW_COST } else if covering { ENTRY_COST } else { FETCH_COST };
+                    let order = if ranges.single || ranges.point_parts == 0 && ranges.spec.any.len() == 1 {
+                        primary_ordered(&directions, if ranges.single { ranges.point_parts } else { 0 })
+                    } else {
+                        primary_ordered(&directions, 0)
+                    };
+                    let path = Path {
+                        index: Some(no),
+                        unique,
+                        covering,
+                        rows,
+                        cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
+                        backward: order == Some(true),
+                        ordered: order.is_some() || (unique && ranges.single),
+                        ranges: Some(ranges),
+                    };
+                    consider(path, forced);
+                }
+                None => {
+                    let order = primary_ordered(&directions, 0);
+                    if covering || order.is_some() || forced {
+                        let per_row = if no == 0 { ROW_COST } else if covering { ENTRY_COST } else { FETCH_COST };
+                        consider(
+                            Path {
+                                index: Some(no),
+                                ranges: None,
+                                covering,
+                                unique: false,
+                                rows: total,
+                                cost: total * per_row,
+                                backward: order == Some(true),
+                                ordered: order.is_some(),
+                            },
+                            forced,
+                        );
+                    }
+                }
+            }
+        }
+        (best.map(|(_, p)| p).expect("the full scan is always considered"), possible)
+    }
+
+    /// Whether all used columns of the relation can be read back from the index's key.
+    fn is_covering(&self, relation: &Relation, entry: &TableEntry, index_no: usize) -> bool {
+        if relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None) || entry.def.has_hidden_key() {
+            return false;
+        }
+        let parts: Vec<_> = entry.def.indexes[index_no].parts.iter().chain(&entry.def.indexes[0].parts).collect();
+        relation
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.is_some())
+            .all(|(c, _)| parts.iter().any(|p| p.column == c && p.prefix_chars.is_none() && record::key::is_reversible(&entry.def.columns[c].ty)))
+            // The key's parts before the wanted ones must be skippable, too.
+            && parts.iter().all(|p| p.prefix_chars.is_none())
+    }
+
+    fn estimate_rows(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges, declared: usize, unique: bool, total: f64) -> f64 {
+        let values_per_point: f64 =
+            ranges.spec.any.iter().map(|a| a.points.iter().map(|p| p.len() as f64).product::<f64>()).sum::<f64>().max(1.0);
+        if unique {
+            return values_per_point.min(total);
+        }
+        if ranges.constant
+            && let Some(rows) = self.dive(entry, index_no, ranges)
+        {
+            return rows.clamp(0.0, total).max(if rows == 0.0 { 0.5 } else { 1.0 });
+        }
+        // Without values: a key of n parts of which k are given leaves N^(1 - k/n).
+        let index = &entry.def.indexes[index_no];
+        let parts = if index.unique { declared } else { declared + 1 } as f64;
+        let given = (ranges.point_parts.min(declared)) as f64;
+        let mut rows = total.powf((1.0 - given / parts).max(0.0));
+        if ranges.has_interval {
+            rows *= 0.1;
+        }
+        (rows * values_per_point).clamp(1.0, total)
+    }
+
+    /// Estimates by looking into the index, when the values are known.
+    fn dive(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges) -> Option<f64> {
+        let params = self.context.params();
+        let mut eval = |e: &Expr| -> Option<Value> {
+            match &e.kind {
+                ExprKind::Literal(v) => Some(v.clone()),
+                ExprKind::Param(n) => params.get(*n as usize).cloned(),
+                _ => None,
+            }
+        };
+        let key_ranges = keys::key_ranges(&entry.def, index_no, &ranges.spec, &mut eval)?.ranges;
+        let mut rows = 0.0;
+        let dives = key_ranges.len().min(DIVES_MAX);
+        for range in &key_ranges[..dives] {
+            rows += self.context.estimate(entry, index_no, range)? as f64;
+        }
+        if dives > 0 {
+            rows *= key_ranges.len() as f64 / dives as f64;
+        }
+        Some(rows)
+    }
+}
+
+fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
+    ranges.spec.any.iter().all(|a| a.points.iter().take(parts).flatten().all(|p| !p.null_safe))
+}
+
+/// Whether reading an index in key order yields the wanted order: `Some(backward)`.
+fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], points: usize, conditions: &[Expr]) -> Option<bool> {
+    if order.is_empty() {
+        return None;
+    }
+    let fixed: Vec<u32> = conditions
+        .iter()
+        .filter_map(|c| match &c.kind {
+            ExprKind::Compare(crate::expr::CmpOp::Eq, _, a, b) => {
+                let column = |e: &Expr| match e.kind {
+                    ExprKind::Slot(s) => relation.slots.iter().position(|x| *x == Some(s)).map(|c| c as u32),
+                    _ => None,
+                };
+                match (column(a), column(b)) {
+                    (Some(c), None) if b.is_constant() => Some(c),
+                    (None, Some(c)) if a.is_constant() => Some(c),
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
+        .collect();
+    let mut at = 0;
+    let mut backward: Option<bool> = None;
+    for key in order {
+        let ExprKind::Slot(slot) = key.expr.kind else {
+            if key.expr.is_constant() {
+                continue;
+            }
+            return None;
+        };
+        let column = relation.slots.iter().position(|s| *s == Some(slot))? as u32;
+        if fixed.contains(&column) {
+            continue;
+        }
+        // Parts with one value do not disturb the order.
+        while at < parts.len() && parts[at].0 != column && (at < points || fixed.contains(&parts[at].0)) {
+            at += 1;
+        }
+        if at >= parts.len() {
+            // Past a unique key every order holds; without knowing uniqueness the key is not matched.
+            return None;
+        }
+        if parts[at].0 != column || key.collation != relation.columns[column as usize].ty.collation && crate::typing::is_string_class(&key.expr.ty) {
+            return None;
+        }
+        let this = key.descending != parts[at].1;
+        match backward {
+            None => backward = Some(this),
+            Some(b) if b != this => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+    Some(backward.unwrap_or(false))
+}
+
+/// Guessed share of rows for which a condition holds.
+pub fn selectivity(e: &Expr) -> f64 {
+    use crate::expr::CmpOp;
+    match &e.kind {
+        ExprKind::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
+        ExprKind::Compare(CmpOp::Ne, ..) => 0.9,
+        ExprKind::Compare(..) => 0.33,
+        ExprKind::Between { negated: false, .. } => 0.11,
+        ExprKind::InList { list, negated: false, .. } => (0.1 * list.len() as f64).min(0.5),
+        ExprKind::InRows { list, negated: false, .. } => (0.05 * list.len() as f64).min(0.5),
+        ExprKind::IsNull { negated: false, .. } => 0.1,
+        ExprKind::IsNull { negated: true, .. } => 0.9,
+        ExprKind::Like { negated: false, .. } => 0.11,
+        ExprKind::And(list) => list.iter().map(selectivity).product(),
+        ExprKind::Or(list) => list.iter().map(selectivity).sum::<f64>().min(1.0),
+        _ => 0.5,
+    }
+}

@@ -1,0 +1,462 @@
+//! Binding of INSERT, REPLACE, UPDATE and DELETE.
+
+use crate::access::Wanted;
+use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::func::Func;
+use crate::logical::{JoinTree, slots_of};
+use crate::plan::{
+    Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, Update, UpdateTarget,
+};
+use catalog::{ColumnDef, DefaultValue};
+use mysql_error::codes;
+use parser::ast;
+use std::collections::BTreeSet;
+use types::{Collation, ColumnType, Value};
+
+/// The expression of a column's DEFAULT.
+pub fn default_expr(column: &ColumnDef) -> Expr {
+    match &column.default {
+        DefaultValue::None if column.ty.nullable => Expr::literal(Value::Null, column.ty.clone()),
+        DefaultValue::None => Expr { kind: ExprKind::NoDefault(column.name.as_str().into()), ty: column.ty.clone() },
+        DefaultValue::Null => Expr::literal(Value::Null, column.ty.clone()),
+        DefaultValue::Constant(v) => Expr::literal(v.clone(), column.ty.clone()),
+        DefaultValue::CurrentTimestamp => now_expr(&column.ty),
+    }
+}
+
+/// NOW() with the precision of a column.
+pub fn now_expr(ty: &ColumnType) -> Expr {
+    let digits = Expr::literal(Value::Int(i64::from(ty.decimals)), ColumnType::bigint().not_null());
+    let now = ColumnType::temporal(types::TypeKind::DateTime, ty.decimals).not_null();
+    Expr { kind: ExprKind::Func(Func::Now, vec![digits]), ty: now }
+}
+
+impl<'c> Binder<'c> {
+    /// INSERT and REPLACE.
+    pub fn insert(&mut self, i: &ast::Insert<'_>) -> Result<Body> {
+        if !i.partitions.is_empty() {
+            return Err(codes::not_supported_yet("PARTITION"));
+        }
+        let database = match i.table.schema.or(self.context.database()) {
+            Some(db) => db.to_owned(),
+            None => return Err(codes::no_db_error()),
+        };
+        let entry = self.context.table(&database, i.table.name)?;
+        let table = self.add_table(entry.clone());
+        let def = &entry.def;
+        // Which source value goes to which column.
+        let named: Vec<usize> = match i.columns {
+            None => (0..def.columns.len()).collect(),
+            Some(list) => {
+                let mut named = Vec::with_capacity(list.len());
+                for c in list {
+                    if c.table.is_some_and(|t| t != i.table.name) {
+                        return Err(codes::bad_field_error(c.column, "field list"));
+                    }
+                    let at = def.column_index(c.column).ok_or_else(|| codes::bad_field_error(c.column, "field list"))?;
+                    if named.contains(&at) {
+                        return Err(codes::field_specified_twice(c.column));
+                    }
+                    named.push(at);
+                }
+                named
+            }
+        };
+        let no_list = i.columns.is_none_or(<[_]>::is_empty);
+        let new_slots = self.row_slots(&entry.def.columns);
+        let source = match i.source {
+            ast::InsertSource::Values(rows) => {
+                let mut bound = Vec::with_capacity(rows.len());
+                let mut scope = Scope::new();
+                scope.clause = Clause::FieldList;
+                // Columns of the row being built may be named in later values; they read the new row.
+                let mut relation = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
+                relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
+                scope.relations.push(relation);
+                self.scopes.push(scope);
+                let result = self.insert_rows(rows, &named, no_list, def, &mut bound);
+                self.scopes.pop();
+                result?;
+                InsertSource::Values(bound)
+            }
+            ast::InsertSource::Query(q) => {
+                let bound = self.query(q)?;
+                if bound.columns.len() != named.len() {
+                    return Err(codes::wrong_value_count_on_row(1));
+                }
+                InsertSource::Query(bound.query)
+            }
+        };
+        let mut columns = vec![InsertColumn::Default; def.columns.len()];
+        let given = match &source {
+            InsertSource::Values(rows) if rows.iter().all(Vec::is_empty) => &[][..],
+            _ => &named[..],
+        };
+        for (at, column) in given.iter().enumerate() {
+            columns[*column] = InsertColumn::Source(at as u32);
+        }
+        // ON DUPLICATE KEY UPDATE reads the existing row by name, the new one by VALUES(col) or the row alias.
+        let existing_slots = self.row_slots(&entry.def.columns);
+        let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
+        if !i.on_duplicate.is_empty() {
+            let mut scope = Scope::new();
+            scope.clause = Clause::FieldList;
+            let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
+            existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
+            scope.relations.push(existing);
+            if let Some(alias) = &i.row_alias {
+                let mut new = self.base_relation(entry.clone(), alias.name.to_owned(), String::new(), Vec::new());
+                new.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
+                for (at, name) in alias.columns.iter().enumerate() {
+                    if let Some(column) = named.get(at) {
+                        new.columns[*column].name = (*name).to_owned();
+                    }
+                }
+                // Only qualified names reach the new row.
+                if alias.columns.is_empty() {
+                    new.columns.iter_mut().for_each(|c| c.hidden = true);
+                }
+                scope.relations.push(new);
+            }
+            self.scopes.push(scope);
+            self.insert_row = Some((table, new_slots));
+            let result = self.assignments(i.on_duplicate, &entry.def.columns, i.table.name, &mut on_duplicate);
+            self.insert_row = None;
+            self.scopes.pop();
+            result?;
+        }
+        Ok(Body::Insert(Box::new(Insert {
+            table,
+            source,
+            columns,
+            replace: i.replace,
+            ignore: i.ignore,
+            on_duplicate,
+            new_slots,
+            existing_slots,
+        })))
+    }
+
+    fn insert_rows(
+        &mut self,
+        rows: &[&[ast::Expr<'_>]],
+        named: &[usize],
+        no_list: bool,
+        def: &catalog::TableDef,
+        out: &mut Vec<Vec<Option<Expr>>>,
+    ) -> Result<()> {
+        for (n, row) in rows.iter().enumerate() {
+            if row.len() != named.len() && !(row.is_empty() && no_list) {
+                return Err(codes::wrong_value_count_on_row(n + 1));
+            }
+            let mut bound = Vec::with_capacity(row.len());
+            for (value, column) in row.iter().zip(named) {
+                bound.push(match value.kind {
+                    ast::ExprKind::Default => {
+                        let column = &def.columns[*column];
+                        // AUTO_INCREMENT and constants are the executor's usual default handling.
+                        if column.auto_increment { None } else { Some(default_expr(column)) }
+                    }
+                    _ => Some(self.expr(value)?),
+                });
+            }
+            out.push(bound);
+        }
+        Ok(())
+    }
+
+    /// One slot for each column, in order.
+    fn row_slots(&mut self, columns: &[ColumnDef]) -> Slot {
+        let first = self.slot_count;
+        for c in columns {
+            self.new_slot(c.ty.clone());
+        }
+        first
+    }
+
+    fn assignments(
+        &mut self,
+        list: &[ast::Assignment<'_>],
+        columns: &[ColumnDef],
+        table: &str,
+        out: &mut Vec<(u32, Expr)>,
+    ) -> Result<()> {
+        for a in list {
+            if a.column.table.is_some_and(|t| t != table) {
+                return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
+            }
+            let at = columns
+                .iter()
+                .position(|c| c.name.eq_ignore_ascii_case(a.column.column))
+                .ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
+            let value = match a.value.kind {
+                ast::ExprKind::Default => default_expr(&columns[at]),
+                _ => self.expr(&a.value)?,
+            };
+            out.push((at as u32, value));
+        }
+        Ok(())
+    }
+
+    /// UPDATE.
+    pub fn update(&mut self, u: &ast::Update<'_>) -> Result<Body> {
+        let ctes = self.ctes.len();
+        self.scopes.push(Scope::new());
+        let result = self.update_in_scope(u);
+        self.scopes.pop();
+        self.ctes.truncate(ctes);
+        result.map(|u| Body::Update(Box::new(u)))
+    }
+
+    fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
+        if u.with.is_some() {
+            return Err(codes::not_supported_yet("WITH before UPDATE"));
+        }
+        let trees = u.tables.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        let depth = self.scopes.len() - 1;
+        let multi = self.scopes[depth].relations.len() > 1;
+        // Resolve the targets of the assignments first: they decide which tables are locked and kept.
+        let mut resolved: Vec<(usize, u32, &ast::Assignment<'_>)> = Vec::with_capacity(u.assignments.len());
+        self.scope().clause = Clause::FieldList;
+        for a in u.assignments {
+            let (r, c) = self.find_target(depth, &a.column)?;
+            resolved.push((r, c, a));
+        }
+        let mut target_relations: Vec<usize> = resolved.iter().map(|(r, ..)| *r).collect();
+        target_relations.sort_unstable();
+        target_relations.dedup();
+        let mut targets = Vec::new();
+        for r in &target_relations {
+            let Source::Base(table) = self.scopes[depth].relations[*r].source else {
+                let alias = self.scopes[depth].relations[*r].alias.clone();
+                return Err(codes::non_updatable_table(alias, "UPDATE"));
+            };
+            let entry = self.tables[table as usize].clone();
+            let first_slot = self.target_slots(depth, *r);
+            let row_slot = self.keep_row(depth, *r);
+            let _ = entry;
+            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot });
+        }
+        for (r, c, a) in resolved {
+            let at = target_relations.iter().position(|t| *t == r).expect("collected above");
+            let entry = self.tables[targets[at].table as usize].clone();
+            let value = match a.value.kind {
+                ast::ExprKind::Default => default_expr(&entry.def.columns[c as usize]),
+                _ => self.expr(&a.value)?,
+            };
+            targets[at].set.push((c, value));
+        }
+        self.scope().clause = Clause::Where;
+        let mut filter = Vec::new();
+        if let Some(condition) = u.filter {
+            self.expr(condition)?.into_conjuncts(&mut filter);
+        }
+        let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
+        // Changing what the scan is ordered by could make it meet a row again.
+        let moved = moves_rows(&input, &targets, self);
+        let sorted = matches!(input, Node::Sort { .. });
+        if limit.is_some() {
+            hint_one(&mut input);
+        }
+        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, limit, ignore: u.ignore })
+    }
+
+    fn find_target(&self, depth: usize, c: &ast::ColumnRef<'_>) -> Result<(usize, u32)> {
+        let mut found = None;
+        for (r, relation) in self.scopes[depth].relations.iter().enumerate() {
+            if c.table.is_some_and(|t| t != relation.alias) || c.schema.is_some_and(|s| s != relation.database) {
+                continue;
+            }
+            if let Some(at) = relation.columns.iter().position(|x| x.name.eq_ignore_ascii_case(c.column)) {
+                if found.is_some() {
+                    return Err(codes::non_uniq_error(c.column, "field list"));
+                }
+                found = Some((r, at as u32));
+            }
+        }
+        found.ok_or_else(|| codes::bad_field_error(crate::binder::spelled(c.schema, c.table, c.column), "field list"))
+    }
+
+    /// Gives a relation one slot per column, in order, before any of them is used.
+    fn target_slots(&mut self, depth: usize, r: usize) -> Slot {
+        let columns = self.scopes[depth].relations[r].columns.clone();
+        let first = self.slot_count;
+        for c in &columns {
+            self.new_slot(c.ty.clone());
+        }
+        // ON conditions of a multi-table update may have taken slots already: both are filled then.
+        for (i, slot) in self.scopes[depth].relations[r].slots.iter_mut().enumerate() {
+            if let Some(old) = slot.replace(first + i as Slot) {
+                self.replaced_slots.push((old, first + i as Slot));
+            }
+        }
+        first
+    }
+
+    fn keep_row(&mut self, depth: usize, r: usize) -> Slot {
+        let ty = ColumnType::varchar(65_535, Collation::Binary);
+        let slot = self.new_slot(ty.clone());
+        self.new_slot(ty);
+        let relation = &mut self.scopes[depth].relations[r];
+        relation.keep_row = Some(slot);
+        relation.lock = LockMode::Exclusive(LockWait::Block);
+        self.locks = true;
+        slot
+    }
+
+    /// Plans what an UPDATE or DELETE reads.
+    fn dml_input(
+        &mut self,
+        mut trees: Vec<JoinTree>,
+        mut filter: Vec<Expr>,
+        order_by: &[ast::OrderItem<'_>],
+        limit: Option<ast::Limit<'_>>,
+        multi: bool,
+    ) -> Result<(Node, Option<Expr>)> {
+        if multi && !order_by.is_empty() {
+            return Err(codes::wrong_usage("UPDATE", "ORDER BY"));
+        }
+        if multi && limit.is_some() {
+            return Err(codes::wrong_usage("UPDATE", "LIMIT"));
+        }
+        self.scope().clause = Clause::OrderBy;
+        let order = self.order_keys(order_by, &[])?;
+        let limit = self.limit(limit)?.and_then(|l| l.count);
+        let replaced = std::mem::take(&mut self.replaced_slots);
+        if !replaced.is_empty() {
+            filter.iter_mut().for_each(|e| rename(e, &replaced));
+            trees.iter_mut().for_each(|t| rename_tree(t, &replaced));
+        }
+        let mut relations: Vec<Relation> = self.scope().relations.clone();
+        // Kept rows travel in slots of their own.
+        let group = self.build_group(&mut relations, trees, filter, false);
+        let mut group = group;
+        for item in &mut group.items {
+            if let crate::join::ItemKind::Relation(r) = item.kind
+                && let Some(slot) = relations[r].keep_row
+            {
+                item.slots.insert(slot);
+                item.slots.insert(slot + 1);
+            }
+        }
+        let wanted = Wanted { order: &order, limit: limit.as_ref().map(|_| 1000.0), sort_cost: 0.3 };
+        let planned = self.plan_group(&relations, &group, &BTreeSet::new(), (!order.is_empty()).then_some(wanted))?;
+        let mut node = planned.node;
+        if !order.is_empty() && !planned.ordered {
+            let mut saved: Vec<Slot> = group.items.iter().flat_map(|i| i.slots.iter().copied()).collect();
+            saved.sort_unstable();
+            saved.dedup();
+            node = Node::Sort { input: Box::new(node), keys: order, saved, limit: None };
+        }
+        Ok((node, limit))
+    }
+
+    /// DELETE.
+    pub fn delete(&mut self, d: &ast::Delete<'_>) -> Result<Body> {
+        self.scopes.push(Scope::new());
+        let result = self.delete_in_scope(d);
+        self.scopes.pop();
+        result.map(|d| Body::Delete(Box::new(d)))
+    }
+
+    fn delete_in_scope(&mut self, d: &ast::Delete<'_>) -> Result<Delete> {
+        if d.with.is_some() {
+            return Err(codes::not_supported_yet("WITH before DELETE"));
+        }
+        let trees = d.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        let depth = self.scopes.len() - 1;
+        let multi = !d.targets.is_empty();
+        let mut target_relations = Vec::new();
+        if multi {
+            for name in d.targets {
+                let found = self.scopes[depth]
+                    .relations
+                    .iter()
+                    .position(|r| r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
+                match found {
+                    Some(r) => target_relations.push(r),
+                    None => return Err(codes::unknown_table(name.name, "MULTI DELETE")),
+                }
+            }
+        } else {
+            target_relations.push(0);
+        }
+        let mut targets = Vec::new();
+        for r in target_relations {
+            let Source::Base(table) = self.scopes[depth].relations[r].source else {
+                let alias = self.scopes[depth].relations[r].alias.clone();
+                return Err(codes::non_updatable_table(alias, "DELETE"));
+            };
+            let row_slot = self.keep_row(depth, r);
+            targets.push(DeleteTarget { table, row_slot });
+        }
+        self.scope().clause = Clause::Where;
+        let mut filter = Vec::new();
+        if let Some(condition) = d.filter {
+            self.expr(condition)?.into_conjuncts(&mut filter);
+        }
+        let (mut input, limit) = self.dml_input(trees, filter, d.order_by, d.limit, multi)?;
+        if limit.is_some() {
+            hint_one(&mut input);
+        }
+        Ok(Delete { input, targets, limit, ignore: d.ignore })
+    }
+}
+
+/// With LIMIT no row beyond the last may be locked: read one at a time.
+fn hint_one(node: &mut Node) {
+    if let Node::Table(t) = node {
+        t.rows_hint = Some(1);
+    }
+}
+
+/// Whether an UPDATE changes columns of the index it scans.
+fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
+    let Node::Table(t) = input else { return true };
+    let def = &b.tables[t.table as usize].def;
+    let index = match &t.access {
+        Access::Full { .. } => 0,
+        Access::Index { index, unique, .. } => {
+            if *unique {
+                return false;
+            }
+            *index as usize
+        }
+        Access::Virtual => return false,
+    };
+    let mut parts: Vec<usize> = def.indexes[index].parts.iter().map(|p| p.column).collect();
+    parts.extend(def.indexes[0].parts.iter().map(|p| p.column));
+    // ON UPDATE CURRENT_TIMESTAMP columns change, too. Subqueries on the same table would see half-done changes.
+    targets.iter().any(|target| {
+        target.set.iter().any(|(c, e)| {
+            let mut slots = Vec::new();
+            slots_of(e, &b.subplans, &mut slots);
+            parts.contains(&(*c as usize)) || e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)))
+        }) || parts.iter().any(|p| def.columns[*p].on_update_now)
+    })
+}
+
+fn rename(e: &mut Expr, map: &[(Slot, Slot)]) {
+    if let ExprKind::Slot(s) = &mut e.kind
+        && let Some((_, new)) = map.iter().find(|(old, _)| old == s)
+    {
+        *s = *new;
+    }
+    e.for_each_child_mut(&mut |c| rename(c, map));
+}
+
+fn rename_tree(t: &mut JoinTree, map: &[(Slot, Slot)]) {
+    match t {
+        JoinTree::Relation(_) => {}
+        JoinTree::Inner { parts, on, .. } => {
+            on.iter_mut().for_each(|e| rename(e, map));
+            parts.iter_mut().for_each(|p| rename_tree(p, map));
+        }
+        JoinTree::Left { left, right, on } => {
+            on.iter_mut().for_each(|e| rename(e, map));
+            rename_tree(left, map);
+            rename_tree(right, map);
+        }
+    }
+}

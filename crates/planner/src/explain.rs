@@ -1,0 +1,394 @@
+//! EXPLAIN: the traditional table and the tree.
+
+use crate::expr::{Expr, ExprKind};
+use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode};
+use types::{Collation, ColumnType, Value};
+
+/// Names and types of the traditional table's columns.
+pub fn columns() -> Vec<(&'static str, ColumnType)> {
+    let text = |n| ColumnType::varchar(n, Collation::DEFAULT);
+    vec![
+        ("id", ColumnType::bigint_unsigned()),
+        ("select_type", text(19)),
+        ("table", text(64)),
+        ("partitions", text(2000)),
+        ("type", text(10)),
+        ("possible_keys", text(4096)),
+        ("key", text(64)),
+        ("key_len", text(4096)),
+        ("ref", text(2048)),
+        ("rows", ColumnType::bigint_unsigned()),
+        ("filtered", ColumnType::double()),
+        ("Extra", text(255)),
+    ]
+}
+
+/// Rows of the traditional table.
+pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
+    let mut out = Rows { plan, rows: Vec::new() };
+    let kind = if plan.subplans.is_empty() { "SIMPLE" } else { "PRIMARY" };
+    match &plan.body {
+        Body::Query(q) => out.query(q, 1, kind),
+        Body::Insert(i) => {
+            let name = &plan.tables[i.table as usize].def.name;
+            out.plain(1, if i.replace { "REPLACE" } else { "INSERT" }, Some(name.clone()), Some("ALL"), None);
+            if let InsertSource::Query(q) = &i.source {
+                out.query(q, 1, kind);
+            }
+        }
+        Body::Update(u) => out.node(&u.input, 1, "UPDATE", &mut Vec::new()),
+        Body::Delete(d) => out.node(&d.input, 1, "DELETE", &mut Vec::new()),
+    }
+    for (n, s) in plan.subplans.iter().enumerate() {
+        if matches!(s.query.root, Node::Empty) {
+            continue;
+        }
+        let kind = if s.outer_slots.is_empty() { "SUBQUERY" } else { "DEPENDENT SUBQUERY" };
+        match &s.lookup {
+            Some(lookup) => out.query(&lookup.grouped, n as u64 + 2, "MATERIALIZED"),
+            None => out.query(&s.query, n as u64 + 2, kind),
+        }
+    }
+    if out.rows.is_empty() {
+        out.plain(1, kind, None, None, Some("No tables used"));
+    }
+    out.rows
+}
+
+struct Rows<'p> {
+    plan: &'p Plan,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Rows<'_> {
+    fn query(&mut self, q: &Query, id: u64, kind: &str) {
+        self.node(&q.root, id, kind, &mut Vec::new());
+    }
+
+    fn plain(&mut self, id: u64, kind: &str, table: Option<String>, access: Option<&str>, extra: Option<&str>) {
+        let text = |s: Option<&str>| s.map_or(Value::Null, Value::from);
+        self.rows.push(vec![
+            Value::UInt(id),
+            Value::from(kind),
+            table.map_or(Value::Null, Value::from),
+            Value::Null,
+            text(access),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text(extra),
+        ]);
+    }
+
+    fn node(&mut self, node: &Node, id: u64, kind: &str, extra: &mut Vec<String>) {
+        match node {
+            Node::Unit | Node::Empty | Node::Values { .. } => {}
+            Node::Table(t) => self.table(t, id, kind, std::mem::take(extra)),
+            Node::Nested { outer, inner, kind: join, .. } => {
+                self.node(outer, id, kind, extra);
+                let mut more = join_extra(*join);
+                self.node(inner, id, kind, &mut more);
+            }
+            Node::Hash(h) => {
+                let HashJoin { probe, build, kind: join, .. } = &**h;
+                self.node(probe, id, kind, extra);
+                let mut more = join_extra(*join);
+                more.push("Using join buffer (hash join)".into());
+                self.node(build, id, kind, &mut more);
+            }
+            Node::Filter { input, .. } | Node::Project { input, .. } | Node::Limit { input, .. } => self.node(input, id, kind, extra),
+            Node::Group(g) => {
+                if !g.implicit && !g.ordered {
+                    extra.push("Using temporary".into());
+                }
+                self.node(&g.input, id, kind, extra);
+            }
+            Node::Sort { input, .. } => {
+                extra.push("Using filesort".into());
+                self.node(input, id, kind, extra);
+            }
+            Node::Distinct { input, .. } => {
+                extra.push("Using temporary".into());
+                self.node(input, id, kind, extra);
+            }
+            Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
+                for (n, b) in branches.iter().enumerate() {
+                    self.query(b, id + n as u64, if n == 0 { kind } else { "UNION" });
+                }
+            }
+            Node::Materialize { input, .. } => {
+                let name = format!("<derived{}>", id + 1);
+                self.plain(id, kind, Some(name), Some("ALL"), None);
+                self.query(input, id + 1, "DERIVED");
+            }
+            Node::Recursive { seed, step, .. } => {
+                let name = format!("<derived{}>", id + 1);
+                self.plain(id, kind, Some(name), Some("ALL"), None);
+                self.query(seed, id + 1, "DERIVED");
+                self.query(step, id + 2, "UNION");
+            }
+            Node::RecursiveScan { .. } => self.plain(id, kind, None, Some("ALL"), Some("Recursive")),
+        }
+    }
+
+    fn table(&mut self, t: &TableNode, id: u64, kind: &str, mut extra: Vec<String>) {
+        let def = &self.plan.tables[t.table as usize].def;
+        let index_name = |i: u32| def.indexes[i as usize].name.clone();
+        let (access, key, spec) = match &t.access {
+            Access::Full { .. } => ("ALL", None, None),
+            Access::Virtual => ("ALL", None, None),
+            Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
+            Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
+        };
+        if let Access::Index { covering: true, .. } = &t.access {
+            extra.insert(0, "Using index".into());
+        }
+        if t.filter.is_some() && !(access == "const" || access == "eq_ref") {
+            extra.insert(0, "Using where".into());
+        }
+        if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
+            extra.push("Backward index scan".into());
+        }
+        let (length, refs) = match (key, spec) {
+            (Some(i), Some(spec)) => {
+                let parts: usize = spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0);
+                let mut all = def.indexes[i as usize].parts.clone();
+                if i != 0 {
+                    all.extend_from_slice(&def.indexes[0].parts);
+                }
+                let length: u64 = all.iter().take(parts).map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum();
+                let refs = if access == "const" || access == "eq_ref" || access == "ref" {
+                    let list: Vec<String> = spec.any[0].points.iter().map(|p| self.reference(&p[0].value)).collect();
+                    Value::from(list.join(","))
+                } else {
+                    Value::Null
+                };
+                (Value::from(length.to_string()), refs)
+            }
+            _ => (Value::Null, Value::Null),
+        };
+        let possible = if t.possible.is_empty() {
+            Value::Null
+        } else {
+            Value::from(t.possible.iter().map(|i| index_name(*i)).collect::<Vec<_>>().join(","))
+        };
+        self.rows.push(vec![
+            Value::UInt(id),
+            Value::from(kind),
+            Value::from(&*t.alias),
+            Value::Null,
+            Value::from(access),
+            possible,
+            key.map_or(Value::Null, |i| Value::from(index_name(i))),
+            length,
+            refs,
+            Value::UInt(t.rows.ceil().max(1.0) as u64),
+            Value::Double((t.filtered * 100.0).round() / 100.0),
+            if extra.is_empty() { Value::Null } else { Value::from(extra.join("; ")) },
+        ]);
+    }
+
+    fn reference(&self, e: &Expr) -> String {
+        match &e.kind {
+            ExprKind::Literal(_) | ExprKind::Param(_) => "const".into(),
+            ExprKind::Slot(s) => {
+                let mut name = None;
+                self.plan.for_each_table(&mut |t| {
+                    if let Some((c, _)) = t.columns.iter().find(|(_, slot)| slot == s) {
+                        let def = &self.plan.tables[t.table as usize].def;
+                        name = Some(format!("{}.{}.{}", def.database, t.alias, def.columns[*c as usize].name));
+                    }
+                });
+                name.unwrap_or_else(|| "func".into())
+            }
+            _ => "func".into(),
+        }
+    }
+}
+
+fn join_extra(kind: JoinKind) -> Vec<String> {
+    match kind {
+        JoinKind::Semi => vec!["FirstMatch".into()],
+        JoinKind::Anti => vec!["Not exists".into()],
+        _ => Vec::new(),
+    }
+}
+
+fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
+    let points_only = spec.any.iter().all(|a| a.interval.is_none());
+    let single = spec.any.len() == 1 && spec.any[0].points.iter().all(|p| p.len() == 1);
+    let constant = spec.any.iter().flat_map(|a| a.points.iter().flatten()).all(|p| p.value.is_constant());
+    match (points_only && single, unique, constant) {
+        (true, true, true) => "const",
+        (true, true, false) => "eq_ref",
+        (true, false, _) => "ref",
+        _ => "range",
+    }
+}
+
+fn key_bytes(ty: &ColumnType, prefix: Option<u32>) -> u64 {
+    use types::TypeKind as K;
+    let bytes = match ty.kind {
+        k if k.is_integer() => k.integer_bytes().unwrap_or(8) as u64,
+        K::Float => 4,
+        K::Double => 8,
+        K::Decimal => u64::from(ty.length) / 2 + 1,
+        K::Date => 3,
+        K::Time => 3 + u64::from(ty.decimals.div_ceil(2)),
+        K::DateTime => 5 + u64::from(ty.decimals.div_ceil(2)),
+        K::Timestamp => 4 + u64::from(ty.decimals.div_ceil(2)),
+        K::Year => 1,
+        K::Char => u64::from(prefix.unwrap_or(ty.length)) * 4,
+        K::Binary => u64::from(prefix.unwrap_or(ty.length)),
+        K::VarBinary | K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob => u64::from(prefix.unwrap_or(ty.length)) + 2,
+        _ => u64::from(prefix.unwrap_or(ty.length)) * 4 + 2,
+    };
+    bytes + u64::from(ty.nullable)
+}
+
+/// EXPLAIN FORMAT=TREE.
+pub fn tree(plan: &Plan) -> String {
+    let mut out = String::new();
+    match &plan.body {
+        Body::Query(q) => tree_node(plan, &q.root, 0, &mut out),
+        Body::Insert(i) => {
+            line(0, &format!("Insert into {}", plan.tables[i.table as usize].def.name), &mut out);
+            if let InsertSource::Query(q) = &i.source {
+                tree_node(plan, &q.root, 1, &mut out);
+            }
+        }
+        Body::Update(u) => {
+            line(0, &format!("Update {}", plan.tables[u.targets[0].table as usize].def.name), &mut out);
+            tree_node(plan, &u.input, 1, &mut out);
+        }
+        Body::Delete(d) => {
+            line(0, &format!("Delete from {}", plan.tables[d.targets[0].table as usize].def.name), &mut out);
+            tree_node(plan, &d.input, 1, &mut out);
+        }
+    }
+    for (n, s) in plan.subplans.iter().enumerate() {
+        if matches!(s.query.root, Node::Empty) {
+            continue;
+        }
+        match &s.lookup {
+            Some(l) => {
+                line(0, &format!("Subquery #{} (grouped lookup on {} keys)", n + 2, l.probe.len()), &mut out);
+                tree_node(plan, &l.grouped.root, 1, &mut out);
+            }
+            None => {
+                line(0, &format!("Subquery #{}{}", n + 2, if s.outer_slots.is_empty() { " (run once)" } else { " (dependent)" }), &mut out);
+                tree_node(plan, &s.query.root, 1, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn line(depth: usize, text: &str, out: &mut String) {
+    out.push_str(&"    ".repeat(depth));
+    out.push_str("-> ");
+    out.push_str(text);
+    out.push('\n');
+}
+
+fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
+    match node {
+        Node::Unit => line(depth, "Rows fetched before execution", out),
+        Node::Empty => line(depth, "Zero rows", out),
+        Node::Values { rows, .. } => line(depth, &format!("Values ({} rows)", rows.len()), out),
+        Node::Table(t) => {
+            let def = &plan.tables[t.table as usize].def;
+            let mut depth = depth;
+            if t.filter.is_some() {
+                line(depth, "Filter", out);
+                depth += 1;
+            }
+            let text = match &t.access {
+                Access::Full { .. } => format!("Table scan on {}", t.alias),
+                Access::Virtual => format!("Table scan on {}", t.alias),
+                Access::Index { index, ranges: None, covering, .. } => {
+                    format!("{} on {} using {}", if *covering { "Covering index scan" } else { "Index scan" }, t.alias, def.indexes[*index as usize].name)
+                }
+                Access::Index { index, ranges: Some(spec), unique, covering, .. } => {
+                    let what = match (access_type(spec, *unique), covering) {
+                        ("const" | "eq_ref", _) => "Single-row index lookup",
+                        ("ref", true) => "Covering index lookup",
+                        ("ref", false) => "Index lookup",
+                        (_, true) => "Covering index range scan",
+                        _ => "Index range scan",
+                    };
+                    format!("{what} on {} using {}", t.alias, def.indexes[*index as usize].name)
+                }
+            };
+            line(depth, &format!("{text}  (rows={})", t.rows.ceil().max(1.0)), out);
+        }
+        Node::Nested { outer, inner, kind, .. } => {
+            line(depth, &format!("Nested loop {}", join_word(*kind)), out);
+            tree_node(plan, outer, depth + 1, out);
+            tree_node(plan, inner, depth + 1, out);
+        }
+        Node::Hash(h) => {
+            line(depth, &format!("{} hash join", join_word(h.kind)), out);
+            tree_node(plan, &h.probe, depth + 1, out);
+            line(depth + 1, "Hash", out);
+            tree_node(plan, &h.build, depth + 2, out);
+        }
+        Node::Filter { input, .. } => {
+            line(depth, "Filter", out);
+            tree_node(plan, input, depth + 1, out);
+        }
+        Node::Project { input, .. } => tree_node(plan, input, depth, out),
+        Node::Group(g) => {
+            let what = match (g.implicit, g.ordered) {
+                (true, _) => "Aggregate",
+                (_, true) => "Group aggregate",
+                _ => "Aggregate using temporary table",
+            };
+            line(depth, what, out);
+            tree_node(plan, &g.input, depth + 1, out);
+        }
+        Node::Sort { input, limit, .. } => {
+            line(depth, if limit.is_some() { "Sort, limit input" } else { "Sort" }, out);
+            tree_node(plan, input, depth + 1, out);
+        }
+        Node::Limit { input, .. } => {
+            line(depth, "Limit", out);
+            tree_node(plan, input, depth + 1, out);
+        }
+        Node::Distinct { input, .. } => {
+            line(depth, "Deduplicate", out);
+            tree_node(plan, input, depth + 1, out);
+        }
+        Node::Union { branches, .. } => {
+            line(depth, "Append", out);
+            branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
+        }
+        Node::SetOperation { branches, except, .. } => {
+            line(depth, if *except { "Except" } else { "Intersect" }, out);
+            branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
+        }
+        Node::Materialize { input, .. } => {
+            line(depth, "Materialize", out);
+            tree_node(plan, &input.root, depth + 1, out);
+        }
+        Node::Recursive { seed, step, .. } => {
+            line(depth, "Materialize recursive CTE", out);
+            tree_node(plan, &seed.root, depth + 1, out);
+            line(depth + 1, "Repeat until convergence", out);
+            tree_node(plan, &step.root, depth + 2, out);
+        }
+        Node::RecursiveScan { .. } => line(depth, "Scan new records", out),
+    }
+}
+
+fn join_word(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "inner join",
+        JoinKind::Left => "left join",
+        JoinKind::Semi => "semijoin",
+        JoinKind::Anti => "antijoin",
+    }
+}

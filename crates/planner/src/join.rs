@@ -1,0 +1,866 @@
+//! Join groups: what is joined with what, in which order, by which method.
+
+use crate::access::{self, Path, Wanted};
+use crate::bind_query::conjunction;
+use crate::binder::{Binder, Relation, Result, Source};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
+use crate::logical::{JoinTree, slots_of};
+use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, Subplan, TableNode};
+use crate::typing::{self, Class};
+use std::collections::{BTreeSet, HashMap};
+use types::Collation;
+
+/// Items up to which all orders are tried.
+const EXHAUSTIVE_MAX: usize = 10;
+/// Cost of putting a row into a hash table.
+const BUILD_COST: f64 = 2.0;
+/// Cost of probing it.
+const PROBE_COST: f64 = 1.2;
+
+/// Relations that are inner-joined, with what hangs on them by outer, semi and anti joins.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// What is joined.
+    pub items: Vec<Item>,
+    /// Conditions of WHERE and of inner joins.
+    pub conjuncts: Vec<Expr>,
+    /// Keep the order as written.
+    pub straight: bool,
+}
+
+/// One part of a group.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// How it is joined.
+    pub join: JoinKind,
+    /// Condition of an outer, semi or anti join.
+    pub on: Vec<Expr>,
+    /// Slots of the relations in it.
+    pub slots: BTreeSet<Slot>,
+}
+
+/// What an item is.
+#[derive(Debug, Clone)]
+pub enum ItemKind {
+    /// A relation, by its number.
+    Relation(usize),
+    /// A group of its own.
+    Nest(Box<Group>),
+}
+
+/// A chosen step.
+#[derive(Clone, Debug)]
+struct Step {
+    item: usize,
+    hash: bool,
+    path: Option<Path>,
+}
+
+/// A planned group.
+#[derive(Debug)]
+pub struct PlannedGroup {
+    /// Its operator.
+    pub node: Node,
+    /// Rows.
+    pub rows: f64,
+    /// Cost.
+    pub cost: f64,
+    /// The rows come in the wanted order.
+    pub ordered: bool,
+}
+
+impl<'c> Binder<'c> {
+    /// Builds a group of FROM trees and WHERE conjuncts. Relations of subqueries that become joins are added to `relations`.
+    pub fn build_group(&mut self, relations: &mut Vec<Relation>, trees: Vec<JoinTree>, filter: Vec<Expr>, straight: bool) -> Group {
+        let mut group = Group { straight, ..Group::default() };
+        let mut conjuncts = Vec::with_capacity(filter.len());
+        for conjunct in filter {
+            match self.semi_join(relations, conjunct) {
+                Ok(item) => group.items.push(item),
+                Err(conjunct) => conjuncts.push(conjunct),
+            }
+        }
+        let semis = std::mem::take(&mut group.items);
+        group.conjuncts = conjuncts;
+        let rejected = null_rejected(&group.conjuncts);
+        for tree in trees {
+            self.flatten(relations, tree, &rejected, &mut group);
+        }
+        group.items.extend(semis);
+        group
+    }
+
+    fn flatten(&mut self, relations: &mut Vec<Relation>, tree: JoinTree, rejected: &BTreeSet<Slot>, group: &mut Group) {
+        match tree {
+            JoinTree::Relation(r) => {
+                let slots = relations[r].slots.iter().flatten().copied().collect();
+                group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots });
+            }
+            JoinTree::Inner { parts, on, straight } => {
+                group.straight |= straight;
+                let mut rejected = rejected.clone();
+                rejected.extend(null_rejected(&on));
+                for part in parts {
+                    self.flatten(relations, part, &rejected, group);
+                }
+                group.conjuncts.extend(on);
+            }
+            JoinTree::Left { left, right, on } => {
+                let mut slots = BTreeSet::new();
+                right.relations(&mut |r| slots.extend(relations[r].slots.iter().flatten().copied()));
+                if slots.iter().any(|s| rejected.contains(s)) {
+                    // A row of NULLs would not pass the conditions: the join is an inner one.
+                    self.flatten(relations, JoinTree::Inner { parts: vec![*left, *right], on, straight: false }, rejected, group);
+                    return;
+                }
+                self.flatten(relations, *left, rejected, group);
+                let kind = match *right {
+                    JoinTree::Relation(r) => ItemKind::Relation(r),
+                    right => ItemKind::Nest(Box::new(self.build_group(relations, vec![right], Vec::new(), false))),
+                };
+                group.items.push(Item { kind, join: JoinKind::Left, on, slots });
+            }
+        }
+    }
+
+    /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join.
+    fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr) -> std::result::Result<Item, Expr> {
+        let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
+        let number = *number;
+        let simple = self.pending[number as usize].as_ref().is_some_and(|b| b.is_simple() && !b.scope.volatile);
+        if !simple || relations.len() > 40 {
+            return Err(conjunct);
+        }
+        let negated = match &**kind {
+            SubqueryKind::Exists { negated } => *negated,
+            SubqueryKind::In { needle, negated, .. } => {
+                let block = self.pending[number as usize].as_ref().expect("simple");
+                let nullable = needle.iter().any(|n| n.ty.nullable) || block.items.iter().any(|(e, _)| e.ty.nullable);
+                if *negated && nullable {
+                    return Err(conjunct);
+                }
+                *negated
+            }
+            _ => return Err(conjunct),
+        };
+        // NOT IN and NOT EXISTS of an uncorrelated block stay expressions: their answer is one set, cached.
+        let block = *self.pending[number as usize].take().expect("simple");
+        let mut on = Vec::new();
+        if let SubqueryKind::In { needle, collations, .. } = &**kind {
+            for ((n, (e, _)), c) in needle.iter().zip(&block.items).zip(collations) {
+                on.push(crate::bind_expr::compare_expr(CmpOp::Eq, *c, n.clone(), e.clone()));
+            }
+        }
+        let offset = relations.len();
+        let mut slots = BTreeSet::new();
+        for r in &block.scope.relations {
+            slots.extend(r.slots.iter().flatten().copied());
+        }
+        relations.extend(block.scope.relations);
+        let mut trees = block.from;
+        trees.iter_mut().for_each(|t| t.shift(offset));
+        // Conditions that reach outside belong to the join, the rest to the block.
+        let mut inside = Vec::new();
+        for c in block.filter {
+            let mut used = Vec::new();
+            slots_of(&c, &self.subplans, &mut used);
+            if used.iter().all(|s| slots.contains(s)) || matches!(c.kind, ExprKind::Subquery(..)) {
+                inside.push(c);
+            } else {
+                on.push(c);
+            }
+        }
+        let group = self.build_group(relations, trees, inside, block.straight);
+        let mut all = slots;
+        collect_slots(&group, &mut all);
+        let kind = match group.items.as_slice() {
+            [Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, .. }] if group.conjuncts.is_empty() => ItemKind::Relation(*r),
+            _ => ItemKind::Nest(Box::new(group)),
+        };
+        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots: all })
+    }
+
+    /// Plans a group. `blocked` are slots of relations outside that are not read yet.
+    pub fn plan_group(&mut self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Result<PlannedGroup> {
+        if group.items.is_empty() {
+            let node = with_filter(Node::Unit, group.conjuncts.clone());
+            return Ok(PlannedGroup { node, rows: 1.0, cost: 0.0, ordered: true });
+        }
+        let order = self.join_order(relations, group, blocked, wanted);
+        self.build(relations, group, blocked, &order, wanted)
+    }
+
+    fn join_order(&self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Vec<Step> {
+        let n = group.items.len();
+        let mut search = Search {
+            binder: self,
+            relations,
+            group,
+            blocked,
+            wanted,
+            memo: HashMap::new(),
+            uses: group.conjuncts.iter().map(|c| item_mask(c, group, &self.subplans)).collect(),
+            needs: group
+                .items
+                .iter()
+                .enumerate()
+                .map(|(i, item)| {
+                    let mut mask = 0;
+                    for c in &item.on {
+                        mask |= item_mask(c, group, &self.subplans);
+                    }
+                    if item.join != JoinKind::Inner && mask & !(1 << i) == 0 {
+                        // Nothing to hold on to: after all inner items written before it.
+                        mask |= (1u64 << i) - 1;
+                    }
+                    if item.join == JoinKind::Inner { 0 } else { mask & !(1 << i) }
+                })
+                .collect(),
+        };
+        if n == 1 {
+            let (step, _, _) = search.step(0, 0, 1.0);
+            return vec![step];
+        }
+        if group.straight {
+            return search.in_order();
+        }
+        if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() }
+    }
+
+    fn build(
+        &mut self,
+        relations: &[Relation],
+        group: &Group,
+        blocked: &BTreeSet<Slot>,
+        order: &[Step],
+        wanted: Option<Wanted<'_>>,
+    ) -> Result<PlannedGroup> {
+        let mut placed: u64 = 0;
+        let mut used = vec![false; group.conjuncts.len()];
+        let masks: Vec<u64> = group.conjuncts.iter().map(|c| item_mask(c, group, &self.subplans)).collect();
+        let mut node: Option<Node> = None;
+        let mut rows = 1.0;
+        let mut cost = 0.0;
+        let mut ordered = false;
+        // Conditions without any relation are tested once, before everything.
+        let mut first = Vec::new();
+        for (i, c) in group.conjuncts.iter().enumerate() {
+            if masks[i] == 0 && !is_true_literal(c) {
+                first.push(c.clone());
+            }
+            used[i] |= masks[i] == 0;
+        }
+        for (at, step) in order.iter().enumerate() {
+            let item = &group.items[step.item];
+            let bit = 1u64 << step.item;
+            let now = placed | bit;
+            let mut ready = Vec::new();
+            for (i, c) in group.conjuncts.iter().enumerate() {
+                if !used[i] && masks[i] & !now == 0 {
+                    used[i] = true;
+                    ready.push(c.clone());
+                }
+            }
+            // Slots that are not available while this item is read.
+            let mut later = blocked.clone();
+            for (i, other) in group.items.iter().enumerate() {
+                if placed & (1 << i) == 0 {
+                    later.extend(other.slots.iter().copied());
+                }
+            }
+            let inner = item.join == JoinKind::Inner;
+            let (conditions, after) = if inner { (ready, Vec::new()) } else { (item.on.clone(), ready) };
+            let step_wanted = if at == 0 { wanted } else { None };
+            if !step.hash {
+                let (inner_node, r, c, o) = self.item_node(relations, item, conditions, &later, step_wanted)?;
+                if at == 0 {
+                    ordered = o && wanted.is_some_and(|w| !w.order.is_empty());
+                }
+                cost += rows * c;
+                rows *= match item.join {
+                    JoinKind::Inner => r,
+                    JoinKind::Left => r.max(1.0),
+                    JoinKind::Semi | JoinKind::Anti => 0.5,
+                };
+                node = Some(match node.take() {
+                    None if inner => inner_node,
+                    outer => Node::Nested {
+                        outer: Box::new(outer.unwrap_or(Node::Unit)),
+                        inner: Box::new(inner_node),
+                        kind: item.join,
+                        on: None,
+                        null_slots: if item.join == JoinKind::Left { item.slots.iter().copied().collect() } else { Vec::new() },
+                    },
+                });
+            } else {
+                // The build side reads nothing of what is placed.
+                let mut own_blocked = blocked.clone();
+                for (i, other) in group.items.iter().enumerate() {
+                    if i != step.item {
+                        own_blocked.extend(other.slots.iter().copied());
+                    }
+                }
+                own_blocked.extend(item.slots.iter().copied());
+                let (own, joint): (Vec<Expr>, Vec<Expr>) =
+                    conditions.into_iter().partition(|c| item_mask(c, group, &self.subplans) & !bit == 0);
+                let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
+                let mut probe_keys = Vec::new();
+                let mut build_keys = Vec::new();
+                let mut collations = Vec::new();
+                let mut key_forms = Vec::new();
+                let mut rest = Vec::new();
+                for c in joint {
+                    match self.hash_key(&c, group, bit) {
+                        Some((probe, own, collation, form)) => {
+                            probe_keys.push(probe);
+                            build_keys.push(own);
+                            collations.push(collation);
+                            key_forms.push(form);
+                        }
+                        None => rest.push(c),
+                    }
+                }
+                cost += build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
+                rows = match item.join {
+                    JoinKind::Inner => (rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0),
+                    JoinKind::Left => rows.max(1.0),
+                    JoinKind::Semi | JoinKind::Anti => rows * 0.5,
+                };
+                let outer_slots = self.foreign_slots(relations, item, &build_keys);
+                node = Some(Node::Hash(Box::new(HashJoin {
+                    probe: node.take().unwrap_or(Node::Unit),
+                    build,
+                    probe_keys,
+                    build_keys,
+                    collations,
+                    key_forms,
+                    build_slots: item.slots.iter().copied().collect(),
+                    on: conjunction(rest),
+                    kind: item.join,
+                    null_aware: false,
+                    null_safe: false,
+                    cache: self.new_cache(),
+                    outer_slots,
+                })));
+            }
+            if !after.is_empty() {
+                rows *= after.iter().map(access::selectivity).product::<f64>();
+                node = node.map(|n| with_filter(n, after));
+            }
+            placed = now;
+        }
+        let mut node = node.unwrap_or(Node::Unit);
+        if let Some(condition) = conjunction(first) {
+            node = Node::Nested {
+                outer: Box::new(Node::Filter { input: Box::new(Node::Unit), predicate: condition }),
+                inner: Box::new(node),
+                kind: JoinKind::Inner,
+                on: None,
+                null_slots: Vec::new(),
+            };
+        }
+        Ok(PlannedGroup { node, rows: rows.max(0.0), cost, ordered })
+    }
+
+    /// Slots outside the item that its relations' conditions read (for the cache of a hash table): enclosing blocks' only.
+    fn foreign_slots(&self, relations: &[Relation], item: &Item, keys: &[Expr]) -> Vec<Slot> {
+        let mut used = Vec::new();
+        keys.iter().for_each(|k| slots_of(k, &self.subplans, &mut used));
+        fn group_exprs(group: &Group, f: &mut dyn FnMut(&Expr)) {
+            group.conjuncts.iter().for_each(&mut *f);
+            for i in &group.items {
+                i.on.iter().for_each(&mut *f);
+                if let ItemKind::Nest(g) = &i.kind {
+                    group_exprs(g, f);
+                }
+            }
+        }
+        if let ItemKind::Nest(g) = &item.kind {
+            group_exprs(g, &mut |e| slots_of(e, &self.subplans, &mut used));
+        }
+        item.on.iter().for_each(|e| slots_of(e, &self.subplans, &mut used));
+        for s in &item.slots {
+            for r in relations {
+                if r.slots.contains(&Some(*s))
+                    && let Source::Derived(_, outer, _) = &r.source
+                {
+                    used.extend(outer.iter().copied());
+                }
+            }
+        }
+        // Slots of this block's own relations on the probe side are not the build's business.
+        let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
+        used.retain(|s| !item.slots.contains(s) && !own.contains(s));
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    fn hash_key(&self, c: &Expr, group: &Group, bit: u64) -> Option<(Expr, Expr, Collation, KeyForm)> {
+        let ExprKind::Compare(CmpOp::Eq, collation, a, b) = &c.kind else { return None };
+        let (ma, mb) = (item_mask(a, group, &self.subplans), item_mask(b, group, &self.subplans));
+        let (probe, own) = if mb == bit && ma & bit == 0 {
+            (a, b)
+        } else if ma == bit && mb & bit == 0 {
+            (b, a)
+        } else {
+            return None;
+        };
+        let form = key_form(&probe.ty, &own.ty)?;
+        Some(((**probe).clone(), (**own).clone(), *collation, form))
+    }
+
+    /// The operator that reads an item under conditions: (node, rows, cost, ordered).
+    fn item_node(
+        &mut self,
+        relations: &[Relation],
+        item: &Item,
+        conditions: Vec<Expr>,
+        blocked: &BTreeSet<Slot>,
+        wanted: Option<Wanted<'_>>,
+    ) -> Result<(Node, f64, f64, bool)> {
+        match &item.kind {
+            ItemKind::Relation(r) => {
+                let relation = &relations[*r];
+                let (path, possible) = self.paths(relation, &conditions, blocked, wanted);
+                let (rows, cost, ordered) = (path.rows, path.cost, path.ordered);
+                let share: f64 = filtered_share(&conditions, &path);
+                let node = self.relation_node(relation, path, possible, conditions, share)?;
+                Ok((node, (rows * share).max(0.01), cost, ordered))
+            }
+            ItemKind::Nest(group) => {
+                let mut group = (**group).clone();
+                group.conjuncts.extend(conditions);
+                // The nest's own slots are not blocked from outside: it plans them itself.
+                let outside: BTreeSet<Slot> = blocked.difference(&item.slots).copied().collect();
+                let planned = self.plan_group(relations, &group, &outside, None)?;
+                Ok((planned.node, planned.rows, planned.cost, false))
+            }
+        }
+    }
+
+    fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
+        let used: Vec<Slot> = relation.slots.iter().map(|s| s.unwrap_or(Slot::MAX)).collect();
+        let slots_or_new = |b: &mut Self| -> Vec<Slot> {
+            used.iter()
+                .zip(&relation.columns)
+                .map(|(s, c)| if *s == Slot::MAX { b.new_slot(c.ty.clone()) } else { *s })
+                .collect()
+        };
+        match &relation.source {
+            Source::Base(table) => {
+                let columns =
+                    relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
+                let has_storage = true;
+                let access = match (path.index, has_storage) {
+                    (None, _) => Access::Full { backward: path.backward },
+                    (Some(index), _) => Access::Index {
+                        index,
+                        ranges: path.ranges.map(|r| r.spec),
+                        backward: path.backward,
+                        covering: path.covering,
+                        unique: path.unique,
+                        first_only: false,
+                    },
+                };
+                let id = self.new_table_node();
+                Ok(Node::Table(Box::new(TableNode {
+                    id,
+                    table: *table,
+                    alias: relation.alias.as_str().into(),
+                    access,
+                    columns,
+                    filter: conjunction(conditions),
+                    lock: relation.lock,
+                    rows: path.rows,
+                    filtered: (share * 100.0).clamp(0.0, 100.0),
+                    possible,
+                    rows_hint: None,
+                    keep_row: relation.keep_row,
+                })))
+            }
+            Source::Derived(query, outer, _) => {
+                let slots = slots_or_new(self);
+                let cache = self.new_cache();
+                let outer_slots = outer.iter().copied().collect();
+                let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots };
+                Ok(with_filter(node, conditions))
+            }
+            Source::Cte(query, cache, _) => {
+                let slots = slots_or_new(self);
+                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots: Vec::new() };
+                Ok(with_filter(node, conditions))
+            }
+            Source::RecursiveScan(cache) => {
+                let slots = slots_or_new(self);
+                Ok(with_filter(Node::RecursiveScan { cache: *cache, slots }, conditions))
+            }
+            Source::Recursive(parts) => {
+                let slots = slots_or_new(self);
+                let node = Node::Recursive {
+                    seed: parts.seed.clone(),
+                    step: parts.step.clone(),
+                    distinct: parts.distinct,
+                    cache: parts.cache,
+                    slots,
+                    types: parts.types.clone(),
+                    result_cache: parts.result_cache,
+                };
+                Ok(with_filter(node, conditions))
+            }
+        }
+    }
+}
+
+/// Share of the rows of a path that pass the conditions its ranges do not stand for.
+fn filtered_share(conditions: &[Expr], path: &Path) -> f64 {
+    let total: f64 = conditions.iter().map(access::selectivity).product();
+    match &path.ranges {
+        None => total,
+        // What the ranges say is in the row estimate already.
+        Some(r) => {
+            let inside = r.point_parts + usize::from(r.has_interval);
+            let kept = conditions.len().saturating_sub(inside);
+            conditions.iter().map(access::selectivity).fold(Vec::new(), |mut v, s| {
+                v.push(s);
+                v.sort_by(f64::total_cmp);
+                v
+            })[conditions.len() - kept..]
+                .iter()
+                .product()
+        }
+    }
+}
+
+struct Search<'s, 'c> {
+    binder: &'s Binder<'c>,
+    relations: &'s [Relation],
+    group: &'s Group,
+    blocked: &'s BTreeSet<Slot>,
+    wanted: Option<Wanted<'s>>,
+    /// Paths by (item, placed items that its conditions mention).
+    memo: HashMap<(usize, u64), (Option<Path>, f64, f64)>,
+    uses: Vec<u64>,
+    needs: Vec<u64>,
+}
+
+impl Search<'_, '_> {
+    /// Cost of adding an item to what is placed: (step, cost, rows).
+    fn step(&mut self, item: usize, placed: u64, rows: f64) -> (Step, f64, f64) {
+        let bit = 1u64 << item;
+        let relevant = self.relevant(item) & placed;
+        let (path, per_row, each) = self.path(item, relevant, placed == 0);
+        let join = self.group.items[item].join;
+        let locked = match &self.group.items[item].kind {
+            ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
+            ItemKind::Nest(_) => false,
+        };
+        let nested = rows * per_row;
+        let out = match join {
+            JoinKind::Inner => rows * each,
+            JoinKind::Left => rows * each.max(1.0),
+            JoinKind::Semi | JoinKind::Anti => rows * 0.5,
+        };
+        let mut step = Step { item, hash: false, path };
+        let mut cost = nested;
+        let mut out_rows = out;
+        if placed != 0 && !locked && self.hashable(item, placed) {
+            let (_, build_cost, build_rows) = self.path(item, 0, false);
+            let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
+            if hash < nested {
+                cost = hash;
+                step = Step { item, hash: true, path: None };
+                let by_size = rows * build_rows / rows.max(build_rows).max(1.0);
+                out_rows = match join {
+                    JoinKind::Inner => out.min(by_size.max(1.0)),
+                    _ => out,
+                };
+            }
+        }
+        let _ = bit;
+        (step, cost, out_rows.max(0.01))
+    }
+
+    fn relevant(&self, item: usize) -> u64 {
+        let bit = 1u64 << item;
+        let mut mask = self.needs[item];
+        for u in &self.uses {
+            if u & bit != 0 {
+                mask |= u;
+            }
+        }
+        mask & !bit
+    }
+
+    fn hashable(&self, item: usize, placed: u64) -> bool {
+        let bit = 1u64 << item;
+        let list = if self.group.items[item].join == JoinKind::Inner { &self.group.conjuncts } else { &self.group.items[item].on };
+        list.iter().any(|c| {
+            let mask = item_mask(c, self.group, &self.binder.subplans);
+            mask & bit != 0 && mask & !(placed | bit) == 0 && self.binder.hash_key(c, self.group, bit).is_some()
+        })
+    }
+
+    /// (path, cost per execution, rows per execution) of an item when `available` is placed.
+    fn path(&mut self, item: usize, available: u64, first: bool) -> (Option<Path>, f64, f64) {
+        if !first && let Some(known) = self.memo.get(&(item, available)) {
+            return known.clone();
+        }
+        let bit = 1u64 << item;
+        let it = &self.group.items[item];
+        let mut conditions: Vec<Expr> = Vec::new();
+        if it.join == JoinKind::Inner {
+            for (c, u) in self.group.conjuncts.iter().zip(&self.uses) {
+                if u & bit != 0 && u & !(available | bit) == 0 {
+                    conditions.push(c.clone());
+                }
+            }
+        } else {
+            for c in &it.on {
+                if item_mask(c, self.group, &self.binder.subplans) & !(available | bit) == 0 {
+                    conditions.push(c.clone());
+                }
+            }
+        }
+        let mut blocked = self.blocked.clone();
+        for (i, other) in self.group.items.iter().enumerate() {
+            if available & (1 << i) == 0 {
+                blocked.extend(other.slots.iter().copied());
+            }
+        }
+        let result = match &it.kind {
+            ItemKind::Relation(r) => {
+                let wanted = if first { self.wanted } else { None };
+                let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
+                let share = filtered_share(&conditions, &path);
+                let (cost, rows) = (path.cost, (path.rows * share).max(0.01));
+                (Some(path), cost, rows)
+            }
+            ItemKind::Nest(group) => {
+                let mut group = (**group).clone();
+                group.conjuncts.extend(conditions);
+                let outside: BTreeSet<Slot> = blocked.difference(&it.slots).copied().collect();
+                let mut inner = Search {
+                    binder: self.binder,
+                    relations: self.relations,
+                    group: &group,
+                    blocked: &outside,
+                    wanted: None,
+                    memo: HashMap::new(),
+                    uses: group.conjuncts.iter().map(|c| item_mask(c, &group, &self.binder.subplans)).collect(),
+                    needs: vec![0; group.items.len()],
+                };
+                let (cost, rows) = inner.greedy_cost();
+                (None, cost, rows)
+            }
+        };
+        if !first {
+            self.memo.insert((item, available), result.clone());
+        }
+        result
+    }
+
+    fn allowed(&self, item: usize, placed: u64) -> bool {
+        placed & (1 << item) == 0 && self.needs[item] & !placed == 0
+    }
+
+    fn in_order(&mut self) -> Vec<Step> {
+        let mut placed = 0;
+        let mut rows = 1.0;
+        let mut steps = Vec::new();
+        for i in 0..self.group.items.len() {
+            let (step, _, r) = self.step(i, placed, rows);
+            placed |= 1 << i;
+            rows = r;
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn exhaustive(&mut self) -> Vec<Step> {
+        let n = self.group.items.len();
+        let mut best: HashMap<u64, (f64, f64, Vec<Step>)> = HashMap::new();
+        best.insert(0, (0.0, 1.0, Vec::new()));
+        let full = (1u64 << n) - 1;
+        for mask in 0..full {
+            let Some((cost, rows, steps)) = best.get(&mask).cloned() else { continue };
+            // Cross products only where nothing is connected.
+            let connected: Vec<usize> =
+                (0..n).filter(|i| self.allowed(*i, mask) && (mask == 0 || self.relevant(*i) & mask != 0)).collect();
+            let candidates: Vec<usize> =
+                if connected.is_empty() || mask != 0 && self.small_cross(&connected) { (0..n).filter(|i| self.allowed(*i, mask)).collect() } else { connected };
+            for i in candidates {
+                let (step, c, r) = self.step(i, mask, rows);
+                let next = mask | 1 << i;
+                let total = cost + c;
+                if best.get(&next).is_none_or(|(b, _, _)| total < *b) {
+                    let mut steps = steps.clone();
+                    steps.push(step);
+                    best.insert(next, (total, r, steps));
+                }
+            }
+        }
+        match best.remove(&full) {
+            Some((_, _, steps)) => steps,
+            None => self.greedy(),
+        }
+    }
+
+    /// With few items a cross product of single rows (constants) is worth trying.
+    fn small_cross(&self, _connected: &[usize]) -> bool {
+        self.group.items.len() <= 5
+    }
+
+    fn greedy(&mut self) -> Vec<Step> {
+        let n = self.group.items.len();
+        let mut placed = 0u64;
+        let mut rows = 1.0;
+        let mut steps: Vec<Step> = Vec::with_capacity(n);
+        while steps.len() < n {
+            let mut best: Option<(f64, Step, f64)> = None;
+            for i in 0..n {
+                if !self.allowed(i, placed) {
+                    continue;
+                }
+                let (step, cost, out) = self.step(i, placed, rows);
+                let connected = placed == 0 || self.relevant(i) & placed != 0;
+                let score = cost + out * if connected { 1.0 } else { 1000.0 };
+                if best.as_ref().is_none_or(|(b, _, _)| score < *b) {
+                    best = Some((score, step, out));
+                }
+            }
+            let Some((_, step, out)) = best else {
+                // Needs that cannot be met in any order do not occur; place the rest as written.
+                for i in 0..n {
+                    if placed & (1 << i) == 0 {
+                        steps.push(Step { item: i, hash: false, path: None });
+                        placed |= 1 << i;
+                    }
+                }
+                break;
+            };
+            placed |= 1 << step.item;
+            rows = out;
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn greedy_cost(&mut self) -> (f64, f64) {
+        let n = self.group.items.len();
+        let (mut placed, mut rows, mut total) = (0u64, 1.0, 0.0);
+        for _ in 0..n {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for i in 0..n {
+                if placed & (1 << i) == 0 {
+                    let (_, cost, out) = self.step(i, placed, rows);
+                    if best.as_ref().is_none_or(|(b, _, _)| cost + out < *b) {
+                        best = Some((cost + out, i, out));
+                    }
+                }
+            }
+            let Some((cost, i, out)) = best else { break };
+            placed |= 1 << i;
+            total += cost - out;
+            rows = out;
+        }
+        (total.max(1.0), rows)
+    }
+}
+
+/// Items of the group whose slots an expression reads.
+fn item_mask(e: &Expr, group: &Group, subplans: &[Subplan]) -> u64 {
+    let mut slots = Vec::new();
+    slots_of(e, subplans, &mut slots);
+    let mut mask = 0;
+    for (i, item) in group.items.iter().enumerate() {
+        if slots.iter().any(|s| item.slots.contains(s)) {
+            mask |= 1 << i;
+        }
+    }
+    mask
+}
+
+fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {
+    for item in &group.items {
+        out.extend(item.slots.iter().copied());
+    }
+}
+
+/// Slots whose being NULL makes some conjunct not true.
+fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
+    fn strict(e: &Expr, out: &mut BTreeSet<Slot>) {
+        match &e.kind {
+            ExprKind::Slot(s) => {
+                out.insert(*s);
+            }
+            ExprKind::Arith(_, a, b) => {
+                strict(a, out);
+                strict(b, out);
+            }
+            ExprKind::Neg(a) | ExprKind::Collate(a, _) => strict(a, out),
+            _ => {}
+        }
+    }
+    let mut out = BTreeSet::new();
+    for c in conjuncts {
+        match &c.kind {
+            ExprKind::Compare(op, _, a, b) if *op != CmpOp::NullSafeEq => {
+                strict(a, &mut out);
+                strict(b, &mut out);
+            }
+            ExprKind::Between { operand, .. } | ExprKind::InList { operand, .. } | ExprKind::Like { operand, .. } => strict(operand, &mut out),
+            ExprKind::IsNull { operand, negated: true } => strict(operand, &mut out),
+            ExprKind::Slot(s) => {
+                out.insert(*s);
+            }
+            ExprKind::Or(list) => {
+                // Rejected by every branch.
+                let mut common: Option<BTreeSet<Slot>> = None;
+                for branch in list {
+                    let r = null_rejected(std::slice::from_ref(branch));
+                    common = Some(match common {
+                        None => r,
+                        Some(c) => c.intersection(&r).copied().collect(),
+                    });
+                }
+                out.extend(common.unwrap_or_default());
+            }
+            ExprKind::And(list) => out.extend(null_rejected(list)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// How two join columns are brought to one form; `None` when they cannot be hashed.
+pub fn key_form(a: &types::ColumnType, b: &types::ColumnType) -> Option<KeyForm> {
+    let exact = |c: Class| matches!(c, Class::Int | Class::Decimal);
+    let (ca, cb) = (typing::class(a), typing::class(b));
+    Some(match (ca, cb) {
+        (x, y) if exact(x) && exact(y) => KeyForm::Same,
+        (Class::String, Class::String) => KeyForm::Same,
+        (Class::Time, Class::Time) => KeyForm::Same,
+        (Class::DateTime, Class::DateTime) => KeyForm::Temporal,
+        (Class::DateTime, Class::String) | (Class::String, Class::DateTime) => KeyForm::Temporal,
+        (Class::Unknown, _) | (_, Class::Unknown) => return None,
+        (Class::Time, _) | (_, Class::Time) => return None,
+        (Class::DateTime, _) | (_, Class::DateTime) => return None,
+        _ => KeyForm::Double,
+    })
+}
+
+/// A filter over a node; filters are merged into table nodes.
+pub fn with_filter(node: Node, conditions: Vec<Expr>) -> Node {
+    let conditions: Vec<Expr> = conditions.into_iter().filter(|c| !is_true_literal(c)).collect();
+    match conjunction(conditions) {
+        None => node,
+        Some(predicate) => Node::Filter { input: Box::new(node), predicate },
+    }
+}
+
+fn is_true_literal(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Literal(types::Value::Int(n)) if *n != 0)
+}

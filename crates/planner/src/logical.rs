@@ -1,0 +1,123 @@
+//! Query blocks between binding and optimisation.
+
+use crate::binder::Scope;
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::plan::{LimitSpec, OutputColumn, SortKey, Subplan};
+
+/// A bound SELECT that is not planned yet.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Its relations and aggregates.
+    pub scope: Scope,
+    /// FROM: joined by comma.
+    pub from: Vec<JoinTree>,
+    /// WHERE, as conjuncts.
+    pub filter: Vec<Expr>,
+    /// Select list.
+    pub items: Vec<(Expr, OutputColumn)>,
+    /// GROUP BY.
+    pub group_by: Vec<Expr>,
+    /// WITH ROLLUP.
+    pub rollup: bool,
+    /// GROUP BY or aggregates are present.
+    pub grouped: bool,
+    /// HAVING.
+    pub having: Option<Expr>,
+    /// ORDER BY.
+    pub order: Vec<SortKey>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// LIMIT.
+    pub limit: Option<LimitSpec>,
+    /// STRAIGHT_JOIN.
+    pub straight: bool,
+}
+
+impl Block {
+    /// Whether it is only joins and conditions, so that it can become part of another block.
+    pub fn is_simple(&self) -> bool {
+        !self.grouped && self.having.is_none() && self.limit.is_none() && self.scope.aggregates.is_empty() && !self.from.is_empty()
+    }
+}
+
+/// FROM as written.
+#[derive(Debug, Clone)]
+pub enum JoinTree {
+    /// A relation, by its number in the scope.
+    Relation(usize),
+    /// Inner join (or a list in parentheses).
+    Inner {
+        /// Parts.
+        parts: Vec<JoinTree>,
+        /// Conditions.
+        on: Vec<Expr>,
+        /// STRAIGHT_JOIN: keep the order.
+        straight: bool,
+    },
+    /// LEFT JOIN (RIGHT JOIN with exchanged sides).
+    Left {
+        /// Kept side.
+        left: Box<JoinTree>,
+        /// Side that may be NULL.
+        right: Box<JoinTree>,
+        /// Conditions.
+        on: Vec<Expr>,
+    },
+}
+
+impl JoinTree {
+    /// Calls `f` with each relation number.
+    pub fn relations(&self, f: &mut dyn FnMut(usize)) {
+        match self {
+            JoinTree::Relation(r) => f(*r),
+            JoinTree::Inner { parts, .. } => parts.iter().for_each(|p| p.relations(f)),
+            JoinTree::Left { left, right, .. } => {
+                left.relations(f);
+                right.relations(f);
+            }
+        }
+    }
+
+    /// Adds an offset to the relation numbers.
+    pub fn shift(&mut self, by: usize) {
+        match self {
+            JoinTree::Relation(r) => *r += by,
+            JoinTree::Inner { parts, .. } => parts.iter_mut().for_each(|p| p.shift(by)),
+            JoinTree::Left { left, right, .. } => {
+                left.shift(by);
+                right.shift(by);
+            }
+        }
+    }
+}
+
+/// The slots an expression reads, those of its subqueries included.
+pub fn slots_of(expr: &Expr, subplans: &[Subplan], out: &mut Vec<Slot>) {
+    expr.walk(&mut |e| match &e.kind {
+        ExprKind::Slot(s) => out.push(*s),
+        ExprKind::Subquery(n, _) => out.extend(subplans[*n as usize].outer_slots.iter().copied()),
+        _ => {}
+    });
+}
+
+/// Whether two expressions are the same text: parameters count as equal, since a literal written twice is two parameters.
+pub fn same(a: &Expr, b: &Expr) -> bool {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Slot(x), ExprKind::Slot(y)) => x == y,
+        (ExprKind::Slot(_), _) | (_, ExprKind::Slot(_)) => false,
+        _ => text(a) == text(b),
+    }
+}
+
+fn text(e: &Expr) -> String {
+    let mut copy = e.clone();
+    fn blur(e: &mut Expr) {
+        if let ExprKind::Param(n) = &mut e.kind {
+            *n = 0;
+        }
+        e.ty = types::ColumnType::bigint();
+        e.for_each_child_mut(&mut blur);
+    }
+    blur(&mut copy);
+    format!("{copy:?}")
+}

@@ -1,0 +1,364 @@
+//! From a bound block to operators: joins, then grouping, HAVING, DISTINCT, ORDER BY, LIMIT.
+
+use crate::access::Wanted;
+use crate::bind_query::conjunction;
+use crate::binder::{Binder, Relation, Result};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::join::{Group, key_form, with_filter};
+use crate::logical::{Block, JoinTree, same, slots_of};
+use crate::plan::{self, Access, AggregateKind, Aggregate, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
+use std::collections::BTreeSet;
+use types::{Collation, Value};
+
+/// Correlated evaluation is kept when one costs less than this share of the grouped run.
+const LOOKUP_GAIN: f64 = 8.0;
+
+impl<'c> Binder<'c> {
+    /// Plans a block: (plan, expected rows).
+    pub fn plan_block(&mut self, block: Block) -> Result<(Query, f64)> {
+        let Block { scope, from, filter, items, group_by, grouped, having, mut order, distinct, limit, straight, .. } = block;
+        let aggregates = scope.aggregates;
+        let mut relations = scope.relations;
+        let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
+        order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
+        let mut group = self.build_group(&mut relations, from, filter, straight);
+        let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
+
+        // MIN or MAX alone is the first row in the column's order.
+        let extreme = if grouped && group_by.is_empty() && having.is_none() { extreme_key(&aggregates) } else { None };
+        let mut extreme_used = false;
+        let blocked = BTreeSet::new();
+        let order_on_rows = !grouped && !distinct && !order.is_empty();
+        let planned = if let (Some(key), 1) = (&extreme, group.items.len()) {
+            let mut narrowed = group.clone();
+            if let Some(e) = not_null(key) {
+                narrowed.conjuncts.push(e);
+            }
+            let keys = std::slice::from_ref(key);
+            let wanted = Wanted { order: keys, limit: Some(1.0), sort_cost: 0.2 };
+            let planned = self.plan_group(&relations, &narrowed, &blocked, Some(wanted))?;
+            if planned.ordered && reads_index(&planned.node) {
+                extreme_used = true;
+                planned
+            } else {
+                self.plan_group(&relations, &group, &blocked, None)?
+            }
+        } else if order_on_rows {
+            let wanted = Wanted { order: &order, limit: limit_rows, sort_cost: 0.3 };
+            self.plan_group(&relations, &group, &blocked, Some(wanted))?
+        } else {
+            self.plan_group(&relations, &group, &blocked, None)?
+        };
+        group.items.clear();
+        let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
+        if extreme_used {
+            if let Node::Table(t) = &mut node {
+                t.rows_hint = Some(1);
+                if let Access::Index { first_only, .. } = &mut t.access {
+                    *first_only = true;
+                }
+            }
+            let one = Expr::literal(Value::Int(1), types::ColumnType::bigint());
+            node = Node::Limit { input: Box::new(node), limit: LimitSpec { count: Some(one), offset: None } };
+        }
+
+        // Slots that are read above the joins.
+        let mut above = Vec::new();
+        for e in exprs.iter().chain(having.iter()).chain(order.iter().map(|k| &k.expr)) {
+            slots_of(e, &self.subplans, &mut above);
+        }
+        above.sort_unstable();
+        above.dedup();
+
+        if grouped {
+            let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
+            let carried = above.iter().copied().filter(|s| own.contains(s)).collect();
+            let mut keys = Vec::with_capacity(group_by.len());
+            let mut collations = Vec::with_capacity(group_by.len());
+            for g in &group_by {
+                keys.push((self.new_slot(g.ty.clone()), g.clone()));
+                collations.push(g.ty.collation);
+            }
+            let implicit = group_by.is_empty();
+            rows = if implicit { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
+            let ordered = !implicit && group_order(&node, &relations, &group_by);
+            node = Node::Group(Box::new(plan::Group {
+                input: node,
+                keys,
+                collations,
+                aggregates,
+                carried,
+                ordered,
+                implicit,
+                rollup: false,
+            }));
+        }
+        if let Some(having) = having {
+            let mut list = Vec::new();
+            having.into_conjuncts(&mut list);
+            node = with_filter(node, list);
+            rows *= 0.5;
+        }
+        let mut output = exprs;
+        if distinct {
+            let mut slots = Vec::with_capacity(output.len());
+            let mut collations = Vec::with_capacity(output.len());
+            let mut targets = Vec::with_capacity(output.len());
+            for e in &mut output {
+                let slot = self.new_slot(e.ty.clone());
+                let as_slot = Expr::slot(slot, e.ty.clone());
+                collations.push(e.ty.collation);
+                slots.push(slot);
+                for key in &mut order {
+                    if same(&key.expr, e) {
+                        key.expr = as_slot.clone();
+                    }
+                }
+                targets.push((slot, std::mem::replace(e, as_slot)));
+            }
+            node = Node::Project { input: Box::new(node), exprs: targets };
+            node = Node::Distinct { input: Box::new(node), slots, collations };
+            above = output.iter().filter_map(|e| if let ExprKind::Slot(s) = e.kind { Some(s) } else { None }).collect();
+        }
+        let needs_sort = !order.is_empty() && !(order_on_rows && sorted) && !(grouped && group_by.is_empty());
+        if needs_sort {
+            let mut saved: Vec<Slot> = Vec::new();
+            for e in &output {
+                slots_of(e, &self.subplans, &mut saved);
+            }
+            saved.sort_unstable();
+            saved.dedup();
+            saved.retain(|s| above.contains(s) || distinct);
+            node = Node::Sort { input: Box::new(node), keys: order, saved, limit: limit.clone() };
+        } else if let Some(limit) = &limit {
+            let simple = !grouped && !distinct;
+            if let Node::Table(t) = &mut node
+                && simple
+            {
+                t.rows_hint = if t.lock == LockMode::None { limit_rows.map(|r| r as u64) } else { Some(1) };
+            }
+            node = Node::Limit { input: Box::new(node), limit: limit.clone() };
+        }
+        if let Some(l) = limit_rows {
+            rows = rows.min(l);
+        }
+        Ok((Query { root: node, output }, rows.max(0.01)))
+    }
+
+    /// Rows a LIMIT takes, offset included, as far as it is known.
+    fn limit_rows(&self, limit: &LimitSpec) -> Option<f64> {
+        let known = |e: &Option<Expr>| match e.as_ref().map(|e| &e.kind) {
+            None => Some(0.0),
+            Some(ExprKind::Literal(v)) => number(v),
+            Some(ExprKind::Param(n)) => self.context.params().get(*n as usize).and_then(number).or(Some(20.0)),
+            _ => None,
+        };
+        Some(known(&limit.count)? + known(&limit.offset)?)
+    }
+
+    /// Plans the subqueries that stayed expressions.
+    pub fn plan_pending(&mut self) -> Result<()> {
+        let mut n = 0;
+        while n < self.pending.len() {
+            if let Some(block) = self.pending[n].take() {
+                if let Some(lookup) = self.decorrelate(&block)? {
+                    self.subplans[n].lookup = Some(lookup);
+                }
+                let (query, _) = self.plan_block(*block)?;
+                self.subplans[n].query = query;
+            }
+            n += 1;
+        }
+        Ok(())
+    }
+
+    /// `(SELECT agg(…) FROM … WHERE inner = outer AND …)` as one grouped run, where that pays.
+    fn decorrelate(&mut self, block: &Block) -> Result<Option<Lookup>> {
+        let outer = &block.scope.outer;
+        if outer.is_empty()
+            || block.scope.volatile
+            || !block.grouped
+            || !block.group_by.is_empty()
+            || block.having.is_some()
+            || block.distinct
+            || block.limit.is_some()
+            || block.from.is_empty()
+        {
+            return Ok(None);
+        }
+        let reads_outer = |b: &Self, e: &Expr| {
+            let mut s = Vec::new();
+            slots_of(e, &b.subplans, &mut s);
+            s.iter().any(|s| outer.contains(s))
+        };
+        let aggregate_slots: BTreeSet<Slot> = block.scope.aggregates.iter().map(|(s, _)| *s).collect();
+        for (e, _) in &block.items {
+            let mut s = Vec::new();
+            slots_of(e, &self.subplans, &mut s);
+            if s.iter().any(|s| !aggregate_slots.contains(s)) {
+                return Ok(None);
+            }
+        }
+        for (_, a) in &block.scope.aggregates {
+            if a.args.iter().chain(a.order.iter().map(|k| &k.expr)).any(|e| reads_outer(self, e)) {
+                return Ok(None);
+            }
+        }
+        // Conditions of joins must not reach outside; inner ones are moved to the filter first.
+        let mut filter = block.filter.clone();
+        let mut from = block.from.clone();
+        fn lift(tree: &mut JoinTree, filter: &mut Vec<Expr>) {
+            if let JoinTree::Inner { parts, on, .. } = tree {
+                filter.append(on);
+                parts.iter_mut().for_each(|p| lift(p, filter));
+            }
+        }
+        from.iter_mut().for_each(|t| lift(t, &mut filter));
+        fn outer_in_left(tree: &JoinTree, test: &dyn Fn(&Expr) -> bool) -> bool {
+            match tree {
+                JoinTree::Relation(_) => false,
+                JoinTree::Inner { parts, .. } => parts.iter().any(|p| outer_in_left(p, test)),
+                JoinTree::Left { left, right, on } => on.iter().any(test) || outer_in_left(left, test) || outer_in_left(right, test),
+            }
+        }
+        if from.iter().any(|t| outer_in_left(t, &|e| reads_outer(self, e))) {
+            return Ok(None);
+        }
+        if block.scope.relations.iter().any(|r| matches!(&r.source, crate::binder::Source::Derived(_, o, _) if !o.is_empty())) {
+            return Ok(None);
+        }
+        let (mut probe, mut group_by, mut collations, mut forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut kept = Vec::new();
+        for c in filter {
+            if !reads_outer(self, &c) {
+                kept.push(c);
+                continue;
+            }
+            let ExprKind::Compare(CmpOp::Eq, collation, a, b) = &c.kind else { return Ok(None) };
+            let mut slots_a = Vec::new();
+            let mut slots_b = Vec::new();
+            slots_of(a, &self.subplans, &mut slots_a);
+            slots_of(b, &self.subplans, &mut slots_b);
+            let all_outer = |s: &[Slot]| s.iter().all(|s| outer.contains(s));
+            let none_outer = |s: &[Slot]| s.iter().all(|s| !outer.contains(s));
+            let (inside, outside) = if all_outer(&slots_b) && none_outer(&slots_a) {
+                (a, b)
+            } else if all_outer(&slots_a) && none_outer(&slots_b) {
+                (b, a)
+            } else {
+                return Ok(None);
+            };
+            let Some(form) = key_form(&inside.ty, &outside.ty) else { return Ok(None) };
+            if form != KeyForm::Same && collations.len() > 8 {
+                return Ok(None);
+            }
+            probe.push((**outside).clone());
+            group_by.push((**inside).clone());
+            collations.push(*collation);
+            forms.push(form);
+        }
+        if probe.is_empty() {
+            return Ok(None);
+        }
+        // What does one correlated run cost, and what the grouped one?
+        let cost = |b: &mut Self, block: Block| -> Result<f64> {
+            let mut relations = block.scope.relations;
+            let pending: Vec<_> = b.pending.clone();
+            let group: Group = b.build_group(&mut relations, block.from, block.filter, block.straight);
+            let planned = b.plan_group(&relations, &group, &BTreeSet::new(), None)?;
+            b.pending = pending;
+            Ok(planned.cost)
+        };
+        let correlated = cost(self, block.clone())?;
+        let mut once = block.clone();
+        once.from = from;
+        once.filter = kept;
+        let grouped_cost = cost(self, once.clone())?;
+        if correlated * LOOKUP_GAIN < grouped_cost {
+            return Ok(None);
+        }
+        let mut empty = block.clone();
+        empty.from = Vec::new();
+        empty.filter = vec![Expr::literal(Value::Int(0), types::ColumnType::bigint())];
+        empty.scope.relations = Vec::new();
+        let (empty, _) = self.plan_block(empty)?;
+        // The keys come first in the output; grouping under the comparison's collation.
+        let items = group_by
+            .iter()
+            .zip(&collations)
+            .map(|(g, c)| {
+                let mut g = g.clone();
+                if crate::typing::is_string_class(&g.ty) {
+                    g.ty.collation = *c;
+                }
+                (g, plan::OutputColumn::default())
+            })
+            .collect::<Vec<_>>();
+        once.group_by = items.iter().map(|(g, _)| g.clone()).collect();
+        once.items = items.into_iter().chain(once.items).collect();
+        once.scope.outer = BTreeSet::new();
+        once.order = Vec::new();
+        // Pending subqueries inside stay for the correlated plan, too: plan this copy from clones.
+        let pending = self.pending.clone();
+        let (grouped, _) = self.plan_block(once)?;
+        self.pending = pending;
+        Ok(Some(Lookup { grouped, empty, probe, collations, forms }))
+    }
+}
+
+fn number(v: &Value) -> Option<f64> {
+    match v {
+        Value::Int(i) => Some(*i as f64),
+        Value::UInt(u) => Some(*u as f64),
+        _ => None,
+    }
+}
+
+/// The order in which the first row answers a lone MIN or MAX.
+fn extreme_key(aggregates: &[(Slot, Aggregate)]) -> Option<SortKey> {
+    let [(_, a)] = aggregates else { return None };
+    let descending = match a.kind {
+        AggregateKind::Min => false,
+        AggregateKind::Max => true,
+        _ => return None,
+    };
+    let expr = a.args.first()?.clone();
+    matches!(expr.kind, ExprKind::Slot(_)).then(|| SortKey { collation: a.collation, expr, descending })
+}
+
+fn not_null(key: &SortKey) -> Option<Expr> {
+    key.expr.ty.nullable.then(|| Expr {
+        kind: ExprKind::IsNull { operand: Box::new(key.expr.clone()), negated: true },
+        ty: crate::bind_expr::bool_type(false),
+    })
+}
+
+/// Whether the node is a table read through an index or in primary order.
+fn reads_index(node: &Node) -> bool {
+    matches!(node, Node::Table(_))
+}
+
+/// Whether rows of a single-table node come ordered by the grouping columns.
+fn group_order(node: &Node, relations: &[Relation], group_by: &[Expr]) -> bool {
+    let Node::Table(t) = node else { return false };
+    let Some(relation) = relations.iter().find(|r| matches!(r.source, crate::binder::Source::Base(n) if n == t.table) && *r.alias == *t.alias)
+    else {
+        return false;
+    };
+    let _ = (relation, group_by);
+    // Rows of one group must be adjacent: an index whose leading parts are just the grouping columns.
+    false
+}
+
+/// Collations of output columns, for set operations and DISTINCT.
+pub fn collations(exprs: &[Expr]) -> Vec<Collation> {
+    exprs.iter().map(|e| e.ty.collation).collect()
+}
+
+/// Adds a condition to a node.
+pub fn filtered(node: Node, list: Vec<Expr>) -> Node {
+    match conjunction(list) {
+        None => node,
+        Some(predicate) => Node::Filter { input: Box::new(node), predicate },
+    }
+}

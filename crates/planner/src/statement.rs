@@ -1,0 +1,111 @@
+//! Entry points: one statement to one plan.
+
+use crate::binder::{Binder, Result, Scope};
+use crate::context::PlanContext;
+use crate::plan::{Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
+use crate::short;
+use mysql_error::codes;
+use parser::ast;
+
+/// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
+pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
+    let mut b = Binder::new(context, sql);
+    let (body, columns) = match statement {
+        ast::Statement::Query(q) => {
+            let bound = b.query(q)?;
+            (Body::Query(bound.query), shown(bound.columns))
+        }
+        ast::Statement::Insert(i) => (b.insert(i)?, Vec::new()),
+        ast::Statement::Update(u) => (b.update(u)?, Vec::new()),
+        ast::Statement::Delete(d) => (b.delete(d)?, Vec::new()),
+        ast::Statement::Do(exprs) => (Body::Query(row_of(&mut b, exprs)?), Vec::new()),
+        _ => return Err(codes::not_supported_yet("this statement here")),
+    };
+    finish(b, body, columns)
+}
+
+/// Plans the evaluation of expressions without a table (SET, CALL, KILL …): one row with their values.
+pub fn plan_expressions(exprs: &[ast::Expr<'_>], sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
+    let mut b = Binder::new(context, sql);
+    let query = row_of(&mut b, exprs)?;
+    let columns = query.output.iter().map(|e| OutputColumn { ty: e.ty.clone(), ..OutputColumn::default() }).collect();
+    finish(b, Body::Query(query), columns)
+}
+
+/// Plans an INSERT whose rows are handed in at execution (LOAD DATA): `columns` are the targets in order.
+pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, ignore: bool, context: &dyn PlanContext) -> Result<Plan> {
+    let mut b = Binder::new(context, b"");
+    let database = match table.schema.or(context.database()) {
+        Some(db) => db.to_owned(),
+        None => return Err(codes::no_db_error()),
+    };
+    let entry = context.table(&database, table.name)?;
+    let number = b.add_table(entry.clone());
+    let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];
+    if columns.is_empty() {
+        for (i, t) in targets.iter_mut().enumerate() {
+            *t = InsertColumn::Source(i as u32);
+        }
+    }
+    for (i, name) in columns.iter().enumerate() {
+        let at = entry.def.column_index(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
+        targets[at] = InsertColumn::Source(i as u32);
+    }
+    let first = b.slot_count;
+    for c in &entry.def.columns {
+        b.new_slot(c.ty.clone());
+    }
+    let existing = b.slot_count;
+    for c in &entry.def.columns {
+        b.new_slot(c.ty.clone());
+    }
+    let body = Body::Insert(Box::new(Insert {
+        table: number,
+        source: InsertSource::External,
+        columns: targets,
+        replace,
+        ignore,
+        on_duplicate: Vec::new(),
+        new_slots: first,
+        existing_slots: existing,
+    }));
+    finish(b, body, Vec::new())
+}
+
+fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {
+    b.scopes.push(Scope::new());
+    let output = exprs.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>();
+    b.scopes.pop();
+    Ok(Query { root: Node::Unit, output: output? })
+}
+
+fn shown(mut columns: Vec<OutputColumn>) -> Vec<OutputColumn> {
+    for c in &mut columns {
+        // MySQL shows a bare NULL (or an untyped parameter) as an empty binary string.
+        if c.ty.kind == types::TypeKind::Null {
+            c.ty.nullable = true;
+        }
+    }
+    columns
+}
+
+fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {
+    b.plan_pending()?;
+    let writes = b.locks || !matches!(body, Body::Query(_));
+    let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
+    let mut plan = Plan {
+        body,
+        subplans: b.subplans,
+        tables: b.tables,
+        depends,
+        frame_slots: b.slot_count,
+        param_count: b.param_count,
+        table_nodes: b.table_nodes,
+        cache_count: b.cache_count,
+        columns,
+        short: None,
+        writes,
+    };
+    plan.short = short::recognise(&plan);
+    Ok(plan)
+}
