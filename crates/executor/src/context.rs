@@ -1,9 +1,9 @@
 //! What an executing statement asks of its session: the clock, variables, warnings, its own counters.
 
 use crate::run::Result;
-use mysql_error::SqlError;
+use mysql_error::{SqlError, Warning};
 use planner::expr::VariableScope;
-use types::Value;
+use types::{SqlMode, Value};
 
 /// The session as the executor sees it.
 pub trait StatementContext {
@@ -55,6 +55,10 @@ pub trait StatementContext {
     fn auto_increment(&self) -> (u64, u64) {
         (1, 1)
     }
+    /// CLIENT_FOUND_ROWS: matched rows count as affected.
+    fn counts_matched_rows(&self) -> bool {
+        false
+    }
     /// group_concat_max_len.
     fn group_concat_max_len(&self) -> usize {
         1024
@@ -82,63 +86,5 @@ pub trait StatementContext {
     /// Rows of a table without storage (information_schema).
     fn virtual_rows(&mut self, database: &str, table: &str) -> Result<Vec<Vec<Value>>> {
         Err(crate::errors::unknown_table(database, table))
-    }
-}
-
-/// Severity of a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Note.
-    Note,
-    /// Warning.
-    Warning,
-    /// An error that IGNORE turned into a warning keeps its number.
-    Error,
-}
-
-/// A line of SHOW WARNINGS.
-#[derive(Clone, Debug)]
-pub struct Warning {
-    /// Severity.
-    pub level: Level,
-    /// Error number.
-    pub code: u16,
-    /// Text.
-    pub message: String,
-}
-
-/// The SQL modes that evaluation depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SqlMode {
-    /// STRICT_TRANS_TABLES or STRICT_ALL_TABLES.
-    pub strict: bool,
-    /// NO_ZERO_DATE.
-    pub no_zero_date: bool,
-    /// NO_ZERO_IN_DATE.
-    pub no_zero_in_date: bool,
-    /// ERROR_FOR_DIVISION_BY_ZERO.
-    pub error_for_division_by_zero: bool,
-    /// NO_UNSIGNED_SUBTRACTION.
-    pub no_unsigned_subtraction: bool,
-    /// NO_AUTO_VALUE_ON_ZERO.
-    pub no_auto_value_on_zero: bool,
-    /// PAD_CHAR_TO_FULL_LENGTH.
-    pub pad_char_to_full_length: bool,
-    /// ALLOW_INVALID_DATES.
-    pub allow_invalid_dates: bool,
-}
-
-impl Default for SqlMode {
-    fn default() -> SqlMode {
-        SqlMode {
-            strict: true,
-            no_zero_date: true,
-            no_zero_in_date: true,
-            error_for_division_by_zero: true,
-            no_unsigned_subtraction: false,
-            no_auto_value_on_zero: false,
-            pad_char_to_full_length: false,
-            allow_invalid_dates: false,
-        }
     }
 }

@@ -1,1 +1,43 @@
-//! Operators, expressions, functions.
+//! Executor: runs plans over the engine.
+//!
+//! # Invariants
+//! 1. What runs under a page latch (callbacks of the engine) encodes or copies; it never waits and never reads a table.
+//! 2. A statement looks at its cancel flag at least every few hundred rows.
+//! 3. What operators keep is accounted to the statement ([`Memory`]).
+//!
+//! # Not here
+//! Transactions, statement savepoints and what an error undoes: the session. Wire formats: [`RowConsumer`] is implemented there.
+//!
+//! # Start at
+//! [`execute`], then `run.rs` (operators) and `eval.rs` (expressions).
+
+mod change;
+mod context;
+mod convert;
+mod digest;
+mod errors;
+mod eval;
+mod exec;
+mod execute;
+mod functions;
+mod group;
+mod hash_key;
+mod insert;
+mod memory;
+mod numbers;
+mod output;
+mod run;
+mod scan;
+mod short;
+mod store;
+mod strings;
+mod subquery;
+mod temporal;
+
+pub use context::StatementContext;
+pub use convert::{append_text, compare, local_time, to_f64, to_i64};
+pub use errors::Error;
+pub use exec::Scratch;
+pub use execute::{Changes, Outcome, RowConsumer, evaluate, execute, execute_load};
+pub use memory::{Memory, STATEMENT_BYTES_MAX};
+pub use run::Result;

@@ -6,7 +6,6 @@
 use crate::exec::{Cache, Exec};
 use crate::hash_key;
 use crate::memory::value_bytes;
-use mysql_error::SqlError;
 use planner::expr::Slot;
 use planner::plan::{HashJoin, JoinKind, KeyForm, LimitSpec, Node, Query, SortKey};
 use std::collections::BinaryHeap;
@@ -24,7 +23,7 @@ pub enum Flow {
 }
 
 /// Result of most executor functions.
-pub type Result<T> = std::result::Result<T, SqlError>;
+pub type Result<T> = std::result::Result<T, crate::errors::Error>;
 
 /// A consumer of rows: called with the row in the frame.
 pub type Next<'n, 'a> = &'n mut dyn FnMut(&mut Exec<'a>) -> Result<Flow>;
@@ -126,6 +125,10 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
+            Node::SetOperation { branches, slots, collations, except, all } => {
+                let rows = self.set_operation(branches, collations, *except, *all)?;
+                self.replay(&Rc::new(rows), slots, next)
+            }
             Node::Materialize { input, cache, slots, outer_slots } => {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
@@ -184,6 +187,35 @@ impl<'a> Exec<'a> {
         }
         let rows = Rc::new(self.collect_query(input, slots.len())?);
         self.caches[cache as usize] = Some(Cache { rows: rows.clone(), outer: key, table: None });
+        Ok(rows)
+    }
+
+    fn set_operation(&mut self, branches: &'a [Query], collations: &[Collation], except: bool, all: bool) -> Result<Vec<Box<[Value]>>> {
+        let key_of = |row: &[Value]| {
+            let mut key = Vec::new();
+            row.iter().zip(collations).for_each(|(v, c)| hash_key::append(v, *c, &mut key));
+            key
+        };
+        let mut rows = self.collect_query(&branches[0], collations.len())?;
+        for branch in &branches[1..] {
+            let mut counts: hash_key::KeyMap<u64> = hash_key::KeyMap::default();
+            for row in self.collect_query(branch, collations.len())? {
+                *counts.entry(key_of(&row).into()).or_insert(0) += 1;
+            }
+            rows.retain(|row| match counts.get_mut(key_of(row).as_slice()) {
+                None | Some(0) => except,
+                Some(left) => {
+                    if all {
+                        *left -= 1;
+                    }
+                    !except
+                }
+            });
+        }
+        if !all {
+            let mut seen = hash_key::KeySet::default();
+            rows.retain(|row| seen.insert(key_of(row).into()));
+        }
         Ok(rows)
     }
 
@@ -474,7 +506,7 @@ impl<'a> Exec<'a> {
                     hash_key::append(&Value::Double(double), *collation, key);
                 }
                 KeyForm::Temporal => match crate::convert::to_datetime(&value, self.context) {
-                    Some(at) => hash_key::append(&at, *collation, key),
+                    Some(at) => hash_key::append(&Value::DateTime(at), *collation, key),
                     None => return Ok(false),
                 },
             }
@@ -506,8 +538,8 @@ impl Ord for Saved {
 fn same_values(a: &[Value], b: &[Value]) -> bool {
     let mut left = Vec::new();
     let mut right = Vec::new();
-    a.iter().for_each(|v| hash_key::append(v, Collation::BINARY, &mut left));
-    b.iter().for_each(|v| hash_key::append(v, Collation::BINARY, &mut right));
+    a.iter().for_each(|v| hash_key::append(v, Collation::Binary, &mut left));
+    b.iter().for_each(|v| hash_key::append(v, Collation::Binary, &mut right));
     left == right
 }
 

@@ -305,6 +305,7 @@ impl<'c> Binder<'c> {
                 own_blocked.extend(item.slots.iter().copied());
                 let (own, joint): (Vec<Expr>, Vec<Expr>) =
                     conditions.into_iter().partition(|c| item_mask(c, group, &self.subplans) & !bit == 0);
+                let mut build_exprs = own.clone();
                 let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
                 let mut probe_keys = Vec::new();
                 let mut build_keys = Vec::new();
@@ -328,7 +329,8 @@ impl<'c> Binder<'c> {
                     JoinKind::Left => rows.max(1.0),
                     JoinKind::Semi | JoinKind::Anti => rows * 0.5,
                 };
-                let outer_slots = self.foreign_slots(relations, item, &build_keys);
+                build_exprs.extend(build_keys.iter().cloned());
+                let outer_slots = self.foreign_slots(relations, item, group, &build_exprs);
                 node = Some(Node::Hash(Box::new(HashJoin {
                     probe: node.take().unwrap_or(Node::Unit),
                     build,
@@ -364,10 +366,10 @@ impl<'c> Binder<'c> {
         Ok(PlannedGroup { node, rows: rows.max(0.0), cost, ordered })
     }
 
-    /// Slots outside the item that its relations' conditions read (for the cache of a hash table): enclosing blocks' only.
-    fn foreign_slots(&self, relations: &[Relation], item: &Item, keys: &[Expr]) -> Vec<Slot> {
+    /// Slots outside the group that the build side of a hash join reads: its table is valid while they stay the same.
+    fn foreign_slots(&self, relations: &[Relation], item: &Item, group: &Group, exprs: &[Expr]) -> Vec<Slot> {
         let mut used = Vec::new();
-        keys.iter().for_each(|k| slots_of(k, &self.subplans, &mut used));
+        exprs.iter().for_each(|k| slots_of(k, &self.subplans, &mut used));
         fn group_exprs(group: &Group, f: &mut dyn FnMut(&Expr)) {
             group.conjuncts.iter().for_each(&mut *f);
             for i in &group.items {
@@ -380,19 +382,14 @@ impl<'c> Binder<'c> {
         if let ItemKind::Nest(g) = &item.kind {
             group_exprs(g, &mut |e| slots_of(e, &self.subplans, &mut used));
         }
-        item.on.iter().for_each(|e| slots_of(e, &self.subplans, &mut used));
-        for s in &item.slots {
-            for r in relations {
-                if r.slots.contains(&Some(*s))
-                    && let Source::Derived(_, outer, _) = &r.source
-                {
-                    used.extend(outer.iter().copied());
-                }
+        for r in relations {
+            if let Source::Derived(_, outer, _) = &r.source
+                && r.slots.iter().flatten().any(|s| item.slots.contains(s))
+            {
+                used.extend(outer.iter().copied());
             }
         }
-        // Slots of this block's own relations on the probe side are not the build's business.
-        let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
-        used.retain(|s| !item.slots.contains(s) && !own.contains(s));
+        used.retain(|s| !group.items.iter().any(|i| i.slots.contains(s)));
         used.sort_unstable();
         used.dedup();
         used

@@ -32,5 +32,6 @@ pub mod typing;
 
 pub use context::PlanContext;
 pub use dml::{default_expr, now_expr};
+pub use join::key_form;
 pub use plan::Plan;
 pub use statement::{plan as plan_statement, plan_expressions, plan_load};

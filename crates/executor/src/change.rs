@@ -1,0 +1,175 @@
+//! UPDATE and DELETE.
+
+use crate::errors::{Error, internal};
+use crate::exec::Exec;
+use crate::execute::Changes;
+use crate::hash_key::KeySet;
+use crate::insert::same_row;
+use crate::run::{Flow, Result};
+use crate::store::duplicate_entry;
+use planner::plan::{Delete, Update, UpdateTarget};
+use record::RowRef;
+use types::Value;
+
+/// A change that waits for the end of the read: target, row bytes, key, new values.
+type Pending = (usize, Value, Value, Vec<Value>);
+
+impl<'a> Exec<'a> {
+    /// Runs an UPDATE.
+    pub(crate) fn run_update(&mut self, update: &'a Update) -> Result<Changes> {
+        let mode = self.context.sql_mode();
+        self.lenient = update.ignore || !mode.is_strict();
+        self.null_lenient = self.lenient;
+        let mut changes = Changes::default();
+        let mut left = match &update.limit {
+            Some(e) => {
+                let v = self.eval(e)?;
+                crate::convert::limit_value(&v)?
+            }
+            None => u64::MAX,
+        };
+        if left == 0 {
+            return Ok(changes);
+        }
+        let mut pending: Vec<Pending> = Vec::new();
+        // A row reached through several joined rows is changed once.
+        let mut done: Vec<KeySet> = update.targets.iter().map(|_| KeySet::default()).collect();
+        let several = update.targets.len() > 1 || !matches!(update.input, planner::plan::Node::Table(_) | planner::plan::Node::Sort { .. });
+        self.run(&update.input, &mut |x| {
+            for (n, target) in update.targets.iter().enumerate() {
+                let row = x.get(target.row_slot).clone();
+                let key = x.get(target.row_slot + 1).clone();
+                let Value::Bytes(key_bytes) = &key else { continue };
+                if several && !done[n].insert(key_bytes.as_slice().into()) {
+                    continue;
+                }
+                changes.matched += 1;
+                let values = match x.new_values(target, changes.matched)? {
+                    Some(values) => values,
+                    None => continue,
+                };
+                if update.buffered {
+                    let bytes = crate::memory::value_bytes(&row) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
+                    x.memory.take(bytes + 64)?;
+                    pending.push((n, row, key, values));
+                } else {
+                    x.write_update(target, &row, &key, values, update.ignore, &mut changes)?;
+                }
+            }
+            left -= 1;
+            Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
+        })?;
+        for (n, row, key, values) in pending {
+            self.tick()?;
+            self.write_update(&update.targets[n], &row, &key, values, update.ignore, &mut changes)?;
+        }
+        Ok(changes)
+    }
+
+    /// New values of the row in the frame, `None` when nothing changes.
+    pub(crate) fn new_values(&mut self, target: &'a UpdateTarget, row_no: u64) -> Result<Option<Vec<Value>>> {
+        let plan = self.plan;
+        let def = &plan.tables[target.table as usize].def;
+        let first = target.first_slot as usize;
+        let count = def.columns.len();
+        let before: Vec<Value> = self.frame[first..first + count].to_vec();
+        self.storing = true;
+        for (column, e) in &target.set {
+            let v = self.eval(e)?;
+            let v = self.store_value(v, &def.columns[*column as usize], row_no)?;
+            self.frame[first + *column as usize] = v;
+        }
+        self.storing = false;
+        let mut values: Vec<Value> = self.frame[first..first + count].to_vec();
+        if same_row(&before, &values) {
+            return Ok(None);
+        }
+        for (i, c) in def.columns.iter().enumerate() {
+            if c.on_update_now && !target.set.iter().any(|(s, _)| *s as usize == i) {
+                values[i] = self.current_timestamp(c);
+            }
+        }
+        Ok(Some(values))
+    }
+
+    fn write_update(
+        &mut self,
+        target: &'a UpdateTarget,
+        row: &Value,
+        key: &Value,
+        values: Vec<Value>,
+        ignore: bool,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        let plan = self.plan;
+        let entry = &plan.tables[target.table as usize];
+        let (Value::Bytes(row), Value::Bytes(key)) = (row, key) else { return Err(internal("row without bytes")) };
+        let layout = entry.storage.layout().clone();
+        let mut bytes = Vec::new();
+        layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
+        if let Some(at) = entry.def.auto_increment_column()
+            && target.set.iter().any(|(c, _)| *c as usize == at)
+        {
+            // InnoDB does not move its counter for updates; neither do we.
+        }
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        match session.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes) {
+            Ok(()) => {
+                changes.affected += 1;
+                Ok(())
+            }
+            Err(engine::Error::DuplicateKey { index_no }) => {
+                let error = duplicate_entry(&entry.def, index_no, &values, &*self.context);
+                if ignore {
+                    self.warn(error.code, error.message);
+                    return Ok(());
+                }
+                Err(Error::Sql(error))
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Runs a DELETE.
+    pub(crate) fn run_delete(&mut self, delete: &'a Delete) -> Result<Changes> {
+        let mut changes = Changes::default();
+        let mut left = match &delete.limit {
+            Some(e) => {
+                let v = self.eval(e)?;
+                crate::convert::limit_value(&v)?
+            }
+            None => u64::MAX,
+        };
+        if left == 0 {
+            return Ok(changes);
+        }
+        let plan = self.plan;
+        let single = delete.targets.len() == 1 && matches!(delete.input, planner::plan::Node::Table(_));
+        let mut done: Vec<KeySet> = delete.targets.iter().map(|_| KeySet::default()).collect();
+        let mut pending: Vec<(usize, Value)> = Vec::new();
+        self.run(&delete.input, &mut |x| {
+            for (n, target) in delete.targets.iter().enumerate() {
+                let key = x.get(target.row_slot + 1).clone();
+                let Value::Bytes(key_bytes) = &key else { continue };
+                if single {
+                    let session = x.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                    session.delete(&plan.tables[target.table as usize].storage, key_bytes)?;
+                    changes.affected += 1;
+                } else if done[n].insert(key_bytes.as_slice().into()) {
+                    x.memory.take(key_bytes.len() + 96)?;
+                    pending.push((n, key));
+                }
+            }
+            left -= 1;
+            Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
+        })?;
+        for (n, key) in pending {
+            self.tick()?;
+            let Value::Bytes(key) = &key else { continue };
+            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+            session.delete(&plan.tables[delete.targets[n].table as usize].storage, key)?;
+            changes.affected += 1;
+        }
+        Ok(changes)
+    }
+}

@@ -1,0 +1,441 @@
+//! Values seen as other types, and comparison of values of any two types, by MySQL's rules for expressions.
+
+use crate::context::StatementContext;
+use crate::errors::internal;
+use crate::run::Result;
+use crate::subquery::holds;
+use planner::expr::CmpOp;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use types::{Collation, ColumnType, Date, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
+
+/// A value as DOUBLE; strings by their numeric start, NULL as 0.
+pub fn to_f64(v: &Value) -> f64 {
+    match v {
+        Value::Null => 0.0,
+        Value::Int(i) => *i as f64,
+        Value::UInt(u) => *u as f64,
+        Value::Float(f) => f64::from(*f),
+        Value::Double(d) => *d,
+        Value::Decimal(d) => d.to_f64(),
+        Value::Bytes(b) => types::parse_double_prefix(b),
+        Value::Date(d) => date_number(*d) as f64,
+        Value::DateTime(at) => datetime_number(*at) as f64 + f64::from(at.microsecond()) / 1e6,
+        Value::Time(t) => time_number(*t) as f64 + (t.micros() % 1_000_000) as f64 / 1e6,
+        Value::Timestamp(t) => (t.micros() / 1_000_000) as f64,
+    }
+}
+
+fn date_number(d: Date) -> i64 {
+    i64::from(d.year()) * 10_000 + i64::from(d.month()) * 100 + i64::from(d.day())
+}
+
+fn datetime_number(at: DateTime) -> i64 {
+    date_number(at.date()) * 1_000_000 + i64::from(at.hour()) * 10_000 + i64::from(at.minute()) * 100 + i64::from(at.second())
+}
+
+fn time_number(t: Time) -> i64 {
+    let n = i64::from(t.hour()) * 10_000 + i64::from(t.minute()) * 100 + i64::from(t.second());
+    if t.is_negative() { -n } else { n }
+}
+
+/// A number, for arithmetic.
+#[derive(Clone, Debug)]
+pub enum Number {
+    /// Signed.
+    Int(i64),
+    /// Unsigned.
+    UInt(u64),
+    /// Exact.
+    Decimal(Decimal),
+    /// Floating.
+    Double(f64),
+}
+
+/// A value as a number: strings become doubles, temporal values the number of their digits.
+pub fn number(v: &Value, context: &dyn StatementContext) -> Option<Number> {
+    Some(match v {
+        Value::Null => return None,
+        Value::Int(i) => Number::Int(*i),
+        Value::UInt(u) => Number::UInt(*u),
+        Value::Float(f) => Number::Double(f64::from(*f)),
+        Value::Double(d) => Number::Double(*d),
+        Value::Decimal(d) => Number::Decimal(*d),
+        Value::Bytes(b) => Number::Double(types::parse_double_prefix(b)),
+        Value::Date(d) => Number::Int(date_number(*d)),
+        Value::DateTime(at) if at.microsecond() == 0 => Number::Int(datetime_number(*at)),
+        Value::DateTime(at) => {
+            Number::Decimal(Decimal::new(i128::from(datetime_number(*at)) * 1_000_000 + i128::from(at.microsecond()), 6))
+        }
+        Value::Time(t) if t.micros() % 1_000_000 == 0 => Number::Int(time_number(*t)),
+        Value::Time(t) => {
+            let micros = (t.micros() % 1_000_000).unsigned_abs();
+            let n = i128::from(time_number(*t).unsigned_abs()) * 1_000_000 + i128::from(micros);
+            Number::Decimal(Decimal::new(if t.is_negative() { -n } else { n }, 6))
+        }
+        Value::Timestamp(t) => return number(&Value::DateTime(local_time(*t, context)), context),
+    })
+}
+
+/// A number as a decimal; `None` past 65 digits.
+pub fn number_decimal(n: &Number) -> Option<Decimal> {
+    match n {
+        Number::Int(i) => Some(Decimal::new(i128::from(*i), 0)),
+        Number::UInt(u) => Some(Decimal::new(i128::from(*u), 0)),
+        Number::Decimal(d) => Some(*d),
+        Number::Double(d) => Decimal::from_f64(*d),
+    }
+}
+
+/// A number as a double.
+pub fn number_f64(n: &Number) -> f64 {
+    match n {
+        Number::Int(i) => *i as f64,
+        Number::UInt(u) => *u as f64,
+        Number::Decimal(d) => d.to_f64(),
+        Number::Double(d) => *d,
+    }
+}
+
+/// A value as a signed integer, rounded; values out of range stop at the end.
+pub fn to_i64(v: &Value, context: &dyn StatementContext) -> i64 {
+    match number(v, context) {
+        None => 0,
+        Some(Number::Int(i)) => i,
+        Some(Number::UInt(u)) => i64::try_from(u).unwrap_or(i64::MAX),
+        Some(Number::Decimal(d)) => d.to_i64().unwrap_or_else(|bound| bound),
+        Some(Number::Double(d)) => d.round_ties_even() as i64,
+    }
+}
+
+/// A value as 64 bits for bit operators.
+pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
+    match number(v, context) {
+        None => 0,
+        Some(Number::Int(i)) => i as u64,
+        Some(Number::UInt(u)) => u,
+        Some(Number::Decimal(d)) => match d.to_u64() {
+            Ok(u) => u,
+            Err(bound) => d.to_i64().map_or(bound, |i| i as u64),
+        },
+        Some(Number::Double(d)) if d < 0.0 => (d.round_ties_even() as i64) as u64,
+        Some(Number::Double(d)) => d.round_ties_even() as u64,
+    }
+}
+
+/// Truth of a value: `None` for NULL.
+pub fn truth(v: &Value) -> Option<bool> {
+    Some(match v {
+        Value::Null => return None,
+        Value::Int(i) => *i != 0,
+        Value::UInt(u) => *u != 0,
+        Value::Decimal(d) => !d.is_zero(),
+        Value::Date(d) => *d != Date::ZERO,
+        Value::Time(t) => t.micros() != 0,
+        Value::DateTime(at) => *at != DateTime::ZERO,
+        other => to_f64(other) != 0.0,
+    })
+}
+
+/// Local time of an instant in the session's zone.
+pub fn local_time(t: Timestamp, context: &dyn StatementContext) -> DateTime {
+    if t == Timestamp::ZERO {
+        return DateTime::ZERO;
+    }
+    let local = t.micros() + i64::from(context.offset_at_utc(t.micros())) * 1_000_000;
+    datetime_of_micros(local)
+}
+
+/// Civil date and time of microseconds since 1970.
+pub fn datetime_of_micros(micros: i64) -> DateTime {
+    let days = micros.div_euclid(86_400_000_000);
+    let rest = micros.rem_euclid(86_400_000_000);
+    let date = crate::calendar::date_of_days(days);
+    let seconds = rest / 1_000_000;
+    DateTime::from_fields(
+        date,
+        (seconds / 3600) as u8,
+        (seconds / 60 % 60) as u8,
+        (seconds % 60) as u8,
+        (rest % 1_000_000) as u32,
+    )
+}
+
+/// Microseconds since 1970 of a civil date and time.
+pub fn micros_of_datetime(at: DateTime) -> i64 {
+    crate::calendar::days_of_date(at.date()) * 86_400_000_000 + at.micros_of_day()
+}
+
+/// A value as a date and time.
+pub fn to_datetime(v: &Value, context: &dyn StatementContext) -> Option<DateTime> {
+    match v {
+        Value::DateTime(at) => Some(*at),
+        Value::Date(d) => Some(DateTime::from_date(*d)),
+        Value::Timestamp(t) => Some(local_time(*t, context)),
+        Value::Time(t) => {
+            // A time is taken of today.
+            let now = datetime_of_micros(context.statement_micros() + i64::from(context.offset_at_utc(context.statement_micros())) * 1_000_000);
+            Some(datetime_of_micros(crate::calendar::days_of_date(now.date()) * 86_400_000_000 + t.micros()))
+        }
+        Value::Bytes(b) => types::parse_datetime(b, context.sql_mode()),
+        Value::Null => None,
+        number => datetime_of_number(to_i64(number, context), context.sql_mode()),
+    }
+}
+
+/// YYYYMMDD, YYMMDD, YYYYMMDDhhmmss or YYMMDDhhmmss.
+fn datetime_of_number(n: i64, mode: SqlMode) -> Option<DateTime> {
+    if n < 0 {
+        return None;
+    }
+    if n == 0 {
+        return Some(DateTime::ZERO);
+    }
+    let text = n.to_string();
+    let padded = match text.len() {
+        1..=6 => format!("{n:06}"),
+        7..=8 => format!("{n:08}"),
+        9..=12 => format!("{n:012}"),
+        13..=14 => format!("{n:014}"),
+        _ => return None,
+    };
+    types::parse_datetime(padded.as_bytes(), mode)
+}
+
+/// A value as a time.
+pub fn to_time(v: &Value, context: &dyn StatementContext) -> Option<Time> {
+    match v {
+        Value::Time(t) => Some(*t),
+        Value::DateTime(at) => Some(at.time()),
+        Value::Date(_) => Some(Time::from_micros(0)),
+        Value::Timestamp(t) => Some(local_time(*t, context).time()),
+        Value::Bytes(b) => types::parse_time(b),
+        Value::Null => None,
+        Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+            let mut text = Vec::new();
+            append_text(v, 6, context, &mut text);
+            types::parse_time(&text)
+        }
+        number => types::parse_time(to_i64(number, context).to_string().as_bytes()),
+    }
+}
+
+/// Appends the text of a value; `decimals` are the fraction digits of its type.
+pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out: &mut Vec<u8>) {
+    use std::io::Write;
+    // Writing to a vector cannot fail.
+    match v {
+        Value::Null => {}
+        Value::Int(i) => {
+            let _ = write!(out, "{i}");
+        }
+        Value::UInt(u) => {
+            let _ = write!(out, "{u}");
+        }
+        Value::Float(f) => types::format_float(*f, out),
+        Value::Double(d) if decimals < types::DECIMALS_NOT_FIXED && decimals > 0 => {
+            let _ = write!(out, "{d:.*}", usize::from(decimals));
+        }
+        Value::Double(d) => types::format_double(*d, out),
+        Value::Decimal(d) => d.write_to(out),
+        Value::Bytes(b) => out.extend_from_slice(b),
+        Value::Date(d) => d.write_to(out),
+        Value::Time(t) => t.write_to(decimals.min(6), out),
+        Value::DateTime(at) => at.write_to(decimals.min(6), out),
+        Value::Timestamp(t) => local_time(*t, context).write_to(decimals.min(6), out),
+    }
+}
+
+/// A value's text.
+pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -> Cow<'v, [u8]> {
+    match v {
+        Value::Bytes(b) => Cow::Borrowed(b),
+        _ => {
+            let mut out = Vec::new();
+            append_text(v, shown_decimals(v, ty), context, &mut out);
+            Cow::Owned(out)
+        }
+    }
+}
+
+/// Fraction digits to show of a value whose static type is `ty`.
+pub fn shown_decimals(v: &Value, ty: &ColumnType) -> u8 {
+    match v {
+        Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) if !ty.kind.is_temporal() => {
+            // The static type says nothing (a parameter, a string function): show what there is.
+            let micros = match v {
+                Value::Time(t) => t.micros() % 1_000_000,
+                Value::DateTime(at) => i64::from(at.microsecond()),
+                Value::Timestamp(t) => t.micros() % 1_000_000,
+                _ => 0,
+            };
+            if micros == 0 { 0 } else { 6 }
+        }
+        _ => ty.decimals,
+    }
+}
+
+/// Compares two values; `None` when either is NULL.
+pub fn compare(a: &Value, b: &Value, collation: Collation, context: &dyn StatementContext) -> Option<Ordering> {
+    use Value as V;
+    Some(match (a, b) {
+        (V::Int(x), V::Int(y)) => x.cmp(y),
+        (V::Bytes(x), V::Bytes(y)) => collation.compare(x, y),
+        (V::Null, _) | (_, V::Null) => return None,
+        (V::UInt(x), V::UInt(y)) => x.cmp(y),
+        (V::Int(x), V::UInt(y)) => {
+            if *x < 0 {
+                Ordering::Less
+            } else {
+                (*x as u64).cmp(y)
+            }
+        }
+        (V::UInt(_), V::Int(_)) => compare(b, a, collation, context)?.reverse(),
+        (V::Decimal(x), V::Decimal(y)) => x.compare(y),
+        (V::Date(x), V::Date(y)) => x.packed().cmp(&y.packed()),
+        (V::DateTime(x), V::DateTime(y)) => x.packed().cmp(&y.packed()),
+        (V::Time(x), V::Time(y)) => x.micros().cmp(&y.micros()),
+        (V::Timestamp(x), V::Timestamp(y)) => x.micros().cmp(&y.micros()),
+        (V::Double(x), V::Double(y)) => float_order(*x, *y),
+        (V::Date(_) | V::DateTime(_) | V::Timestamp(_), V::Date(_) | V::DateTime(_) | V::Timestamp(_) | V::Time(_))
+        | (V::Time(_), V::Date(_) | V::DateTime(_) | V::Timestamp(_)) => {
+            let x = to_datetime(a, context)?;
+            let y = to_datetime(b, context)?;
+            x.packed().cmp(&y.packed())
+        }
+        (V::Date(_) | V::DateTime(_) | V::Timestamp(_), V::Bytes(text)) => {
+            let x = to_datetime(a, context)?;
+            match types::parse_datetime(text, SqlMode::NONE) {
+                Some(y) => x.packed().cmp(&y.packed()),
+                None => as_strings(a, b, collation, context),
+            }
+        }
+        (V::Bytes(_), V::Date(_) | V::DateTime(_) | V::Timestamp(_) | V::Time(_)) => compare(b, a, collation, context)?.reverse(),
+        (V::Time(x), V::Bytes(text)) => match types::parse_time(text) {
+            Some(y) => x.micros().cmp(&y.micros()),
+            None => as_strings(a, b, collation, context),
+        },
+        _ => {
+            let (x, y) = (number(a, context)?, number(b, context)?);
+            match (&x, &y) {
+                (Number::Double(_), _) | (_, Number::Double(_)) => float_order(number_f64(&x), number_f64(&y)),
+                _ => match (number_decimal(&x), number_decimal(&y)) {
+                    (Some(x), Some(y)) => x.compare(&y),
+                    _ => float_order(number_f64(&x), number_f64(&y)),
+                },
+            }
+        }
+    })
+}
+
+fn float_order(x: f64, y: f64) -> Ordering {
+    x.partial_cmp(&y).unwrap_or(Ordering::Equal)
+}
+
+fn as_strings(a: &Value, b: &Value, collation: Collation, context: &dyn StatementContext) -> Ordering {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    append_text(a, 0, context, &mut x);
+    append_text(b, 0, context, &mut y);
+    collation.compare(&x, &y)
+}
+
+/// `a op b` for rows, in three values.
+pub fn compare_rows(op: CmpOp, a: &[Value], b: &[Value], collations: &[Collation], context: &dyn StatementContext) -> Value {
+    let pairs = a.iter().zip(b).zip(collations);
+    match op {
+        CmpOp::Eq | CmpOp::Ne => {
+            let mut unknown = false;
+            for ((x, y), c) in pairs {
+                match compare(x, y, *c, context) {
+                    None => unknown = true,
+                    Some(Ordering::Equal) => {}
+                    Some(_) => return Value::bool(op == CmpOp::Ne),
+                }
+            }
+            if unknown { Value::Null } else { Value::bool(op == CmpOp::Eq) }
+        }
+        CmpOp::NullSafeEq => {
+            let equal = pairs.into_iter().all(|((x, y), c)| match (x.is_null(), y.is_null()) {
+                (true, true) => true,
+                (false, false) => compare(x, y, *c, context) == Some(Ordering::Equal),
+                _ => false,
+            });
+            Value::bool(equal)
+        }
+        _ => {
+            for ((x, y), c) in pairs {
+                match compare(x, y, *c, context) {
+                    None => return Value::Null,
+                    Some(Ordering::Equal) => {}
+                    Some(order) => return Value::bool(holds(op, order)),
+                }
+            }
+            Value::bool(matches!(op, CmpOp::Le | CmpOp::Ge))
+        }
+    }
+}
+
+/// A bound of LIMIT.
+pub fn limit_value(v: &Value) -> Result<u64> {
+    match v {
+        Value::Int(i) if *i >= 0 => Ok(*i as u64),
+        Value::UInt(u) => Ok(*u),
+        Value::Decimal(d) => d.to_u64().map_err(|_| internal("LIMIT out of range")),
+        Value::Bytes(b) => match b.as_str().and_then(|s| s.trim().parse().ok()) {
+            Some(n) => Ok(n),
+            None => Err(mysql_error::codes::wrong_arguments("LIMIT").into()),
+        },
+        _ => Err(mysql_error::codes::wrong_arguments("LIMIT").into()),
+    }
+}
+
+/// Brings a result to the type that an expression with several sources promises.
+pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn StatementContext) -> Value {
+    if v.is_null() {
+        return v;
+    }
+    match ty.kind {
+        TypeKind::Null => v,
+        k if k.is_integer() => match v {
+            Value::Int(_) | Value::UInt(_) => v,
+            _ if ty.unsigned => Value::UInt(to_u64(&v, context)),
+            _ => Value::Int(to_i64(&v, context)),
+        },
+        TypeKind::Decimal => match &v {
+            Value::Decimal(d) if d.scale() == ty.decimals => v,
+            Value::Double(_) | Value::Float(_) | Value::Bytes(_) => {
+                let d = match &v {
+                    Value::Bytes(b) => Some(types::parse_decimal_prefix(b)),
+                    other => Decimal::from_f64(to_f64(other)),
+                };
+                d.and_then(|d| d.rescale(ty.decimals)).map_or(v, Value::Decimal)
+            }
+            _ => number(&v, context).as_ref().and_then(number_decimal).and_then(|d| d.rescale(ty.decimals)).map_or(v, Value::Decimal),
+        },
+        TypeKind::Double => match v {
+            Value::Double(_) => v,
+            _ => Value::Double(to_f64(&v)),
+        },
+        TypeKind::Date => match &v {
+            Value::Date(_) => v,
+            _ => to_datetime(&v, context).map_or(Value::Null, |at| Value::Date(at.date())),
+        },
+        TypeKind::DateTime => match &v {
+            Value::DateTime(_) => v,
+            _ => to_datetime(&v, context).map_or(Value::Null, Value::DateTime),
+        },
+        TypeKind::Time => match &v {
+            Value::Time(_) => v,
+            _ => to_time(&v, context).map_or(Value::Null, Value::Time),
+        },
+        TypeKind::Float | TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit => v,
+        _ => match v {
+            Value::Bytes(_) => v,
+            _ => {
+                let mut out = Vec::new();
+                append_text(&v, shown_decimals(&v, from), context, &mut out);
+                Value::from(out.as_slice())
+            }
+        },
+    }
+}

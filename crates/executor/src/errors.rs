@@ -1,0 +1,81 @@
+//! What a statement can fail with, and the errors this crate raises itself.
+
+use mysql_error::{SqlError, codes};
+
+/// A failed statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Error {
+    /// An error in MySQL's terms.
+    Sql(SqlError),
+    /// An error of the storage engine; the session's error map names it and decides what is undone.
+    Engine(engine::Error),
+}
+
+impl From<SqlError> for Error {
+    fn from(e: SqlError) -> Error {
+        Error::Sql(e)
+    }
+}
+
+impl From<engine::Error> for Error {
+    fn from(e: engine::Error) -> Error {
+        Error::Engine(e)
+    }
+}
+
+impl From<base::Malformed> for Error {
+    fn from(_: base::Malformed) -> Error {
+        Error::Sql(SqlError::with_message(1712, "Index or row bytes are corrupted"))
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Sql(e) => e.fmt(f),
+            Error::Engine(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// 1038.
+#[cold]
+pub fn out_of_sort_memory() -> Error {
+    codes::out_of_sortmemory().into()
+}
+
+/// 1690: a result that its type cannot hold.
+#[cold]
+pub fn out_of_range(kind: &str, what: &str) -> Error {
+    SqlError::with_message(1690, format!("{kind} value is out of range in '{what}'")).into()
+}
+
+/// 3636.
+#[cold]
+pub fn cte_recursion(iterations: u64) -> Error {
+    SqlError::with_message(
+        3636,
+        format!("Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value."),
+    )
+    .into()
+}
+
+/// 1242.
+#[cold]
+pub fn subquery_rows() -> Error {
+    codes::subquery_no_1_row().into()
+}
+
+/// 1146.
+#[cold]
+pub fn unknown_table(database: &str, table: &str) -> Error {
+    codes::no_such_table(database, table).into()
+}
+
+/// A broken promise between planner and executor.
+#[cold]
+pub fn internal(what: &str) -> Error {
+    SqlError::with_message(1815, format!("Internal error: {what}")).into()
+}

@@ -1,0 +1,571 @@
+//! Evaluation of expressions over the frame.
+
+use crate::convert::{self, Number, coerce, compare, number, number_decimal, number_f64, text, truth};
+use crate::errors::{internal, out_of_range};
+use crate::exec::Exec;
+use crate::run::Result;
+use crate::subquery::holds;
+use mysql_error::codes;
+use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind};
+use std::cmp::Ordering;
+use types::{ByteString, Collation, Decimal, SqlMode, TypeKind, Value};
+
+impl Exec<'_> {
+    /// A value that stands ready, without evaluation.
+    #[inline]
+    fn leaf<'v>(&'v self, e: &'v Expr) -> Option<&'v Value> {
+        match &e.kind {
+            ExprKind::Slot(s) => Some(&self.frame[*s as usize]),
+            ExprKind::Literal(v) => Some(v),
+            ExprKind::Param(n) => self.params.get(*n as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition is true.
+    #[inline]
+    pub fn is_true(&mut self, e: &Expr) -> Result<bool> {
+        Ok(self.truth(e)? == Some(true))
+    }
+
+    /// Truth value of a condition; `None` is unknown.
+    pub fn truth(&mut self, e: &Expr) -> Result<Option<bool>> {
+        match &e.kind {
+            ExprKind::And(list) => {
+                let mut unknown = false;
+                for part in list {
+                    match self.truth(part)? {
+                        Some(false) => return Ok(Some(false)),
+                        None => unknown = true,
+                        Some(true) => {}
+                    }
+                }
+                Ok(if unknown { None } else { Some(true) })
+            }
+            ExprKind::Or(list) => {
+                let mut unknown = false;
+                for part in list {
+                    match self.truth(part)? {
+                        Some(true) => return Ok(Some(true)),
+                        None => unknown = true,
+                        Some(false) => {}
+                    }
+                }
+                Ok(if unknown { None } else { Some(false) })
+            }
+            ExprKind::Not(a) => Ok(self.truth(a)?.map(|t| !t)),
+            ExprKind::Compare(op, collation, a, b) => self.comparison(*op, *collation, a, b),
+            ExprKind::Slot(_) | ExprKind::Literal(_) => Ok(self.leaf(e).and_then(truth)),
+            _ => Ok(truth(&self.eval(e)?)),
+        }
+    }
+
+    fn comparison(&mut self, op: CmpOp, collation: Collation, a: &Expr, b: &Expr) -> Result<Option<bool>> {
+        let (left, right);
+        let (x, y) = match (self.leaf(a), self.leaf(b)) {
+            (Some(x), Some(y)) => (x, y),
+            _ => {
+                left = self.eval(a)?;
+                right = self.eval(b)?;
+                (&left, &right)
+            }
+        };
+        let context = &*self.context;
+        if op == CmpOp::NullSafeEq {
+            return Ok(Some(match (x.is_null(), y.is_null()) {
+                (true, true) => true,
+                (false, false) => compare(x, y, collation, context) == Some(Ordering::Equal),
+                _ => false,
+            }));
+        }
+        // Integers decide here; everything else in `compare`.
+        if let (Value::Int(x), Value::Int(y)) = (x, y) {
+            return Ok(Some(holds(op, x.cmp(y))));
+        }
+        if let (CmpOp::Eq | CmpOp::Ne, Value::Bytes(x), Value::Bytes(y)) = (op, x, y) {
+            return Ok(Some(collation.equal(x, y) == (op == CmpOp::Eq)));
+        }
+        Ok(compare(x, y, collation, context).map(|order| holds(op, order)))
+    }
+
+    /// Evaluates a range bound: TIMESTAMP columns are compared as instants.
+    pub fn eval_bound(&mut self, e: &Expr) -> Result<Value> {
+        self.eval(e)
+    }
+
+    /// Evaluates an expression.
+    pub fn eval(&mut self, e: &Expr) -> Result<Value> {
+        match &e.kind {
+            ExprKind::Literal(v) => Ok(v.clone()),
+            ExprKind::Slot(s) => Ok(self.frame[*s as usize].clone()),
+            ExprKind::Param(n) => match self.params.get(*n as usize) {
+                Some(v) => Ok(v.clone()),
+                None => Err(mysql_error::SqlError::with_message(1210, "Incorrect arguments to EXECUTE").into()),
+            },
+            ExprKind::Arith(op, a, b) => {
+                let x = self.eval(a)?;
+                let y = self.eval(b)?;
+                self.arith(*op, &x, &y, e)
+            }
+            ExprKind::Neg(a) => {
+                let v = self.eval(a)?;
+                self.negate(&v, e)
+            }
+            ExprKind::BitNot(a) => {
+                let v = self.eval(a)?;
+                Ok(if v.is_null() { v } else { Value::UInt(!convert::to_u64(&v, self.context)) })
+            }
+            ExprKind::Compare(op, collation, a, b) => Ok(truth_value(self.comparison(*op, *collation, a, b)?)),
+            ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => Ok(truth_value(self.truth(e)?)),
+            ExprKind::Xor(a, b) => {
+                let (x, y) = (self.truth(a)?, self.truth(b)?);
+                Ok(truth_value(x.zip(y).map(|(x, y)| x != y)))
+            }
+            ExprKind::IsNull { operand, negated } => {
+                let null = match self.leaf(operand) {
+                    Some(v) => v.is_null(),
+                    None => self.eval(operand)?.is_null(),
+                };
+                Ok(Value::bool(null != *negated))
+            }
+            ExprKind::IsTruth { operand, truth, negated } => {
+                let is = self.truth(operand)? == Some(*truth);
+                Ok(Value::bool(is != *negated))
+            }
+            ExprKind::Between { operand, low, high, negated, collation } => {
+                let v = self.eval(operand)?;
+                let low = self.eval(low)?;
+                let high = self.eval(high)?;
+                let context = &*self.context;
+                let above = compare(&v, &low, *collation, context).map(|o| o != Ordering::Less);
+                let below = compare(&v, &high, *collation, context).map(|o| o != Ordering::Greater);
+                let inside = match (above, below) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                };
+                Ok(truth_value(inside.map(|i| i != *negated)))
+            }
+            ExprKind::InList { operand, list, negated, collation } => {
+                let v = self.eval(operand)?;
+                if v.is_null() {
+                    return Ok(v);
+                }
+                let mut unknown = false;
+                for item in list {
+                    let order = match self.leaf(item) {
+                        Some(w) => compare(&v, w, *collation, &*self.context),
+                        None => {
+                            let w = self.eval(item)?;
+                            compare(&v, &w, *collation, &*self.context)
+                        }
+                    };
+                    match order {
+                        Some(Ordering::Equal) => return Ok(Value::bool(!*negated)),
+                        None => unknown = true,
+                        _ => {}
+                    }
+                }
+                Ok(if unknown { Value::Null } else { Value::bool(*negated) })
+            }
+            ExprKind::InRows { operand, list, negated, collations } => {
+                let row = operand.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                let mut unknown = false;
+                for item in list {
+                    let candidate = item.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                    match convert::compare_rows(CmpOp::Eq, &row, &candidate, collations, &*self.context) {
+                        Value::Int(1) => return Ok(Value::bool(!*negated)),
+                        Value::Null => unknown = true,
+                        _ => {}
+                    }
+                }
+                Ok(if unknown { Value::Null } else { Value::bool(*negated) })
+            }
+            ExprKind::CompareRows(op, collations, a, b) => {
+                let x = a.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                let y = b.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                Ok(convert::compare_rows(*op, &x, &y, collations, &*self.context))
+            }
+            ExprKind::Like { operand, pattern, escape, negated, collation } => {
+                let v = self.eval(operand)?;
+                let p = self.eval(pattern)?;
+                if v.is_null() || p.is_null() {
+                    return Ok(Value::Null);
+                }
+                let context = &*self.context;
+                let matched =
+                    collation.like(&text(&v, &operand.ty, context), &text(&p, &pattern.ty, context), escape.map(u32::from));
+                Ok(Value::bool(matched != *negated))
+            }
+            ExprKind::Case { operand, branches, otherwise, collation } => {
+                let subject = operand.as_ref().map(|o| self.eval(o)).transpose()?;
+                for (when, then) in branches {
+                    let taken = match &subject {
+                        Some(v) => {
+                            let w = self.eval(when)?;
+                            compare(v, &w, *collation, &*self.context) == Some(Ordering::Equal)
+                        }
+                        None => self.is_true(when)?,
+                    };
+                    if taken {
+                        return self.eval_as(then, e);
+                    }
+                }
+                match otherwise {
+                    Some(o) => self.eval_as(o, e),
+                    None => Ok(Value::Null),
+                }
+            }
+            ExprKind::Func(func, args) => self.call(*func, args, e),
+            ExprKind::Cast(a, to) => {
+                let v = self.eval(a)?;
+                self.cast(v, a, *to)
+            }
+            ExprKind::DateAdd { date, amount, unit, negated } => self.date_add(date, amount, *unit, *negated, e),
+            ExprKind::Extract(unit, a) => {
+                let v = self.eval(a)?;
+                self.extract(*unit, &v)
+            }
+            ExprKind::TimestampDiff(unit, a, b) => {
+                let (x, y) = (self.eval(a)?, self.eval(b)?);
+                self.timestamp_diff(*unit, &x, &y)
+            }
+            ExprKind::Collate(a, _) => {
+                let v = self.eval(a)?;
+                Ok(match v {
+                    Value::Null | Value::Bytes(_) => v,
+                    other => Value::from(&*text(&other, &a.ty, &*self.context)),
+                })
+            }
+            ExprKind::Subquery(n, kind) => self.subquery(*n, kind),
+            ExprKind::UserVariable(name) => Ok(self.context.user_variable(name)),
+            ExprKind::AssignVariable(name, a) => {
+                let v = self.eval(a)?;
+                self.context.set_user_variable(name, v.clone());
+                Ok(v)
+            }
+            ExprKind::SystemVariable(scope, name) => self.context.system_variable(*scope, name),
+            ExprKind::NoDefault(column) => Err(codes::no_default_for_field(column).into()),
+        }
+    }
+
+    /// Evaluates one source of an expression with a common type.
+    pub fn eval_as(&mut self, source: &Expr, of: &Expr) -> Result<Value> {
+        let v = self.eval(source)?;
+        Ok(coerce(v, &source.ty, &of.ty, &*self.context))
+    }
+
+    fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
+        if a.is_null() || b.is_null() {
+            return Ok(Value::Null);
+        }
+        if let (Value::Int(x), Value::Int(y)) = (a, b) {
+            let result = match op {
+                ArithOp::Add => x.checked_add(*y),
+                ArithOp::Sub => x.checked_sub(*y),
+                ArithOp::Mul => x.checked_mul(*y),
+                _ => return self.arith_slow(op, a, b, e),
+            };
+            return match result {
+                Some(v) => Ok(Value::Int(v)),
+                None => Err(out_of_range("BIGINT", &spell(op, a, b))),
+            };
+        }
+        self.arith_slow(op, a, b, e)
+    }
+
+    fn arith_slow(&mut self, op: ArithOp, a: &Value, b: &Value, _e: &Expr) -> Result<Value> {
+        if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
+            let (x, y) = (convert::to_u64(a, &*self.context), convert::to_u64(b, &*self.context));
+            return Ok(Value::UInt(match op {
+                ArithOp::BitAnd => x & y,
+                ArithOp::BitOr => x | y,
+                ArithOp::BitXor => x ^ y,
+                ArithOp::ShiftLeft => x.checked_shl(y.min(64) as u32).unwrap_or(0),
+                _ => x.checked_shr(y.min(64) as u32).unwrap_or(0),
+            }));
+        }
+        let context = &*self.context;
+        let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
+        let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
+            return self.arith_wide(op, &x, &y, a, b);
+        };
+        let wide = |n: &Number| match n {
+            Number::Int(i) => i128::from(*i),
+            Number::UInt(u) => i128::from(*u),
+            _ => 0,
+        };
+        let (i, j) = (wide(&x), wide(&y));
+        let mut unsigned = matches!(x, Number::UInt(_)) || matches!(y, Number::UInt(_));
+        let result = match op {
+            ArithOp::Add => i.checked_add(j),
+            ArithOp::Sub => {
+                unsigned &= !self.context.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
+                i.checked_sub(j)
+            }
+            ArithOp::Mul => i.checked_mul(j),
+            ArithOp::Div => return self.arith_wide(op, &x, &y, a, b),
+            ArithOp::IntDiv | ArithOp::Mod if j == 0 => return self.division_by_zero(),
+            ArithOp::IntDiv => i.checked_div(j),
+            _ => {
+                unsigned = matches!(x, Number::UInt(_));
+                i.checked_rem(j)
+            }
+        };
+        let kind = if unsigned { "BIGINT UNSIGNED" } else { "BIGINT" };
+        let fits = result.and_then(|r| if unsigned { u64::try_from(r).ok().map(Value::UInt) } else { i64::try_from(r).ok().map(Value::Int) });
+        fits.ok_or_else(|| out_of_range(kind, &spell(op, a, b)))
+    }
+
+    fn arith_wide(&mut self, op: ArithOp, x: &Number, y: &Number, a: &Value, b: &Value) -> Result<Value> {
+        if matches!(x, Number::Double(_)) || matches!(y, Number::Double(_)) {
+            let (p, q) = (number_f64(x), number_f64(y));
+            let result = match op {
+                ArithOp::Add => p + q,
+                ArithOp::Sub => p - q,
+                ArithOp::Mul => p * q,
+                _ if q == 0.0 => return self.division_by_zero(),
+                ArithOp::Div => p / q,
+                ArithOp::Mod => p % q,
+                _ => {
+                    let d = (p / q).trunc();
+                    if !(-9.3e18..=1.9e19).contains(&d) {
+                        return Err(out_of_range("BIGINT", &spell(op, a, b)));
+                    }
+                    return Ok(if d > i64::MAX as f64 { Value::UInt(d as u64) } else { Value::Int(d as i64) });
+                }
+            };
+            return if result.is_finite() { Ok(Value::Double(result)) } else { Err(out_of_range("DOUBLE", &spell(op, a, b))) };
+        }
+        let (Some(p), Some(q)) = (number_decimal(x), number_decimal(y)) else {
+            return Err(out_of_range("DECIMAL", &spell(op, a, b)));
+        };
+        let result = match op {
+            ArithOp::Add => p.add(&q),
+            ArithOp::Sub => p.sub(&q),
+            ArithOp::Mul => p.mul(&q),
+            _ if q.is_zero() => return self.division_by_zero(),
+            ArithOp::Div => p.div(&q, u32::from(self.context.div_precision_increment())),
+            ArithOp::Mod => p.rem(&q),
+            _ => match p.div_integer(&q) {
+                Some(d) => {
+                    return match (d.to_i64(), d.to_u64()) {
+                        (Ok(i), _) => Ok(Value::Int(i)),
+                        (_, Ok(u)) => Ok(Value::UInt(u)),
+                        _ => Err(out_of_range("BIGINT", &spell(op, a, b))),
+                    };
+                }
+                None => None,
+            },
+        };
+        result.map(Value::Decimal).ok_or_else(|| out_of_range("DECIMAL", &spell(op, a, b)))
+    }
+
+    /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error while strict values are stored.
+    pub fn division_by_zero(&mut self) -> Result<Value> {
+        let mode = self.context.sql_mode();
+        if mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            if self.storing && mode.is_strict() && !self.lenient {
+                return Err(codes::division_by_zero().into());
+            }
+            self.warn(1365, "Division by 0".to_owned());
+        }
+        Ok(Value::Null)
+    }
+
+    fn negate(&mut self, v: &Value, e: &Expr) -> Result<Value> {
+        Ok(match number(v, &*self.context) {
+            None => Value::Null,
+            Some(Number::Int(i)) => match i.checked_neg() {
+                Some(n) => Value::Int(n),
+                None => return Err(out_of_range("BIGINT", &format!("-({i})"))),
+            },
+            Some(Number::UInt(u)) => match i64::try_from(-i128::from(u)) {
+                Ok(n) => Value::Int(n),
+                Err(_) if e.ty.kind == TypeKind::Decimal => Value::Decimal(Decimal::new(-i128::from(u), 0)),
+                Err(_) => return Err(out_of_range("BIGINT", &format!("-({u})"))),
+            },
+            Some(Number::Decimal(d)) => Value::Decimal(d.negate()),
+            Some(Number::Double(d)) => Value::Double(-d),
+        })
+    }
+
+    fn cast(&mut self, v: Value, from: &Expr, to: CastTo) -> Result<Value> {
+        if v.is_null() {
+            return Ok(v);
+        }
+        let context = &*self.context;
+        Ok(match to {
+            CastTo::Signed | CastTo::Unsigned => {
+                let unsigned = to == CastTo::Unsigned;
+                let bits = match &v {
+                    Value::Bytes(b) => {
+                        let (bits, clean) = integer_prefix(b, unsigned);
+                        if !clean {
+                            let shown = String::from_utf8_lossy(b).into_owned();
+                            self.warn(1292, format!("Truncated incorrect INTEGER value: '{shown}'"));
+                        }
+                        bits
+                    }
+                    Value::Double(_) | Value::Float(_) => {
+                        let d = convert::to_f64(&v).round_ties_even();
+                        if unsigned && d >= 0.0 { d as u64 } else { (d as i64) as u64 }
+                    }
+                    Value::Int(i) => *i as u64,
+                    Value::UInt(u) => *u,
+                    Value::Decimal(d) => {
+                        let d = d.round(0);
+                        if unsigned && !d.is_negative() { d.to_u64().unwrap_or_else(|b| b) } else { d.to_i64().unwrap_or_else(|b| b) as u64 }
+                    }
+                    other => convert::to_u64(other, context),
+                };
+                if unsigned { Value::UInt(bits) } else { Value::Int(bits as i64) }
+            }
+            CastTo::Double => Value::Double(convert::to_f64(&v)),
+            CastTo::Float => Value::Float(convert::to_f64(&v) as f32),
+            CastTo::Decimal { precision, scale } => {
+                let d = match &v {
+                    Value::Bytes(b) => Some(types::parse_decimal_prefix(b)),
+                    other => number(other, context).as_ref().and_then(number_decimal),
+                };
+                let d = d.and_then(|d| d.rescale(scale)).unwrap_or(Decimal::ZERO);
+                if d.fits(u32::from(precision), scale) {
+                    Value::Decimal(d)
+                } else {
+                    let max = Decimal::max_value(u32::from(precision), scale);
+                    self.warn(1264, "Out of range value for column 'CAST' at row 1".to_owned());
+                    Value::Decimal(if d.is_negative() { max.negate() } else { max })
+                }
+            }
+            CastTo::Date => match convert::to_datetime(&v, context) {
+                Some(at) => Value::Date(at.date()),
+                None => self.bad_temporal("datetime", &v)?,
+            },
+            CastTo::DateTime { fraction } => match convert::to_datetime(&v, context) {
+                Some(at) => Value::DateTime(crate::temporal::round_datetime(at, fraction)),
+                None => self.bad_temporal("datetime", &v)?,
+            },
+            CastTo::Time { fraction } => match convert::to_time(&v, context) {
+                Some(t) => Value::Time(crate::temporal::round_time(t, fraction)),
+                None => self.bad_temporal("time", &v)?,
+            },
+            CastTo::Year => {
+                let n = match &v {
+                    Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                        convert::to_datetime(&v, context).map_or(0, |at| i64::from(at.year()))
+                    }
+                    other => convert::to_i64(other, context),
+                };
+                match n {
+                    0 => Value::UInt(0),
+                    1..=69 => Value::UInt(2000 + n as u64),
+                    70..=99 => Value::UInt(1900 + n as u64),
+                    1901..=2155 => Value::UInt(n as u64),
+                    _ => Value::Null,
+                }
+            }
+            CastTo::Char { length, .. } => {
+                let bytes = text(&v, &from.ty, context).into_owned();
+                match length {
+                    Some(n) => {
+                        let keep = Collation::DEFAULT.chars_prefix_bytes(&bytes, n as usize);
+                        Value::from(&bytes[..keep])
+                    }
+                    None => Value::Bytes(ByteString::from(bytes)),
+                }
+            }
+            CastTo::Binary { length } => {
+                let mut bytes = text(&v, &from.ty, context).into_owned();
+                if let Some(n) = length {
+                    if n as usize > context.max_allowed_packet() {
+                        return Ok(Value::Null);
+                    }
+                    bytes.resize(n as usize, 0);
+                }
+                Value::Bytes(ByteString::from(bytes))
+            }
+        })
+    }
+
+    /// NULL with warning 1292 for a string that is no date or time.
+    pub fn bad_temporal(&mut self, kind: &str, v: &Value) -> Result<Value> {
+        let mut shown = Vec::new();
+        convert::append_text(v, 0, &*self.context, &mut shown);
+        let shown = String::from_utf8_lossy(&shown).into_owned();
+        self.warn(1292, format!("Incorrect {kind} value: '{shown}'"));
+        Ok(Value::Null)
+    }
+
+    /// The text of an evaluated argument; `None` for NULL.
+    pub fn text_arg(&mut self, e: &Expr) -> Result<Option<Vec<u8>>> {
+        let v = self.eval(e)?;
+        if v.is_null() {
+            return Ok(None);
+        }
+        Ok(Some(text(&v, &e.ty, &*self.context).into_owned()))
+    }
+
+    /// An integer argument; `None` for NULL.
+    pub fn int_arg(&mut self, e: &Expr) -> Result<Option<i64>> {
+        let v = self.eval(e)?;
+        Ok(if v.is_null() { None } else { Some(convert::to_i64(&v, &*self.context)) })
+    }
+
+    /// A floating argument; `None` for NULL.
+    pub fn double_arg(&mut self, e: &Expr) -> Result<Option<f64>> {
+        let v = self.eval(e)?;
+        Ok(if v.is_null() { None } else { Some(convert::to_f64(&v)) })
+    }
+
+    /// Evaluates one of several arguments by number.
+    pub fn arg(&mut self, args: &[Expr], at: usize) -> Result<Value> {
+        match args.get(at) {
+            Some(e) => self.eval(e),
+            None => Err(internal("missing argument")),
+        }
+    }
+}
+
+/// 1, 0 or NULL.
+pub fn truth_value(t: Option<bool>) -> Value {
+    t.map_or(Value::Null, Value::bool)
+}
+
+fn spell(op: ArithOp, a: &Value, b: &Value) -> String {
+    let show = |v: &Value| match v {
+        Value::Int(i) => i.to_string(),
+        Value::UInt(u) => u.to_string(),
+        Value::Double(d) => d.to_string(),
+        Value::Decimal(d) => {
+            let mut out = Vec::new();
+            d.write_to(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        }
+        Value::Bytes(b) => format!("'{}'", b.to_text()),
+        other => format!("{other:?}"),
+    };
+    format!("({} {} {})", show(a), op.symbol(), show(b))
+}
+
+/// The integer at the start of a string: its 64 bits, and whether the whole string was one.
+fn integer_prefix(b: &[u8], unsigned: bool) -> (u64, bool) {
+    let text = b.trim_ascii();
+    let (negative, digits) = match text.first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let count = digits.iter().take_while(|c| c.is_ascii_digit()).count();
+    let mut n: u128 = 0;
+    for c in &digits[..count.min(39)] {
+        n = n.saturating_mul(10).saturating_add(u128::from(c - b'0'));
+    }
+    let clean = count == digits.len() && count > 0;
+    if negative {
+        let limit = 1u128 << 63;
+        let bits = if n > limit { i64::MIN as u64 } else { (n as u64).wrapping_neg() };
+        return (bits, clean && n <= limit);
+    }
+    let max = if unsigned { u128::from(u64::MAX) } else { u128::from(u64::MAX) };
+    (n.min(max) as u64, clean && n <= max)
+}

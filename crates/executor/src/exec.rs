@@ -1,0 +1,155 @@
+//! State of one executing statement.
+
+use crate::context::StatementContext;
+use crate::errors::Error;
+use crate::memory::Memory;
+use crate::run::{HashTable, Result};
+use planner::expr::Slot;
+use planner::plan::Plan;
+use std::rc::Rc;
+use types::Value;
+
+/// Buffers that a session keeps between statements.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(crate) frame: Vec<Value>,
+    pub(crate) key: Vec<u8>,
+}
+
+impl Scratch {
+    /// Gives back large buffers (an idle connection keeps little).
+    pub fn shrink(&mut self) {
+        *self = Scratch::default();
+    }
+}
+
+/// Rows that were computed once.
+pub struct Cache {
+    /// The rows.
+    pub rows: Rc<Vec<Box<[Value]>>>,
+    /// Values of the outer slots they were computed for.
+    pub outer: Vec<Value>,
+    /// The same as a hash table.
+    pub table: Option<Rc<HashTable>>,
+}
+
+/// What a unique lookup found last, so that a repeated key costs nothing.
+#[derive(Default)]
+pub struct LookupState {
+    /// Key of the last lookup.
+    pub key: Vec<u8>,
+    /// Whether `key` and the slots are valid.
+    pub valid: bool,
+    /// Whether a row was found.
+    pub found: bool,
+}
+
+/// One executing statement.
+pub struct Exec<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Parameter values.
+    pub params: &'a [Value],
+    /// The frame.
+    pub frame: Vec<Value>,
+    /// The engine; taken away while one of its callbacks runs.
+    pub session: Option<&'a mut engine::Session>,
+    /// The session.
+    pub context: &'a mut dyn StatementContext,
+    /// Memory held.
+    pub memory: Memory,
+    /// Materialised rows and hash tables.
+    pub caches: Vec<Option<Cache>>,
+    /// Answers of subqueries.
+    pub subqueries: Vec<crate::subquery::State>,
+    /// Last unique lookups.
+    pub lookups: Vec<LookupState>,
+    /// Counts down to the next look at the cancel flag.
+    pub ticks: u32,
+    /// The values being computed are stored by this statement.
+    pub storing: bool,
+    /// NULL for a NOT NULL column becomes the implicit default.
+    pub null_lenient: bool,
+    /// Value of LAST_INSERT_ID(expr).
+    pub explicit_insert_id: Option<u64>,
+    /// Sequences of RAND(seed), by call.
+    pub random_sequences: std::collections::HashMap<usize, u64>,
+    /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
+    pub lenient: bool,
+}
+
+/// Rows between two looks at the cancel flag.
+const TICKS: u32 = 256;
+
+impl<'a> Exec<'a> {
+    /// Prepares an execution.
+    pub fn new(
+        plan: &'a Plan,
+        params: &'a [Value],
+        session: &'a mut engine::Session,
+        context: &'a mut dyn StatementContext,
+        scratch: &mut Scratch,
+    ) -> Exec<'a> {
+        let mut frame = std::mem::take(&mut scratch.frame);
+        frame.clear();
+        frame.resize(plan.frame_slots as usize, Value::Null);
+        let memory = Memory::new(context.statement_memory_max());
+        let mut caches = Vec::new();
+        caches.resize_with(plan.cache_count as usize, || None);
+        let mut subqueries = Vec::new();
+        subqueries.resize_with(plan.subplans.len(), Default::default);
+        let mut lookups = Vec::new();
+        lookups.resize_with(plan.table_nodes as usize, LookupState::default);
+        Exec {
+            null_lenient: false,
+            explicit_insert_id: None,
+            random_sequences: std::collections::HashMap::new(),
+            plan, params, frame, session: Some(session), context, memory, caches, subqueries, lookups, ticks: TICKS, storing: false, lenient: false }
+    }
+
+    /// Gives the buffers back.
+    pub fn finish(self, scratch: &mut Scratch) {
+        scratch.frame = self.frame;
+        scratch.frame.clear();
+    }
+
+    /// A slot's value.
+    #[inline]
+    pub fn get(&self, slot: Slot) -> &Value {
+        &self.frame[slot as usize]
+    }
+
+    /// Stores a slot's value.
+    #[inline]
+    pub fn set(&mut self, slot: Slot, value: Value) {
+        self.frame[slot as usize] = value;
+    }
+
+    /// The slots of lookups were overwritten: their remembered keys are void.
+    pub fn forget_lookups(&mut self) {
+        for l in &mut self.lookups {
+            l.valid = false;
+        }
+    }
+
+    /// Called for each row: every few hundred looks at the cancel flag.
+    #[inline]
+    pub fn tick(&mut self) -> Result<()> {
+        self.ticks -= 1;
+        if self.ticks == 0 {
+            self.ticks = TICKS;
+            return self.check_cancel();
+        }
+        Ok(())
+    }
+
+    /// Fails when the statement was killed.
+    pub fn check_cancel(&self) -> Result<()> {
+        if self.context.is_cancelled() { Err(Error::Sql(self.context.cancel_error())) } else { Ok(()) }
+    }
+
+    /// Adds a warning.
+    pub fn warn(&mut self, code: u16, message: String) {
+        self.context.warn(mysql_error::Warning { level: mysql_error::WarningLevel::Warning, code, message });
+    }
+}

@@ -1,0 +1,146 @@
+//! Entry points: runs a plan.
+
+use crate::context::StatementContext;
+use crate::errors::internal;
+use crate::exec::{Exec, Scratch};
+use crate::run::{Flow, Result};
+use planner::plan::{Body, OutputColumn, Plan};
+use record::RowRef;
+use types::Value;
+
+/// Receives result rows; the session writes them to the client.
+pub trait RowConsumer {
+    /// Before the first row, and once even without rows.
+    fn begin(&mut self, columns: &[OutputColumn]) -> Result<()>;
+    /// A row of values, of the columns' types (or NULL).
+    fn row(&mut self, values: &[Value]) -> Result<()>;
+    /// Columns of a row as it is stored. Called under a page latch: encodes and does not block.
+    /// True asks for [`RowConsumer::drain`] before the next row.
+    fn record(&mut self, row: RowRef<'_>, columns: &[u32]) -> Result<bool>;
+    /// Sends what has piled up.
+    fn drain(&mut self) -> Result<()>;
+}
+
+/// What a statement did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Rows were given to the consumer.
+    Rows {
+        /// How many.
+        count: u64,
+    },
+    /// Rows were changed.
+    Changes(Changes),
+}
+
+/// Counts of a changing statement.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Changes {
+    /// Rows inserted, changed (twice for ON DUPLICATE KEY UPDATE) or deleted: ROW_COUNT().
+    pub affected: u64,
+    /// Rows an UPDATE found.
+    pub matched: u64,
+    /// Rows given to an INSERT.
+    pub records: u64,
+    /// Duplicates of an INSERT.
+    pub duplicates: u64,
+    /// Rows that REPLACE removed.
+    pub deleted: u64,
+    /// First generated AUTO_INCREMENT value (or LAST_INSERT_ID(expr)): LAST_INSERT_ID() and the OK packet.
+    pub generated_id: Option<u64>,
+}
+
+/// Executes a plan.
+pub fn execute(
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Outcome> {
+    if params.len() < plan.param_count as usize {
+        return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
+    }
+    if let Some(short) = &plan.short
+        && let Some(outcome) = crate::short::run(short, plan, params, session, context, scratch, consumer)?
+    {
+        return Ok(outcome);
+    }
+    let mut x = Exec::new(plan, params, session, context, scratch);
+    let outcome = match &plan.body {
+        Body::Query(query) => {
+            let mut count = 0;
+            let mut begun = false;
+            let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
+            let result = x.run(&query.root, &mut |x| {
+                values.clear();
+                for (i, e) in query.output.iter().enumerate() {
+                    let v = x.eval(e)?;
+                    let ty = plan.columns.get(i).map_or(&e.ty, |c| &c.ty);
+                    values.push(crate::output::shown(v, &e.ty, ty, &*x.context));
+                }
+                if !begun {
+                    begun = true;
+                    consumer.begin(&plan.columns)?;
+                }
+                consumer.row(&values)?;
+                count += 1;
+                Ok(Flow::Continue)
+            });
+            match result {
+                Ok(_) if !begun => consumer.begin(&plan.columns).map(|()| Outcome::Rows { count }),
+                Ok(_) => Ok(Outcome::Rows { count }),
+                Err(e) => Err(e),
+            }
+        }
+        Body::Insert(insert) => x.run_insert(insert, None).map(Outcome::Changes),
+        Body::Update(update) => x.run_update(update).map(Outcome::Changes),
+        Body::Delete(delete) => x.run_delete(delete).map(Outcome::Changes),
+    };
+    let outcome = outcome.map(|o| x.with_explicit_id(o));
+    x.finish(scratch);
+    outcome
+}
+
+/// Executes an INSERT whose rows are handed in (LOAD DATA).
+pub fn execute_load(
+    plan: &Plan,
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    rows: &mut dyn FnMut() -> Result<Option<Vec<Value>>>,
+) -> Result<Changes> {
+    let Body::Insert(insert) = &plan.body else { return Err(internal("not a load plan")) };
+    let mut x = Exec::new(plan, &[], session, context, scratch);
+    let result = x.run_insert(insert, Some(rows));
+    x.finish(scratch);
+    result
+}
+
+/// Evaluates the expressions of [`planner::plan_expressions`].
+pub fn evaluate(
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+) -> Result<Vec<Value>> {
+    let Body::Query(query) = &plan.body else { return Err(internal("not a query")) };
+    let mut x = Exec::new(plan, params, session, context, scratch);
+    let result = query.output.iter().map(|e| x.eval(e)).collect();
+    x.finish(scratch);
+    result
+}
+
+impl Exec<'_> {
+    fn with_explicit_id(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Changes(mut c) => {
+                c.generated_id = self.explicit_insert_id.or(c.generated_id);
+                Outcome::Changes(c)
+            }
+            rows => rows,
+        }
+    }
+}

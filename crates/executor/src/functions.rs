@@ -1,0 +1,154 @@
+//! Scalar functions: control flow, information, and the way to the others.
+
+use crate::convert::{self, coerce, compare, text};
+use crate::exec::Exec;
+use crate::run::Result;
+use planner::expr::Expr;
+use planner::func::Func;
+use std::cmp::Ordering;
+use types::{Collation, Value};
+
+impl Exec<'_> {
+    /// Calls a function. `e` is the call itself, for its result type.
+    pub fn call(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
+        use Func as F;
+        match func {
+            F::If => {
+                let chosen = if self.is_true(&args[0])? { &args[1] } else { &args[2] };
+                self.eval_as(chosen, e)
+            }
+            F::IfNull | F::Coalesce => {
+                for a in args {
+                    let v = self.eval(a)?;
+                    if !v.is_null() {
+                        return Ok(coerce(v, &a.ty, &e.ty, &*self.context));
+                    }
+                }
+                Ok(Value::Null)
+            }
+            F::NullIf => {
+                let a = self.eval(&args[0])?;
+                let b = self.eval(&args[1])?;
+                let collation = pair_collation(&args[0], &args[1]);
+                Ok(if compare(&a, &b, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
+            }
+            F::Greatest | F::Least => {
+                let mut best: Option<Value> = None;
+                for a in args {
+                    let v = self.eval(a)?;
+                    if v.is_null() {
+                        return Ok(v);
+                    }
+                    let v = coerce(v, &a.ty, &e.ty, &*self.context);
+                    let better = match &best {
+                        None => true,
+                        Some(b) => {
+                            let order = compare(&v, b, e.ty.collation, &*self.context);
+                            order == Some(if func == F::Greatest { Ordering::Greater } else { Ordering::Less })
+                        }
+                    };
+                    if better {
+                        best = Some(v);
+                    }
+                }
+                Ok(best.unwrap_or_default())
+            }
+            F::IsNull => Ok(Value::bool(self.eval(&args[0])?.is_null())),
+            F::Interval => {
+                let n = self.eval(&args[0])?;
+                if n.is_null() {
+                    return Ok(Value::Int(-1));
+                }
+                let mut count = 0;
+                for a in &args[1..] {
+                    let v = self.eval(a)?;
+                    if !v.is_null() && compare(&n, &v, Collation::Binary, &*self.context) == Some(Ordering::Less) {
+                        break;
+                    }
+                    count += 1;
+                }
+                Ok(Value::Int(count))
+            }
+            F::AnyValue => self.eval(&args[0]),
+            F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
+            F::User => Ok(Value::from(self.context.user())),
+            F::CurrentUser => Ok(Value::from(self.context.current_user())),
+            F::Version => Ok(Value::from(self.context.version())),
+            F::ConnectionId => Ok(Value::UInt(self.context.connection_id())),
+            F::LastInsertId => match args.first() {
+                None => Ok(Value::UInt(self.context.last_insert_id())),
+                Some(a) => {
+                    let v = self.eval(a)?;
+                    let id = convert::to_u64(&v, &*self.context);
+                    self.context.set_last_insert_id(id);
+                    self.explicit_insert_id = Some(id);
+                    Ok(if v.is_null() { v } else { Value::UInt(id) })
+                }
+            },
+            F::RowCount => Ok(Value::Int(self.context.row_count())),
+            F::FoundRows => Ok(Value::Int(self.context.found_rows() as i64)),
+            F::Sleep => {
+                let Some(seconds) = self.double_arg(&args[0])? else {
+                    return Err(mysql_error::codes::wrong_arguments("sleep.").into());
+                };
+                if seconds < 0.0 {
+                    return Err(mysql_error::codes::wrong_arguments("sleep.").into());
+                }
+                let killed = self.context.sleep(seconds);
+                Ok(Value::bool(killed))
+            }
+            F::Uuid => Ok(Value::from(self.uuid())),
+            F::Charset => Ok(Value::from(charset_of(&args[0]))),
+            F::CollationOf => Ok(Value::from(collation_of(&args[0]))),
+            _ => self.call_string(func, args, e),
+        }
+    }
+
+    /// A version 1 UUID of the current time and a random node.
+    fn uuid(&mut self) -> String {
+        let ticks = (self.context.current_micros() as u64).wrapping_mul(10).wrapping_add(0x01b2_1dd2_1381_4000);
+        let mut bits = || (self.context.random() * 65_536.0) as u64;
+        let sequence = bits() & 0x3fff | 0x8000;
+        let node = (bits() << 32 | bits() << 16 | bits()) | 1 << 40;
+        let low_jitter = bits() & 7;
+        let ticks = ticks.wrapping_add(low_jitter);
+        format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            ticks & 0xffff_ffff,
+            ticks >> 32 & 0xffff,
+            ticks >> 48 & 0x0fff | 0x1000,
+            sequence,
+            node & 0xffff_ffff_ffff
+        )
+    }
+
+    /// Text arguments of a string function; `None` when one is NULL.
+    pub fn texts(&mut self, args: &[Expr]) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut out = Vec::with_capacity(args.len());
+        for a in args {
+            match self.text_arg(a)? {
+                Some(t) => out.push(t),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(out))
+    }
+
+    /// Text of a value that an expression gave.
+    pub fn text_of(&self, v: &Value, e: &Expr) -> Vec<u8> {
+        text(v, &e.ty, &*self.context).into_owned()
+    }
+}
+
+/// The collation two arguments are compared under.
+pub fn pair_collation(a: &Expr, b: &Expr) -> Collation {
+    planner::typing::comparison_collation([a, b].into_iter()).unwrap_or(Collation::Binary)
+}
+
+fn charset_of(e: &Expr) -> &'static str {
+    if planner::typing::is_string_class(&e.ty) { e.ty.collation.charset().name() } else { "binary" }
+}
+
+fn collation_of(e: &Expr) -> &'static str {
+    if planner::typing::is_string_class(&e.ty) { e.ty.collation.name() } else { "binary" }
+}

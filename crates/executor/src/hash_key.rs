@@ -1,0 +1,174 @@
+//! Values as bytes: equal bytes for equal values (hashing), and bytes that order as values do (sorting).
+
+use types::{Collation, Value};
+
+/// Set of keys.
+pub type KeySet = hashbrown::HashSet<Box<[u8]>, foldhash::fast::RandomState>;
+/// Map from keys.
+pub type KeyMap<V> = hashbrown::HashMap<Box<[u8]>, V, foldhash::fast::RandomState>;
+
+/// Appends a value so that values that SQL calls equal give equal bytes. Exact numbers of any kind are one class.
+pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
+    match v {
+        Value::Null => out.push(0),
+        Value::Int(i) => {
+            out.push(1);
+            out.extend_from_slice(&i128::from(*i).to_le_bytes());
+        }
+        Value::UInt(u) => {
+            out.push(1);
+            out.extend_from_slice(&i128::from(*u).to_le_bytes());
+        }
+        Value::Decimal(d) => {
+            let normal = d.normalize();
+            match normal.as_i128() {
+                Some((unscaled, 0)) => {
+                    out.push(1);
+                    out.extend_from_slice(&unscaled.to_le_bytes());
+                }
+                Some((unscaled, scale)) => {
+                    out.push(2);
+                    out.push(scale);
+                    out.extend_from_slice(&unscaled.to_le_bytes());
+                }
+                None => {
+                    out.push(3);
+                    let start = out.len();
+                    out.extend_from_slice(&[0; 2]);
+                    normal.write_to(out);
+                    let bytes = (out.len() - start - 2) as u16;
+                    out[start..start + 2].copy_from_slice(&bytes.to_le_bytes());
+                }
+            }
+        }
+        Value::Float(f) => append_double(f64::from(*f), out),
+        Value::Double(d) => append_double(*d, out),
+        Value::Bytes(b) => {
+            out.push(5);
+            append_text_key(b, collation, out);
+        }
+        Value::Date(d) => {
+            out.push(6);
+            out.extend_from_slice(&types::DateTime::from_date(*d).packed().to_le_bytes());
+        }
+        Value::DateTime(at) => {
+            out.push(6);
+            out.extend_from_slice(&at.packed().to_le_bytes());
+        }
+        Value::Time(t) => {
+            out.push(7);
+            out.extend_from_slice(&t.micros().to_le_bytes());
+        }
+        Value::Timestamp(t) => {
+            out.push(8);
+            out.extend_from_slice(&t.micros().to_le_bytes());
+        }
+    }
+}
+
+fn append_double(d: f64, out: &mut Vec<u8>) {
+    out.push(4);
+    // Both zeros are equal.
+    let d = if d == 0.0 { 0.0 } else { d };
+    out.extend_from_slice(&d.to_bits().to_le_bytes());
+}
+
+fn append_text_key(b: &[u8], collation: Collation, out: &mut Vec<u8>) {
+    // The key of a string carries its own end, so that the next value cannot be taken for a part of it.
+    collation.append_key(b, out);
+}
+
+/// Appends a value so that only identical values give equal bytes (cache keys).
+pub fn append_exact(v: &Value, out: &mut Vec<u8>) {
+    match v {
+        Value::Bytes(b) => {
+            out.push(9);
+            out.extend_from_slice(&(b.len() as u32).to_le_bytes());
+            out.extend_from_slice(b);
+        }
+        other => append(other, Collation::Binary, out),
+    }
+}
+
+/// Appends a value so that bytes order as values of one type do; NULL first.
+pub fn append_ordered(v: &Value, collation: Collation, out: &mut Vec<u8>) {
+    match v {
+        Value::Null => {
+            out.push(0);
+            return;
+        }
+        _ => out.push(1),
+    }
+    match v {
+        Value::Null => {}
+        Value::Int(i) => {
+            // Signed and unsigned integers of one expression order together: a sign byte, then the bits.
+            out.push(u8::from(*i >= 0));
+            out.extend_from_slice(&(*i as u64).to_be_bytes());
+        }
+        Value::UInt(u) => {
+            out.push(1);
+            out.extend_from_slice(&u.to_be_bytes());
+        }
+        Value::Decimal(d) => {
+            if !d.encode_ordered(65, 30, out) {
+                // More than 35 integer digits: as a double, which is all the order that is left.
+                out.push(if d.is_negative() { 0 } else { 0xff });
+                ordered_double(d.to_f64(), out);
+            }
+        }
+        Value::Float(f) => ordered_double(f64::from(*f), out),
+        Value::Double(d) => ordered_double(*d, out),
+        Value::Bytes(b) => append_text_key(b, collation, out),
+        Value::Date(d) => out.extend_from_slice(&types::DateTime::from_date(*d).packed().to_be_bytes()),
+        Value::DateTime(at) => out.extend_from_slice(&at.packed().to_be_bytes()),
+        Value::Time(t) => out.extend_from_slice(&((t.micros() as u64) ^ (1 << 63)).to_be_bytes()),
+        Value::Timestamp(t) => out.extend_from_slice(&((t.micros() as u64) ^ (1 << 63)).to_be_bytes()),
+    }
+}
+
+fn ordered_double(d: f64, out: &mut Vec<u8>) {
+    let d = if d == 0.0 { 0.0 } else { d };
+    let bits = d.to_bits();
+    let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    out.extend_from_slice(&ordered.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Decimal;
+
+    fn key(v: Value) -> Vec<u8> {
+        let mut out = Vec::new();
+        append(&v, Collation::DEFAULT, &mut out);
+        out
+    }
+
+    #[test]
+    fn equal_numbers_hash_equally() {
+        assert_eq!(key(Value::Int(5)), key(Value::UInt(5)));
+        assert_eq!(key(Value::Int(5)), key(Value::Decimal(Decimal::new(500, 2))));
+        assert_ne!(key(Value::Int(5)), key(Value::Decimal(Decimal::new(501, 2))));
+        assert_eq!(key(Value::Double(0.0)), key(Value::Double(-0.0)));
+        assert_eq!(key(Value::from("a")), key(Value::from("A")));
+    }
+
+    #[test]
+    fn ordered_bytes_order() {
+        let check = |list: &[Value]| {
+            let keys: Vec<Vec<u8>> = list
+                .iter()
+                .map(|v| {
+                    let mut out = Vec::new();
+                    append_ordered(v, Collation::DEFAULT, &mut out);
+                    out
+                })
+                .collect();
+            assert!(keys.windows(2).all(|w| w[0] < w[1]), "{list:?}");
+        };
+        check(&[Value::Null, Value::Int(i64::MIN), Value::Int(-1), Value::Int(0), Value::Int(7), Value::UInt(u64::MAX)]);
+        check(&[Value::Double(-1e9), Value::Double(-1.5), Value::Double(0.0), Value::Double(2.0)]);
+        check(&[Value::from(""), Value::from("a"), Value::from("ab"), Value::from("b")]);
+    }
+}

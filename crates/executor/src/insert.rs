@@ -1,0 +1,342 @@
+//! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
+
+use crate::errors::{Error, internal};
+use crate::exec::Exec;
+use crate::execute::Changes;
+use crate::run::{Flow, Result};
+use crate::store::duplicate_entry;
+use catalog::TableEntry;
+use engine::{Read, Wait};
+use planner::plan::{Insert, InsertColumn, InsertSource};
+use record::RowRef;
+use std::sync::Arc;
+use types::{SqlMode, TypeKind, Value};
+
+/// State of one INSERT.
+pub(crate) struct Inserter<'a> {
+    insert: &'a Insert,
+    entry: &'a Arc<TableEntry>,
+    auto_column: Option<usize>,
+    row_no: u64,
+    /// Values reserved and not yet used: (next, left).
+    reserved: (u64, u64),
+    /// Rows still expected, so that one reservation serves them.
+    expected: u64,
+    row: Vec<u8>,
+    values: Vec<Value>,
+    pub(crate) changes: Changes,
+}
+
+impl<'a> Exec<'a> {
+    /// Runs an INSERT or REPLACE. `external` yields the rows of LOAD DATA.
+    pub(crate) fn run_insert(
+        &mut self,
+        insert: &'a Insert,
+        external: Option<&mut dyn FnMut() -> Result<Option<Vec<Value>>>>,
+    ) -> Result<Changes> {
+        let plan = self.plan;
+        let entry = &plan.tables[insert.table as usize];
+        let mode = self.context.sql_mode();
+        let rows_known = match &insert.source {
+            InsertSource::Values(rows) => rows.len() as u64,
+            _ => 0,
+        };
+        self.storing = true;
+        self.lenient = insert.ignore || !mode.is_strict();
+        // A single-row INSERT refuses NULL even without strict mode.
+        self.null_lenient = insert.ignore || (!mode.is_strict() && rows_known != 1);
+        let mut state = Inserter {
+            insert,
+            entry,
+            auto_column: entry.def.auto_increment_column(),
+            row_no: 0,
+            reserved: (0, 0),
+            expected: rows_known.max(1),
+            row: Vec::new(),
+            values: Vec::with_capacity(entry.def.columns.len()),
+            changes: Changes::default(),
+        };
+        match &insert.source {
+            InsertSource::Values(rows) => {
+                for row in rows {
+                    self.tick()?;
+                    state.row_no += 1;
+                    self.values_row(&mut state, row)?;
+                    self.insert_row(&mut state)?;
+                    state.expected = state.expected.saturating_sub(1).max(1);
+                }
+            }
+            InsertSource::Query(query) => {
+                // Rows are collected before the first is written, so that the source is not read while it grows.
+                let width = query.output.len();
+                self.storing = false;
+                let rows = self.collect_query(query, width)?;
+                self.storing = true;
+                state.expected = rows.len() as u64;
+                for row in rows {
+                    self.tick()?;
+                    state.row_no += 1;
+                    self.source_row(&mut state, &row)?;
+                    self.insert_row(&mut state)?;
+                    state.expected = state.expected.saturating_sub(1).max(1);
+                }
+            }
+            InsertSource::External => {
+                let Some(external) = external else { return Err(internal("INSERT without rows")) };
+                state.expected = 64;
+                while let Some(row) = external()? {
+                    self.tick()?;
+                    state.row_no += 1;
+                    self.source_row(&mut state, &row)?;
+                    self.insert_row(&mut state)?;
+                }
+            }
+        }
+        state.changes.records = state.row_no;
+        Ok(state.changes)
+    }
+
+    /// Computes the new row of a VALUES list.
+    fn values_row(&mut self, state: &mut Inserter<'a>, given: &'a [Option<planner::expr::Expr>]) -> Result<()> {
+        let def = &state.entry.def;
+        let first = state.insert.new_slots;
+        state.values.clear();
+        // Values may read columns to their left: fill the slots with defaults first where expressions are present.
+        let plain = given.iter().flatten().all(|e| {
+            matches!(e.kind, planner::expr::ExprKind::Literal(_) | planner::expr::ExprKind::Param(_))
+        });
+        if !plain {
+            for (i, c) in def.columns.iter().enumerate() {
+                let v = match &c.default {
+                    catalog::DefaultValue::Constant(v) => v.clone(),
+                    _ => Value::Null,
+                };
+                self.set(first + i as u32, v);
+            }
+        }
+        for (i, column) in def.columns.iter().enumerate() {
+            let value = match &state.insert.columns[i] {
+                InsertColumn::Source(at) => match given.get(*at as usize) {
+                    Some(Some(e)) => {
+                        let v = self.eval(e)?;
+                        if v.is_null() && Some(i) == state.auto_column { v } else { self.store_value(v, column, state.row_no)? }
+                    }
+                    // DEFAULT, or `VALUES ()`.
+                    _ if Some(i) == state.auto_column => Value::Null,
+                    _ => self.default_value(column)?,
+                },
+                InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
+                InsertColumn::Default => self.default_value(column)?,
+            };
+            if !plain {
+                self.set(first + i as u32, value.clone());
+            }
+            state.values.push(value);
+        }
+        Ok(())
+    }
+
+    fn source_row(&mut self, state: &mut Inserter<'a>, row: &[Value]) -> Result<()> {
+        let def = &state.entry.def;
+        state.values.clear();
+        for (i, column) in def.columns.iter().enumerate() {
+            let value = match &state.insert.columns[i] {
+                InsertColumn::Source(at) => match row.get(*at as usize) {
+                    Some(v) if v.is_null() && Some(i) == state.auto_column => Value::Null,
+                    Some(v) => self.store_value(v.clone(), column, state.row_no)?,
+                    None => self.default_value(column)?,
+                },
+                InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
+                InsertColumn::Default => self.default_value(column)?,
+            };
+            state.values.push(value);
+        }
+        Ok(())
+    }
+
+    /// Gives the AUTO_INCREMENT column its value; returns it when it was generated.
+    fn auto_increment(&mut self, state: &mut Inserter<'a>) -> Result<Option<u64>> {
+        let Some(at) = state.auto_column else { return Ok(None) };
+        let given = match &state.values[at] {
+            Value::Null => None,
+            Value::Int(0) | Value::UInt(0) if !self.context.sql_mode().contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) => None,
+            Value::Int(i) => Some(*i),
+            Value::UInt(u) => Some(i64::try_from(*u).unwrap_or(i64::MAX)),
+            Value::Double(d) => Some(*d as i64),
+            Value::Float(f) => Some(*f as i64),
+            _ => Some(0),
+        };
+        if let Some(given) = given {
+            if given > 0 {
+                state.entry.storage.note_auto_increment(given as u64);
+            }
+            return Ok(None);
+        }
+        let (increment, offset) = self.context.auto_increment();
+        if state.reserved.1 == 0 {
+            let count = state.expected.max(1);
+            state.reserved = (state.entry.storage.next_auto_increment(count, increment, offset), count);
+        }
+        let value = state.reserved.0;
+        state.reserved = (value.saturating_add(increment), state.reserved.1 - 1);
+        let column = &state.entry.def.columns[at];
+        let max = column.ty.integer_range().map_or(u64::MAX as i128, |(_, high)| high);
+        if i128::from(value) > max || value == u64::MAX {
+            return Err(mysql_error::SqlError::with_message(1467, "Failed to read auto-increment value from storage engine").into());
+        }
+        state.values[at] = match column.ty.kind {
+            TypeKind::Double => Value::Double(value as f64),
+            TypeKind::Float => Value::Float(value as f32),
+            _ if column.ty.unsigned => Value::UInt(value),
+            _ => Value::Int(value as i64),
+        };
+        Ok(Some(value))
+    }
+
+    fn insert_row(&mut self, state: &mut Inserter<'a>) -> Result<()> {
+        let generated = self.auto_increment(state)?;
+        let entry = state.entry;
+        loop {
+            state.row.clear();
+            entry.storage.layout().encode(&state.values, &mut state.row).map_err(|e| internal(&format!("{e:?}")))?;
+            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+            match session.insert(&entry.storage, &mut state.row) {
+                Ok(()) => {
+                    state.changes.affected += 1;
+                    if let Some(id) = generated
+                        && state.changes.generated_id.is_none()
+                    {
+                        state.changes.generated_id = Some(id);
+                    }
+                    return Ok(());
+                }
+                Err(engine::Error::DuplicateKey { index_no }) => {
+                    if state.insert.replace {
+                        self.replace_row(state, index_no)?;
+                        continue;
+                    }
+                    if !state.insert.on_duplicate.is_empty() {
+                        return self.update_duplicate(state, index_no, generated);
+                    }
+                    let error = duplicate_entry(&entry.def, index_no, &state.values, &*self.context);
+                    if state.insert.ignore {
+                        self.warn(error.code, error.message);
+                        state.changes.duplicates += 1;
+                        return Ok(());
+                    }
+                    return Err(error.into());
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Reads (and locks) the row that holds the new row's key in an index: (row bytes, primary key).
+    fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let entry = state.entry;
+        let index = &entry.def.indexes[index_no];
+        let mut key = Vec::new();
+        for part in &index.parts {
+            record::key::try_encode_part(&entry.def.columns[part.column].ty, part, &state.values[part.column], &mut key)?;
+        }
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let read = Read::Exclusive(Wait::Block);
+        let mut batch = engine::RowBatch::default();
+        let mut scan = session.scan(&entry.storage, index_no, engine::KeyRange::prefix(&key), engine::Direction::Forward, read)?;
+        let count = scan.next_batch(&mut batch, 1)?;
+        drop(scan);
+        Ok((count > 0).then(|| (batch.row(0).bytes().to_vec(), batch.key(0).to_vec())))
+    }
+
+    fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
+        let Some((row, key)) = self.conflicting_row(state, index_no)? else { return Ok(()) };
+        let _ = row;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        session.delete(&state.entry.storage, &key)?;
+        state.changes.affected += 1;
+        state.changes.deleted += 1;
+        Ok(())
+    }
+
+    fn update_duplicate(&mut self, state: &mut Inserter<'a>, index_no: usize, generated: Option<u64>) -> Result<()> {
+        let entry = state.entry;
+        let Some((row, key)) = self.conflicting_row(state, index_no)? else {
+            // The other row went away between the two looks: insert again.
+            return self.insert_row(state);
+        };
+        let layout = entry.storage.layout().clone();
+        let old = RowRef::new(&layout, &row);
+        let mut values = Vec::with_capacity(entry.def.columns.len());
+        old.values(&mut values)?;
+        let (new_first, old_first) = (state.insert.new_slots, state.insert.existing_slots);
+        for (i, v) in state.values.iter().enumerate() {
+            self.frame[new_first as usize + i] = v.clone();
+        }
+        for (i, v) in values.iter().enumerate() {
+            self.frame[old_first as usize + i] = v.clone();
+        }
+        let before = values.clone();
+        let null_lenient = self.null_lenient;
+        for (column, e) in &state.insert.on_duplicate {
+            let v = self.eval(e)?;
+            let v = self.store_value(v, &entry.def.columns[*column as usize], state.row_no)?;
+            self.frame[old_first as usize + *column as usize] = v.clone();
+            values[*column as usize] = v;
+        }
+        self.null_lenient = null_lenient;
+        if let Some(id) = self.explicit_insert_id {
+            state.changes.generated_id = Some(id);
+        } else if let Some(at) = state.auto_column
+            && generated.is_some()
+            && state.changes.generated_id.is_none()
+        {
+            // LAST_INSERT_ID() of an update is the existing row's value.
+            state.changes.generated_id = match &values[at] {
+                Value::Int(i) => Some(*i as u64),
+                Value::UInt(u) => Some(*u),
+                _ => None,
+            };
+        }
+        state.changes.duplicates += 1;
+        if same_row(&before, &values) {
+            if self.context.counts_matched_rows() {
+                state.changes.affected += 1;
+            }
+            return Ok(());
+        }
+        let assigned: Vec<u32> = state.insert.on_duplicate.iter().map(|(c, _)| *c).collect();
+        for (i, c) in entry.def.columns.iter().enumerate() {
+            if c.on_update_now && !assigned.contains(&(i as u32)) {
+                values[i] = self.current_timestamp(c);
+            }
+        }
+        let mut bytes = Vec::new();
+        layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        match session.update(&entry.storage, &key, old, &mut bytes) {
+            Ok(()) => {
+                state.changes.affected += 2;
+                Ok(())
+            }
+            Err(engine::Error::DuplicateKey { index_no }) => {
+                let error = duplicate_entry(&entry.def, index_no, &values, &*self.context);
+                if state.insert.ignore {
+                    self.warn(error.code, error.message);
+                    return Ok(());
+                }
+                Err(Error::Sql(error))
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+}
+
+/// Whether no column changes: the representation is the same.
+pub(crate) fn same_row(a: &[Value], b: &[Value]) -> bool {
+    a == b
+}
+
+/// Runs a continuation never: for callers that want only the effect.
+pub(crate) fn stop() -> Flow {
+    Flow::Stop
+}

@@ -1,0 +1,255 @@
+//! Short plans: key from the parameters, row from the page, columns to the wire.
+
+use crate::context::StatementContext;
+use crate::errors::internal;
+use crate::exec::{Exec, Scratch};
+use crate::execute::{Changes, Outcome, RowConsumer};
+use crate::run::Result;
+use crate::scan::read_mode;
+use catalog::TableEntry;
+use engine::{Direction, Modified, Modify, Read, Step};
+use planner::expr::{Expr, ExprKind};
+use planner::keys::{self, Fit};
+use planner::plan::{Body, LockMode, Plan};
+use planner::short::{PointGet, PointWrite, ShortPlan, ShortRange};
+use types::Value;
+
+/// Runs a short plan; `None` when a parameter does not fit and the ordinary plan must run.
+pub(crate) fn run(
+    short: &ShortPlan,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    match short {
+        ShortPlan::PointGet(get) => point_get(get, plan, params, session, scratch, consumer),
+        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => short_range(range, plan, params, session, context, consumer),
+        ShortPlan::PointUpdate(write) => point_update(write, plan, params, session, context, scratch),
+        ShortPlan::PointDelete(write) => point_delete(write, plan, params, session, scratch),
+    }
+}
+
+#[inline]
+fn operand<'v>(e: &'v Expr, params: &'v [Value]) -> Option<&'v Value> {
+    match &e.kind {
+        ExprKind::Literal(v) => Some(v),
+        ExprKind::Param(n) => params.get(*n as usize),
+        _ => None,
+    }
+}
+
+enum KeyState {
+    Ready,
+    NoRow,
+    Misfit,
+}
+
+/// Encodes the primary key.
+#[inline]
+fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Vec<u8>) -> Result<KeyState> {
+    key.clear();
+    for (e, part) in exprs.iter().zip(&entry.def.indexes[0].parts) {
+        let Some(v) = operand(e, params) else { return Ok(KeyState::Misfit) };
+        let ty = &entry.def.columns[part.column].ty;
+        match v {
+            Value::Null => return Ok(KeyState::NoRow),
+            // An integer for a signed BIGINT or INT within its range needs no conversion.
+            Value::Int(i) if !ty.unsigned && ty.integer_range().is_some_and(|(l, h)| (l..=h).contains(&i128::from(*i))) => {
+                record::key::try_encode_part(ty, part, v, key)?;
+            }
+            _ => match keys::fit(ty, v) {
+                Fit::Exact(v) => record::key::try_encode_part(ty, part, &v, key)?,
+                Fit::Unusable => return Ok(KeyState::Misfit),
+                _ => return Ok(KeyState::NoRow),
+            },
+        }
+    }
+    Ok(KeyState::Ready)
+}
+
+fn point_get(
+    get: &PointGet,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    let entry = &plan.tables[get.table as usize];
+    match encode_key(entry, &get.key, params, &mut scratch.key)? {
+        KeyState::Misfit => return Ok(None),
+        KeyState::NoRow => {
+            consumer.begin(&plan.columns)?;
+            return Ok(Some(Outcome::Rows { count: 0 }));
+        }
+        KeyState::Ready => {}
+    }
+    let read = if get.lock == LockMode::None { Read::Snapshot } else { read_mode(get.lock) };
+    consumer.begin(&plan.columns)?;
+    let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns))?;
+    let count = match found {
+        Some(full) => {
+            if full? {
+                consumer.drain()?;
+            }
+            1
+        }
+        None => 0,
+    };
+    Ok(Some(Outcome::Rows { count }))
+}
+
+fn short_range(
+    range: &ShortRange,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    let entry = &plan.tables[range.table as usize];
+    let found = keys::key_ranges(&entry.def, 0, &range.spec, &mut |e| operand(e, params).cloned());
+    let Some(found) = found.filter(|f| f.exact) else { return Ok(None) };
+    consumer.begin(&plan.columns)?;
+    let mut count = 0;
+    for r in found.ranges {
+        let mut scan = session.scan(&entry.storage, 0, r, Direction::Forward, Read::Snapshot)?;
+        let mut in_round = 0u32;
+        loop {
+            let mut failed = None;
+            let more = scan.for_each(|row, _| {
+                count += 1;
+                in_round += 1;
+                match consumer.record(row, &range.columns) {
+                    // Leave the page now and then: to send, and to look at the cancel flag.
+                    Ok(full) if full || in_round >= 256 => Step::Stop,
+                    Ok(_) => Step::Continue,
+                    Err(e) => {
+                        failed = Some(e);
+                        Step::Stop
+                    }
+                }
+            })?;
+            if let Some(e) = failed {
+                return Err(e);
+            }
+            if !more {
+                break;
+            }
+            in_round = 0;
+            consumer.drain()?;
+            if context.is_cancelled() {
+                return Err(context.cancel_error().into());
+            }
+        }
+    }
+    Ok(Some(Outcome::Rows { count }))
+}
+
+fn point_update(
+    write: &PointWrite,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+) -> Result<Option<Outcome>> {
+    let entry = &plan.tables[write.table as usize];
+    let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
+    let target = &update.targets[0];
+    let mut key = std::mem::take(&mut scratch.key);
+    let state = encode_key(entry, &write.key, params, &mut key);
+    let outcome = match state {
+        Err(e) => Err(e),
+        Ok(KeyState::Misfit) => Ok(None),
+        Ok(KeyState::NoRow) => Ok(Some(Changes::default())),
+        Ok(KeyState::Ready) => {
+            let mut x = Exec::new(plan, params, session, context, scratch);
+            let mode = x.context.sql_mode();
+            x.lenient = !mode.is_strict();
+            x.null_lenient = x.lenient;
+            let result = point_update_row(&mut x, entry, target, &key);
+            x.finish(scratch);
+            result.map(Some)
+        }
+    };
+    scratch.key = key;
+    Ok(outcome?.map(Outcome::Changes))
+}
+
+fn point_update_row<'a>(x: &mut Exec<'a>, entry: &'a TableEntry, target: &'a planner::plan::UpdateTarget, key: &[u8]) -> Result<Changes> {
+    let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
+    let mut failed = None;
+    let mut values = Vec::new();
+    let first = target.first_slot as usize;
+    let columns = entry.def.columns.len();
+    let layout = entry.storage.layout();
+    // The statement's expressions run under the row's latch: the planner lets only such through as neither wait nor read tables.
+    let result = session.modify(&entry.storage, key, |row, out| {
+        for i in 0..columns {
+            match row.value(i) {
+                Ok(v) => x.frame[first + i] = v,
+                Err(e) => {
+                    failed = Some(e.into());
+                    return Modify::Keep;
+                }
+            }
+        }
+        match x.new_values(target, 1) {
+            Ok(None) => Modify::Keep,
+            Ok(Some(new)) => {
+                out.clear();
+                match layout.encode(&new, out) {
+                    Ok(()) => {
+                        values = new;
+                        Modify::Replace
+                    }
+                    Err(e) => {
+                        failed = Some(internal(&format!("{e:?}")));
+                        Modify::Keep
+                    }
+                }
+            }
+            Err(e) => {
+                failed = Some(e);
+                Modify::Keep
+            }
+        }
+    });
+    x.session = Some(session);
+    if let Some(e) = failed {
+        return Err(e);
+    }
+    match result {
+        Ok(Modified::NotFound) => Ok(Changes::default()),
+        Ok(Modified::Replaced) => Ok(Changes { matched: 1, affected: 1, ..Changes::default() }),
+        Ok(_) => Ok(Changes { matched: 1, ..Changes::default() }),
+        Err(engine::Error::DuplicateKey { index_no }) => {
+            Err(crate::store::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn point_delete(
+    write: &PointWrite,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    scratch: &mut Scratch,
+) -> Result<Option<Outcome>> {
+    let entry = &plan.tables[write.table as usize];
+    match encode_key(entry, &write.key, params, &mut scratch.key)? {
+        KeyState::Misfit => return Ok(None),
+        KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
+        KeyState::Ready => {}
+    }
+    let affected = match session.modify(&entry.storage, &scratch.key, |_, _| Modify::Delete)? {
+        Modified::Deleted => 1,
+        _ => 0,
+    };
+    Ok(Some(Outcome::Changes(Changes { affected, ..Changes::default() })))
+}

@@ -1,0 +1,295 @@
+//! Subqueries of expressions: run once, once per distinct outer values, or looked up in a grouped table.
+
+use crate::convert;
+use crate::errors::subquery_rows;
+use crate::exec::Exec;
+use crate::hash_key::{self, KeyMap, KeySet};
+use crate::run::{Flow, Result};
+use planner::expr::{CmpOp, SubqueryKind};
+use planner::plan::{KeyForm, Lookup, Subplan};
+use std::cmp::Ordering;
+use std::rc::Rc;
+use types::{Collation, Value};
+
+/// Bytes of cached answers of one correlated subquery.
+const CACHE_BYTES_MAX: usize = 16 << 20;
+
+type Rows = Rc<Vec<Box<[Value]>>>;
+
+/// What is remembered of a subquery during a statement.
+#[derive(Default)]
+pub struct State {
+    /// Rows of an uncorrelated subquery.
+    rows: Option<Rows>,
+    /// Rows by outer values.
+    by_outer: KeyMap<Rows>,
+    by_outer_bytes: usize,
+    /// Existence by outer values.
+    exists: KeyMap<bool>,
+    /// Set of an IN subquery: keys, and whether a NULL is among the rows.
+    set: Option<Rc<(KeySet, bool, usize)>>,
+    /// Grouped lookup: rows by key, and the answer for absent keys.
+    grouped: Option<Rc<(KeyMap<Box<[Value]>>, Box<[Value]>)>>,
+}
+
+impl<'a> Exec<'a> {
+    /// Evaluates a subquery expression.
+    pub fn subquery(&mut self, number: u32, kind: &SubqueryKind) -> Result<Value> {
+        let plan = self.plan;
+        let sub = &plan.subplans[number as usize];
+        match kind {
+            SubqueryKind::Scalar => {
+                if let Some(lookup) = &sub.lookup {
+                    return self.grouped_lookup(number, lookup);
+                }
+                let rows = self.rows(number, sub, 2)?;
+                match rows.as_slice() {
+                    [] => Ok(Value::Null),
+                    [row] => Ok(row[0].clone()),
+                    _ => Err(subquery_rows()),
+                }
+            }
+            SubqueryKind::Exists { negated } => Ok(Value::bool(self.exists(number, sub)? != *negated)),
+            SubqueryKind::In { needle, negated, collations } => {
+                let mut values = Vec::with_capacity(needle.len());
+                for n in needle {
+                    values.push(self.eval(n)?);
+                }
+                let needle_types: Vec<_> = needle.iter().map(|n| &n.ty).collect();
+                let found = self.in_subquery(number, sub, &values, collations, &needle_types)?;
+                Ok(match found {
+                    None => Value::Null,
+                    Some(b) => Value::bool(b != *negated),
+                })
+            }
+            SubqueryKind::Quantified { needle, op, all, collation } => {
+                let value = self.eval(needle)?;
+                let rows = self.rows(number, sub, usize::MAX)?;
+                self.quantified(&value, *op, *all, *collation, &rows)
+            }
+            SubqueryKind::Row { needle, op, collations } => {
+                let mut values = Vec::with_capacity(needle.len());
+                for n in needle {
+                    values.push(self.eval(n)?);
+                }
+                let rows = self.rows(number, sub, 2)?;
+                match rows.as_slice() {
+                    [] => Ok(Value::Null),
+                    [row] => Ok(convert::compare_rows(*op, &values, row, collations, self.context)),
+                    _ => Err(subquery_rows()),
+                }
+            }
+        }
+    }
+
+    fn outer_key(&self, sub: &Subplan) -> Vec<u8> {
+        let mut key = Vec::new();
+        for slot in &sub.outer_slots {
+            hash_key::append_exact(self.get(*slot), &mut key);
+        }
+        key
+    }
+
+    /// Rows of a subquery (at most `max`), from the cache where that is possible.
+    fn rows(&mut self, number: u32, sub: &'a Subplan, max: usize) -> Result<Rows> {
+        let n = number as usize;
+        if !sub.volatile {
+            if sub.outer_slots.is_empty() {
+                if let Some(rows) = &self.subqueries[n].rows {
+                    return Ok(rows.clone());
+                }
+            } else if let Some(rows) = self.subqueries[n].by_outer.get(self.outer_key(sub).as_slice()) {
+                return Ok(rows.clone());
+            }
+        }
+        let mut rows: Vec<Box<[Value]>> = Vec::new();
+        let query = &sub.query;
+        self.forget_inner(sub);
+        self.run(&query.root, &mut |x| {
+            let mut row = Vec::with_capacity(query.output.len());
+            for e in &query.output {
+                row.push(x.eval(e)?);
+            }
+            x.memory.take(row.iter().map(crate::memory::value_bytes).sum())?;
+            rows.push(row.into_boxed_slice());
+            Ok(if rows.len() >= max { Flow::Stop } else { Flow::Continue })
+        })?;
+        let rows = Rc::new(rows);
+        if !sub.volatile {
+            if sub.outer_slots.is_empty() {
+                self.subqueries[n].rows = Some(rows.clone());
+            } else {
+                let key = self.outer_key(sub);
+                let state = &mut self.subqueries[n];
+                state.by_outer_bytes += key.len() + 64 + rows.iter().flat_map(|r| r.iter()).map(crate::memory::value_bytes).sum::<usize>();
+                if state.by_outer_bytes < CACHE_BYTES_MAX {
+                    state.by_outer.insert(key.into(), rows.clone());
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Nothing of a former run may be taken for the current one.
+    fn forget_inner(&mut self, _sub: &Subplan) {}
+
+    fn exists(&mut self, number: u32, sub: &'a Subplan) -> Result<bool> {
+        let n = number as usize;
+        let key = self.outer_key(sub);
+        if !sub.volatile
+            && let Some(known) = self.subqueries[n].exists.get(key.as_slice())
+        {
+            return Ok(*known);
+        }
+        let mut found = false;
+        self.run(&sub.query.root, &mut |_| {
+            found = true;
+            Ok(Flow::Stop)
+        })?;
+        if !sub.volatile {
+            let state = &mut self.subqueries[n];
+            state.by_outer_bytes += key.len() + 48;
+            if state.by_outer_bytes < CACHE_BYTES_MAX {
+                state.exists.insert(key.into(), found);
+            }
+        }
+        Ok(found)
+    }
+
+    /// `None` is unknown.
+    fn in_subquery(
+        &mut self,
+        number: u32,
+        sub: &'a Subplan,
+        values: &[Value],
+        collations: &[Collation],
+        needle_types: &[&types::ColumnType],
+    ) -> Result<Option<bool>> {
+        let rows = self.rows(number, sub, usize::MAX)?;
+        if rows.is_empty() {
+            return Ok(Some(false));
+        }
+        // One column of hashable kind: a set.
+        if let ([value], [collation]) = (values, collations)
+            && sub.outer_slots.is_empty()
+            && !sub.volatile
+            && let Some(form) = planner::key_form(needle_types[0], &sub.types[0])
+        {
+            let n = number as usize;
+            let set = match &self.subqueries[n].set {
+                Some(set) => set.clone(),
+                None => {
+                    let mut keys = KeySet::default();
+                    let mut null = false;
+                    for row in rows.iter() {
+                        let mut key = Vec::new();
+                        if self.form_key(&row[0], *collation, form, &mut key) {
+                            self.memory.take(key.len() + 48)?;
+                            keys.insert(key.into());
+                        } else {
+                            null |= row[0].is_null();
+                        }
+                    }
+                    let set = Rc::new((keys, null, rows.len()));
+                    self.subqueries[n].set = Some(set.clone());
+                    set
+                }
+            };
+            if value.is_null() {
+                return Ok(None);
+            }
+            let mut key = Vec::new();
+            if self.form_key(value, *collation, form, &mut key) && set.0.contains(key.as_slice()) {
+                return Ok(Some(true));
+            }
+            return Ok(if set.1 { None } else { Some(false) });
+        }
+        let mut unknown = false;
+        for row in rows.iter() {
+            match convert::compare_rows(CmpOp::Eq, values, row, collations, self.context) {
+                Value::Int(1) => return Ok(Some(true)),
+                Value::Null => unknown = true,
+                _ => {}
+            }
+        }
+        Ok(if unknown { None } else { Some(false) })
+    }
+
+    /// Encodes a value in the form in which both sides are hashed; false for NULL and what has no such form.
+    pub fn form_key(&mut self, value: &Value, collation: Collation, form: KeyForm, key: &mut Vec<u8>) -> bool {
+        if value.is_null() {
+            return false;
+        }
+        match form {
+            KeyForm::Same => hash_key::append(value, collation, key),
+            KeyForm::Double => hash_key::append(&Value::Double(convert::to_f64(value)), collation, key),
+            KeyForm::Temporal => match convert::to_datetime(value, self.context) {
+                Some(at) => hash_key::append(&Value::DateTime(at), collation, key),
+                None => return false,
+            },
+        }
+        true
+    }
+
+    fn quantified(&mut self, value: &Value, op: CmpOp, all: bool, collation: Collation, rows: &Rows) -> Result<Value> {
+        let mut unknown = false;
+        for row in rows.iter() {
+            match convert::compare(value, &row[0], collation, self.context) {
+                None => unknown = true,
+                Some(order) => {
+                    if holds(op, order) != all {
+                        return Ok(Value::bool(!all));
+                    }
+                }
+            }
+        }
+        Ok(if unknown { Value::Null } else { Value::bool(all) })
+    }
+
+    fn grouped_lookup(&mut self, number: u32, lookup: &'a Lookup) -> Result<Value> {
+        let n = number as usize;
+        let grouped = match &self.subqueries[n].grouped {
+            Some(g) => g.clone(),
+            None => {
+                let width = lookup.probe.len();
+                let mut map: KeyMap<Box<[Value]>> = KeyMap::default();
+                let rows = self.collect_query(&lookup.grouped, lookup.grouped.output.len())?;
+                for row in rows {
+                    let mut key = Vec::new();
+                    let mut whole = true;
+                    for ((v, c), f) in row[..width].iter().zip(&lookup.collations).zip(&lookup.forms) {
+                        whole &= self.form_key(v, *c, *f, &mut key);
+                    }
+                    if whole {
+                        map.insert(key.into(), row[width..].into());
+                    }
+                }
+                let mut empty = self.collect_query(&lookup.empty, 1)?;
+                let empty = empty.pop().unwrap_or_else(|| vec![Value::Null].into_boxed_slice());
+                let built = Rc::new((map, empty));
+                self.subqueries[n].grouped = Some(built.clone());
+                built
+            }
+        };
+        let mut key = Vec::new();
+        for ((e, c), f) in lookup.probe.iter().zip(&lookup.collations).zip(&lookup.forms) {
+            let value = self.eval(e)?;
+            if !self.form_key(&value, *c, *f, &mut key) {
+                return Ok(grouped.1[0].clone());
+            }
+        }
+        Ok(grouped.0.get(key.as_slice()).map_or_else(|| grouped.1[0].clone(), |row| row[0].clone()))
+    }
+}
+
+/// Whether a comparison holds for an order.
+pub fn holds(op: CmpOp, order: Ordering) -> bool {
+    match op {
+        CmpOp::Eq | CmpOp::NullSafeEq => order == Ordering::Equal,
+        CmpOp::Ne => order != Ordering::Equal,
+        CmpOp::Lt => order == Ordering::Less,
+        CmpOp::Le => order != Ordering::Greater,
+        CmpOp::Gt => order == Ordering::Greater,
+        CmpOp::Ge => order != Ordering::Less,
+    }
+}
