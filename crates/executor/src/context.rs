@@ -3,18 +3,14 @@
 use crate::run::Result;
 use mysql_error::{SqlError, Warning};
 use planner::expr::VariableScope;
-use types::{SqlMode, Value};
+use types::{LocalTime, SqlMode, Value};
 
-/// The session as the executor sees it.
-pub trait StatementContext {
+/// The session as the executor sees it; [`LocalTime`] is its time zone.
+pub trait StatementContext: LocalTime {
     /// Microseconds since the epoch (UTC) at the start of the statement; NOW() in the whole statement.
     fn statement_micros(&self) -> i64;
     /// Microseconds since the epoch (UTC) now, for SYSDATE().
     fn current_micros(&self) -> i64;
-    /// Offset of the session's time zone from UTC at a UTC instant, in seconds.
-    fn offset_at_utc(&self, utc_micros: i64) -> i32;
-    /// UTC microseconds of a local time in the session's time zone, given as if it were UTC; `None` when it does not exist.
-    fn local_to_utc(&self, local_micros: i64) -> Option<i64>;
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
     /// Current database.

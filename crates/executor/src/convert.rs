@@ -7,7 +7,7 @@ use crate::subquery::holds;
 use planner::expr::CmpOp;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use types::{Collation, ColumnType, Date, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
+use types::{Collation, ColumnType, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
 
 /// A value as DOUBLE; strings by their numeric start, NULL as 0.
 pub fn to_f64(v: &Value) -> f64 {
@@ -19,24 +19,11 @@ pub fn to_f64(v: &Value) -> f64 {
         Value::Double(d) => *d,
         Value::Decimal(d) => d.to_f64(),
         Value::Bytes(b) => types::parse_double_prefix(b),
-        Value::Date(d) => date_number(*d) as f64,
-        Value::DateTime(at) => datetime_number(*at) as f64 + f64::from(at.microsecond()) / 1e6,
-        Value::Time(t) => time_number(*t) as f64 + (t.micros() % 1_000_000) as f64 / 1e6,
+        Value::Date(d) => d.to_number() as f64,
+        Value::DateTime(at) => at.to_number() as f64 + f64::from(at.microsecond()) / 1e6,
+        Value::Time(t) => t.to_number() as f64 + (t.micros() % 1_000_000) as f64 / 1e6,
         Value::Timestamp(t) => (t.micros() / 1_000_000) as f64,
     }
-}
-
-fn date_number(d: Date) -> i64 {
-    i64::from(d.year()) * 10_000 + i64::from(d.month()) * 100 + i64::from(d.day())
-}
-
-fn datetime_number(at: DateTime) -> i64 {
-    date_number(at.date()) * 1_000_000 + i64::from(at.hour()) * 10_000 + i64::from(at.minute()) * 100 + i64::from(at.second())
-}
-
-fn time_number(t: Time) -> i64 {
-    let n = i64::from(t.hour()) * 10_000 + i64::from(t.minute()) * 100 + i64::from(t.second());
-    if t.is_negative() { -n } else { n }
 }
 
 /// A number, for arithmetic.
@@ -60,17 +47,15 @@ pub fn number(v: &Value, context: &dyn StatementContext) -> Option<Number> {
         Value::UInt(u) => Number::UInt(*u),
         Value::Float(f) => Number::Double(f64::from(*f)),
         Value::Double(d) => Number::Double(*d),
-        Value::Decimal(d) => Number::Decimal(*d),
+        Value::Decimal(d) => Number::Decimal(d.clone()),
         Value::Bytes(b) => Number::Double(types::parse_double_prefix(b)),
-        Value::Date(d) => Number::Int(date_number(*d)),
-        Value::DateTime(at) if at.microsecond() == 0 => Number::Int(datetime_number(*at)),
-        Value::DateTime(at) => {
-            Number::Decimal(Decimal::new(i128::from(datetime_number(*at)) * 1_000_000 + i128::from(at.microsecond()), 6))
-        }
-        Value::Time(t) if t.micros() % 1_000_000 == 0 => Number::Int(time_number(*t)),
+        Value::Date(d) => Number::Int(d.to_number() as i64),
+        Value::DateTime(at) if at.microsecond() == 0 => Number::Int(at.to_number() as i64),
+        Value::DateTime(at) => Number::Decimal(Decimal::new(i128::from(at.to_number()) * 1_000_000 + i128::from(at.microsecond()), 6)),
+        Value::Time(t) if t.micros() % 1_000_000 == 0 => Number::Int(t.to_number()),
         Value::Time(t) => {
             let micros = (t.micros() % 1_000_000).unsigned_abs();
-            let n = i128::from(time_number(*t).unsigned_abs()) * 1_000_000 + i128::from(micros);
+            let n = i128::from(t.to_number().unsigned_abs()) * 1_000_000 + i128::from(micros);
             Number::Decimal(Decimal::new(if t.is_negative() { -n } else { n }, 6))
         }
         Value::Timestamp(t) => return number(&Value::DateTime(local_time(*t, context)), context),
@@ -82,7 +67,7 @@ pub fn number_decimal(n: &Number) -> Option<Decimal> {
     match n {
         Number::Int(i) => Some(Decimal::new(i128::from(*i), 0)),
         Number::UInt(u) => Some(Decimal::new(i128::from(*u), 0)),
-        Number::Decimal(d) => Some(*d),
+        Number::Decimal(d) => Some(d.clone()),
         Number::Double(d) => Decimal::from_f64(*d),
     }
 }
@@ -130,40 +115,21 @@ pub fn truth(v: &Value) -> Option<bool> {
         Value::Int(i) => *i != 0,
         Value::UInt(u) => *u != 0,
         Value::Decimal(d) => !d.is_zero(),
-        Value::Date(d) => *d != Date::ZERO,
+        Value::Date(d) => d.packed() != 0,
         Value::Time(t) => t.micros() != 0,
-        Value::DateTime(at) => *at != DateTime::ZERO,
+        Value::DateTime(at) => at.packed() != 0,
         other => to_f64(other) != 0.0,
     })
 }
 
 /// Local time of an instant in the session's zone.
 pub fn local_time(t: Timestamp, context: &dyn StatementContext) -> DateTime {
-    if t == Timestamp::ZERO {
-        return DateTime::ZERO;
-    }
-    let local = t.micros() + i64::from(context.offset_at_utc(t.micros())) * 1_000_000;
-    datetime_of_micros(local)
+    context.to_local(t)
 }
 
 /// Civil date and time of microseconds since 1970.
 pub fn datetime_of_micros(micros: i64) -> DateTime {
-    let days = micros.div_euclid(86_400_000_000);
-    let rest = micros.rem_euclid(86_400_000_000);
-    let date = crate::calendar::date_of_days(days);
-    let seconds = rest / 1_000_000;
-    DateTime::from_fields(
-        date,
-        (seconds / 3600) as u8,
-        (seconds / 60 % 60) as u8,
-        (seconds % 60) as u8,
-        (rest % 1_000_000) as u32,
-    )
-}
-
-/// Microseconds since 1970 of a civil date and time.
-pub fn micros_of_datetime(at: DateTime) -> i64 {
-    crate::calendar::days_of_date(at.date()) * 86_400_000_000 + at.micros_of_day()
+    DateTime::from_unix_micros(micros).unwrap_or(DateTime::ZERO)
 }
 
 /// A value as a date and time.
@@ -174,32 +140,12 @@ pub fn to_datetime(v: &Value, context: &dyn StatementContext) -> Option<DateTime
         Value::Timestamp(t) => Some(local_time(*t, context)),
         Value::Time(t) => {
             // A time is taken of today.
-            let now = datetime_of_micros(context.statement_micros() + i64::from(context.offset_at_utc(context.statement_micros())) * 1_000_000);
-            Some(datetime_of_micros(crate::calendar::days_of_date(now.date()) * 86_400_000_000 + t.micros()))
+            DateTime::from_date(local_time(Timestamp::from_micros(context.statement_micros()), context).date()).add_micros(t.micros())
         }
         Value::Bytes(b) => types::parse_datetime(b, context.sql_mode()),
         Value::Null => None,
-        number => datetime_of_number(to_i64(number, context), context.sql_mode()),
+        number => types::datetime_from_number(to_i64(number, context), context.sql_mode()).map(|(at, _)| at),
     }
-}
-
-/// YYYYMMDD, YYMMDD, YYYYMMDDhhmmss or YYMMDDhhmmss.
-fn datetime_of_number(n: i64, mode: SqlMode) -> Option<DateTime> {
-    if n < 0 {
-        return None;
-    }
-    if n == 0 {
-        return Some(DateTime::ZERO);
-    }
-    let text = n.to_string();
-    let padded = match text.len() {
-        1..=6 => format!("{n:06}"),
-        7..=8 => format!("{n:08}"),
-        9..=12 => format!("{n:012}"),
-        13..=14 => format!("{n:014}"),
-        _ => return None,
-    };
-    types::parse_datetime(padded.as_bytes(), mode)
 }
 
 /// A value as a time.
@@ -216,7 +162,7 @@ pub fn to_time(v: &Value, context: &dyn StatementContext) -> Option<Time> {
             append_text(v, 6, context, &mut text);
             types::parse_time(&text)
         }
-        number => types::parse_time(to_i64(number, context).to_string().as_bytes()),
+        number => types::time_from_number(to_i64(number, context)).map(|(t, _)| t),
     }
 }
 
@@ -405,7 +351,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             Value::Decimal(d) if d.scale() == ty.decimals => v,
             Value::Double(_) | Value::Float(_) | Value::Bytes(_) => {
                 let d = match &v {
-                    Value::Bytes(b) => Some(types::parse_decimal_prefix(b)),
+                    Value::Bytes(b) => Some(Decimal::parse(b).value),
                     other => Decimal::from_f64(to_f64(other)),
                 };
                 d.and_then(|d| d.rescale(ty.decimals)).map_or(v, Value::Decimal)

@@ -12,7 +12,8 @@ pub fn md5(message: &[u8]) -> [u8; 16] {
     }
     padded.extend_from_slice(&(message.len() as u64).wrapping_mul(8).to_le_bytes());
     for block in padded.chunks_exact(64) {
-        let words: [u32; 16] = std::array::from_fn(|i| u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]]));
+        let words: [u32; 16] =
+            std::array::from_fn(|i| u32::from_le_bytes([block[4 * i], block[4 * i + 1], block[4 * i + 2], block[4 * i + 3]]));
         let [mut a, mut b, mut c, mut d] = state;
         for i in 0..64 {
             let (f, g) = match i / 16 {

@@ -1,7 +1,7 @@
 //! Evaluation of expressions over the frame.
 
 use crate::convert::{self, Number, coerce, compare, number, number_decimal, number_f64, text, truth};
-use crate::errors::{internal, out_of_range};
+use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run::Result;
 use crate::subquery::holds;
@@ -193,8 +193,7 @@ impl Exec<'_> {
                     return Ok(Value::Null);
                 }
                 let context = &*self.context;
-                let matched =
-                    collation.like(&text(&v, &operand.ty, context), &text(&p, &pattern.ty, context), escape.map(u32::from));
+                let matched = collation.like(&text(&v, &operand.ty, context), &text(&p, &pattern.ty, context), escape.map(u32::from));
                 Ok(Value::bool(matched != *negated))
             }
             ExprKind::Case { operand, branches, otherwise, collation } => {
@@ -313,7 +312,8 @@ impl Exec<'_> {
             }
         };
         let kind = if unsigned { "BIGINT UNSIGNED" } else { "BIGINT" };
-        let fits = result.and_then(|r| if unsigned { u64::try_from(r).ok().map(Value::UInt) } else { i64::try_from(r).ok().map(Value::Int) });
+        let fits =
+            result.and_then(|r| if unsigned { u64::try_from(r).ok().map(Value::UInt) } else { i64::try_from(r).ok().map(Value::Int) });
         fits.ok_or_else(|| out_of_range(kind, &spell(op, a, b)))
     }
 
@@ -415,7 +415,11 @@ impl Exec<'_> {
                     Value::UInt(u) => *u,
                     Value::Decimal(d) => {
                         let d = d.round(0);
-                        if unsigned && !d.is_negative() { d.to_u64().unwrap_or_else(|b| b) } else { d.to_i64().unwrap_or_else(|b| b) as u64 }
+                        if unsigned && !d.is_negative() {
+                            d.to_u64().unwrap_or_else(|b| b)
+                        } else {
+                            d.to_i64().unwrap_or_else(|b| b) as u64
+                        }
                     }
                     other => convert::to_u64(other, context),
                 };
@@ -425,7 +429,7 @@ impl Exec<'_> {
             CastTo::Float => Value::Float(convert::to_f64(&v) as f32),
             CastTo::Decimal { precision, scale } => {
                 let d = match &v {
-                    Value::Bytes(b) => Some(types::parse_decimal_prefix(b)),
+                    Value::Bytes(b) => Some(Decimal::parse(b).value),
                     other => number(other, context).as_ref().and_then(number_decimal),
                 };
                 let d = d.and_then(|d| d.rescale(scale)).unwrap_or(Decimal::ZERO);
@@ -515,14 +519,6 @@ impl Exec<'_> {
     pub fn double_arg(&mut self, e: &Expr) -> Result<Option<f64>> {
         let v = self.eval(e)?;
         Ok(if v.is_null() { None } else { Some(convert::to_f64(&v)) })
-    }
-
-    /// Evaluates one of several arguments by number.
-    pub fn arg(&mut self, args: &[Expr], at: usize) -> Result<Value> {
-        match args.get(at) {
-            Some(e) => self.eval(e),
-            None => Err(internal("missing argument")),
-        }
     }
 }
 

@@ -104,7 +104,19 @@ impl<'a> Exec<'a> {
             null_lenient: false,
             explicit_insert_id: None,
             random_sequences: std::collections::HashMap::new(),
-            plan, params, frame, session: Some(session), context, memory, caches, subqueries, lookups, ticks: TICKS, storing: false, lenient: false }
+            plan,
+            params,
+            frame,
+            session: Some(session),
+            context,
+            memory,
+            caches,
+            subqueries,
+            lookups,
+            ticks: TICKS,
+            storing: false,
+            lenient: false,
+        }
     }
 
     /// Gives the buffers back.

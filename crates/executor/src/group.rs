@@ -27,15 +27,28 @@ struct Accumulator {
 enum Sum {
     Count(i64),
     /// Integers add up here until they do not fit.
-    Integers { sum: i128, count: u64 },
-    Decimals { sum: Decimal, count: u64 },
-    Doubles { sum: f64, count: u64 },
+    Integers {
+        sum: i128,
+        count: u64,
+    },
+    Decimals {
+        sum: Decimal,
+        count: u64,
+    },
+    Doubles {
+        sum: f64,
+        count: u64,
+    },
     /// SUM and AVG before the first value.
     Nothing,
     Extreme(Option<Value>),
     Bits(u64),
     /// Welford's running mean and sum of squared differences.
-    Variance { count: u64, mean: f64, squares: f64 },
+    Variance {
+        count: u64,
+        mean: f64,
+        squares: f64,
+    },
     Concat(Vec<(Vec<u8>, Vec<u8>)>),
 }
 

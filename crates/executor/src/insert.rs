@@ -3,7 +3,7 @@
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
-use crate::run::{Flow, Result};
+use crate::run::Result;
 use crate::store::duplicate_entry;
 use catalog::TableEntry;
 use engine::{Read, Wait};
@@ -102,9 +102,8 @@ impl<'a> Exec<'a> {
         let first = state.insert.new_slots;
         state.values.clear();
         // Values may read columns to their left: fill the slots with defaults first where expressions are present.
-        let plain = given.iter().flatten().all(|e| {
-            matches!(e.kind, planner::expr::ExprKind::Literal(_) | planner::expr::ExprKind::Param(_))
-        });
+        let plain =
+            given.iter().flatten().all(|e| matches!(e.kind, planner::expr::ExprKind::Literal(_) | planner::expr::ExprKind::Param(_)));
         if !plain {
             for (i, c) in def.columns.iter().enumerate() {
                 let v = match &c.default {
@@ -242,12 +241,16 @@ impl<'a> Exec<'a> {
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let read = Read::Exclusive(Wait::Block);
         let mut batch = engine::RowBatch::default();
-        let mut scan = session.scan(&entry.storage, index_no, engine::KeyRange::prefix(&key), engine::Direction::Forward, read)?;
-        let count = scan.next_batch(&mut batch, 1)?;
-        drop(scan);
-        Ok((count > 0).then(|| (batch.row(0).bytes().to_vec(), batch.key(0).to_vec())))
+        let count = session
+            .scan(&entry.storage, index_no, engine::KeyRange::prefix(&key), engine::Direction::Forward, read)?
+            .next_batch(&mut batch, 1)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        Ok(Some((batch.row(&entry.storage, 0)?.bytes().to_vec(), batch.key(0).to_vec())))
     }
 
+    /// Removes the row that stands in the way of REPLACE.
     fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
         let Some((row, key)) = self.conflicting_row(state, index_no)? else { return Ok(()) };
         let _ = row;
@@ -334,9 +337,4 @@ impl<'a> Exec<'a> {
 /// Whether no column changes: the representation is the same.
 pub(crate) fn same_row(a: &[Value], b: &[Value]) -> bool {
     a == b
-}
-
-/// Runs a continuation never: for callers that want only the effect.
-pub(crate) fn stop() -> Flow {
-    Flow::Stop
 }

@@ -55,10 +55,8 @@ impl Exec<'_> {
                 Ok(round(&v, digits, func == F::Round, e, &*self.context))
             }
             F::Mod => {
-                let call = Expr {
-                    kind: ExprKind::Arith(ArithOp::Mod, Box::new(args[0].clone()), Box::new(args[1].clone())),
-                    ty: e.ty.clone(),
-                };
+                let call =
+                    Expr { kind: ExprKind::Arith(ArithOp::Mod, Box::new(args[0].clone()), Box::new(args[1].clone())), ty: e.ty.clone() };
                 self.eval(&call)
             }
             F::Pow => {
@@ -128,8 +126,20 @@ impl Exec<'_> {
                     None => Value::Null,
                     Some(Number::Int(i)) => Value::Int(i.signum()),
                     Some(Number::UInt(u)) => Value::Int(i64::from(u > 0)),
-                    Some(Number::Decimal(d)) => Value::Int(if d.is_zero() { 0 } else if d.is_negative() { -1 } else { 1 }),
-                    Some(Number::Double(d)) => Value::Int(if d > 0.0 { 1 } else if d < 0.0 { -1 } else { 0 }),
+                    Some(Number::Decimal(d)) => Value::Int(if d.is_zero() {
+                        0
+                    } else if d.is_negative() {
+                        -1
+                    } else {
+                        1
+                    }),
+                    Some(Number::Double(d)) => Value::Int(if d > 0.0 {
+                        1
+                    } else if d < 0.0 {
+                        -1
+                    } else {
+                        0
+                    }),
                 })
             }
             F::Rand => match args.first() {

@@ -48,9 +48,7 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
-            Node::Filter { input, predicate } => {
-                self.run(input, &mut |x| if x.is_true(predicate)? { next(x) } else { Ok(Flow::Continue) })
-            }
+            Node::Filter { input, predicate } => self.run(input, &mut |x| if x.is_true(predicate)? { next(x) } else { Ok(Flow::Continue) }),
             Node::Project { input, exprs } => self.run(input, &mut |x| {
                 for (slot, expr) in exprs {
                     let value = x.eval(expr)?;
@@ -324,14 +322,7 @@ impl<'a> Exec<'a> {
         self.emit_sorted(rows.into_iter().map(|(_, row)| row), saved, before, next)
     }
 
-    fn run_top(
-        &mut self,
-        input: &'a Node,
-        keys: &'a [SortKey],
-        saved: &[Slot],
-        limit: &'a LimitSpec,
-        next: Next<'_, 'a>,
-    ) -> Result<Flow> {
+    fn run_top(&mut self, input: &'a Node, keys: &'a [SortKey], saved: &[Slot], limit: &'a LimitSpec, next: Next<'_, 'a>) -> Result<Flow> {
         let (offset, count) = self.limits(limit)?;
         let keep = offset.saturating_add(count);
         if count == 0 {
@@ -360,13 +351,7 @@ impl<'a> Exec<'a> {
         self.emit_sorted(rows.into_iter().skip(offset as usize).map(|(_, _, row)| row.0), saved, before, next)
     }
 
-    fn emit_sorted(
-        &mut self,
-        rows: impl Iterator<Item = Box<[Value]>>,
-        saved: &[Slot],
-        before: usize,
-        next: Next<'_, 'a>,
-    ) -> Result<Flow> {
+    fn emit_sorted(&mut self, rows: impl Iterator<Item = Box<[Value]>>, saved: &[Slot], before: usize, next: Next<'_, 'a>) -> Result<Flow> {
         self.forget_lookups();
         for (i, row) in rows.enumerate() {
             if i % 256 == 0 {

@@ -3,12 +3,11 @@
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
-use engine::{Direction, KeyRange, Read, RowBatch, Step, Wait};
+use engine::{Direction, KeyRange, Read, RowBatch, Wait};
 use planner::expr::Slot;
 use planner::keys;
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
 use record::RowRef;
-use std::sync::Arc;
 use types::Value;
 
 /// Rows of the first batch of a scan; batches double up to [`BATCH_MAX`].
@@ -34,11 +33,9 @@ impl<'a> Exec<'a> {
     /// Runs a table node.
     pub fn run_table(&mut self, node: &'a TableNode, next: Next<'_, 'a>) -> Result<Flow> {
         match &node.access {
-            Access::Full { backward } => self.scan(node, 0, KeyRange::all(), *backward, false, next),
-            Access::Index { index, ranges: None, backward, covering, .. } => {
-                self.scan(node, *index as usize, KeyRange::all(), *backward, *covering, next)
-            }
-            Access::Index { index, ranges: Some(spec), backward, covering, unique, .. } => {
+            Access::Full { backward } => self.scan(node, 0, KeyRange::all(), *backward, next),
+            Access::Index { index, ranges: None, backward, .. } => self.scan(node, *index as usize, KeyRange::all(), *backward, next),
+            Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
                 let mut ranges = self.key_ranges(node.table, index_no, spec)?;
                 if *unique && index_no == 0 && ranges.len() == 1 && single_point(spec) {
@@ -49,7 +46,7 @@ impl<'a> Exec<'a> {
                     ranges.reverse();
                 }
                 for range in ranges {
-                    if self.scan(node, index_no, range, *backward, *covering, next)? == Flow::Stop {
+                    if self.scan(node, index_no, range, *backward, next)? == Flow::Stop {
                         return Ok(Flow::Stop);
                     }
                 }
@@ -124,10 +121,7 @@ impl<'a> Exec<'a> {
         if self.lookups[at].found && self.passes(node)? { next(self) } else { Ok(Flow::Continue) }
     }
 
-    fn scan(&mut self, node: &'a TableNode, index_no: usize, range: KeyRange, backward: bool, covering: bool, next: Next<'_, 'a>) -> Result<Flow> {
-        if covering {
-            return self.scan_keys(node, index_no, range, backward, next);
-        }
+    fn scan(&mut self, node: &'a TableNode, index_no: usize, range: KeyRange, backward: bool, next: Next<'_, 'a>) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let direction = if backward { Direction::Backward } else { Direction::Forward };
@@ -141,85 +135,23 @@ impl<'a> Exec<'a> {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = match state.take() {
                 None => session.scan(table, index_no, range.take().expect("first round"), direction, read)?,
-                Some(state) => session.resume(state)?,
+                Some(state) => session.resume(state),
             };
             let count = scan.next_batch(&mut batch, size)?;
             state = Some(scan.park());
             for i in 0..count {
                 self.tick()?;
-                decode(batch.row(i), &node.columns, node.keep_row, batch.key(i), &mut self.frame)?;
+                decode(batch.row(table, i)?, &node.columns, node.keep_row, batch.key(i), &mut self.frame)?;
                 if self.passes(node)? && next(self)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
             }
-            if count < size {
+            if count == 0 {
                 return Ok(Flow::Continue);
             }
             if !fixed {
                 size = (size * 2).min(BATCH_MAX);
             }
-        }
-    }
-
-    /// Reads columns from the index's keys.
-    fn scan_keys(&mut self, node: &'a TableNode, index_no: usize, range: KeyRange, backward: bool, next: Next<'_, 'a>) -> Result<Flow> {
-        let plan = self.plan;
-        let entry = &plan.tables[node.table as usize];
-        let direction = if backward { Direction::Backward } else { Direction::Forward };
-        let mut parts = entry.def.indexes[index_no].parts.clone();
-        parts.extend_from_slice(&entry.def.indexes[0].parts);
-        // For each part of the key: its type and where its value goes.
-        let wanted: Vec<Option<Slot>> = parts
-            .iter()
-            .enumerate()
-            .map(|(i, p)| {
-                let first = parts.iter().position(|q| q.column == p.column) == Some(i);
-                node.columns.iter().find(|(c, _)| first && *c as usize == p.column).map(|(_, s)| *s)
-            })
-            .collect();
-        let last = wanted.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
-        let mut arena: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
-        let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
-        let mut state = None;
-        let mut range = Some(range);
-        loop {
-            arena.clear();
-            ends.clear();
-            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let mut scan = match state.take() {
-                None => session.scan(&entry.storage, index_no, range.take().expect("first round"), direction, Read::Snapshot)?.key_only(),
-                Some(state) => session.resume(state)?.key_only(),
-            };
-            let more = scan.for_each_key(|key| {
-                arena.extend_from_slice(key);
-                ends.push(arena.len());
-                if ends.len() >= size { Step::Stop } else { Step::Continue }
-            })?;
-            state = Some(scan.park());
-            let mut start = 0;
-            for end in &ends {
-                self.tick()?;
-                let mut key = &arena[start..*end];
-                start = *end;
-                for (part, slot) in parts.iter().zip(&wanted).take(last) {
-                    let ty = &entry.def.columns[part.column].ty;
-                    match slot {
-                        Some(slot) => self.frame[*slot as usize] = record::key::decode_part(ty, part, &mut key)?,
-                        None => {
-                            let skip = record::key::part_bytes(ty, part, key)?;
-                            key = key.get(skip..).unwrap_or_default();
-                        }
-                    }
-                }
-                if self.passes(node)? && next(self)? == Flow::Stop {
-                    return Ok(Flow::Stop);
-                }
-            }
-            if !more {
-                return Ok(Flow::Continue);
-            }
-            size = (size * 2).min(BATCH_MAX);
         }
     }
 }
@@ -240,6 +172,3 @@ pub fn decode(row: RowRef<'_>, columns: &[(u32, Slot)], keep: Option<Slot>, key:
     }
     Ok(())
 }
-
-/// Storage handles are shared; this names the type for callers.
-pub type Storage = Arc<engine::Table>;

@@ -6,7 +6,7 @@ use crate::exec::Exec;
 use crate::run::Result;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, codes};
-use types::{ByteString, Date, DateTime, Decimal, StoreContext, Time, Timestamp, TypeKind, Value};
+use types::{LocalTime, StoreContext, Timestamp, TypeKind, Value};
 
 impl Exec<'_> {
     /// Converts a value for a column. `row` counts from 1, for messages. `from_decimals` are the fraction digits of a temporal value's own type.
@@ -22,10 +22,18 @@ impl Exec<'_> {
         }
         let mode = self.context.sql_mode();
         let strict = mode.is_strict() && !self.lenient;
-        let zone = Zone(&*self.context);
+        let zone: &dyn LocalTime = &*self.context;
         let mut warnings = Vec::new();
-        let context = StoreContext { mode, strict, zone: &zone, column: &column.name, row };
-        let stored = types::store_convert(&value, &column.ty, &context, &mut warnings);
+        let mut context = StoreContext {
+            mode,
+            strict,
+            column: &column.name,
+            row,
+            zone,
+            now_micros: self.context.statement_micros(),
+            warnings: &mut warnings,
+        };
+        let stored = types::store_convert(value, &column.ty, &mut context);
         for w in warnings {
             self.context.warn(w);
         }
@@ -39,7 +47,7 @@ impl Exec<'_> {
         if self.null_lenient {
             // IGNORE, and multi-row inserts without strict mode: the implicit default.
             self.warn(1048, format!("Column '{}' cannot be null", column.name));
-            return Ok(implicit_default(column));
+            return Ok(types::implicit_default(&column.ty));
         }
         Err(codes::bad_null_error(&column.name).into())
     }
@@ -56,7 +64,7 @@ impl Exec<'_> {
                     return Err(codes::no_default_for_field(&column.name).into());
                 }
                 self.warn(1364, format!("Field '{}' doesn't have a default value", column.name));
-                Ok(implicit_default(column))
+                Ok(types::implicit_default(&column.ty))
             }
         }
     }
@@ -70,38 +78,6 @@ impl Exec<'_> {
             TypeKind::Timestamp => Value::Timestamp(instant),
             _ => Value::DateTime(local_time(instant, &*self.context)),
         }
-    }
-}
-
-/// What a NOT NULL column without a default holds outside strict mode.
-pub fn implicit_default(column: &ColumnDef) -> Value {
-    match column.ty.kind {
-        TypeKind::Float => Value::Float(0.0),
-        TypeKind::Double => Value::Double(0.0),
-        TypeKind::Decimal => Value::Decimal(Decimal::new(0, column.ty.decimals)),
-        TypeKind::Bit | TypeKind::Year => Value::UInt(0),
-        k if k.is_integer() && column.ty.unsigned => Value::UInt(0),
-        k if k.is_integer() => Value::Int(0),
-        TypeKind::Date => Value::Date(Date::ZERO),
-        TypeKind::Time => Value::Time(Time::from_micros(0)),
-        TypeKind::DateTime => Value::DateTime(DateTime::ZERO),
-        TypeKind::Timestamp => Value::Timestamp(Timestamp::ZERO),
-        TypeKind::Enum => column.ty.member_list().first().map_or(Value::from(""), |m| Value::Bytes(m.clone())),
-        TypeKind::Binary => Value::Bytes(ByteString::from(vec![0; column.ty.length as usize])),
-        _ => Value::from(""),
-    }
-}
-
-/// The session's time zone for `types`.
-struct Zone<'c>(&'c dyn crate::context::StatementContext);
-
-impl types::LocalTime for Zone<'_> {
-    fn offset_at_utc(&self, utc_micros: i64) -> i32 {
-        self.0.offset_at_utc(utc_micros)
-    }
-
-    fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
-        self.0.local_to_utc(local_micros)
     }
 }
 

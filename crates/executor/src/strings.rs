@@ -64,7 +64,7 @@ impl Exec<'_> {
             F::SubstringIndex => {
                 let Some(parts) = self.texts(&args[..2])? else { return Ok(Value::Null) };
                 let Some(count) = self.int_arg(&args[2])? else { return Ok(Value::Null) };
-                Ok(Value::from(substring_index(&parts[0], &parts[1], count)))
+                Ok(Value::from(substring_index(&parts[0], &parts[1], count).as_slice()))
             }
             F::Left | F::Right => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };

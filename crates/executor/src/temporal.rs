@@ -6,7 +6,7 @@ use crate::run::Result;
 use mysql_error::codes;
 use planner::expr::{Expr, Unit};
 use planner::func::Func;
-use types::{Date, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
+use types::{Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
 
 /// English month names.
 const MONTHS: [&str; 12] =
@@ -220,7 +220,13 @@ impl Exec<'_> {
                 let (Some(a), Some(b)) = (self.int_arg(&args[0])?, self.int_arg(&args[1])?) else { return Ok(Value::Null) };
                 let months = |p: i64| {
                     let year = p / 100;
-                    let year = if year < 70 { year + 2000 } else if year < 100 { year + 1900 } else { year };
+                    let year = if year < 70 {
+                        year + 2000
+                    } else if year < 100 {
+                        year + 1900
+                    } else {
+                        year
+                    };
                     year * 12 + p % 100 - 1
                 };
                 if func == F::PeriodDiff {
@@ -237,7 +243,8 @@ impl Exec<'_> {
                     z => std::str::from_utf8(z).ok().and_then(types::TimeZone::parse),
                 };
                 let (Some(from), Some(to)) = (zone(&zones[0]), zone(&zones[1])) else { return Ok(Value::Null) };
-                Ok(from.to_utc(at).map_or(Value::Null, |utc| Value::DateTime(to.to_local(utc))))
+                let utc = at.to_unix_micros().and_then(|local| from.local_to_utc(local));
+                Ok(utc.map_or(Value::Null, |utc| Value::DateTime(to.to_local(Timestamp::from_micros(utc)))))
             }
             _ => Err(crate::errors::internal(&format!("function {} is not implemented", func.name()))),
         }
@@ -286,8 +293,7 @@ impl Exec<'_> {
         let result = if dated {
             convert::to_datetime(&a, &*self.context).and_then(|at| at.add_micros(shift)).map_or(Value::Null, Value::DateTime)
         } else {
-            convert::to_time(&a, &*self.context)
-                .map_or(Value::Null, |x| Value::Time(Time::from_micros(x.micros() + shift).clamp_range()))
+            convert::to_time(&a, &*self.context).map_or(Value::Null, |x| Value::Time(Time::from_micros(x.micros() + shift).clamp_range()))
         };
         Ok(if as_text { self.temporal_text(result) } else { result })
     }
@@ -393,7 +399,9 @@ impl Exec<'_> {
             return self.bad_temporal("datetime", v);
         }
         let at = at.unwrap_or(DateTime::ZERO);
-        let t = if dated { at.time() } else {
+        let t = if dated {
+            at.time()
+        } else {
             match convert::to_time(v, &*self.context) {
                 Some(t) => t,
                 None => return self.bad_temporal("time", v),
@@ -406,7 +414,9 @@ impl Exec<'_> {
             U::Year => i64::from(at.year()),
             U::Quarter => (i64::from(at.month()) + 2) / 3,
             U::Month => i64::from(at.month()),
-            U::Week => return Ok(at.date().week(self.context.default_week_format()).map_or(Value::Null, |(_, w)| Value::Int(i64::from(w)))),
+            U::Week => {
+                return Ok(at.date().week(self.context.default_week_format()).map_or(Value::Null, |(_, w)| Value::Int(i64::from(w))));
+            }
             U::Day => d,
             U::YearMonth => i64::from(at.year()) * 100 + i64::from(at.month()),
             U::Hour => h * sign,
@@ -485,8 +495,8 @@ impl Exec<'_> {
             self.warn(1441, "Datetime function: datetime field overflow".to_owned());
             return Ok(Value::Null);
         };
-        let whole_days = micros % DAY == 0
-            && matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
+        let whole_days =
+            micros % DAY == 0 && matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
         Ok(match e.ty.kind {
             TypeKind::Date => Value::Date(at.date()),
             TypeKind::DateTime => Value::DateTime(at),
@@ -550,7 +560,8 @@ impl Exec<'_> {
                 let mut total = 0i64;
                 for ((value, digits), factor) in numbers.iter().rev().zip(factors.iter().rev()) {
                     // Digits after the point are a fraction: .5 is 500000 microseconds.
-                    let value = if *factor == 1 && unit != U::YearMonth && *digits < 6 { value * 10i64.pow(6 - *digits as u32) } else { *value };
+                    let value =
+                        if *factor == 1 && unit != U::YearMonth && *digits < 6 { value * 10i64.pow(6 - *digits as u32) } else { *value };
                     total = total.checked_add(value.checked_mul(*factor)?)?;
                 }
                 let total = if negative { -total } else { total };

@@ -67,7 +67,8 @@ impl RangeScope for TableScope<'_> {
     }
 
     fn is_available(&self, expr: &Expr) -> bool {
-        let subqueries = expr.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)) || matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile()));
+        let subqueries =
+            expr.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)) || matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile()));
         // A correlated subquery in a key would run per range evaluation; an uncorrelated one is cached.
         if subqueries && expr.any(&mut |e| matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile())) {
             return false;
@@ -189,17 +190,27 @@ impl<'c> Binder<'c> {
                 .chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() })
                 .map(|p| (p.column as u32, p.descending))
                 .collect();
-            let covering = no != 0 && self.is_covering(relation, entry, no as usize);
+            // The engine has no key-only scan yet.
+            let covering = false;
             let ranges = sargs.ranges_for(&all_parts);
             if ranges.is_some() {
                 possible.push(no);
             }
             match ranges {
                 Some(ranges) => {
-                    let unique = index.unique && ranges.point_parts >= declared && all_parts[..declared].iter().all(|p| !p.1) && all_points_not_null(&ranges, declared);
+                    let unique = index.unique
+                        && ranges.point_parts >= declared
+                        && all_parts[..declared].iter().all(|p| !p.1)
+                        && all_points_not_null(&ranges, declared);
                     let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
                     let count = ranges.spec.any.len().max(1) as f64;
-                    let per_row = if no == 0 { ROW_COST } else if covering { ENTRY_COST } else { FETCH_COST };
+                    let per_row = if no == 0 {
+                        ROW_COST
+                    } else if covering {
+                        ENTRY_COST
+                    } else {
+                        FETCH_COST
+                    };
                     let order = if ranges.single || ranges.point_parts == 0 && ranges.spec.any.len() == 1 {
                         primary_ordered(&directions, if ranges.single { ranges.point_parts } else { 0 })
                     } else {
@@ -220,7 +231,13 @@ impl<'c> Binder<'c> {
                 None => {
                     let order = primary_ordered(&directions, 0);
                     if covering || order.is_some() || forced {
-                        let per_row = if no == 0 { ROW_COST } else if covering { ENTRY_COST } else { FETCH_COST };
+                        let per_row = if no == 0 {
+                            ROW_COST
+                        } else if covering {
+                            ENTRY_COST
+                        } else {
+                            FETCH_COST
+                        };
                         consider(
                             Path {
                                 index: Some(no),
@@ -239,22 +256,6 @@ impl<'c> Binder<'c> {
             }
         }
         (best.map(|(_, p)| p).expect("the full scan is always considered"), possible)
-    }
-
-    /// Whether all used columns of the relation can be read back from the index's key.
-    fn is_covering(&self, relation: &Relation, entry: &TableEntry, index_no: usize) -> bool {
-        if relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None) || entry.def.has_hidden_key() {
-            return false;
-        }
-        let parts: Vec<_> = entry.def.indexes[index_no].parts.iter().chain(&entry.def.indexes[0].parts).collect();
-        relation
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(_, s)| s.is_some())
-            .all(|(c, _)| parts.iter().any(|p| p.column == c && p.prefix_chars.is_none() && record::key::is_reversible(&entry.def.columns[c].ty)))
-            // The key's parts before the wanted ones must be skippable, too.
-            && parts.iter().all(|p| p.prefix_chars.is_none())
     }
 
     fn estimate_rows(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges, declared: usize, unique: bool, total: f64) -> f64 {
@@ -349,7 +350,9 @@ fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], 
             // Past a unique key every order holds; without knowing uniqueness the key is not matched.
             return None;
         }
-        if parts[at].0 != column || key.collation != relation.columns[column as usize].ty.collation && crate::typing::is_string_class(&key.expr.ty) {
+        if parts[at].0 != column
+            || key.collation != relation.columns[column as usize].ty.collation && crate::typing::is_string_class(&key.expr.ty)
+        {
             return None;
         }
         let this = key.descending != parts[at].1;

@@ -7,7 +7,7 @@ use crate::plan::{Aggregate, AggregateKind};
 use crate::typing::{self, Class, class};
 use mysql_error::{SqlError, codes};
 use parser::ast;
-use types::{Charset, Collation, ColumnType, Date, Decimal, SqlMode, TypeKind, Value};
+use types::{Charset, Collation, ColumnType, Decimal, SqlMode, TypeKind, Value};
 
 const DIV_INCREMENT: u8 = 4;
 
@@ -96,8 +96,7 @@ impl<'c> Binder<'c> {
                 let collation = self.collation_of(&[&operand, &low, &high])?;
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
-                let kind =
-                    ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
+                let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }
             A::Like { expr, pattern, escape, negated } => {
@@ -149,11 +148,14 @@ impl<'c> Binder<'c> {
             A::ConvertUsing { expr, charset } => {
                 let operand = self.expr(expr)?;
                 let charset = charset_of(charset)?;
-                self.cast_to(operand, if charset == Charset::Binary {
-                    CastTo::Binary { length: None }
-                } else {
-                    CastTo::Char { length: None, collation: charset.default_collation() }
-                })
+                self.cast_to(
+                    operand,
+                    if charset == Charset::Binary {
+                        CastTo::Binary { length: None }
+                    } else {
+                        CastTo::Char { length: None, collation: charset.default_collation() }
+                    },
+                )
             }
             A::Collate { expr, collation } => {
                 let operand = self.expr(expr)?;
@@ -192,7 +194,9 @@ impl<'c> Binder<'c> {
             A::Aggregate(call) => self.aggregate(call)?,
             A::Window(_) => return Err(codes::not_supported_yet("window functions")),
             A::Match(_) => return Err(codes::not_supported_yet("MATCH ... AGAINST")),
-            A::Default => return Err(codes::parse_error("You have an error in your SQL syntax; DEFAULT is not allowed here", "DEFAULT", 1)),
+            A::Default => {
+                return Err(codes::parse_error("You have an error in your SQL syntax; DEFAULT is not allowed here", "DEFAULT", 1));
+            }
             A::DefaultOf(column) => self.default_of(column)?,
             A::InsertValue(column) => self.insert_value(column)?,
             A::JsonPath { .. } => return Err(codes::not_supported_yet("JSON")),
@@ -241,7 +245,7 @@ impl<'c> Binder<'c> {
                 }
             }
             L::Decimal(s) => {
-                let value = Decimal::parse(s.as_bytes()).ok_or_else(|| codes::illegal_value_for_type("DECIMAL", s))?;
+                let value = Decimal::parse(s.as_bytes()).value;
                 let scale = value.scale();
                 let digits = s.bytes().filter(u8::is_ascii_digit).count() as u32;
                 let ty = ColumnType::decimal(digits.clamp(1, 65).max(u32::from(scale)), scale).not_null();
@@ -319,7 +323,7 @@ impl<'c> Binder<'c> {
                 let ty = typing::negation(&a.ty);
                 match a.kind {
                     ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),
-                    ExprKind::Literal(Value::Decimal(d)) => Expr::literal(Value::Decimal(d.neg()), ty),
+                    ExprKind::Literal(Value::Decimal(d)) => Expr::literal(Value::Decimal(d.negate()), ty),
                     ExprKind::Literal(Value::Double(d)) => Expr::literal(Value::Double(-d), ty),
                     _ => Expr { kind: ExprKind::Neg(Box::new(a)), ty },
                 }
@@ -354,7 +358,8 @@ impl<'c> Binder<'c> {
                 return self.typed_function(Func::Concat, Returns::Str, args);
             }
             B::SoundsLike => {
-                let wrap = |e: Expr| Expr { ty: ColumnType::varchar(255, Collation::DEFAULT), kind: ExprKind::Func(Func::Soundex, vec![e]) };
+                let wrap =
+                    |e: Expr| Expr { ty: ColumnType::varchar(255, Collation::DEFAULT), kind: ExprKind::Func(Func::Soundex, vec![e]) };
                 let (a, b) = (wrap(self.expr(left)?), wrap(self.expr(right)?));
                 let ty = bool_type(true);
                 return Ok(Expr { kind: ExprKind::Compare(CmpOp::Eq, Collation::DEFAULT, Box::new(a), Box::new(b)), ty });
@@ -546,7 +551,7 @@ impl<'c> Binder<'c> {
                 if precision > 65 {
                     return Err(codes::too_big_precision(precision, "CAST", 65));
                 }
-                if scale > precision {
+                if u64::from(scale) > precision {
                     return Err(codes::m_bigger_than_d("CAST"));
                 }
                 CastTo::Decimal { precision: if precision == 0 { 10 } else { precision as u8 }, scale: scale as u8 }

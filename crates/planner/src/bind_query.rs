@@ -1,7 +1,7 @@
 //! Binding of queries: FROM, select lists, grouping, ordering, set operations, common table expressions.
 
-use crate::binder::{Binder, Clause, CteEntry, RecursiveCte, RelColumn, Relation, Result, Scope, Source};
 use crate::bind_expr::{compare_expr, logic};
+use crate::binder::{Binder, Clause, CteEntry, RecursiveCte, RelColumn, Relation, Result, Scope, Source};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{LimitSpec, LockMode, LockWait, Node, OutputColumn, Query, SortKey, Subplan};
@@ -138,10 +138,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Binds the body of a set operation (or a parenthesised query) to a node that fills slots.
-    fn bind_operand(
-        &mut self,
-        body: &ast::QueryBody<'_>,
-    ) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
+    fn bind_operand(&mut self, body: &ast::QueryBody<'_>) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
         match body {
             ast::QueryBody::Values(rows) => {
                 let width = rows.first().map_or(0, |r| r.len());
@@ -209,13 +206,9 @@ impl<'c> Binder<'c> {
                         let union = Node::Union { branches, slots: slots.clone() };
                         if all { union } else { Node::Distinct { input: Box::new(union), slots: slots.clone(), collations } }
                     }
-                    (op, all) => Node::SetOperation {
-                        branches,
-                        slots: slots.clone(),
-                        collations,
-                        except: op == ast::SetOperator::Except,
-                        all,
-                    },
+                    (op, all) => {
+                        Node::SetOperation { branches, slots: slots.clone(), collations, except: op == ast::SetOperator::Except, all }
+                    }
                 };
                 Ok((node, slots, columns, rows, outer, volatile))
             }
@@ -229,15 +222,8 @@ impl<'c> Binder<'c> {
     }
 
     fn bind_branch(&mut self, body: &ast::QueryBody<'_>) -> Result<BoundQuery> {
-        let whole = ast::Query {
-            with: None,
-            body: *body,
-            order_by: &[],
-            limit: None,
-            locking: &[],
-            into: None,
-            span: ast::Span::default(),
-        };
+        let whole =
+            ast::Query { with: None, body: *body, order_by: &[], limit: None, locking: &[], into: None, span: ast::Span::default() };
         match body {
             ast::QueryBody::Parens(inner) => self.query(inner),
             ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => match self.bind_body(&whole)? {
@@ -317,12 +303,7 @@ impl<'c> Binder<'c> {
         let bound = bound?;
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
-        Ok(CteEntry {
-            name: cte.name.to_owned(),
-            source: Source::Cte(Arc::new(bound.query), cache, bound.rows),
-            columns,
-            depth: self.scopes.len(),
-        })
+        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Cte(Arc::new(bound.query), cache, bound.rows), columns })
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
@@ -336,7 +317,10 @@ impl<'c> Binder<'c> {
         if split == 0 {
             return Err(SqlError::with_message(
                 3574,
-                format!("Recursive Common Table Expression '{}' should have one or more non-recursive query blocks followed by one or more recursive ones", cte.name),
+                format!(
+                    "Recursive Common Table Expression '{}' should have one or more non-recursive query blocks followed by one or more recursive ones",
+                    cte.name
+                ),
             ));
         }
         let hidden = self.hide_relations();
@@ -358,12 +342,7 @@ impl<'c> Binder<'c> {
         }
         let types: Vec<ColumnType> = columns.iter().map(|c| c.ty.clone()).collect();
         let (cache, result_cache) = (self.new_cache(), self.new_cache());
-        self.ctes.push(CteEntry {
-            name: cte.name.to_owned(),
-            source: Source::RecursiveScan(cache),
-            columns: columns.clone(),
-            depth: self.scopes.len(),
-        });
+        self.ctes.push(CteEntry { name: cte.name.to_owned(), source: Source::RecursiveScan(cache), columns: columns.clone() });
         let step = self.bind_union(&set.operands[split..], true);
         self.ctes.pop();
         let mut step = step?;
@@ -377,15 +356,8 @@ impl<'c> Binder<'c> {
         for (e, ty) in seed_query.output.iter_mut().zip(&types) {
             convert_to(e, ty);
         }
-        let parts = RecursiveCte {
-            seed: Arc::new(seed_query),
-            step: Arc::new(step.query),
-            distinct: !set.all,
-            cache,
-            result_cache,
-            types,
-        };
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), columns, depth: self.scopes.len() })
+        let parts = RecursiveCte { seed: Arc::new(seed_query), step: Arc::new(step.query), distinct: !set.all, cache, result_cache, types };
+        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), columns })
     }
 
     fn bind_union(&mut self, operands: &[ast::QueryBody<'_>], all: bool) -> Result<BoundQuery> {
@@ -476,7 +448,6 @@ impl<'c> Binder<'c> {
             items,
             grouped,
             group_by,
-            rollup: select.rollup,
             having,
             order,
             distinct: select.options.distinct,
@@ -491,7 +462,10 @@ impl<'c> Binder<'c> {
                 if !key.expr.is_constant() && !block.items.iter().any(|(e, _)| same(e, &key.expr)) {
                     return Err(SqlError::with_message(
                         3065,
-                        format!("Expression #{} of ORDER BY clause is not in SELECT list, references column which is not in SELECT list; this is incompatible with DISTINCT", i + 1),
+                        format!(
+                            "Expression #{} of ORDER BY clause is not in SELECT list, references column which is not in SELECT list; this is incompatible with DISTINCT",
+                            i + 1
+                        ),
                     ));
                 }
             }
@@ -794,7 +768,17 @@ impl<'c> Binder<'c> {
         let columns: Vec<RelColumn> = base_columns(&entry, &alias);
         let slots = vec![None; columns.len()];
         let table = self.add_table(entry);
-        Relation { alias, database, source: Source::Base(table), columns, slots, nullable: false, hints, lock: LockMode::None, keep_row: None }
+        Relation {
+            alias,
+            database,
+            source: Source::Base(table),
+            columns,
+            slots,
+            nullable: false,
+            hints,
+            lock: LockMode::None,
+            keep_row: None,
+        }
     }
 
     fn derived(&mut self, derived: &ast::Derived<'_>) -> Result<usize> {
@@ -986,9 +970,10 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
         .enumerate()
         .map(|(i, c)| {
             let in_key = |unique: bool| {
-                def.indexes.iter().skip(usize::from(def.indexes[0].name == "PRIMARY")).any(|x| {
-                    x.unique == unique && x.parts.first().is_some_and(|p| p.column == i) && (!unique || x.parts.len() == 1)
-                })
+                def.indexes
+                    .iter()
+                    .skip(usize::from(def.indexes[0].name == "PRIMARY"))
+                    .any(|x| x.unique == unique && x.parts.first().is_some_and(|p| p.column == i) && (!unique || x.parts.len() == 1))
             };
             let primary = def.indexes[0].name == "PRIMARY" && def.indexes[0].parts.iter().any(|p| p.column == i);
             let composite = def.indexes.iter().any(|x| x.name != "PRIMARY" && x.parts.len() > 1 && x.parts[0].column == i);
@@ -1017,7 +1002,10 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
 
 fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str) -> Result<Vec<RelColumn>> {
     if !names.is_empty() && names.len() != columns.len() {
-        return Err(SqlError::with_message(1353, "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts"));
+        return Err(SqlError::with_message(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+        ));
     }
     let mut out: Vec<RelColumn> = Vec::with_capacity(columns.len());
     for (i, c) in columns.into_iter().enumerate() {
@@ -1043,7 +1031,9 @@ fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str) -> Result
 
 /// Makes an output expression yield values of a type.
 fn convert_to(e: &mut Expr, ty: &ColumnType) {
-    if matches!(e.kind, ExprKind::Literal(Value::Null)) || (typing::class(&e.ty) == typing::class(ty) && e.ty.kind == ty.kind && e.ty.decimals == ty.decimals) {
+    if matches!(e.kind, ExprKind::Literal(Value::Null))
+        || (typing::class(&e.ty) == typing::class(ty) && e.ty.kind == ty.kind && e.ty.decimals == ty.decimals)
+    {
         return;
     }
     let inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));

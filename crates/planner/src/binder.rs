@@ -171,8 +171,6 @@ pub struct CteEntry {
     pub source: Source,
     /// Columns.
     pub columns: Vec<RelColumn>,
-    /// Scope depth where it was defined.
-    pub depth: usize,
 }
 
 /// The state of binding.
@@ -313,19 +311,23 @@ impl<'c> Binder<'c> {
                 if by_alias_first && let Some(expr) = self.alias(depth, column) {
                     return Ok(expr);
                 }
+                let scope = &self.scopes[depth];
                 if let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
                     let expr = expr.clone();
                     self.note_outer(depth, &expr);
                     return Ok(expr);
                 }
             }
+            let scope = &self.scopes[depth];
             let mut found: Option<(usize, usize)> = None;
             for (r, relation) in scope.relations.iter().enumerate() {
                 if !scope.visible.contains(&r) {
                     continue;
                 }
                 if let Some(table) = table {
-                    if relation.alias != table && !(matches!(relation.source, Source::Cte(..)) && relation.alias.eq_ignore_ascii_case(table)) {
+                    if relation.alias != table
+                        && !(matches!(relation.source, Source::Cte(..)) && relation.alias.eq_ignore_ascii_case(table))
+                    {
                         continue;
                     }
                     if let Some(schema) = schema

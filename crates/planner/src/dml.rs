@@ -5,9 +5,7 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::{JoinTree, slots_of};
-use crate::plan::{
-    Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, Update, UpdateTarget,
-};
+use crate::plan::{Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, Update, UpdateTarget};
 use catalog::{ColumnDef, DefaultValue};
 use mysql_error::codes;
 use parser::ast;
@@ -175,13 +173,7 @@ impl<'c> Binder<'c> {
         first
     }
 
-    fn assignments(
-        &mut self,
-        list: &[ast::Assignment<'_>],
-        columns: &[ColumnDef],
-        table: &str,
-        out: &mut Vec<(u32, Expr)>,
-    ) -> Result<()> {
+    fn assignments(&mut self, list: &[ast::Assignment<'_>], columns: &[ColumnDef], table: &str, out: &mut Vec<(u32, Expr)>) -> Result<()> {
         for a in list {
             if a.column.table.is_some_and(|t| t != table) {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
@@ -370,10 +362,8 @@ impl<'c> Binder<'c> {
         let mut target_relations = Vec::new();
         if multi {
             for name in d.targets {
-                let found = self.scopes[depth]
-                    .relations
-                    .iter()
-                    .position(|r| r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
+                let found =
+                    self.scopes[depth].relations.iter().position(|r| r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
                 match found {
                     Some(r) => target_relations.push(r),
                     None => return Err(codes::unknown_table(name.name, "MULTI DELETE")),

@@ -310,7 +310,12 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
                 Access::Full { .. } => format!("Table scan on {}", t.alias),
                 Access::Virtual => format!("Table scan on {}", t.alias),
                 Access::Index { index, ranges: None, covering, .. } => {
-                    format!("{} on {} using {}", if *covering { "Covering index scan" } else { "Index scan" }, t.alias, def.indexes[*index as usize].name)
+                    format!(
+                        "{} on {} using {}",
+                        if *covering { "Covering index scan" } else { "Index scan" },
+                        t.alias,
+                        def.indexes[*index as usize].name
+                    )
                 }
                 Access::Index { index, ranges: Some(spec), unique, covering, .. } => {
                     let what = match (access_type(spec, *unique), covering) {

@@ -198,15 +198,27 @@ pub enum CastTo {
     Unsigned,
     Double,
     Float,
-    Decimal { precision: u8, scale: u8 },
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
     Date,
-    Time { fraction: u8 },
-    DateTime { fraction: u8 },
+    Time {
+        fraction: u8,
+    },
+    DateTime {
+        fraction: u8,
+    },
     Year,
     /// CHAR with an optional length in characters.
-    Char { length: Option<u32>, collation: Collation },
+    Char {
+        length: Option<u32>,
+        collation: Collation,
+    },
     /// BINARY with an optional length in bytes.
-    Binary { length: Option<u32> },
+    Binary {
+        length: Option<u32>,
+    },
 }
 
 /// Scope of `@@variable`.

@@ -55,7 +55,6 @@ pub enum ItemKind {
 struct Step {
     item: usize,
     hash: bool,
-    path: Option<Path>,
 }
 
 /// A planned group.
@@ -183,7 +182,13 @@ impl<'c> Binder<'c> {
     }
 
     /// Plans a group. `blocked` are slots of relations outside that are not read yet.
-    pub fn plan_group(&mut self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Result<PlannedGroup> {
+    pub fn plan_group(
+        &mut self,
+        relations: &[Relation],
+        group: &Group,
+        blocked: &BTreeSet<Slot>,
+        wanted: Option<Wanted<'_>>,
+    ) -> Result<PlannedGroup> {
         if group.items.is_empty() {
             let node = with_filter(Node::Unit, group.conjuncts.clone());
             return Ok(PlannedGroup { node, rows: 1.0, cost: 0.0, ordered: true });
@@ -441,15 +446,11 @@ impl<'c> Binder<'c> {
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
         let used: Vec<Slot> = relation.slots.iter().map(|s| s.unwrap_or(Slot::MAX)).collect();
         let slots_or_new = |b: &mut Self| -> Vec<Slot> {
-            used.iter()
-                .zip(&relation.columns)
-                .map(|(s, c)| if *s == Slot::MAX { b.new_slot(c.ty.clone()) } else { *s })
-                .collect()
+            used.iter().zip(&relation.columns).map(|(s, c)| if *s == Slot::MAX { b.new_slot(c.ty.clone()) } else { *s }).collect()
         };
         match &relation.source {
             Source::Base(table) => {
-                let columns =
-                    relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
+                let columns = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
                 let has_storage = true;
                 let access = match (path.index, has_storage) {
                     (None, _) => Access::Full { backward: path.backward },
@@ -546,9 +547,8 @@ struct Search<'s, 'c> {
 impl Search<'_, '_> {
     /// Cost of adding an item to what is placed: (step, cost, rows).
     fn step(&mut self, item: usize, placed: u64, rows: f64) -> (Step, f64, f64) {
-        let bit = 1u64 << item;
         let relevant = self.relevant(item) & placed;
-        let (path, per_row, each) = self.path(item, relevant, placed == 0);
+        let (_, per_row, each) = self.path(item, relevant, placed == 0);
         let join = self.group.items[item].join;
         let locked = match &self.group.items[item].kind {
             ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
@@ -560,7 +560,7 @@ impl Search<'_, '_> {
             JoinKind::Left => rows * each.max(1.0),
             JoinKind::Semi | JoinKind::Anti => rows * 0.5,
         };
-        let mut step = Step { item, hash: false, path };
+        let mut step = Step { item, hash: false };
         let mut cost = nested;
         let mut out_rows = out;
         if placed != 0 && !locked && self.hashable(item, placed) {
@@ -568,7 +568,7 @@ impl Search<'_, '_> {
             let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
             if hash < nested {
                 cost = hash;
-                step = Step { item, hash: true, path: None };
+                step = Step { item, hash: true };
                 let by_size = rows * build_rows / rows.max(build_rows).max(1.0);
                 out_rows = match join {
                     JoinKind::Inner => out.min(by_size.max(1.0)),
@@ -576,7 +576,6 @@ impl Search<'_, '_> {
                 };
             }
         }
-        let _ = bit;
         (step, cost, out_rows.max(0.01))
     }
 
@@ -684,10 +683,12 @@ impl Search<'_, '_> {
         for mask in 0..full {
             let Some((cost, rows, steps)) = best.get(&mask).cloned() else { continue };
             // Cross products only where nothing is connected.
-            let connected: Vec<usize> =
-                (0..n).filter(|i| self.allowed(*i, mask) && (mask == 0 || self.relevant(*i) & mask != 0)).collect();
-            let candidates: Vec<usize> =
-                if connected.is_empty() || mask != 0 && self.small_cross(&connected) { (0..n).filter(|i| self.allowed(*i, mask)).collect() } else { connected };
+            let connected: Vec<usize> = (0..n).filter(|i| self.allowed(*i, mask) && (mask == 0 || self.relevant(*i) & mask != 0)).collect();
+            let candidates: Vec<usize> = if connected.is_empty() || mask != 0 && self.small_cross(&connected) {
+                (0..n).filter(|i| self.allowed(*i, mask)).collect()
+            } else {
+                connected
+            };
             for i in candidates {
                 let (step, c, r) = self.step(i, mask, rows);
                 let next = mask | 1 << i;
@@ -732,7 +733,7 @@ impl Search<'_, '_> {
                 // Needs that cannot be met in any order do not occur; place the rest as written.
                 for i in 0..n {
                     if placed & (1 << i) == 0 {
-                        steps.push(Step { item: i, hash: false, path: None });
+                        steps.push(Step { item: i, hash: false });
                         placed |= 1 << i;
                     }
                 }
@@ -808,7 +809,9 @@ fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
                 strict(a, &mut out);
                 strict(b, &mut out);
             }
-            ExprKind::Between { operand, .. } | ExprKind::InList { operand, .. } | ExprKind::Like { operand, .. } => strict(operand, &mut out),
+            ExprKind::Between { operand, .. } | ExprKind::InList { operand, .. } | ExprKind::Like { operand, .. } => {
+                strict(operand, &mut out)
+            }
             ExprKind::IsNull { operand, negated: true } => strict(operand, &mut out),
             ExprKind::Slot(s) => {
                 out.insert(*s);

@@ -373,8 +373,12 @@ fn number(value: &Value) -> Option<Number> {
         Value::Float(f) => Number::Float(f64::from(*f)),
         Value::Double(d) => Number::Float(*d),
         Value::Decimal(d) => {
-            let (integer, exact) = d.floor_i128()?;
-            if exact { Number::Int(integer) } else { Number::Float(d.to_f64()) }
+            let floor = d.floor();
+            let exact = floor.compare(d) == Ordering::Equal;
+            match floor.normalize().rescale(0).and_then(|f| f.as_i128()) {
+                Some((integer, 0)) if exact => Number::Int(integer),
+                _ => Number::Float(d.to_f64()),
+            }
         }
         Value::Bytes(b) => Number::Float(types::parse_double_prefix(b)),
         _ => return None,

@@ -17,8 +17,6 @@ pub struct Block {
     pub items: Vec<(Expr, OutputColumn)>,
     /// GROUP BY.
     pub group_by: Vec<Expr>,
-    /// WITH ROLLUP.
-    pub rollup: bool,
     /// GROUP BY or aggregates are present.
     pub grouped: bool,
     /// HAVING.

@@ -1,14 +1,13 @@
 //! From a bound block to operators: joins, then grouping, HAVING, DISTINCT, ORDER BY, LIMIT.
 
 use crate::access::Wanted;
-use crate::bind_query::conjunction;
 use crate::binder::{Binder, Relation, Result};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, with_filter};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{self, Access, AggregateKind, Aggregate, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
+use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use std::collections::BTreeSet;
-use types::{Collation, Value};
+use types::Value;
 
 /// Correlated evaluation is kept when one costs less than this share of the grouped run.
 const LOOKUP_GAIN: f64 = 8.0;
@@ -82,16 +81,8 @@ impl<'c> Binder<'c> {
             let implicit = group_by.is_empty();
             rows = if implicit { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
             let ordered = !implicit && group_order(&node, &relations, &group_by);
-            node = Node::Group(Box::new(plan::Group {
-                input: node,
-                keys,
-                collations,
-                aggregates,
-                carried,
-                ordered,
-                implicit,
-                rollup: false,
-            }));
+            node =
+                Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup: false }));
         }
         if let Some(having) = having {
             let mut list = Vec::new();
@@ -341,24 +332,12 @@ fn reads_index(node: &Node) -> bool {
 /// Whether rows of a single-table node come ordered by the grouping columns.
 fn group_order(node: &Node, relations: &[Relation], group_by: &[Expr]) -> bool {
     let Node::Table(t) = node else { return false };
-    let Some(relation) = relations.iter().find(|r| matches!(r.source, crate::binder::Source::Base(n) if n == t.table) && *r.alias == *t.alias)
+    let Some(relation) =
+        relations.iter().find(|r| matches!(r.source, crate::binder::Source::Base(n) if n == t.table) && *r.alias == *t.alias)
     else {
         return false;
     };
     let _ = (relation, group_by);
     // Rows of one group must be adjacent: an index whose leading parts are just the grouping columns.
     false
-}
-
-/// Collations of output columns, for set operations and DISTINCT.
-pub fn collations(exprs: &[Expr]) -> Vec<Collation> {
-    exprs.iter().map(|e| e.ty.collation).collect()
-}
-
-/// Adds a condition to a node.
-pub fn filtered(node: Node, list: Vec<Expr>) -> Node {
-    match conjunction(list) {
-        None => node,
-        Some(predicate) => Node::Filter { input: Box::new(node), predicate },
-    }
 }

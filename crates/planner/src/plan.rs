@@ -43,7 +43,7 @@ pub struct Plan {
 }
 
 /// Metadata of a result column.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct OutputColumn {
     /// Database of the table it comes from, or empty.
     pub database: Box<str>,
@@ -69,6 +69,25 @@ pub struct OutputColumn {
     pub no_default: bool,
     /// Set to NOW() on update.
     pub on_update_now: bool,
+}
+
+impl Default for OutputColumn {
+    fn default() -> OutputColumn {
+        OutputColumn {
+            database: "".into(),
+            table: "".into(),
+            org_table: "".into(),
+            name: "".into(),
+            org_name: "".into(),
+            ty: ColumnType::new(types::TypeKind::Null),
+            primary_key: false,
+            unique_key: false,
+            multiple_key: false,
+            auto_increment: false,
+            no_default: false,
+            on_update_now: false,
+        }
+    }
 }
 
 /// The kinds of statement.

@@ -66,27 +66,6 @@ impl Sargs {
         Sargs { list }
     }
 
-    /// Whether nothing is usable.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// The columns with a usable condition.
-    pub fn columns(&self) -> Vec<u32> {
-        fn add(list: &[Sarg], out: &mut Vec<u32>) {
-            for sarg in list {
-                match sarg {
-                    Sarg::Points(c, _) | Sarg::Interval(c, _) => out.push(*c),
-                    Sarg::Rows(columns, _) => out.extend(columns),
-                    Sarg::Any(branches) => branches.iter().for_each(|b| add(b, out)),
-                }
-            }
-        }
-        let mut out = Vec::new();
-        add(&self.list, &mut out);
-        out
-    }
-
     /// Ranges on an index with these parts (column, prefix only), or `None` when its first part is free.
     pub fn ranges_for(&self, parts: &[(u32, bool)]) -> Option<Ranges> {
         let alternatives = expand(&self.list.iter().collect::<Vec<_>>(), parts)?;
@@ -344,7 +323,7 @@ fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) ->
         let value_is_string = is_string(&value.ty) || matches!(value.kind, ExprKind::Param(_));
         return value_is_string && column.collation == collation;
     }
-    !matches!(column.kind, TypeKind::Json | TypeKind::Bit | TypeKind::Set | TypeKind::Geometry | TypeKind::Enum)
+    !matches!(column.kind, TypeKind::Json | TypeKind::Bit | TypeKind::Set | TypeKind::Enum)
 }
 
 /// Whether values of the type are character or binary strings.
