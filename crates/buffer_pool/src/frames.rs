@@ -247,3 +247,45 @@ impl Frames {
         self.first_dirty.iter().filter(|lsn| lsn.load(Ordering::Relaxed) != 0).count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn racy_reads_equal_the_bytes_at_any_offset_and_give_zeros_past_the_page() {
+        let frames = Frames::new(2).expect("memory");
+        // SAFETY: nobody else knows these frames.
+        let bytes = unsafe { frames.bytes_mut(1) };
+        bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 7 + 1) as u8);
+        let expected: Vec<u8> = bytes.iter().copied().chain([0; 64]).collect();
+        for offset in (0..40).chain(PAGE_BYTES - 20..PAGE_BYTES + 10) {
+            let at = |i: usize| expected[offset + i];
+            assert_eq!(frames.racy_u8(1, offset), at(0), "offset {offset}");
+            assert_eq!(frames.racy_u16(1, offset), u16::from_le_bytes([at(0), at(1)]), "offset {offset}");
+            assert_eq!(frames.racy_u32(1, offset), u32::from_le_bytes(std::array::from_fn(at)), "offset {offset}");
+            assert_eq!(frames.racy_u64(1, offset), u64::from_le_bytes(std::array::from_fn(at)), "offset {offset}");
+            let mut copy = [0xEE; 29];
+            frames.racy_copy(1, offset, &mut copy);
+            assert_eq!(copy[..], expected[offset..offset + 29], "offset {offset}");
+        }
+        assert_eq!(frames.racy_u64(1, usize::MAX), 0);
+        assert_eq!(frames.racy_u8(0, 0), 0, "the other frame is untouched");
+    }
+
+    #[test]
+    fn a_reader_of_the_dirty_lsns_misses_nothing_while_a_page_is_written() {
+        let frames = Frames::new(2).expect("memory");
+        frames.mark_dirty(1, Lsn(50));
+        frames.mark_dirty(1, Lsn(70));
+        assert_eq!(frames.min_dirty(), Some(Lsn(50)));
+        frames.begin_write(1);
+        assert_eq!((frames.min_dirty(), frames.is_clean(1)), (Some(Lsn(50)), false));
+        frames.mark_dirty(1, Lsn(90));
+        frames.fail_write(1);
+        assert_eq!(frames.min_dirty(), Some(Lsn(50)), "the failed image is not on disk");
+        frames.begin_write(1);
+        frames.end_write(1);
+        assert_eq!((frames.min_dirty(), frames.is_clean(1)), (None, true));
+    }
+}
