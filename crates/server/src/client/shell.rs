@@ -150,7 +150,7 @@ impl Shell {
             }
             splitter.push(&line);
             splitter.push("\n");
-            while let Some((statement, ending)) = splitter.next() {
+            while let Some((statement, ending)) = splitter.take_statement() {
                 if !self.run_statement(&statement, ending) {
                     fine = false;
                     if !self.force {
@@ -225,7 +225,7 @@ impl Shell {
             typed.push('\n');
             splitter.push(&line);
             splitter.push("\n");
-            while let Some((statement, ending)) = splitter.next() {
+            while let Some((statement, ending)) = splitter.take_statement() {
                 self.run_statement(&statement, ending);
             }
             if splitter.is_empty() {

@@ -59,7 +59,7 @@ impl Splitter {
     }
 
     /// The next whole statement, without its delimiter.
-    pub fn next(&mut self) -> Option<(String, Ending)> {
+    pub fn take_statement(&mut self) -> Option<(String, Ending)> {
         loop {
             let (end, length, ending) = self.find_end().ok()?;
             let statement = self.text[..end].trim().to_owned();
@@ -146,7 +146,7 @@ mod tests {
         let mut splitter = Splitter::default();
         splitter.push(text);
         let mut statements = Vec::new();
-        while let Some((statement, ending)) = splitter.next() {
+        while let Some((statement, ending)) = splitter.take_statement() {
             statements.push(if ending == Ending::Vertical { format!("{statement} [G]") } else { statement });
         }
         (statements, splitter.inside())
@@ -176,8 +176,8 @@ mod tests {
     fn the_delimiter_can_be_changed() {
         let mut splitter = Splitter { delimiter: "//".to_owned(), ..Splitter::default() };
         splitter.push("begin a; b; end // select 1;");
-        assert_eq!(splitter.next(), Some(("begin a; b; end".to_owned(), Ending::Table)));
-        assert_eq!(splitter.next(), None);
+        assert_eq!(splitter.take_statement(), Some(("begin a; b; end".to_owned(), Ending::Table)));
+        assert_eq!(splitter.take_statement(), None);
         assert_eq!(splitter.take_rest().as_deref(), Some("select 1;"));
     }
 }

@@ -114,8 +114,8 @@ pub struct CannedSession {
     signal: Arc<Signal>,
     dropped: Arc<AtomicU64>,
     max_allowed_packet: usize,
-    /// For each prepared statement: parameters, whether it is a SELECT.
-    selects: Vec<(usize, bool)>,
+    /// For each prepared statement: parameters, whether it is a SELECT, types of the last execution.
+    selects: Vec<(usize, bool, Vec<protocol::ParamType>)>,
 }
 
 const VALUE: [u8; 119] = [b'x'; 119];
@@ -221,7 +221,7 @@ impl Session for CannedSession {
             Command::StmtPrepare(sql) => {
                 let params = sql.iter().filter(|b| **b == b'?').count();
                 let select = sql.starts_with(b"SELECT");
-                self.selects.push((params, select));
+                self.selects.push((params, select, Vec::new()));
                 let reply = PrepareReply {
                     statement_id: self.selects.len() as u32,
                     column_count: u16::from(select),
@@ -241,7 +241,7 @@ impl Session for CannedSession {
                 Flow::Continue
             }
             Command::StmtExecute(execute) => {
-                let Some(&(params, select)) = self.selects.get((execute.statement_id as usize).wrapping_sub(1)) else {
+                let Some((params, select, types)) = self.selects.get_mut((execute.statement_id as usize).wrapping_sub(1)) else {
                     sink.error(&codes::unknown_stmt_handler(execute.statement_id, "mysqld_stmt_execute"));
                     return Flow::Continue;
                 };
@@ -251,11 +251,11 @@ impl Session for CannedSession {
                         sum += value;
                     }
                 };
-                if execute.params(params, &mut Vec::new(), |_| false, &mut add).is_err() {
+                if execute.params(*params, types, |_| false, &mut add).is_err() {
                     sink.error(&codes::malformed_packet());
                     return Flow::Continue;
                 }
-                if select { self.rows(1, &mut sink) } else { self.ok(sum as u64, &mut sink) }
+                if *select { self.rows(1, &mut sink) } else { self.ok(sum as u64, &mut sink) }
             }
             Command::StmtClose(_) | Command::StmtSendLongData { .. } => Flow::Continue,
             Command::Statistics => {
