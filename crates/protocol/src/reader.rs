@@ -6,9 +6,9 @@
 use crate::packet::{FRAME_PAYLOAD_MAX, HEADER_BYTES};
 
 /// Bytes a reader asks for at least when it reads from the socket.
-const ROOM_MIN: usize = 4 * 1024;
+const ROOM_MIN: usize = 2 * 1024;
 /// What an idle connection keeps.
-pub const IDLE_BYTES: usize = 8 * 1024;
+pub const IDLE_BYTES: usize = 4 * 1024;
 
 /// Why a stream of bytes is not a stream of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

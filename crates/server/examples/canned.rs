@@ -12,10 +12,11 @@ use server::listener::Listeners;
 use server::server::Server;
 use session::service::FrontSettings;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+#[path = "../src/heap.rs"]
+mod heap;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    heap::allow_huge_pages_elsewhere();
     let port = std::env::args().nth(1).ok_or("usage: canned PORT")?.parse()?;
     let listeners = Listeners::bind("127.0.0.1", port, None)?;
     let server = Server::start(Arc::new(Canned::new(FrontSettings::default())), listeners, server::watcher::WATCH_INTERVAL)?;

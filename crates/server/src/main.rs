@@ -1,5 +1,6 @@
 //! The `altiplano` binary: `serve`, `sql`, `version`.
 
+mod heap;
 mod unopened;
 
 use std::process::ExitCode;
@@ -9,10 +10,8 @@ use clap::Parser;
 use server::options::{Action, CommandLine, ServeOptions};
 use server::{client, serve};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    heap::allow_huge_pages_elsewhere();
     let command_line = CommandLine::parse();
     match command_line.command {
         None => run_server(command_line.serve),
