@@ -131,6 +131,11 @@ impl Engine {
         Ok(Arc::new(engine))
     }
 
+    /// Microseconds since 1970 by the wall clock.
+    pub fn wall_micros(&self) -> i64 {
+        self.clock.wall_us()
+    }
+
     /// The dictionary table: rows of (key, definition), kept by the catalogue.
     pub fn dictionary(&self) -> &Arc<Table> {
         &self.dictionary

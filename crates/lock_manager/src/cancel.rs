@@ -117,6 +117,13 @@ impl Cancel {
         self.reason.store(0, Ordering::Release);
     }
 
+    /// Sleeps until `deadline` (for ever without one) or until cancelled; `true` when cancelled. For statements that wait for nothing but time.
+    pub fn sleep_until(&self, deadline: Option<Instant>) -> bool {
+        let cell = Arc::new(WaitCell::new());
+        cell.begin();
+        self.sleep(&cell, deadline) == WaitState::Killed
+    }
+
     /// Sleeps on `cell`, which has begun its wait, reachable for [`Self::cancel`].
     pub(crate) fn sleep(&self, cell: &Arc<WaitCell>, deadline: Option<Instant>) -> WaitState {
         *self.target.lock() = Some(Arc::clone(cell));

@@ -353,3 +353,20 @@ fn ddl_comes_in_turn_when_readers_leave() {
     });
     assert_eq!(total.into_inner(), 90);
 }
+
+#[test]
+fn sleep_ends_at_its_deadline_or_when_cancelled() {
+    let cancel = Arc::new(Cancel::new());
+    assert!(!cancel.sleep_until(Some(Instant::now())));
+    assert!(!cancel.sleep_until(Some(Instant::now() + Duration::from_millis(2))));
+    let sleeper = std::thread::spawn({
+        let cancel = Arc::clone(&cancel);
+        move || cancel.sleep_until(None)
+    });
+    cancel.cancel(1);
+    assert!(sleeper.join().expect("a sleeper"));
+    // Cancelled before: no sleep.
+    assert!(cancel.sleep_until(None));
+    cancel.reset();
+    assert!(!cancel.sleep_until(Some(Instant::now())));
+}
