@@ -60,6 +60,13 @@ fn main() {
         }
         println!("values of {value_bytes} bytes; {:?}", tree.check().expect("check"));
         println!("{:40} {:8.1} ns", "append", start.elapsed().as_nanos() as f64 / ENTRIES as f64);
+        if let Some(rounds) = std::env::args().nth(1).and_then(|rounds| rounds.parse::<usize>().ok()) {
+            // For a profiler: nothing but gets.
+            for key in keys[..1000].iter().cycle().take(rounds) {
+                assert!(tree.get(key, |value| value.is_some()).expect("get"));
+            }
+            return;
+        }
         measure("get, one key", 1_000_000, || {
             for _ in 0..1_000_000 {
                 assert!(tree.get(&keys[0], |value| value.is_some()).expect("get"));

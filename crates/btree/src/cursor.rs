@@ -16,6 +16,7 @@ use buffer_pool::{BufferPool, PoolError, SharedGuard};
 
 use crate::descend::Target;
 use crate::error::Result;
+use crate::holding::Holding;
 use crate::node::{KeyRef, Node};
 use crate::tree::BTree;
 
@@ -78,10 +79,11 @@ pub struct SavedCursor {
     passing: bool,
 }
 
-/// Walks over a tree. Not parked and not ended, it holds a leaf's shared latch: whoever does anything slow parks it first.
+/// Walks over a tree. Not parked and not ended, it holds a leaf's shared latch: whoever does anything slow, waits for a lock, or calls any tree
+/// (this or another, even to read one key) parks it first. Debug builds check the latter.
 pub struct Cursor<'t> {
     tree: &'t BTree,
-    leaf: Option<SharedGuard<'t>>,
+    leaf: Option<(SharedGuard<'t>, Holding)>,
     slot: usize,
     count: usize,
     /// The current key when `key_is_current`, else memory to be reused.
@@ -123,14 +125,14 @@ impl<'t> Cursor<'t> {
 
     #[inline]
     fn node(&self) -> Option<Node<'_>> {
-        self.leaf.as_deref().map(Node::new)
+        self.leaf.as_ref().map(|(leaf, _)| Node::new(leaf))
     }
 
     /// Takes the leaf; the caller sets the slot.
     #[inline]
     fn enter(&mut self, leaf: SharedGuard<'t>) {
         self.count = Node::new(&leaf).count();
-        self.leaf = Some(leaf);
+        self.leaf = Some((leaf, Holding::new()));
         self.key_is_current = false;
         self.parked = None;
     }
@@ -243,7 +245,7 @@ impl<'t> Cursor<'t> {
     /// The current entry's key and value.
     pub fn entry(&mut self) -> (&[u8], &[u8]) {
         self.fill_key();
-        let node = self.leaf.as_deref().map(Node::new).expect("the cursor is on an entry");
+        let node = self.leaf.as_ref().map(|(leaf, _)| Node::new(leaf)).expect("the cursor is on an entry");
         (&self.key, node.leaf_value(self.slot))
     }
 
@@ -332,7 +334,7 @@ impl<'t> Cursor<'t> {
     /// Goes to the last entry left of this leaf, or says that the way was lost and the key must be sought.
     fn hop_left(&mut self) -> Result<Hop> {
         loop {
-            let Some(here) = self.leaf.take() else { return Ok(Hop::Lost) };
+            let Some((here, _holding)) = self.leaf.take() else { return Ok(Hop::Lost) };
             let left = Node::new(&here).left();
             if left.is_none() {
                 self.end();
@@ -379,7 +381,7 @@ impl<'t> Cursor<'t> {
             return;
         }
         self.fill_key();
-        if let Some(leaf) = self.leaf.take() {
+        if let Some((leaf, _)) = self.leaf.take() {
             self.parked = Some(Parked { page: leaf.page_no(), lsn: leaf.lsn(), retired: self.tree.retired(), slot: self.slot });
         }
     }
@@ -492,6 +494,10 @@ enum Hop {
 
 impl std::fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cursor").field("leaf", &self.leaf).field("slot", &self.slot).field("parked", &self.parked).finish_non_exhaustive()
+        f.debug_struct("Cursor")
+            .field("leaf", &self.leaf.as_ref().map(|(leaf, _)| leaf))
+            .field("slot", &self.slot)
+            .field("parked", &self.parked)
+            .finish_non_exhaustive()
     }
 }

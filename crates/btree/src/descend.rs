@@ -11,6 +11,7 @@ use base::PageNo;
 use buffer_pool::{BufferPool, OptimisticGuard, PoolError};
 
 use crate::error::{Error, Result};
+use crate::holding;
 use crate::layout::{COUNT, INDEX_ID, LEVEL};
 use crate::node::Node;
 use crate::search;
@@ -63,6 +64,7 @@ impl BTree {
     /// Goes down to a page of `stop_level` (at least 1) without latches.
     #[inline]
     pub(crate) fn walk(&self, target: Target<'_>, stop_level: u16) -> Result<Walk<'_>> {
+        holding::assert_none();
         let mut guard = self.pool().optimistic(self.root)?;
         let mut level = guard.u16_at(LEVEL);
         if guard.u32_at(INDEX_ID) != self.index.0 || level > LEVELS_MAX {

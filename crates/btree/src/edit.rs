@@ -9,8 +9,8 @@ use base::{IndexId, PAGE_BYTES, PageNo, TxnId};
 use page_store::PageType;
 
 use crate::layout::{
-    COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot, TXN_MAX, TYPE,
-    VALUE_LEN_BYTES, entry_bytes, heap_base,
+    COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, PREFIX_WORD, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot, TXN_MAX,
+    TYPE, VALUE_LEN_BYTES, entry_bytes, heap_base, word_of,
 };
 use crate::node::{Fit, Node};
 
@@ -102,6 +102,7 @@ impl<'a> NodeMut<'a> {
         self.set_u16(GARBAGE, 0);
         self.set_u16(PREFIX_LEN, prefix.len());
         self.set_u16(HEAP_TOP, heap_base(prefix.len()));
+        self.set_u64(PREFIX_WORD, word_of(prefix));
         self.0[PAGE_BYTES - prefix.len()..].copy_from_slice(prefix);
     }
 

@@ -6,6 +6,7 @@ use base::PageNo;
 
 use crate::descend::Target;
 use crate::error::{Error, Result};
+use crate::holding;
 use crate::layout::{COUNT, INDEX_ID, LEVEL};
 use crate::search;
 use crate::tree::BTree;
@@ -40,6 +41,7 @@ impl BTree {
 
     /// Notes the way to a bound, root first; false when something changed on the way.
     fn dive(&self, bound: Bound<&[u8]>, is_low: bool, way: &mut Vec<Place>) -> Result<bool> {
+        holding::assert_none();
         way.clear();
         let (target, behind) = match bound {
             Bound::Unbounded => (if is_low { Target::First } else { Target::Last }, false),

@@ -30,8 +30,10 @@ pub(crate) const RIGHT: usize = 64;
 pub(crate) const HINT: usize = 72;
 /// How many inserts in a row went directly behind their predecessor.
 pub(crate) const RUN: usize = 74;
+/// First eight bytes of the prefix as a number that orders like the bytes, padded with zeros: most prefixes are compared by it alone.
+pub(crate) const PREFIX_WORD: usize = 80;
 /// First slot.
-pub(crate) const SLOTS: usize = 80;
+pub(crate) const SLOTS: usize = 88;
 /// Bytes of a slot: heap offset u16, suffix length u16, head u32; read as one little-endian u64 the head is on top.
 pub(crate) const SLOT_BYTES: usize = 8;
 /// Bytes of a key suffix that the slot itself holds.
@@ -77,9 +79,24 @@ pub(crate) fn head_of(suffix: &[u8]) -> u32 {
     if let Some(head) = suffix.first_chunk::<4>() {
         return u32::from_be_bytes(*head);
     }
-    let mut head = [0; 4];
-    head[..suffix.len()].copy_from_slice(suffix);
-    u32::from_be_bytes(head)
+    let mut head = 0;
+    for (i, byte) in suffix.iter().enumerate() {
+        head |= u32::from(*byte) << (24 - 8 * i);
+    }
+    head
+}
+
+/// First eight bytes as a number that orders like the bytes; short ones are padded with zeros.
+#[inline]
+pub(crate) fn word_of(bytes: &[u8]) -> u64 {
+    if let Some(word) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*word);
+    }
+    let mut word = 0;
+    for (i, byte) in bytes.iter().enumerate() {
+        word |= u64::from(*byte) << (56 - 8 * i);
+    }
+    word
 }
 
 /// A slot as one number.

@@ -10,6 +10,7 @@
 //!
 //! # Latch order
 //! Parent → child, left → right, tree pages → space map pages. Inner pages are read optimistically and latched only by structure changes.
+//! No call descends while its thread holds a leaf, of whatever tree: park cursors and finish writes before ([`Cursor`], [`LeafWrite`]; debug builds check).
 //! Whoever needs a left sibling tries, and otherwise lets go and comes from the left. `ensure_space` of the log is called with no latch held.
 //!
 //! # Not here
@@ -25,6 +26,7 @@ mod descend;
 mod edit;
 mod error;
 mod estimate;
+mod holding;
 mod layout;
 mod merge;
 mod node;

@@ -10,7 +10,9 @@ use std::hint::select_unpredictable;
 use base::PAGE_BYTES;
 use buffer_pool::OptimisticGuard;
 
-use crate::layout::{CHILD_BYTES, COUNT, HEAD_BYTES, PREFIX_LEN, Page, SLOT_BYTES, SLOTS, Slot, VALUE_LEN_BYTES, head_of};
+use crate::layout::{
+    CHILD_BYTES, COUNT, HEAD_BYTES, PREFIX_LEN, PREFIX_WORD, Page, SLOT_BYTES, SLOTS, Slot, VALUE_LEN_BYTES, head_of, word_of,
+};
 
 /// Most slots a page can have.
 const SLOTS_MAX: usize = (PAGE_BYTES - SLOTS) / SLOT_BYTES;
@@ -19,6 +21,8 @@ const SLOTS_MAX: usize = (PAGE_BYTES - SLOTS) / SLOT_BYTES;
 pub(crate) trait Bytes {
     fn u16_at(&self, offset: usize) -> u16;
     fn u64_at(&self, offset: usize) -> u64;
+    /// A slot; 0 past the page.
+    fn slot_at(&self, slot: usize) -> Slot;
     /// Compares `length` bytes at `offset` with `other`, as byte strings.
     fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering;
 }
@@ -32,6 +36,12 @@ impl Bytes for Page {
     #[inline(always)]
     fn u64_at(&self, offset: usize) -> u64 {
         self.get(offset..offset + 8).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
+    }
+
+    #[inline(always)]
+    fn slot_at(&self, slot: usize) -> Slot {
+        let slots: &[[u8; 8]] = self[SLOTS..].as_chunks().0;
+        slots.get(slot).map_or(Slot(0), |bytes| Slot(u64::from_le_bytes(*bytes)))
     }
 
     #[inline]
@@ -49,6 +59,11 @@ impl Bytes for OptimisticGuard<'_> {
     #[inline(always)]
     fn u64_at(&self, offset: usize) -> u64 {
         OptimisticGuard::u64_at(self, offset)
+    }
+
+    #[inline(always)]
+    fn slot_at(&self, slot: usize) -> Slot {
+        Slot(OptimisticGuard::u64_at(self, SLOTS + slot * SLOT_BYTES))
     }
 
     fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering {
@@ -82,18 +97,12 @@ pub(crate) fn search<B: Bytes, const INNER: bool>(page: &B, key: &[u8]) -> Posit
     if count <= first {
         return Position { slot: count, found: false };
     }
-    let mut suffix = key;
-    if prefix_len > 0 {
-        let prefix_len = prefix_len.min(PAGE_BYTES);
-        let shared = prefix_len.min(key.len());
-        match page.compare(PAGE_BYTES - prefix_len, shared, &key[..shared]) {
-            Ordering::Equal if shared == prefix_len => suffix = &key[prefix_len..],
-            // The prefix is above the key, or the key is a part of it.
-            Ordering::Equal | Ordering::Greater => return Position { slot: first, found: false },
-            Ordering::Less => return Position { slot: count, found: false },
-        }
-    }
-    let slot_at = |slot: usize| Slot(page.u64_at(SLOTS + slot * SLOT_BYTES));
+    let suffix = match without_prefix(page, prefix_len, key) {
+        Ok(suffix) => suffix,
+        Err(Ordering::Less) => return Position { slot: first, found: false },
+        Err(_) => return Position { slot: count, found: false },
+    };
+    let slot_at = |slot: usize| page.slot_at(slot);
     let head = head_of(suffix);
     // First slot whose head is not below ours. Without branches: they would be mispredicted every second time.
     let bound = u64::from(head) << 32;
@@ -138,18 +147,45 @@ pub(crate) fn search<B: Bytes, const INNER: bool>(page: &B, key: &[u8]) -> Posit
 pub(crate) fn is_above_all<B: Bytes>(page: &B, key: &[u8]) -> bool {
     let count = (page.u16_at(COUNT) as usize).min(SLOTS_MAX);
     let prefix_len = page.u16_at(PREFIX_LEN) as usize;
-    if count == 0 || prefix_len > PAGE_BYTES {
+    if count == 0 {
         return false;
     }
-    let shared = prefix_len.min(key.len());
-    match page.compare(PAGE_BYTES - prefix_len, shared, &key[..shared]) {
-        Ordering::Equal if shared == prefix_len => {}
-        order => return order == Ordering::Less,
-    }
-    let suffix = &key[prefix_len..];
-    let slot = Slot(page.u64_at(SLOTS + (count - 1) * SLOT_BYTES));
+    let suffix = match without_prefix(page, prefix_len, key) {
+        Ok(suffix) => suffix,
+        Err(order) => return order == Ordering::Greater,
+    };
+    let slot = page.slot_at(count - 1);
     let order = slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, false>(page, slot, suffix));
     order == Ordering::Less
+}
+
+/// What follows the page's prefix in `key`, or how the key compares with all keys that begin with the prefix.
+#[inline(always)]
+fn without_prefix<'k, B: Bytes>(page: &B, prefix_len: usize, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
+    if prefix_len == 0 {
+        return Ok(key);
+    }
+    let bits = 64 - 8 * prefix_len.min(8) as u32;
+    let (ours, theirs) = (word_of(key) >> bits, page.u64_at(PREFIX_WORD) >> bits);
+    if ours != theirs {
+        return Err(ours.cmp(&theirs));
+    }
+    // A key that ends inside the prefix is below it; padding may have hidden that.
+    let Some((start, suffix)) = key.split_at_checked(prefix_len) else {
+        return Err(match key.get(8..) {
+            Some(rest) if prefix_len <= PAGE_BYTES => {
+                page.compare(PAGE_BYTES - prefix_len + 8, rest.len(), rest).reverse().then(Ordering::Less)
+            }
+            _ => Ordering::Less,
+        });
+    };
+    if prefix_len > 8 && prefix_len <= PAGE_BYTES {
+        match page.compare(PAGE_BYTES - prefix_len + 8, prefix_len - 8, &start[8..]) {
+            Ordering::Equal => {}
+            order => return Err(order.reverse()),
+        }
+    }
+    Ok(suffix)
 }
 
 /// Compares a slot's suffix with one that has the same head.

@@ -6,6 +6,7 @@ use buffer_pool::{ExclusiveGuard, Mtr, PageRef};
 use crate::descend::Target;
 use crate::edit::{NoRoom, NodeMut};
 use crate::error::{Error, Result};
+use crate::holding::{self, Holding};
 use crate::layout::{ENTRY_BYTES_MAX, INDEX_ID, LEVEL, RIGHT, UNDERFULL_BYTES};
 use crate::node::{KeyRef, Node};
 use crate::ops;
@@ -21,7 +22,7 @@ const APPEND_RUN: u16 = 4;
 /// is moved over the leaf's entries by [`LeafWrite::next`] and [`LeafWrite::prev`]; [`LeafWrite::replace`], [`LeafWrite::patch`] and
 /// [`LeafWrite::remove`] change the current entry.
 ///
-/// Dropped unchanged it only unlatches. Once something was changed it must be [`LeafWrite::finish`]ed.
+/// While it lives its thread calls no tree (but this value's methods) and waits for nothing. Dropped unchanged it only unlatches. Once something was changed it must be [`LeafWrite::finish`]ed.
 pub struct LeafWrite<'t> {
     tree: &'t BTree,
     key: &'t [u8],
@@ -29,11 +30,13 @@ pub struct LeafWrite<'t> {
     page: PageRef,
     sought: Position,
     current: usize,
+    _holding: Holding,
 }
 
 impl BTree {
     /// Latches the leaf responsible for `key` for changing. Called with no latch held: it may wait for log space.
     pub fn write<'t>(&'t self, key: &'t [u8]) -> Result<LeafWrite<'t>> {
+        holding::assert_none();
         self.pool().wal().ensure_space()?;
         let leaf = match self.leaf_for_append(key) {
             Some(leaf) => leaf,
@@ -42,7 +45,7 @@ impl BTree {
         let sought = Node::new(&leaf).find_in_leaf(key);
         let mut mtr = Mtr::begin(self.pool());
         let page = mtr.adopt(leaf);
-        Ok(LeafWrite { tree: self, key, mtr, page, sought, current: sought.slot })
+        Ok(LeafWrite { tree: self, key, mtr, page, sought, current: sought.slot, _holding: Holding::new() })
     }
 
     /// The rightmost leaf, if it is remembered and the key belongs behind its last entry.

@@ -98,6 +98,7 @@ fn scanner(tree: &BTree, stop: &AtomicBool, steady: &[Vec<u8>], seed: u64) {
         let mut cursor = tree.cursor();
         cursor.seek(probe, Seek::AtOrBefore).unwrap();
         assert_eq!(cursor.key(), probe);
+        drop(cursor);
         assert!(tree.count_estimate(Bound::Unbounded, Bound::Unbounded).is_ok());
     }
 }
@@ -174,5 +175,5 @@ fn many_appending_threads_lose_nothing() {
     verify(&rig, &tree, &model);
     let stats = tree.check().unwrap();
     println!("{stats:?}");
-    assert!(stats.leaf_bytes as f64 / (stats.leaf_pages as f64 * 16304.0) > 0.6);
+    assert!(stats.leaf_bytes as f64 / (stats.leaf_pages as f64 * 16296.0) > 0.6);
 }
