@@ -134,7 +134,7 @@ pub fn read(tree: &BTree, first: PageNo, length: usize, out: &mut Vec<u8>) -> Re
 }
 
 /// The pages of a chain, in order.
-fn pages(tree: &BTree, first: PageNo) -> Result<Vec<PageNo>> {
+pub fn pages(tree: &BTree, first: PageNo) -> Result<Vec<PageNo>> {
     let most = tree.space().pages_of(tree.index);
     let mut pages = vec![first];
     loop {

@@ -55,6 +55,8 @@ impl Counters {
             let mut state = self.state.lock();
             (std::mem::take(&mut state.moved), std::mem::take(&mut state.recovered))
         };
+        let mut recovered: Vec<_> = recovered.into_iter().collect();
+        recovered.sort_unstable();
         for (table, next) in recovered {
             self.put(table, next)?;
         }

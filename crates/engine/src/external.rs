@@ -147,6 +147,12 @@ impl Engine {
         Ok(())
     }
 
+    /// Pages of the chain of a stored row.
+    pub(crate) fn chain_pages(&self, table: &Table, stored: &[u8]) -> Result<u64> {
+        let place = Place::read(&stored[HEADER_BYTES..])?;
+        Ok(overflow::pages(&table.primary().tree, place.first)?.len() as u64)
+    }
+
     /// Frees the chain that a stored body names.
     pub(crate) fn free_stored_chain(&self, table: &Table, stored_body: &[u8]) -> Result<()> {
         let place = Place::read(stored_body)?;

@@ -16,6 +16,7 @@
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
 mod build;
+mod check;
 mod checkpoint;
 mod config;
 mod counters;
@@ -41,6 +42,7 @@ mod write;
 
 pub use base::{IndexId, PageNo, TableId};
 pub use build::BuildError;
+pub use check::{IndexCheck, TableCheck};
 pub use config::EngineConfig;
 pub use engine::{Engine, TableSource};
 pub use error::{Error, Result};

@@ -203,8 +203,9 @@ fn recover(
     payload.next_index = learned.next_index;
     let mut losers: Vec<_> = learned.running.into_iter().collect();
     losers.sort_unstable();
-    let history = learned.history.into_iter().filter(|(_, undo)| !undo.is_none()).collect();
-    let history: Vec<_> = history;
+    let mut history: Vec<_> = learned.history.into_iter().filter(|(_, undo)| !undo.is_none()).collect();
+    // In one order on every run: a simulated crash is repeatable.
+    history.sort_unstable();
     retain_undo(&undo, losers.iter().chain(&history).map(|(_, last)| *last))?;
     Ok(Opened { wal, pool, space, undo, payload, losers, history, counters: learned.counters })
 }

@@ -195,20 +195,22 @@ impl Session {
 impl Engine {
     /// Rolls back what a crash left unfinished, while sessions work already.
     pub(crate) fn roll_back_losers(self: &Arc<Engine>, stop: &AtomicBool) {
-        loop {
-            let next = self.losers.lock().last().copied();
-            let Some((txn, last_undo)) = next else { return };
-            if stop.load(Ordering::SeqCst) {
-                // Those left stay unfinished: checkpoints list them and the next start goes on.
-                return;
-            }
-            let mut session = self.connect();
-            session.adopt(txn, last_undo);
-            // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
-            self.losers.lock().pop();
-            if let Err(error) = session.rollback() {
-                (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}"));
-            }
+        // Those left when it stops stay unfinished: checkpoints list them and the next start goes on.
+        while !stop.load(Ordering::SeqCst) && self.roll_back_loser() {}
+    }
+
+    /// Rolls back one of the transactions that a crash left unfinished; `false` when there is none (left). The background work of
+    /// [`Engine::start_background`] does this by itself.
+    pub fn roll_back_loser(self: &Arc<Engine>) -> bool {
+        let next = self.losers.lock().last().copied();
+        let Some((txn, last_undo)) = next else { return false };
+        let mut session = self.connect();
+        session.adopt(txn, last_undo);
+        // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
+        self.losers.lock().pop();
+        if let Err(error) = session.rollback() {
+            (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}"));
         }
+        true
     }
 }
