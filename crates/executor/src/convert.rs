@@ -196,6 +196,12 @@ pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out:
 pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -> Cow<'v, [u8]> {
     match v {
         Value::Bytes(b) => Cow::Borrowed(b),
+        // Quotients carry more digits than their type shows.
+        Value::Decimal(d) if ty.kind == TypeKind::Decimal && d.scale() != ty.decimals => {
+            let mut out = Vec::new();
+            d.rescale(ty.decimals).as_ref().unwrap_or(d).write_to(&mut out);
+            Cow::Owned(out)
+        }
         _ => {
             let mut out = Vec::new();
             append_text(v, shown_decimals(v, ty), context, &mut out);

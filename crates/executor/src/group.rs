@@ -226,7 +226,7 @@ impl<'a> Exec<'a> {
             }
             hash_key::append(&v, e.ty.collation, &mut key);
             if a.kind == AggregateKind::GroupConcat {
-                convert::append_text(&v, convert::shown_decimals(&v, &e.ty), &*self.context, &mut text);
+                text.extend_from_slice(&convert::text(&v, &e.ty, &*self.context));
             }
         }
         if let Some(seen) = &mut acc.seen {

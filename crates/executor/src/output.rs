@@ -13,7 +13,7 @@ pub fn shown(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Stateme
         Value::UInt(_) => (ty.kind.is_integer() && ty.unsigned) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit),
         Value::Float(_) => ty.kind == TypeKind::Float,
         Value::Double(_) => ty.kind == TypeKind::Double,
-        Value::Decimal(_) => ty.kind == TypeKind::Decimal,
+        Value::Decimal(d) => ty.kind == TypeKind::Decimal && d.scale() == ty.decimals,
         Value::Bytes(_) => !(ty.kind.is_numeric() || ty.kind.is_temporal()) || ty.kind == TypeKind::Bit,
         Value::Date(_) => ty.kind == TypeKind::Date,
         Value::Time(_) => ty.kind == TypeKind::Time,

@@ -22,7 +22,7 @@ impl Exec<'_> {
                     if v.is_null() {
                         return Ok(v);
                     }
-                    convert::append_text(&v, convert::shown_decimals(&v, &a.ty), &*self.context, &mut out);
+                    out.extend_from_slice(&convert::text(&v, &a.ty, &*self.context));
                 }
                 self.bounded(out, "concat")
             }

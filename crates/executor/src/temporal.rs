@@ -731,6 +731,7 @@ fn parse_by_format(text: &str, format: &str) -> Option<Fields> {
             rest = rest.strip_prefix(c)?;
             continue;
         }
+        rest = rest.trim_start();
         match chars.next()? {
             'Y' => {
                 let d = digits(&mut rest, 4)?;

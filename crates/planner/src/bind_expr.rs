@@ -676,7 +676,7 @@ impl<'c> Binder<'c> {
             _ => 0,
         };
         let arg_decimals = args.first().map_or(0, |a| a.ty.decimals.min(6));
-        let string_decimals = args.first().map_or(0, |a| if typing::is_string_class(&a.ty) { 6 } else { a.ty.decimals.min(6) });
+        let string_decimals = args.first().map_or(0, self::string_decimals);
         let ty = match returns {
             Returns::Int => ColumnType { nullable: null, ..ColumnType::bigint() },
             Returns::UInt => ColumnType { nullable: null, ..ColumnType::bigint_unsigned() },
@@ -691,6 +691,7 @@ impl<'c> Binder<'c> {
             Returns::Date => ColumnType::new(TypeKind::Date),
             Returns::Time => match func {
                 Func::CurTime | Func::UtcTime => ColumnType::temporal(TypeKind::Time, fraction(0)).not_null(),
+                Func::TimeDiff => ColumnType::temporal(TypeKind::Time, args.iter().map(self::string_decimals).max().unwrap_or(0)),
                 Func::SecToTime => ColumnType::temporal(TypeKind::Time, arg_decimals),
                 _ => ColumnType::temporal(TypeKind::Time, string_decimals),
             },
@@ -774,7 +775,7 @@ impl<'c> Binder<'c> {
             }
             Func::UnixTimestamp => match args.first() {
                 Some(a) if a.ty.decimals > 0 && class(&a.ty) == Class::DateTime => typing::decimal(11, u32::from(a.ty.decimals)),
-                Some(a) if typing::is_string_class(&a.ty) => typing::decimal(11, 6),
+                Some(a) if typing::is_string_class(&a.ty) && string_decimals(a) > 0 => typing::decimal(11, u32::from(string_decimals(a))),
                 _ => ColumnType::bigint(),
             },
             Func::FromUnixtime if args.len() == 2 => typing::string(255, self.context.connection_collation()),
@@ -964,6 +965,15 @@ fn arithmetic_op(op: ast::BinaryOp) -> Option<ArithOp> {
         B::ShiftRight => ArithOp::ShiftRight,
         _ => return None,
     })
+}
+
+/// Fraction digits of a temporal value made of an argument: those of a constant's text, six of any other string.
+fn string_decimals(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Literal(Value::Bytes(text)) => fraction_digits(text),
+        _ if typing::is_string_class(&e.ty) => 6,
+        _ => e.ty.decimals.min(6),
+    }
 }
 
 /// `INT(1)`, the type of conditions.

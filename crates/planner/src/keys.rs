@@ -83,7 +83,7 @@ fn one_range(
         for point in points {
             let value = eval(&point.value)?;
             if value.is_null() {
-                if point.null_safe {
+                if point.null_safe && ty.nullable {
                     values.push(Value::Null);
                 }
                 continue;
@@ -231,8 +231,7 @@ fn interval_bounds(
         }
     }
     // NULL is below every value.
-    let null_bound = (encode(&Value::Null), false);
-    let low = low.or((interval.not_null || !interval.low.is_empty()).then_some(null_bound));
+    let low = low.or_else(|| (ty.nullable && (interval.not_null || !interval.low.is_empty())).then(|| (encode(&Value::Null), false)));
     let (first, last) = if part.descending { (high, low) } else { (low, high) };
     let lower = match first {
         None => Vec::new(),

@@ -1,0 +1,283 @@
+//! SELECT over tables.
+
+mod support;
+
+use support::Database;
+use types::{Collation, ColumnType, TypeKind, Value};
+
+fn int() -> ColumnType {
+    ColumnType::int()
+}
+
+fn text(n: u32) -> ColumnType {
+    ColumnType::varchar(n, Collation::DEFAULT)
+}
+
+fn date() -> ColumnType {
+    ColumnType::new(TypeKind::Date)
+}
+
+/// Departments and employees.
+fn company() -> Database {
+    let mut db = Database::new();
+    db.table("dept", &[("id", int().not_null()), ("name", text(20)), ("city", text(20))], &[("PRIMARY", true, &["id"])]);
+    db.table(
+        "emp",
+        &[
+            ("id", int().not_null()),
+            ("name", text(20)),
+            ("dept", int()),
+            ("salary", ColumnType::decimal(10, 2)),
+            ("boss", int()),
+            ("hired", date()),
+        ],
+        &[("PRIMARY", true, &["id"]), ("dept", false, &["dept", "salary"]), ("name", true, &["name"])],
+    );
+    assert_eq!(db.change("INSERT INTO dept VALUES (1,'sales','Rome'),(2,'dev','Oslo'),(3,'empty','Rome')"), 3);
+    assert_eq!(
+        db.change(
+            "INSERT INTO emp VALUES (1,'ann',1,100.50,NULL,'2020-01-01'),(2,'bob',1,200,1,'2020-06-01'),\
+             (3,'cid',2,300,1,'2021-01-01'),(4,'dan',2,400,3,'2021-05-05'),(5,'eve',NULL,50,3,'2022-02-02')"
+        ),
+        5
+    );
+    db
+}
+
+fn check(db: &mut Database, cases: &[(&str, &str)]) {
+    let mut failed = String::new();
+    for (sql, expect) in cases {
+        let got = db.query(sql);
+        if got != *expect {
+            failed.push_str(&format!("{sql}\n  got      {got}\n  expected {expect}\n{}\n", db.explain(sql)));
+        }
+    }
+    assert!(failed.is_empty(), "\n{failed}");
+}
+
+#[test]
+fn where_and_ranges() {
+    check(
+        &mut company(),
+        &[
+            ("SELECT name FROM emp WHERE id = 3", "cid"),
+            ("SELECT name FROM emp WHERE id = '3'", "cid"),
+            ("SELECT name FROM emp WHERE id = 3.5", ""),
+            ("SELECT name FROM emp WHERE id = NULL", ""),
+            ("SELECT name FROM emp WHERE id > 3.5", "dan, eve"),
+            ("SELECT name FROM emp WHERE id < 99999999999", "ann, bob, cid, dan, eve"),
+            ("SELECT name FROM emp WHERE id BETWEEN 2 AND 4", "bob, cid, dan"),
+            ("SELECT name FROM emp WHERE id IN (4,1,4,9)", "ann, dan"),
+            ("SELECT name FROM emp WHERE id IN (1,2) OR id = 5", "ann, bob, eve"),
+            ("SELECT name FROM emp WHERE id > 1 AND id < 5 AND id <> 3", "bob, dan"),
+            ("SELECT id FROM emp WHERE name = 'BOB'", "2"),
+            ("SELECT id FROM emp WHERE name LIKE 'c%'", "3"),
+            ("SELECT id FROM emp WHERE dept IS NULL", "5"),
+            ("SELECT id FROM emp WHERE dept IS NOT NULL ORDER BY id DESC", "4, 3, 2, 1"),
+            ("SELECT id FROM emp WHERE dept <=> NULL", "5"),
+            ("SELECT id FROM emp WHERE (dept, salary) IN ((1,200),(2,300),(9,9))", "2, 3"),
+            ("SELECT id FROM emp WHERE dept = 2 AND salary >= 350", "4"),
+            ("SELECT id FROM emp WHERE hired >= '2021-01-01' AND hired < '2022-01-01'", "3, 4"),
+            ("SELECT id FROM emp WHERE hired = '2021-01-01 00:00:00'", "3"),
+            ("SELECT id FROM emp WHERE 1 = 0", ""),
+            ("SELECT id FROM emp WHERE salary > (SELECT AVG(salary) FROM emp)", "3, 4"),
+            ("SELECT id FROM emp WHERE id + 0 = 2", "2"),
+            ("SELECT id FROM emp ORDER BY id LIMIT 2", "1, 2"),
+            ("SELECT id FROM emp ORDER BY id LIMIT 1, 2", "2, 3"),
+            ("SELECT id FROM emp ORDER BY salary DESC LIMIT 2", "4, 3"),
+            ("SELECT id FROM emp ORDER BY dept, id DESC", "5, 2, 1, 4, 3"),
+            ("SELECT id FROM emp LIMIT 0", ""),
+            ("SELECT name n, salary*2 AS s FROM emp WHERE id < 3 ORDER BY s DESC", "bob|400.00, ann|201.00"),
+            ("SELECT e.* FROM emp e WHERE e.id = 5", "5|eve|NULL|50.00|3|2022-02-02"),
+            ("SELECT DISTINCT dept FROM emp ORDER BY dept", "NULL, 1, 2"),
+            ("SELECT id FROM emp WHERE id = 2 FOR UPDATE", "2"),
+            ("SELECT id FROM emp FORCE INDEX (name) WHERE id = 2", "2"),
+            ("SELECT id FROM emp ORDER BY 1 DESC LIMIT 1", "5"),
+        ],
+    );
+}
+
+#[test]
+fn joins() {
+    check(
+        &mut company(),
+        &[
+            ("SELECT e.name, d.name FROM emp e JOIN dept d ON e.dept = d.id ORDER BY e.id", "ann|sales, bob|sales, cid|dev, dan|dev"),
+            ("SELECT e.name, d.name FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE e.id > 3 ORDER BY e.id", "dan|dev, eve|NULL"),
+            (
+                "SELECT d.name, e.name FROM emp e RIGHT JOIN dept d ON e.dept = d.id ORDER BY d.id, e.id",
+                "sales|ann, sales|bob, dev|cid, dev|dan, empty|NULL",
+            ),
+            ("SELECT d.id FROM dept d LEFT JOIN emp e ON e.dept = d.id WHERE e.id IS NULL", "3"),
+            ("SELECT e.name, b.name FROM emp e, emp b WHERE e.boss = b.id ORDER BY e.id", "bob|ann, cid|ann, dan|cid, eve|cid"),
+            ("SELECT COUNT(*) FROM emp a, emp b", "25"),
+            ("SELECT COUNT(*) FROM emp JOIN dept USING (id)", "3"),
+            ("SELECT id, city FROM emp NATURAL JOIN dept ORDER BY id", ""),
+            ("SELECT a.id FROM emp a JOIN emp b ON a.salary = b.salary ORDER BY a.id", "1, 2, 3, 4, 5"),
+            (
+                "SELECT e.id, d.id FROM dept d LEFT JOIN (emp e JOIN emp b ON e.boss = b.id) ON e.dept = d.id ORDER BY d.id, e.id",
+                "2|1, 3|2, 4|2, NULL|3",
+            ),
+            ("SELECT e.id FROM emp e LEFT JOIN dept d ON e.dept = d.id AND d.city = 'Oslo' WHERE d.id IS NULL ORDER BY e.id", "1, 2, 5"),
+            ("SELECT e.id FROM emp e LEFT JOIN dept d ON e.dept = d.id WHERE d.city = 'Oslo' ORDER BY e.id", "3, 4"),
+        ],
+    );
+}
+
+#[test]
+fn groups() {
+    check(
+        &mut company(),
+        &[
+            (
+                "SELECT COUNT(*), COUNT(dept), SUM(salary), AVG(salary), MIN(name), MAX(hired) FROM emp",
+                "5|4|1050.50|210.100000|ann|2022-02-02",
+            ),
+            ("SELECT COUNT(*), SUM(salary), MAX(id) FROM emp WHERE id > 100", "0|NULL|NULL"),
+            ("SELECT dept, COUNT(*), SUM(salary) FROM emp GROUP BY dept ORDER BY dept", "NULL|1|50.00, 1|2|300.50, 2|2|700.00"),
+            ("SELECT dept, COUNT(*) c FROM emp GROUP BY dept HAVING c > 1 ORDER BY dept", "1|2, 2|2"),
+            ("SELECT YEAR(hired) y, COUNT(*) FROM emp GROUP BY YEAR(hired) ORDER BY y", "2020|2, 2021|2, 2022|1"),
+            ("SELECT YEAR(hired) y, COUNT(*) FROM emp GROUP BY y ORDER BY COUNT(*), y", "2022|1, 2020|2, 2021|2"),
+            ("SELECT COUNT(DISTINCT dept) FROM emp", "2"),
+            ("SELECT SUM(DISTINCT dept) FROM emp", "3"),
+            (
+                "SELECT dept, GROUP_CONCAT(name ORDER BY name DESC SEPARATOR '/') FROM emp WHERE dept > 0 GROUP BY dept ORDER BY 1",
+                "1|bob/ann, 2|dan/cid",
+            ),
+            (
+                "SELECT d.name, SUM(e.salary) FROM emp e JOIN dept d ON d.id = e.dept GROUP BY d.id ORDER BY d.id",
+                "sales|300.50, dev|700.00",
+            ),
+            ("SELECT MIN(id), MAX(id) FROM emp", "1|5"),
+            ("SELECT MAX(id) FROM emp", "5"),
+            ("SELECT MIN(salary) FROM emp WHERE dept = 2", "300.00"),
+            ("SELECT MIN(dept) FROM emp", "1"),
+            ("SELECT STDDEV_POP(id), VAR_SAMP(id) FROM emp", "1.4142135623730951|2.5"),
+            ("SELECT BIT_OR(id), BIT_AND(id), BIT_XOR(id) FROM emp", "7|0|1"),
+            ("SELECT SUM(id)/COUNT(*) FROM emp", "3.0000"),
+            ("SELECT DISTINCT dept IS NULL FROM emp ORDER BY 1", "0, 1"),
+            ("SELECT COUNT(*) FROM (SELECT dept FROM emp GROUP BY dept) t", "3"),
+            (
+                "SELECT dept, name FROM emp GROUP BY dept",
+                "ERROR 1055 (42000): Expression #2 of SELECT list is not in GROUP BY clause and contains nonaggregated column 'test.emp.name' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
+            ),
+            (
+                "SELECT name, COUNT(*) FROM emp",
+                "ERROR 1140 (42000): In aggregated query without GROUP BY, expression #1 of SELECT list contains nonaggregated column 'test.emp.name'; this is incompatible with sql_mode=only_full_group_by",
+            ),
+            ("SELECT id FROM emp WHERE SUM(id) > 1", "ERROR 1111 (HY000): Invalid use of group function"),
+        ],
+    );
+}
+
+#[test]
+fn subqueries() {
+    check(
+        &mut company(),
+        &[
+            ("SELECT name FROM emp WHERE dept IN (SELECT id FROM dept WHERE city = 'Oslo') ORDER BY id", "cid, dan"),
+            ("SELECT name FROM dept WHERE id NOT IN (SELECT dept FROM emp WHERE dept IS NOT NULL)", "empty"),
+            ("SELECT name FROM dept WHERE id NOT IN (SELECT dept FROM emp)", ""),
+            ("SELECT name FROM dept d WHERE EXISTS (SELECT 1 FROM emp e WHERE e.dept = d.id AND e.salary > 250)", "dev"),
+            ("SELECT name FROM dept d WHERE NOT EXISTS (SELECT * FROM emp e WHERE e.dept = d.id)", "empty"),
+            ("SELECT name FROM emp e WHERE salary = (SELECT MAX(salary) FROM emp x WHERE x.dept = e.dept) ORDER BY id", "bob, dan"),
+            ("SELECT id, (SELECT COUNT(*) FROM emp x WHERE x.boss = e.id) FROM emp e ORDER BY id", "1|2, 2|0, 3|2, 4|0, 5|0"),
+            ("SELECT id, (SELECT name FROM dept WHERE dept.id = emp.dept) FROM emp ORDER BY id", "1|sales, 2|sales, 3|dev, 4|dev, 5|NULL"),
+            ("SELECT (SELECT id FROM emp)", "ERROR 1242 (21000): Subquery returns more than 1 row"),
+            ("SELECT id FROM emp WHERE salary > ALL (SELECT salary FROM emp WHERE dept = 1) ORDER BY id", "3, 4"),
+            ("SELECT id FROM emp WHERE salary < ANY (SELECT salary FROM emp WHERE dept = 1) ORDER BY id", "1, 5"),
+            ("SELECT t.d, t.c FROM (SELECT dept d, COUNT(*) c FROM emp GROUP BY dept) t WHERE t.c > 1 ORDER BY t.d", "1|2, 2|2"),
+            (
+                "SELECT e.name, t.m FROM emp e JOIN (SELECT dept, MAX(salary) m FROM emp GROUP BY dept) t ON t.dept = e.dept ORDER BY e.id",
+                "ann|200.00, bob|200.00, cid|400.00, dan|400.00",
+            ),
+            ("SELECT 1 UNION SELECT 2 UNION SELECT 1 ORDER BY 1 DESC", "2, 1"),
+            ("SELECT 1 UNION ALL SELECT 1.5", "1.0, 1.5"),
+            ("SELECT id FROM dept EXCEPT SELECT dept FROM emp", "3"),
+            ("SELECT id FROM dept INTERSECT SELECT dept FROM emp ORDER BY 1", "1, 2"),
+            ("(SELECT id FROM dept ORDER BY id DESC LIMIT 1) UNION (SELECT 9) ORDER BY 1", "3, 9"),
+            (
+                "WITH t AS (SELECT dept, SUM(salary) s FROM emp GROUP BY dept) SELECT a.s FROM t a JOIN t b ON a.dept = b.dept ORDER BY 1",
+                "300.50, 700.00",
+            ),
+            ("WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT SUM(i) FROM n", "15"),
+            (
+                "WITH RECURSIVE c AS (SELECT id, name FROM emp WHERE boss IS NULL UNION ALL SELECT e.id, e.name FROM c JOIN emp e ON e.boss = c.id) SELECT COUNT(*) FROM c",
+                "5",
+            ),
+            ("SELECT * FROM (VALUES ROW(1,'a'), ROW(2,'b')) v ORDER BY 1 DESC", "2|b, 1|a"),
+            ("SELECT COUNT(*) FROM dept d WHERE (SELECT SUM(salary) FROM emp WHERE emp.dept = d.id) > 400", "1"),
+            ("SELECT id FROM dept d WHERE 2 = (SELECT COUNT(*) FROM emp e WHERE e.dept + 0 = d.id) ORDER BY id", "1, 2"),
+            ("SELECT id FROM dept d WHERE 0 = (SELECT COUNT(*) FROM emp e WHERE e.dept + 0 = d.id) ORDER BY id", "3"),
+        ],
+    );
+}
+
+#[test]
+fn name_errors() {
+    check(
+        &mut company(),
+        &[
+            ("SELECT id FROM emp, dept", "ERROR 1052 (23000): Column 'id' in field list is ambiguous"),
+            ("SELECT nope FROM emp", "ERROR 1054 (42S22): Unknown column 'nope' in 'field list'"),
+            ("SELECT id FROM emp WHERE nope = 1", "ERROR 1054 (42S22): Unknown column 'nope' in 'where clause'"),
+            ("SELECT id FROM emp ORDER BY nope", "ERROR 1054 (42S22): Unknown column 'nope' in 'order clause'"),
+            ("SELECT id FROM nope", "ERROR 1146 (42S02): Table 'test.nope' doesn't exist"),
+            ("SELECT 1 FROM emp, emp", "ERROR 1066 (42000): Not unique table/alias: 'emp'"),
+            ("SELECT x.* FROM emp", "ERROR 1051 (42S02): Unknown table 'x'"),
+            ("SELECT id FROM emp WHERE (1,2) = 3", "ERROR 1241 (21000): Operand should contain 2 column(s)"),
+            ("SELECT id FROM emp WHERE id IN (SELECT id, name FROM emp)", "ERROR 1241 (21000): Operand should contain 1 column(s)"),
+            ("SELECT 1 UNION SELECT 1, 2", "ERROR 1222 (21000): The used SELECT statements have a different number of columns"),
+        ],
+    );
+}
+
+#[test]
+fn parameters_serve_all_values() {
+    let mut db = company();
+    let plan = db.plan("SELECT name FROM emp WHERE id = ?", &[]).expect("a plan");
+    let mut run = |v: Value| {
+        let (_, rows) = db.run_plan(&plan, std::slice::from_ref(&v)).expect("rows");
+        rows.rows.iter().map(|r| r.join("|")).collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(run(Value::Int(2)), "bob");
+    assert_eq!(run(Value::Int(20)), "");
+    assert_eq!(run(Value::from("3")), "cid");
+    assert_eq!(run(Value::Null), "");
+    assert_eq!(run(Value::Double(4.0)), "dan");
+    assert_eq!(run(Value::UInt(u64::MAX)), "");
+}
+
+#[test]
+fn plans_have_the_expected_shape() {
+    let mut db = company();
+    // Enough rows that an index is worth it.
+    let rows: Vec<String> = (10..400).map(|i| format!("({i},'n{i}',{},{i},1,'2020-01-01')", i % 7)).collect();
+    db.change(&format!("INSERT INTO emp VALUES {}", rows.join(",")));
+    let check = |sql: &str, expect: &[&str]| {
+        let tree = db.explain(sql);
+        for e in expect {
+            assert!(tree.contains(e), "{sql}: no `{e}` in\n{tree}");
+        }
+    };
+    check("SELECT * FROM emp WHERE id = 3", &["Single-row index lookup on emp using PRIMARY"]);
+    check("SELECT * FROM emp WHERE id BETWEEN 3 AND 5", &["Index range scan on emp using PRIMARY"]);
+    check("SELECT * FROM emp WHERE name = 'ann'", &["Single-row index lookup on emp using name"]);
+    check("SELECT * FROM emp WHERE (dept, salary) IN ((1,200),(2,300))", &["Index range scan on emp using dept"]);
+    check("SELECT * FROM emp WHERE salary = 5", &["Table scan on emp"]);
+    check("SELECT e.id FROM emp e JOIN dept d ON e.dept = d.id WHERE d.id = 3", &["Nested loop inner join"]);
+    check("SELECT COUNT(*) FROM emp a JOIN emp b ON a.salary = b.salary", &["hash join"]);
+    check("SELECT MAX(id) FROM emp", &["Limit"]);
+    check("SELECT * FROM emp ORDER BY id DESC LIMIT 3", &["Limit", "Table scan"]);
+    check("SELECT COUNT(*) FROM dept d WHERE 5 < (SELECT COUNT(*) FROM emp e WHERE e.boss = d.id)", &["grouped lookup on 1 keys"]);
+    let plan = db.plan("SELECT name FROM emp WHERE id = ?", &[]).expect("a plan");
+    assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointGet(_))));
+    let plan = db.plan("SELECT name FROM emp WHERE id BETWEEN ? AND ?", &[]).expect("a plan");
+    assert!(matches!(plan.short, Some(planner::short::ShortPlan::Range(_))));
+    let plan = db.plan("SELECT name FROM emp WHERE id IN (1,2)", &[]).expect("a plan");
+    assert!(matches!(plan.short, Some(planner::short::ShortPlan::MultiPointGet(_))));
+    let plan = db.plan("UPDATE emp SET salary = salary + 1 WHERE id = ?", &[]).expect("a plan");
+    assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointUpdate(_))));
+    let plan = db.plan("DELETE FROM emp WHERE id = ?", &[]).expect("a plan");
+    assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointDelete(_))));
+}
