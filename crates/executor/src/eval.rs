@@ -562,6 +562,7 @@ fn integer_prefix(b: &[u8], unsigned: bool) -> (u64, bool) {
         let bits = if n > limit { i64::MIN as u64 } else { (n as u64).wrapping_neg() };
         return (bits, clean && n <= limit);
     }
-    let max = if unsigned { u128::from(u64::MAX) } else { u128::from(u64::MAX) };
+    // Past the range: all bits for an unsigned target, the largest signed value otherwise.
+    let max = if unsigned { u128::from(u64::MAX) } else { i64::MAX as u128 };
     (n.min(max) as u64, clean && n <= max)
 }

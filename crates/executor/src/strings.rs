@@ -516,7 +516,7 @@ fn to_base64(t: &[u8]) -> String {
 
 fn from_base64(t: &[u8]) -> Option<Vec<u8>> {
     let text: Vec<u8> = t.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return None;
     }
     let mut out = Vec::with_capacity(text.len() / 4 * 3);

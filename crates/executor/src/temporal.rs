@@ -145,7 +145,7 @@ impl Exec<'_> {
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
-            F::FromUnixtime => self.from_unixtime(args),
+            F::FromUnixtime => self.unixtime_to_datetime(args),
             F::LastDay => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(at.date().last_day().map_or(Value::Null, Value::Date))
@@ -337,7 +337,7 @@ impl Exec<'_> {
         Ok(Value::Int(micros.div_euclid(SECOND)))
     }
 
-    fn from_unixtime(&mut self, args: &[Expr]) -> Result<Value> {
+    fn unixtime_to_datetime(&mut self, args: &[Expr]) -> Result<Value> {
         let v = self.eval(&args[0])?;
         let micros = match number(&v, &*self.context) {
             None => return Ok(Value::Null),
@@ -586,7 +586,7 @@ fn format_datetime(at: DateTime, t: Time, format: &str) -> Option<String> {
     use std::fmt::Write;
     let d = at.date();
     let mut out = String::new();
-    let hour12 = |h: u32| if h % 12 == 0 { 12 } else { h % 12 };
+    let hour12 = |h: u32| if h.is_multiple_of(12) { 12 } else { h % 12 };
     let (h, m, s) = (t.hour(), t.minute(), t.second());
     let half = if h % 24 < 12 { "AM" } else { "PM" };
     if t.is_negative() {

@@ -34,6 +34,7 @@ pub struct BoundQuery {
 }
 
 /// A bound query, planned or not.
+#[allow(clippy::large_enum_variant)] // One per query, moved once.
 #[derive(Debug)]
 pub enum Bound {
     /// A single block, to be planned by the receiver.

@@ -352,10 +352,11 @@ impl<'c> Binder<'c> {
             if let Some((r, c)) = found {
                 return Ok(self.column_expr(depth, r, c));
             }
-            if table.is_none() && matches!(self.scopes[depth].clause, Clause::Having | Clause::GroupBy | Clause::OrderBy) {
-                if let Some(expr) = self.alias(depth, column) {
-                    return Ok(expr);
-                }
+            if table.is_none()
+                && matches!(self.scopes[depth].clause, Clause::Having | Clause::GroupBy | Clause::OrderBy)
+                && let Some(expr) = self.alias(depth, column)
+            {
+                return Ok(expr);
             }
         }
         let clause = self.scopes.last().map_or(Clause::FieldList, |s| s.clause);

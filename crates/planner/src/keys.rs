@@ -353,7 +353,7 @@ fn date_fit(at: types::DateTime) -> Fit {
 
 fn datetime_fit(ty: &ColumnType, at: types::DateTime) -> Fit {
     let step = 10u32.pow(6 - u32::from(ty.decimals.min(6)));
-    if at.microsecond() % step == 0 {
+    if at.microsecond().is_multiple_of(step) {
         return Fit::Exact(Value::DateTime(at));
     }
     let cut = at.microsecond() / step * step;

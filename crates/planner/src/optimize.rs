@@ -111,7 +111,9 @@ impl<'c> Binder<'c> {
             node = Node::Distinct { input: Box::new(node), slots, collations };
             above = output.iter().filter_map(|e| if let ExprKind::Slot(s) = e.kind { Some(s) } else { None }).collect();
         }
-        let needs_sort = !order.is_empty() && !(order_on_rows && sorted) && !(grouped && group_by.is_empty());
+        let one_row = grouped && group_by.is_empty();
+        let ordered = order.is_empty() || (order_on_rows && sorted);
+        let needs_sort = !ordered && !one_row;
         if needs_sort {
             let mut saved: Vec<Slot> = Vec::new();
             for e in &output {

@@ -92,6 +92,7 @@ impl Default for OutputColumn {
 
 /// The kinds of statement.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // One per plan.
 pub enum Body {
     /// SELECT, VALUES, TABLE, UNION ….
     Query(Query),
@@ -548,6 +549,7 @@ pub struct Insert {
 
 /// Rows to insert.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // One per plan.
 pub enum InsertSource {
     /// VALUES: for each row one entry per given column; `None` is DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
