@@ -273,7 +273,7 @@ impl Exec<'_> {
         self.arith_slow(op, a, b, e)
     }
 
-    fn arith_slow(&mut self, op: ArithOp, a: &Value, b: &Value, _e: &Expr) -> Result<Value> {
+    fn arith_slow(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
         if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
             let (x, y) = (convert::to_u64(a, &*self.context), convert::to_u64(b, &*self.context));
             return Ok(Value::UInt(match op {
@@ -287,7 +287,7 @@ impl Exec<'_> {
         let context = &*self.context;
         let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
         let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
-            return self.arith_wide(op, &x, &y, a, b);
+            return self.arith_wide(op, &x, &y, a, b, e);
         };
         let wide = |n: &Number| match n {
             Number::Int(i) => i128::from(*i),
@@ -303,7 +303,7 @@ impl Exec<'_> {
                 i.checked_sub(j)
             }
             ArithOp::Mul => i.checked_mul(j),
-            ArithOp::Div => return self.arith_wide(op, &x, &y, a, b),
+            ArithOp::Div => return self.arith_wide(op, &x, &y, a, b, e),
             ArithOp::IntDiv | ArithOp::Mod if j == 0 => return self.division_by_zero(),
             ArithOp::IntDiv => i.checked_div(j),
             _ => {
@@ -317,7 +317,7 @@ impl Exec<'_> {
         fits.ok_or_else(|| out_of_range(kind, &spell(op, a, b)))
     }
 
-    fn arith_wide(&mut self, op: ArithOp, x: &Number, y: &Number, a: &Value, b: &Value) -> Result<Value> {
+    fn arith_wide(&mut self, op: ArithOp, x: &Number, y: &Number, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
         if matches!(x, Number::Double(_)) || matches!(y, Number::Double(_)) {
             let (p, q) = (number_f64(x), number_f64(y));
             let result = match op {
@@ -345,7 +345,12 @@ impl Exec<'_> {
             ArithOp::Sub => p.sub(&q),
             ArithOp::Mul => p.mul(&q),
             _ if q.is_zero() => return self.division_by_zero(),
-            ArithOp::Div => p.div(&q, u32::from(self.context.div_precision_increment())),
+            // A quotient is rounded to the scale of its type before it is used further.
+            ArithOp::Div => {
+                let quotient = p.div(&q, u32::from(self.context.div_precision_increment()));
+                let scale = (e.ty.kind == TypeKind::Decimal).then_some(e.ty.decimals);
+                quotient.and_then(|d| scale.map_or(Some(d.clone()), |s| d.rescale(s)))
+            }
             ArithOp::Mod => p.rem(&q),
             _ => match p.div_integer(&q) {
                 Some(d) => {

@@ -271,7 +271,11 @@ fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-fn conv(text: &[u8], from: i64, to: i64) -> Option<String> {
+/// CONV: the number at the start of a text, from one base to another; `None` for bases that do not exist and for an empty text.
+pub fn conv(text: &[u8], from: i64, to: i64) -> Option<String> {
+    if text.is_empty() {
+        return None;
+    }
     let (base_in, base_out) = (from.unsigned_abs(), to.unsigned_abs());
     if !(2..=36).contains(&base_in) || !(2..=36).contains(&base_out) {
         return None;

@@ -268,6 +268,9 @@ impl<'a> Exec<'a> {
             }
             all.extend(round.iter().cloned());
             self.caches[cache as usize] = Some(Cache { rows: Rc::new(round), outer: Vec::new(), table: None });
+            // What was built of the last round is void.
+            let caches = &mut self.caches;
+            step.root.for_each_cache(&mut |c| caches[c as usize] = None);
             round = self.collect_query(step, types.len())?;
         }
     }

@@ -190,6 +190,9 @@ impl Exec<'_> {
                 Ok(match &v {
                     Value::Null => v,
                     Value::Bytes(b) => Value::from(hex(b, true)),
+                    Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                        Value::from(hex(&self.text_of(&v, &args[0]), true))
+                    }
                     other => Value::from(format!("{:X}", convert::to_u64(other, &*self.context))),
                 })
             }
@@ -308,12 +311,9 @@ impl Exec<'_> {
                 Ok(Value::from(out.as_slice()))
             }
             F::Bin | F::Oct => {
-                let v = self.eval(&args[0])?;
-                if v.is_null() {
-                    return Ok(v);
-                }
-                let n = convert::to_u64(&v, &*self.context);
-                Ok(Value::from(if func == F::Bin { format!("{n:b}") } else { format!("{n:o}") }))
+                // As CONV(n, 10, 2): by the digits of the text.
+                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                Ok(crate::numbers::conv(&t, 10, if func == F::Bin { 2 } else { 8 }).map_or(Value::Null, Value::from))
             }
             F::ToBase64 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -547,7 +547,7 @@ fn soundex(s: &str) -> String {
     };
     let mut letters = s.chars().filter(|c| c.is_alphabetic());
     let Some(first) = letters.next() else { return String::new() };
-    let mut out: String = first.to_uppercase().collect();
+    let mut out = String::from(first.to_ascii_uppercase());
     let mut last = code(first);
     for c in letters {
         let this = code(c);

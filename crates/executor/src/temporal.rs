@@ -97,7 +97,14 @@ impl Exec<'_> {
                     _ => Value::DateTime(utc.truncate(digits)),
                 })
             }
-            F::DateOf => Ok(self.datetime_arg(&args[0])?.map_or(Value::Null, |at| Value::Date(at.date()))),
+            F::DateOf => {
+                let v = self.eval(&args[0])?;
+                match convert::to_datetime(&v, &*self.context) {
+                    Some(at) => Ok(Value::Date(at.date())),
+                    None if v.is_null() => Ok(v),
+                    None => self.bad_temporal("datetime", &v),
+                }
+            }
             F::TimeOf => Ok(self.time_arg(&args[0])?.map_or(Value::Null, Value::Time)),
             F::Timestamp => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
@@ -180,7 +187,7 @@ impl Exec<'_> {
             }
             F::FromDays => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Value::Date(Date::from_days(n).filter(|_| n > 365).unwrap_or(Date::ZERO)))
+                Ok(Date::from_days(n).filter(|_| n > 0).map_or(Value::Null, Value::Date))
             }
             F::MakeDate => {
                 let (Some(year), Some(day)) = (self.int_arg(&args[0])?, self.int_arg(&args[1])?) else { return Ok(Value::Null) };

@@ -21,6 +21,11 @@ const SEEK_COST: f64 = 3.0;
 /// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
 const DIVES_MAX: usize = 16;
 
+/// Rows that every table is taken to have at least.
+const ROWS_MIN: f64 = 1000.0;
+/// Reading all rows of a table locks them all: worth this much more than their number.
+const LOCKED_SCAN: f64 = 10.0;
+
 /// A way to read a table.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -111,12 +116,14 @@ impl<'c> Binder<'c> {
             return (path, Vec::new());
         };
         let entry = &self.tables[table as usize];
-        let total = (self.context.rows_estimate(entry) as f64).max(1.0);
+        // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
+        let total = (self.context.rows_estimate(entry) as f64).max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
         let sargs = Sargs::collect(conditions, &scope);
         let selectivity: f64 = conditions.iter().map(selectivity).product();
         let mut possible = Vec::new();
         let mut best: Option<(f64, Path)> = None;
+        let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
         let mut forced = false;
         let allowed = |no: u32| -> bool {
             let mut ok = true;
@@ -168,7 +175,7 @@ impl<'c> Binder<'c> {
                 covering: false,
                 unique: false,
                 rows: total,
-                cost: total * ROW_COST,
+                cost: total * ROW_COST * if locks { LOCKED_SCAN } else { 1.0 },
                 backward: order == Some(true),
                 ordered: order.is_some(),
             },

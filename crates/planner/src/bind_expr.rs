@@ -323,6 +323,10 @@ impl<'c> Binder<'c> {
                 let ty = typing::negation(&a.ty);
                 match a.kind {
                     ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),
+                    // Past BIGINT a negated constant is exact.
+                    ExprKind::Literal(Value::UInt(n)) => {
+                        Expr::literal(Value::Decimal(Decimal::new(-i128::from(n), 0)), ColumnType::decimal(20, 0).not_null())
+                    }
                     ExprKind::Literal(Value::Decimal(d)) => Expr::literal(Value::Decimal(d.negate()), ty),
                     ExprKind::Literal(Value::Double(d)) => Expr::literal(Value::Double(-d), ty),
                     _ => Expr { kind: ExprKind::Neg(Box::new(a)), ty },
@@ -609,7 +613,8 @@ impl<'c> Binder<'c> {
             unit,
             Unit::Microsecond | Unit::SecondMicrosecond | Unit::MinuteMicrosecond | Unit::HourMicrosecond | Unit::DayMicrosecond
         );
-        let decimals = if micros { 6 } else { date.ty.decimals.min(6) };
+        let of_amount = if unit == Unit::Second { string_amount_decimals(&amount) } else { 0 };
+        let decimals = if micros { 6 } else { date.ty.decimals.min(6).max(of_amount) };
         let ty = match date.ty.kind {
             TypeKind::Date if whole_days => ColumnType::new(TypeKind::Date),
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnType::temporal(TypeKind::DateTime, decimals),
@@ -692,6 +697,7 @@ impl<'c> Binder<'c> {
             Returns::Time => match func {
                 Func::CurTime | Func::UtcTime => ColumnType::temporal(TypeKind::Time, fraction(0)).not_null(),
                 Func::TimeDiff => ColumnType::temporal(TypeKind::Time, args.iter().map(self::string_decimals).max().unwrap_or(0)),
+                Func::SecToTime if typing::is_string_class(&args[0].ty) => ColumnType::temporal(TypeKind::Time, 6),
                 Func::SecToTime => ColumnType::temporal(TypeKind::Time, arg_decimals),
                 _ => ColumnType::temporal(TypeKind::Time, string_decimals),
             },
@@ -751,7 +757,10 @@ impl<'c> Binder<'c> {
             }
             Func::Mod => typing::arithmetic(ArithOp::Mod, first, &args[1].ty, DIV_INCREMENT),
             Func::AddTime | Func::SubTime => match first.kind {
-                TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => ColumnType { nullable: true, ..first.clone() },
+                TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
+                    let decimals = first.decimals.max(string_decimals(&args[1]));
+                    ColumnType { nullable: true, decimals, ..first.clone() }
+                }
                 _ => typing::string(29, self.context.connection_collation()),
             },
             Func::StrToDate => {
@@ -965,6 +974,15 @@ fn arithmetic_op(op: ast::BinaryOp) -> Option<ArithOp> {
         B::ShiftRight => ArithOp::ShiftRight,
         _ => return None,
     })
+}
+
+/// Fraction digits that an amount of seconds brings: its scale, six for strings and doubles.
+fn string_amount_decimals(e: &Expr) -> u8 {
+    match class(&e.ty) {
+        Class::Decimal => e.ty.decimals.min(6),
+        Class::Int => 0,
+        _ => 6,
+    }
 }
 
 /// Fraction digits of a temporal value made of an argument: those of a constant's text, six of any other string.

@@ -24,6 +24,8 @@ pub struct Plan {
     pub subplans: Vec<Subplan>,
     /// Tables it uses.
     pub tables: Vec<Arc<TableEntry>>,
+    /// Rows that each table had when the plan was made.
+    pub table_rows: Vec<u64>,
     /// (table, schema version) it was made for.
     pub depends: Vec<(TableId, u16)>,
     /// Length of the frame.
@@ -621,7 +623,23 @@ pub struct DeleteTarget {
 /// A constant of the plan with its type.
 pub type TypedValue = (Value, ColumnType);
 
+/// Growth (or shrinking) of a table past which another plan may be better.
+const OUTGROWN_FACTOR: u64 = 16;
+/// Changes of tables smaller than this do not matter.
+const OUTGROWN_ROWS_MIN: u64 = 1000;
+
 impl Plan {
+    /// Whether a table has grown or shrunk so much that the statement should be planned again. A few loads; never for short plans.
+    #[inline]
+    pub fn is_outgrown(&self) -> bool {
+        self.short.is_none()
+            && self.tables.iter().zip(&self.table_rows).any(|(table, then)| {
+                let now = table.storage.rows_estimate().max(OUTGROWN_ROWS_MIN);
+                let then = (*then).max(OUTGROWN_ROWS_MIN);
+                now / OUTGROWN_FACTOR > then || then / OUTGROWN_FACTOR > now
+            })
+    }
+
     /// Calls `f` with every table node.
     pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
         match &self.body {
@@ -644,6 +662,39 @@ impl Plan {
 }
 
 impl Node {
+    /// Calls `f` with the number of every cache below that depends on a round of a recursive CTE; says whether a round of a recursive CTE is read there.
+    pub fn for_each_cache(&self, f: &mut dyn FnMut(u32)) -> bool {
+        match self {
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) => false,
+            Node::RecursiveScan { .. } => true,
+            Node::Nested { outer, inner, .. } => outer.for_each_cache(f) | inner.for_each_cache(f),
+            Node::Hash(h) => {
+                let built_of_round = h.build.for_each_cache(f);
+                if built_of_round {
+                    f(h.cache);
+                }
+                h.probe.for_each_cache(f) | built_of_round
+            }
+            Node::Filter { input, .. }
+            | Node::Project { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Distinct { input, .. } => input.for_each_cache(f),
+            Node::Group(g) => g.input.for_each_cache(f),
+            Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
+                branches.iter().fold(false, |any, b| any | b.root.for_each_cache(f))
+            }
+            Node::Materialize { input, cache, .. } => {
+                let of_round = input.root.for_each_cache(f);
+                if of_round {
+                    f(*cache);
+                }
+                of_round
+            }
+            Node::Recursive { seed, step, .. } => seed.root.for_each_cache(f) | step.root.for_each_cache(f),
+        }
+    }
+
     /// Calls `f` with every table node below.
     pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
         match self {

@@ -93,7 +93,9 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
     b.plan_pending()?;
     let writes = b.locks || !matches!(body, Body::Query(_));
     let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
+    let table_rows = b.tables.iter().map(|t| b.context.rows_estimate(t)).collect();
     let mut plan = Plan {
+        table_rows,
         body,
         subplans: b.subplans,
         tables: b.tables,
