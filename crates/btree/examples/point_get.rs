@@ -49,14 +49,14 @@ fn main() {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         state >> 33
     };
-    let keys: Vec<[u8; 8]> = (0..1_000_000).map(|_| (random() % ENTRIES | 1 << 63).to_be_bytes()).collect();
+    let keys: Vec<[u8; 8]> = (0..1_000_000).map(|_| ((random() % ENTRIES) | (1 << 63)).to_be_bytes()).collect();
 
     for (index, value_bytes) in [(1, 8), (2, 100), (3, 200)] {
         let tree = BTree::create(&pool, &space, IndexId(index)).expect("create");
         let value = vec![7; value_bytes];
         let start = Instant::now();
         for n in 0..ENTRIES {
-            put(&tree, &(n | 1 << 63).to_be_bytes(), &value);
+            put(&tree, &(n | (1 << 63)).to_be_bytes(), &value);
         }
         println!("values of {value_bytes} bytes; {:?}", tree.check().expect("check"));
         println!("{:40} {:8.1} ns", "append", start.elapsed().as_nanos() as f64 / ENTRIES as f64);
