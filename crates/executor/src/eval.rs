@@ -53,7 +53,10 @@ impl Exec<'_> {
                 }
                 Ok(if unknown { None } else { Some(false) })
             }
-            ExprKind::Not(a) => Ok(self.truth(a)?.map(|t| !t)),
+            ExprKind::Not(a) => {
+                self.check_stack()?;
+                Ok(self.truth(a)?.map(|t| !t))
+            }
             ExprKind::Compare(op, collation, a, b) => self.comparison(*op, *collation, a, b),
             ExprKind::Slot(_) | ExprKind::Literal(_) => Ok(self.leaf(e).and_then(truth)),
             _ => Ok(truth(&self.eval(e)?)),
@@ -197,6 +200,7 @@ impl Exec<'_> {
                 Ok(Value::bool(matched != *negated))
             }
             ExprKind::Case { operand, branches, otherwise, collation } => {
+                self.check_stack()?;
                 let subject = operand.as_ref().map(|o| self.eval(o)).transpose()?;
                 for (when, then) in branches {
                     let taken = match &subject {
@@ -236,7 +240,10 @@ impl Exec<'_> {
                     other => Value::from(&*text(&other, &a.ty, &*self.context)),
                 })
             }
-            ExprKind::Subquery(n, kind) => self.subquery(*n, kind),
+            ExprKind::Subquery(n, kind) => {
+                self.check_stack()?;
+                self.subquery(*n, kind)
+            }
             ExprKind::UserVariable(name) => Ok(self.context.user_variable(name)),
             ExprKind::AssignVariable(name, a) => {
                 let v = self.eval(a)?;
@@ -273,6 +280,7 @@ impl Exec<'_> {
         self.arith_slow(op, a, b, e)
     }
 
+    #[inline(never)]
     fn arith_slow(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
         if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
             let (x, y) = (convert::to_u64(a, &*self.context), convert::to_u64(b, &*self.context));
@@ -378,6 +386,7 @@ impl Exec<'_> {
         Ok(Value::Null)
     }
 
+    #[inline(never)]
     fn negate(&mut self, v: &Value, e: &Expr) -> Result<Value> {
         Ok(match number(v, &*self.context) {
             None => Value::Null,
@@ -395,6 +404,7 @@ impl Exec<'_> {
         })
     }
 
+    #[inline(never)]
     fn cast(&mut self, v: Value, from: &Expr, to: CastTo) -> Result<Value> {
         if v.is_null() {
             return Ok(v);

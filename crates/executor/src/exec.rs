@@ -64,6 +64,8 @@ pub struct Exec<'a> {
     pub subqueries: Vec<crate::subquery::State>,
     /// Last unique lookups.
     pub lookups: Vec<LookupState>,
+    /// Address of the stack when the execution began.
+    pub stack_base: usize,
     /// Counts down to the next look at the cancel flag.
     pub ticks: u32,
     /// The values being computed are stored by this statement.
@@ -77,6 +79,9 @@ pub struct Exec<'a> {
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
     pub lenient: bool,
 }
+
+/// Stack that an execution may take: half of the smallest stack a connection has.
+const STACK_BYTES_MAX: usize = 128 * 1024;
 
 /// Rows between two looks at the cancel flag.
 const TICKS: u32 = 256;
@@ -101,6 +106,7 @@ impl<'a> Exec<'a> {
         let mut lookups = Vec::new();
         lookups.resize_with(plan.table_nodes as usize, LookupState::default);
         Exec {
+            stack_base: planner::stack_address(),
             null_lenient: false,
             explicit_insert_id: None,
             random_sequences: std::collections::HashMap::new(),
@@ -158,6 +164,14 @@ impl<'a> Exec<'a> {
     /// Fails when the statement was killed.
     pub fn check_cancel(&self) -> Result<()> {
         if self.context.is_cancelled() { Err(Error::Sql(self.context.cancel_error())) } else { Ok(()) }
+    }
+
+    /// Refuses what nests deeper than the stack is.
+    pub fn check_stack(&self) -> Result<()> {
+        if planner::stack_address().abs_diff(self.stack_base) > STACK_BYTES_MAX {
+            return Err(mysql_error::SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply").into());
+        }
+        Ok(())
     }
 
     /// Adds a warning.

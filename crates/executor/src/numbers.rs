@@ -10,6 +10,7 @@ use types::{Decimal, TypeKind, Value};
 
 impl Exec<'_> {
     /// Calls a numeric function, or passes on.
+    #[inline(never)]
     pub fn call_number(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         match func {

@@ -11,6 +11,7 @@ use types::{Collation, Value};
 
 impl Exec<'_> {
     /// Calls a string function, or passes on.
+    #[inline(never)]
     pub fn call_string(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         let binary = e.ty.collation == Collation::Binary;

@@ -70,6 +70,7 @@ impl Exec<'_> {
     }
 
     /// Calls a temporal function.
+    #[inline(never)]
     pub fn call_temporal(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         let int = |n: i64| Ok(Value::Int(n));

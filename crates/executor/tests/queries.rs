@@ -267,6 +267,10 @@ fn plans_have_the_expected_shape() {
     check("SELECT * FROM emp WHERE salary = 5", &["Table scan on emp"]);
     check("SELECT e.id FROM emp e JOIN dept d ON e.dept = d.id WHERE d.id = 3", &["Nested loop inner join"]);
     check("SELECT COUNT(*) FROM emp a JOIN emp b ON a.salary = b.salary", &["hash join"]);
+    check(
+        "SELECT name FROM emp WHERE id IN (SELECT id FROM dept WHERE city = 'Oslo')",
+        &["Nested loop inner join", "Single-row index lookup on emp"],
+    );
     check("SELECT MAX(id) FROM emp", &["Limit"]);
     check("SELECT * FROM emp ORDER BY id DESC LIMIT 3", &["Limit", "Table scan"]);
     check("SELECT COUNT(*) FROM dept d WHERE 5 < (SELECT COUNT(*) FROM emp e WHERE e.boss = d.id)", &["grouped lookup on 1 keys"]);

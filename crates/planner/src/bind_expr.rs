@@ -19,7 +19,10 @@ impl<'c> Binder<'c> {
             self.depth -= 1;
             return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
         }
-        let bound = self.expr_inner(e);
+        let bound = match self.check_stack() {
+            Ok(()) => self.expr_inner(e),
+            Err(e) => Err(e),
+        };
         self.depth -= 1;
         bound
     }
@@ -227,6 +230,7 @@ impl<'c> Binder<'c> {
         Expr { kind: ExprKind::Param(n), ty }
     }
 
+    #[inline(never)]
     fn literal(&mut self, literal: ast::Literal<'_>) -> Result<Expr> {
         use ast::Literal as L;
         let connection = self.context.connection_collation();
@@ -296,6 +300,7 @@ impl<'c> Binder<'c> {
         })
     }
 
+    #[inline(never)]
     fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr<'_>) -> Result<Expr> {
         if op == ast::UnaryOp::Neg
             && let ast::ExprKind::Literal(ast::Literal::Int(n)) = operand.kind
@@ -335,6 +340,7 @@ impl<'c> Binder<'c> {
         })
     }
 
+    #[inline(never)]
     fn binary(&mut self, op: ast::BinaryOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> Result<Expr> {
         use ast::BinaryOp as B;
         if op.is_comparison() {
@@ -395,6 +401,7 @@ impl<'c> Binder<'c> {
         Ok(result)
     }
 
+    #[inline(never)]
     fn compare(&mut self, op: CmpOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> Result<Expr> {
         if let (ast::ExprKind::Row(l), ast::ExprKind::Row(r)) = (&left.kind, &right.kind) {
             if l.len() != r.len() {
@@ -430,6 +437,7 @@ impl<'c> Binder<'c> {
         Ok(compare_expr(op, collation, a, b))
     }
 
+    #[inline(never)]
     fn in_list(&mut self, operand: &ast::Expr<'_>, list: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
         if let ast::ExprKind::Row(parts) = &operand.kind {
             let operand = self.exprs(parts)?;
@@ -503,6 +511,7 @@ impl<'c> Binder<'c> {
         self.collation_of(&[needle, &other])
     }
 
+    #[inline(never)]
     fn case(&mut self, case: &ast::Case<'_>) -> Result<Expr> {
         let operand = case.operand.as_ref().map(|o| self.expr(o)).transpose()?;
         let mut branches = Vec::with_capacity(case.whens.len());
@@ -536,6 +545,7 @@ impl<'c> Binder<'c> {
         ty
     }
 
+    #[inline(never)]
     fn cast(&mut self, operand: Expr, ty: &ast::DataType<'_>) -> Result<Expr> {
         use ast::DataTypeKind as K;
         let target = match ty.kind {
@@ -604,6 +614,7 @@ impl<'c> Binder<'c> {
         Expr { kind: ExprKind::Cast(Box::new(operand), target), ty: ColumnType { nullable: null || temporal, ..ty } }
     }
 
+    #[inline(never)]
     fn date_add(&mut self, date: &ast::Expr<'_>, amount: &ast::Expr<'_>, unit: ast::IntervalUnit, negated: bool) -> Result<Expr> {
         let date = self.expr(date)?;
         let amount = self.expr(amount)?;
@@ -627,6 +638,7 @@ impl<'c> Binder<'c> {
         Ok(Expr { kind, ty: ColumnType { nullable: true, ..ty } })
     }
 
+    #[inline(never)]
     fn function(&mut self, call: &ast::FunctionCall<'_>) -> Result<Expr> {
         let name = call.name.name.to_ascii_lowercase();
         if call.name.schema.is_some() {
@@ -674,6 +686,7 @@ impl<'c> Binder<'c> {
     }
 
     /// A function call with its result type.
+    #[inline(never)]
     pub fn typed_function(&mut self, func: Func, returns: Returns, args: Vec<Expr>) -> Result<Expr> {
         let null = args.iter().any(|a| a.ty.nullable);
         let fraction = |at: usize| match args.get(at).map(|a| &a.kind) {
@@ -729,6 +742,7 @@ impl<'c> Binder<'c> {
         }
     }
 
+    #[inline(never)]
     fn special_type(&mut self, func: Func, args: &[Expr]) -> Result<ColumnType> {
         let first = &args[0].ty;
         Ok(match func {
@@ -850,6 +864,7 @@ impl<'c> Binder<'c> {
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }
 
+    #[inline(never)]
     fn aggregate(&mut self, call: &ast::AggregateCall<'_>) -> Result<Expr> {
         use ast::AggregateFn as F;
         if call.over.is_some() {
@@ -928,6 +943,7 @@ impl<'c> Binder<'c> {
         Ok(Expr::slot(slot, ty))
     }
 
+    #[inline(never)]
     fn default_of(&mut self, column: &ast::ColumnRef<'_>) -> Result<Expr> {
         let resolved = self.resolve_column(column.schema, column.table, column.column)?;
         let ExprKind::Slot(slot) = resolved.kind else { return Err(codes::bad_field_error(column.column, "field list")) };
@@ -944,6 +960,7 @@ impl<'c> Binder<'c> {
         Err(codes::bad_field_error(column.column, "field list"))
     }
 
+    #[inline(never)]
     fn insert_value(&mut self, column: &ast::ColumnRef<'_>) -> Result<Expr> {
         let Some((table, first)) = self.insert_row else {
             // Outside ON DUPLICATE KEY UPDATE, VALUES(col) is NULL.

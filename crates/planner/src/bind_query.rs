@@ -97,6 +97,7 @@ impl<'c> Binder<'c> {
         if self.scopes.len() >= QUERY_DEPTH_MAX {
             return Err(SqlError::with_message(1473, "Too high level of nesting for select"));
         }
+        self.check_stack()?;
         let ctes = self.ctes.len();
         if let Some(with) = q.with {
             for cte in with.ctes {
@@ -394,6 +395,9 @@ impl<'c> Binder<'c> {
     fn bind_select_in_scope(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
         if !select.windows.is_empty() || select.qualify.is_some() {
             return Err(codes::not_supported_yet("window functions"));
+        }
+        if select.options.calc_found_rows {
+            return Err(codes::not_supported_yet("SQL_CALC_FOUND_ROWS"));
         }
         if select.rollup {
             return Err(codes::not_supported_yet("WITH ROLLUP"));

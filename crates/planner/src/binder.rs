@@ -12,6 +12,16 @@ use types::ColumnType;
 /// Result of binding.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
+/// Stack that binding and planning may take: half of the smallest stack a connection has.
+const STACK_BYTES_MAX: usize = 128 * 1024;
+
+/// Where the stack stands, roughly.
+#[inline(never)]
+pub fn stack_address() -> usize {
+    let marker = 0u8;
+    std::ptr::from_ref(std::hint::black_box(&marker)) as usize
+}
+
 /// Depth of expressions past which 1436-like trouble would start; deeper text is refused.
 pub const DEPTH_MAX: u32 = 250;
 
@@ -201,6 +211,8 @@ pub struct Binder<'c> {
     pub ctes: Vec<CteEntry>,
     /// Depth of the expression being bound.
     pub depth: u32,
+    /// Address of the stack when binding began.
+    pub stack_base: usize,
     /// Rows are locked.
     pub locks: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
@@ -226,10 +238,19 @@ impl<'c> Binder<'c> {
             scopes: Vec::new(),
             ctes: Vec::new(),
             depth: 0,
+            stack_base: stack_address(),
             locks: false,
             insert_row: None,
             replaced_slots: Vec::new(),
         }
+    }
+
+    /// Refuses what nests deeper than the stack is.
+    pub fn check_stack(&self) -> Result<()> {
+        if stack_address().abs_diff(self.stack_base) > STACK_BYTES_MAX {
+            return Err(SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply"));
+        }
+        Ok(())
     }
 
     /// Takes a new slot.

@@ -2,7 +2,7 @@
 
 use crate::access::{self, Path, Wanted};
 use crate::bind_query::conjunction;
-use crate::binder::{Binder, Relation, Result, Source};
+use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{JoinTree, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, Subplan, TableNode};
@@ -75,13 +75,15 @@ impl<'c> Binder<'c> {
     pub fn build_group(&mut self, relations: &mut Vec<Relation>, trees: Vec<JoinTree>, filter: Vec<Expr>, straight: bool) -> Group {
         let mut group = Group { straight, ..Group::default() };
         let mut conjuncts = Vec::with_capacity(filter.len());
+        let mut equalities = Vec::new();
         for conjunct in filter {
-            match self.semi_join(relations, conjunct) {
+            match self.semi_join(relations, conjunct, &mut equalities) {
                 Ok(item) => group.items.push(item),
                 Err(conjunct) => conjuncts.push(conjunct),
             }
         }
         let semis = std::mem::take(&mut group.items);
+        conjuncts.append(&mut equalities);
         group.conjuncts = conjuncts;
         let rejected = null_rejected(&group.conjuncts);
         for tree in trees {
@@ -125,7 +127,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join.
-    fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr) -> std::result::Result<Item, Expr> {
+    fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr, equalities: &mut Vec<Expr>) -> std::result::Result<Item, Expr> {
         let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
         let number = *number;
         let simple = self.pending[number as usize].as_ref().is_some_and(|b| b.is_simple() && !b.scope.volatile);
@@ -144,8 +146,46 @@ impl<'c> Binder<'c> {
             }
             _ => return Err(conjunct),
         };
-        // NOT IN and NOT EXISTS of an uncorrelated block stay expressions: their answer is one set, cached.
-        let block = *self.pending[number as usize].take().expect("simple");
+        let mut block = *self.pending[number as usize].take().expect("simple");
+        let locks = block.scope.relations.iter().any(|r| r.lock != LockMode::None);
+        if let SubqueryKind::In { needle, negated: false, collations } = &**kind
+            && block.scope.outer.is_empty()
+            && !locks
+        {
+            // A set of its own: its distinct rows are joined, from whichever side is cheaper.
+            block.distinct = true;
+            block.order.clear();
+            for ((e, _), c) in block.items.iter_mut().zip(collations) {
+                if typing::is_string_class(&e.ty) {
+                    e.ty.collation = *c;
+                }
+            }
+            let columns: Vec<RelColumn> = block
+                .items
+                .iter()
+                .map(|(e, meta)| RelColumn { name: meta.name.to_string(), ty: e.ty.clone(), meta: meta.clone(), hidden: true })
+                .collect();
+            let slots: Vec<Slot> = columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
+            let needle = needle.clone();
+            let collations = collations.clone();
+            let Ok((query, rows)) = self.plan_block(block) else { return Err(conjunct) };
+            for ((n, s), (c, column)) in needle.into_iter().zip(&slots).zip(collations.into_iter().zip(&columns)) {
+                equalities.push(crate::bind_expr::compare_expr(CmpOp::Eq, c, n, Expr::slot(*s, column.ty.clone())));
+            }
+            relations.push(Relation {
+                alias: "<subquery>".into(),
+                database: String::new(),
+                source: Source::Derived(std::sync::Arc::new(query), BTreeSet::new(), rows),
+                columns,
+                slots: slots.iter().map(|s| Some(*s)).collect(),
+                nullable: false,
+                hints: Vec::new(),
+                lock: LockMode::None,
+                keep_row: None,
+            });
+            let slots = slots.into_iter().collect();
+            return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });
+        }
         let mut on = Vec::new();
         if let SubqueryKind::In { needle, collations, .. } = &**kind {
             for ((n, (e, _)), c) in needle.iter().zip(&block.items).zip(collations) {

@@ -30,6 +30,7 @@ pub mod short;
 mod statement;
 pub mod typing;
 
+pub use binder::stack_address;
 pub use context::PlanContext;
 pub use dml::{default_expr, now_expr};
 pub use join::key_form;
