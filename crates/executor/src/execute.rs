@@ -69,6 +69,7 @@ pub fn execute(
     }
     let mut x = Exec::new(plan, params, session, context, scratch);
     let outcome = match &plan.body {
+        Body::Query(query) if !plan.into.is_empty() => x.run_into(query),
         Body::Query(query) => {
             let mut count = 0;
             let mut begun = false;
@@ -131,6 +132,34 @@ pub fn evaluate(
     let result = query.output.iter().map(|e| x.eval(e)).collect();
     x.finish(scratch);
     result
+}
+
+impl<'a> Exec<'a> {
+    /// SELECT … INTO @a, @b: at most one row.
+    fn run_into(&mut self, query: &'a planner::plan::Query) -> Result<Outcome> {
+        let mut row: Option<Vec<Value>> = None;
+        self.run(&query.root, &mut |x| {
+            if row.is_some() {
+                return Err(mysql_error::codes::too_many_rows().into());
+            }
+            row = Some(query.output.iter().map(|e| x.eval(e)).collect::<Result<_>>()?);
+            Ok(Flow::Continue)
+        })?;
+        let plan = self.plan;
+        match row {
+            None => {
+                let note = mysql_error::codes::sp_fetch_no_data();
+                self.warn(note.code, note.message);
+                Ok(Outcome::Changes(Changes::default()))
+            }
+            Some(values) => {
+                for (name, v) in plan.into.iter().zip(values) {
+                    self.context.set_user_variable(name, v);
+                }
+                Ok(Outcome::Changes(Changes { affected: 1, ..Changes::default() }))
+            }
+        }
+    }
 }
 
 impl Exec<'_> {

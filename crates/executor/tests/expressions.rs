@@ -298,3 +298,12 @@ fn information_and_errors() {
         ("ROW_NUMBER() OVER ()", "ERROR 1235 (42000): This version of MySQL doesn't yet support 'window functions'"),
     ]);
 }
+
+#[test]
+fn select_into_sets_variables() {
+    let mut db = Database::new();
+    assert_eq!(db.query("SELECT 1, 'b' INTO @a, @b"), "");
+    assert_eq!(db.query("SELECT @a + 1, @b"), "2|b");
+    assert!(db.error("SELECT 1 INTO @a, @b").starts_with("1222 "));
+    assert!(db.error("SELECT 1 UNION SELECT 2 INTO @a").starts_with("1172 "));
+}

@@ -97,6 +97,10 @@ impl<'c> Binder<'c> {
         if self.scopes.len() >= QUERY_DEPTH_MAX {
             return Err(SqlError::with_message(1473, "Too high level of nesting for select"));
         }
+        if q.into.is_some() && !std::mem::take(&mut self.into_allowed) {
+            return Err(codes::wrong_usage("INTO", "subquery"));
+        }
+        self.into_allowed = false;
         self.check_stack()?;
         let ctes = self.ctes.len();
         if let Some(with) = q.with {

@@ -213,6 +213,8 @@ pub struct Binder<'c> {
     pub depth: u32,
     /// Address of the stack when binding began.
     pub stack_base: usize,
+    /// The next query may have INTO: it is the outermost one.
+    pub into_allowed: bool,
     /// Rows are locked.
     pub locks: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
@@ -238,6 +240,7 @@ impl<'c> Binder<'c> {
             scopes: Vec::new(),
             ctes: Vec::new(),
             depth: 0,
+            into_allowed: false,
             stack_base: stack_address(),
             locks: false,
             insert_row: None,

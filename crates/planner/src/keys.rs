@@ -411,3 +411,52 @@ fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
         (i, false) => Fit::Above(make(i)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{Collation, Decimal};
+
+    #[test]
+    fn values_are_fitted_to_integer_columns() {
+        let check = |ty: ColumnType, v: Value, expect: Fit| assert_eq!(fit(&ty, &v), expect, "{v:?} for {ty}");
+        check(ColumnType::int(), Value::Int(5), Fit::Exact(Value::Int(5)));
+        check(ColumnType::int().unsigned(), Value::Int(5), Fit::Exact(Value::UInt(5)));
+        check(ColumnType::int().unsigned(), Value::Int(-1), Fit::BelowAll);
+        check(ColumnType::int(), Value::Int(1 << 40), Fit::AboveAll);
+        check(ColumnType::int(), Value::Decimal(Decimal::new(25, 1)), Fit::Above(Value::Int(2)));
+        check(ColumnType::int(), Value::Decimal(Decimal::new(-25, 1)), Fit::Above(Value::Int(-3)));
+        check(ColumnType::int(), Value::Decimal(Decimal::new(20, 1)), Fit::Exact(Value::Int(2)));
+        check(ColumnType::int(), Value::from("12abc"), Fit::Exact(Value::Int(12)));
+        check(ColumnType::varchar(5, Collation::DEFAULT), Value::Int(1), Fit::Unusable);
+    }
+
+    #[test]
+    fn dates_are_fitted_to_their_columns() {
+        let date = ColumnType::new(TypeKind::Date);
+        let day = types::Date::from_fields(2024, 2, 29);
+        assert_eq!(fit(&date, &Value::from("2024-02-29")), Fit::Exact(Value::Date(day)));
+        assert_eq!(fit(&date, &Value::from("2024-02-29 10:00:00")), Fit::Above(Value::Date(day)));
+        assert_eq!(fit(&date, &Value::from("x")), Fit::Unusable);
+    }
+
+    #[test]
+    fn literal_starts_of_patterns() {
+        let check = |p: &str, expect: Option<&str>| {
+            assert_eq!(like_prefix(p.as_bytes(), Some('\\')), expect.map(|e| e.as_bytes().to_vec()), "{p}");
+        };
+        check("abc%", Some("abc"));
+        check("a_c", Some("a"));
+        check("%abc", None);
+        check("a\\%b%", Some("a%b"));
+        check("abc", Some("abc"));
+    }
+
+    #[test]
+    fn ranges_are_sorted_and_joined() {
+        let range = |l: &[u8], u: &[u8]| KeyRange { lower: l.to_vec(), upper: u.to_vec() };
+        let mut list = vec![range(&[5], &[7]), range(&[1], &[3]), range(&[2], &[4]), range(&[6], &[])];
+        merge(&mut list);
+        assert_eq!(list, [range(&[1], &[4]), range(&[5], &[])]);
+    }
+}

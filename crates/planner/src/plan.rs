@@ -36,6 +36,8 @@ pub struct Plan {
     pub table_nodes: u32,
     /// Number of materialisation caches ([`Node::Materialize`]).
     pub cache_count: u32,
+    /// User variables that SELECT … INTO sets instead of sending a row.
+    pub into: Vec<Box<str>>,
     /// Columns of the result set; empty for statements without one.
     pub columns: Vec<OutputColumn>,
     /// The same statement as a short compiled plan, where it is one.

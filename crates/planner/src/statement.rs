@@ -10,9 +10,12 @@ use parser::ast;
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
     let mut b = Binder::new(context, sql);
+    let mut into = Vec::new();
     let (body, columns) = match statement {
         ast::Statement::Query(q) => {
+            b.into_allowed = true;
             let bound = b.query(q)?;
+            into = into_variables(q, bound.columns.len())?;
             (Body::Query(bound.query), shown(bound.columns))
         }
         ast::Statement::Insert(i) => (b.insert(i)?, Vec::new()),
@@ -21,7 +24,30 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
         ast::Statement::Do(exprs) => (Body::Query(row_of(&mut b, exprs)?), Vec::new()),
         _ => return Err(codes::not_supported_yet("this statement here")),
     };
-    finish(b, body, columns)
+    let mut plan = finish(b, body, columns)?;
+    if !into.is_empty() {
+        plan.short = None;
+        plan.columns = Vec::new();
+        plan.into = into;
+    }
+    Ok(plan)
+}
+
+/// Targets of SELECT … INTO.
+fn into_variables(q: &ast::Query<'_>, columns: usize) -> Result<Vec<Box<str>>> {
+    let targets = match q.into {
+        None => return Ok(Vec::new()),
+        Some(ast::SelectInto::Variables(targets)) => *targets,
+        Some(_) => return Err(codes::not_supported_yet("SELECT ... INTO OUTFILE")),
+    };
+    if targets.len() != columns {
+        return Err(codes::wrong_number_of_columns_in_select());
+    }
+    let name = |t: &ast::IntoTarget<'_>| match t {
+        ast::IntoTarget::User(name) => Ok(name.to_lowercase().into()),
+        ast::IntoTarget::Local(name) => Err(codes::sp_undeclared_var(name)),
+    };
+    targets.iter().map(name).collect()
 }
 
 /// Plans the evaluation of expressions without a table (SET, CALL, KILL …): one row with their values.
@@ -104,6 +130,7 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
         param_count: b.param_count,
         table_nodes: b.table_nodes,
         cache_count: b.cache_count,
+        into: Vec::new(),
         columns,
         short: None,
         writes,
