@@ -90,16 +90,19 @@ impl Park for ParkingLot {
         {
             let mut queue = self.bucket(key).lock();
             let mut place = 0;
+            // Whether somebody is chosen who takes the latch, and so will release it.
+            let mut taken = false;
             while place < queue.len() {
                 if queue[place].key != key {
                     place += 1;
                     continue;
                 }
-                if queue[place].want == Want::Exclusive && !chosen.is_empty() {
+                if queue[place].want == Want::Exclusive && taken {
                     break;
                 }
                 let Some(waiter) = queue.remove(place) else { break };
                 let alone = waiter.want == Want::Exclusive;
+                taken |= waiter.want != Want::Look;
                 // Under the mutex, so that a sleeper at its deadline that no longer finds itself queued knows it was chosen.
                 waiter.word.store(CHOSEN, Ordering::Release);
                 chosen.push(waiter.word);

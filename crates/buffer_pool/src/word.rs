@@ -27,7 +27,8 @@
 //!
 //! # Waiting
 //! A thread that finds the latch taken spins a few pauses, then sets the waiters bit and parks (`park.rs`). A release that leaves the latch
-//! free and sees the bit wakes the first waiter, or all readers up to the first writer. The woken thread competes again (no hand-over: the
+//! free and sees the bit wakes the first waiter, or all readers up to the first writer; those who only wait to look (optimistically) are woken on
+//! the way, for they take no latch whose release would wake the next. The woken thread competes again (no hand-over: the
 //! latch is not idle while a thread is being scheduled). Readers that find the bit set while readers hold the latch queue behind the
 //! waiting writer, but at most for [`READER_PATIENCE`], so that a thread that (against the rules) latches a page twice only slows down.
 
@@ -100,7 +101,10 @@ impl Cell for std::sync::atomic::AtomicU64 {
 /// What a parked thread wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// The latch shared, or only the end of an exclusive section.
+    /// Only the end of an exclusive section. Such a thread takes no latch, so no release of its own follows: whoever wakes it wakes the next
+    /// waiter too.
+    Look,
+    /// The latch shared.
     Shared,
     /// The latch alone.
     Exclusive,
@@ -120,7 +124,7 @@ pub(crate) trait Park {
     /// Sleeps until chosen, if `still_blocked` (called under the bucket's mutex) holds. `alone` is called under the mutex when this thread
     /// gives up at its deadline and nobody else waits for the key.
     fn park(&self, key: u64, want: Want, deadline: Option<Instant>, still_blocked: impl FnOnce() -> bool, alone: impl FnOnce()) -> Parked;
-    /// Wakes the first waiter, or all readers up to the first writer; `emptied` is called under the mutex when nobody is left waiting.
+    /// Wakes the first waiter, or all readers up to the first writer, those that only look not counted; `emptied` is called under the mutex when nobody is left waiting.
     fn unpark(&self, key: u64, emptied: impl FnOnce());
 }
 
@@ -358,7 +362,7 @@ pub(crate) fn exclusive<C: Cell>(cell: &C, key: u64, park: &impl Park, deadline:
 /// Waits until nobody changes or loads the page, without latching it.
 #[cold]
 pub(crate) fn readable<C: Cell>(cell: &C, key: u64, park: &impl Park, deadline: Option<Instant>) -> Acquired {
-    wait_for(cell, key, park, Want::Shared, deadline, |w: Word, _: bool| w.is_exclusive(), |_| None)
+    wait_for(cell, key, park, Want::Look, deadline, |w: Word, _: bool| w.is_exclusive(), |_| None)
 }
 
 /// Claims an absent page for loading: exclusive, no frame. False when another thread was faster.

@@ -98,15 +98,15 @@ impl<const RECHECKS: bool> Park for ModelLot<RECHECKS> {
 
     fn unpark(&self, key: u64, emptied: impl FnOnce()) {
         let mut queue = self.queue.lock().expect("not poisoned");
-        let mut woken = 0;
+        let mut taken = false;
         while let Some(place) = queue.waiting.iter().position(|w| w.1 == key) {
             let (ticket, _, want) = queue.waiting[place];
-            if want == Want::Exclusive && woken > 0 {
+            if want == Want::Exclusive && taken {
                 break;
             }
             queue.waiting.remove(place);
             queue.chosen.insert(ticket);
-            woken += 1;
+            taken |= want != Want::Look;
             if want == Want::Exclusive {
                 break;
             }
@@ -203,6 +203,26 @@ fn two_writers_and_a_reader<const RECHECKS: bool>() {
 #[test]
 fn latch_excludes_and_wakes_everybody() {
     two_writers_and_a_reader::<true>();
+}
+
+/// A thread that waits to look takes no latch: the writer queued behind it must not depend on a release of its.
+#[test]
+fn looking_does_not_use_up_the_wake_up_of_a_writer() {
+    check(3, || {
+        let page = Page::<true, true>::new();
+        assert!(matches!(exclusive(&page.cell, 1, &page.lot, None), Acquired::Held(_)));
+        let looker = {
+            let page = Arc::clone(&page);
+            thread::spawn(move || assert!(matches!(readable(&page.cell, 1, &page.lot, None), Acquired::Held(_))))
+        };
+        let writer = {
+            let page = Arc::clone(&page);
+            thread::spawn(move || page.change())
+        };
+        release_exclusive(&page.cell, 1, &page.lot, true);
+        looker.join().expect("no panic");
+        writer.join().expect("no panic");
+    });
 }
 
 /// Runs only as the child of the next test: loom reports a deadlock by a panic that unwinds into another and aborts the process.
