@@ -246,6 +246,11 @@ fn parameters_serve_all_values() {
     assert_eq!(run(Value::Null), "");
     assert_eq!(run(Value::Double(4.0)), "dan");
     assert_eq!(run(Value::UInt(u64::MAX)), "");
+    // A parameter without a known type is shown as text.
+    let plan = db.plan("SELECT ?, NULL", &[]).expect("a plan");
+    assert_eq!(plan.columns[0].ty.kind, TypeKind::VarChar);
+    let (_, rows) = db.run_plan(&plan, &[Value::Int(5)]).expect("rows");
+    assert_eq!(rows.rows, [["5", "NULL"]]);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use crate::binder::{Binder, Result, Scope};
 use crate::context::PlanContext;
+use crate::expr::ExprKind;
 use crate::plan::{Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
 use crate::short;
+use crate::typing;
 use mysql_error::codes;
 use parser::ast;
 
@@ -16,7 +18,8 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
             b.into_allowed = true;
             let bound = b.query(q)?;
             into = into_variables(q, bound.columns.len())?;
-            (Body::Query(bound.query), shown(bound.columns))
+            let columns = shown(&bound.query, bound.columns, context.connection_collation());
+            (Body::Query(bound.query), columns)
         }
         ast::Statement::Insert(i) => (b.insert(i)?, Vec::new()),
         ast::Statement::Update(u) => (b.update(u)?, Vec::new()),
@@ -105,11 +108,11 @@ fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {
     Ok(Query { root: Node::Unit, output: output? })
 }
 
-fn shown(mut columns: Vec<OutputColumn>) -> Vec<OutputColumn> {
-    for c in &mut columns {
-        // MySQL shows a bare NULL (or an untyped parameter) as an empty binary string.
-        if c.ty.kind == types::TypeKind::Null {
-            c.ty.nullable = true;
+/// The columns as clients see them: what has no type of its own but a bare NULL (a parameter of unknown type) is text.
+fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collation) -> Vec<OutputColumn> {
+    for (column, expr) in columns.iter_mut().zip(&query.output) {
+        if column.ty.kind == types::TypeKind::Null && !matches!(expr.kind, ExprKind::Literal(_)) {
+            column.ty = typing::string(16_383, collation);
         }
     }
     columns
