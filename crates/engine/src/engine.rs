@@ -333,6 +333,12 @@ impl Engine {
         }
     }
 
+    /// Bytes of a table's primary index and of its secondary indexes, by pages owned.
+    pub fn table_bytes(&self, table: &Table) -> (u64, u64) {
+        let bytes = |id| self.space.pages_of(id) * base::PAGE_BYTES as u64;
+        (bytes(table.indexes[0].id), table.indexes[1..].iter().map(|index| bytes(index.id)).sum())
+    }
+
     /// The buffer pool.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool

@@ -1,10 +1,9 @@
 //! The `altiplano` binary: `serve`, `sql`, `version`.
 
 mod heap;
-mod unopened;
+mod open;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
 use server::options::{Action, CommandLine, ServeOptions};
@@ -29,7 +28,7 @@ fn run_server(options: ServeOptions) -> ExitCode {
     let result = options
         .resolve(environment)
         .map_err(serve::Failure::from)
-        .and_then(|settings| serve::serve(&settings, |settings| unopened::open(settings).map(Arc::new), unopened::close));
+        .and_then(|settings| serve::serve(&settings, open::open, open::close));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

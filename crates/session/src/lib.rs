@@ -1,10 +1,41 @@
-//! Statement dispatch, plan cache, variables, error mapping.
+//! Sessions: statement dispatch, plan cache, transactions, variables, error mapping, DDL, SHOW.
+//!
+//! # Invariants
+//! 1. One command is answered by exactly one reply (or one for each of its statements), whatever fails.
+//! 2. Engine errors get their MySQL numbers in `error_map.rs` and nowhere else.
+//!
+//! # Not here
+//! Sockets and authentication (`server`), packets (`protocol`), plans (`planner`), rows (`executor`).
 //!
 //! # Start at
-//! `service.rs` is the seam to the server, `command.rs` what comes in, `sink.rs` how replies go out.
+//! `service.rs` is the seam to the server; `client_session.rs` tells the way of a statement.
 
 pub mod accounts;
+mod client_session;
 pub mod command;
 pub mod connections;
+mod context;
+mod ddl;
+mod diagnostics;
+mod dispatch;
+mod error_map;
+mod load_data;
+mod output;
+mod plan_cache;
+mod prepared;
+mod query;
+mod result_columns;
+mod row_output;
+mod run;
 pub mod service;
+mod set;
+mod shared;
+mod show;
 pub mod sink;
+mod status;
+mod transaction;
+mod value_text;
+pub mod variables;
+
+pub use client_session::ClientSession;
+pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService};

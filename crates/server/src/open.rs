@@ -1,0 +1,70 @@
+//! From a data directory to the service of SQL sessions, and back down.
+
+use catalog::Catalog;
+use engine::{Engine, EngineConfig};
+use env::{Disk, OpenError, RealClock, RealDisk};
+use server::log;
+use server::options::Settings;
+use server::serve::Failure;
+use session::{FixedAccounts, Shared, SqlService};
+use std::sync::Arc;
+
+/// Smallest buffer pool that leaves room for what statements latch at once.
+const FRAMES_MIN: usize = 256;
+
+/// Opens the data directory, creating it when it is empty; recovers it and starts the background work.
+pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
+    let disk = match RealDisk::open(&settings.data_dir) {
+        Ok(disk) => disk,
+        Err(OpenError::Locked(_)) => {
+            return Err(format!("the data directory {} is in use by another server", settings.data_dir.display()).into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let disk: Arc<dyn Disk> = Arc::new(disk);
+    let mut config = EngineConfig::default();
+    config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
+    config.on_warning = Arc::new(|text| log::warning(text));
+    config.on_fatal = Arc::new(|text| {
+        log::write(log::Level::Error, 0, &format!("{text}; the server stops so that nothing unsafe is acknowledged"));
+        // Not exit(): destructors must not write what the failed log does not cover.
+        std::process::abort();
+    });
+    let engine = Engine::open(disk, Arc::new(RealClock::new()), config)?;
+    let catalog = Catalog::open(&engine)?;
+    engine.start_background()?;
+    let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), Box::new(FixedAccounts::root_only()));
+    let pool_bytes = settings.buffer_pool_bytes.to_string();
+    let facts = [
+        ("innodb_buffer_pool_size", pool_bytes),
+        ("datadir", settings.data_dir.display().to_string()),
+        ("port", settings.port.to_string()),
+        ("socket", settings.socket.display().to_string()),
+        ("bind_address", settings.bind.clone()),
+    ];
+    for (name, value) in facts {
+        shared.set_at_start(name, &value)?;
+    }
+    for (name, value) in &settings.variables {
+        shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
+    }
+    free_orphans(catalog)?;
+    Ok(Arc::new(SqlService::new(shared)))
+}
+
+/// What DDL left behind at a crash is freed in the background.
+fn free_orphans(catalog: Arc<Catalog>) -> Result<(), Failure> {
+    let before = catalog.orphan_horizon();
+    sync::thread::Builder::new().name("orphans".to_owned()).spawn(move || match catalog.free_orphans(before) {
+        Ok(0) => {}
+        Ok(count) => log::warning(&format!("{count} trees of interrupted DDL were freed")),
+        Err(error) => log::warning(&format!("trees of interrupted DDL could not be freed: {error}")),
+    })?;
+    Ok(())
+}
+
+/// Writes everything and a checkpoint. Sessions have ended, or are left to recovery.
+pub fn close(service: &SqlService) -> Result<(), Failure> {
+    service.shared().engine.close(true)?;
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! One client's session: takes commands, runs statements, writes replies.
+//!
+//! # The way of a statement
+//! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (transaction, metadata locks, executor,
+//! reply); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `load_data.rs`.
+
+use crate::command::{ClientIo, Command, Flow, Login};
+use crate::connections::Connection;
+use crate::context::{Core, Settings};
+use crate::diagnostics::Diagnostics;
+use crate::error_map::Outcome;
+use crate::plan_cache::OwnPlans;
+use crate::prepared::PreparedStatements;
+use crate::service::Session;
+use crate::shared::Shared;
+use crate::transaction::TransactionState;
+use crate::variables::SessionVariables;
+use engine::Isolation;
+use executor::Scratch;
+use mysql_error::{SqlError, codes};
+use parser::{Bump, LiftedLiteral};
+use protocol::{Capabilities, PacketWriter, ResultSink, RowFormat, ServerStatus};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use sync::atomic::{AtomicU64, Ordering};
+use types::{Collation, SqlMode, TimeZone, Value};
+
+/// One client's session.
+pub struct ClientSession {
+    pub(crate) core: Core,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) engine: engine::Session,
+    pub(crate) transaction: TransactionState,
+    pub(crate) scratch: Scratch,
+    pub(crate) own_plans: OwnPlans,
+    pub(crate) prepared: PreparedStatements,
+    /// Parameter values of the running statement.
+    pub(crate) params: Vec<Value>,
+    /// Literals lifted from the running statement's text.
+    pub(crate) lifted: Vec<LiftedLiteral>,
+    /// Syntax trees live here for one statement.
+    pub(crate) arena: Bump,
+    /// Hash of what plans depend on beside the text: database, modes, collation. 0 when it must be computed.
+    pub(crate) environment: u64,
+    /// COM_SET_OPTION or the client's capability.
+    pub(crate) multi_statements: bool,
+    /// More results of the same command follow the one that is being written.
+    pub(crate) more_results: bool,
+}
+
+impl ClientSession {
+    pub(crate) fn new(shared: Arc<Shared>, connection: Arc<Connection>, login: Login) -> Result<ClientSession, SqlError> {
+        shared.status.connections.inc();
+        let engine = shared.engine.connect();
+        let cancel = Arc::clone(engine.cancel());
+        let waker = Arc::clone(&cancel);
+        connection.set_waker(Arc::new(move |stop| waker.cancel(stop as u32)));
+        let variables = SessionVariables::new(shared.variables.all());
+        let core = Core {
+            connection: Arc::clone(&connection),
+            database: None,
+            variables,
+            settings: Settings {
+                autocommit: true,
+                isolation: Isolation::RepeatableRead,
+                read_only: false,
+                sql_mode: SqlMode::DEFAULT,
+                lexical_mode: parser::SqlMode::default(),
+                zone: Arc::new(TimeZone::utc()),
+                collation: Collation::DEFAULT,
+                lock_wait_timeout_s: 60,
+                max_allowed_packet: 64 << 20,
+                notes: true,
+            },
+            user_variables: std::collections::HashMap::new(),
+            diagnostics: Diagnostics::default(),
+            last_insert_id: 0,
+            row_count: 0,
+            found_rows: 0,
+            statement_micros: std::cell::Cell::new(0),
+            cancel,
+            random_state: u64::from(connection.id()) ^ shared.engine.wall_micros() as u64,
+            shared,
+            login,
+        };
+        let mut session = ClientSession {
+            core,
+            connection,
+            engine,
+            transaction: TransactionState::default(),
+            scratch: Scratch::default(),
+            own_plans: OwnPlans::default(),
+            prepared: PreparedStatements::default(),
+            params: Vec::new(),
+            lifted: Vec::new(),
+            arena: Bump::new(),
+            environment: 0,
+            multi_statements: false,
+            more_results: false,
+        };
+        session.log_in()?;
+        Ok(session)
+    }
+
+    /// Takes over what the login wishes for.
+    fn log_in(&mut self) -> Result<(), SqlError> {
+        self.multi_statements = self.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
+        self.settings_from_variables();
+        if let Some(collation) = Collation::from_id(self.core.login.charset) {
+            self.set_connection_collation(collation);
+        }
+        let (user, database) = (self.core.login.account_user.clone(), self.core.login.database.clone());
+        self.connection.set_label(|label| label.user = user);
+        match database {
+            Some(name) if !name.is_empty() => self.use_database(&name).map_err(|outcome| outcome.error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets all session state but the login: COM_RESET_CONNECTION, COM_CHANGE_USER.
+    fn reset(&mut self) -> Result<(), SqlError> {
+        self.rollback().map_err(|outcome| outcome.error)?;
+        self.transaction = TransactionState::default();
+        self.prepared = PreparedStatements::default();
+        self.core.variables = SessionVariables::new(self.core.shared.variables.all());
+        self.core.user_variables.clear();
+        self.core.diagnostics = Diagnostics::default();
+        self.core.last_insert_id = 0;
+        self.core.row_count = 0;
+        self.core.found_rows = 0;
+        self.settings_from_variables();
+        Ok(())
+    }
+
+    /// Status flags of replies.
+    #[inline]
+    pub(crate) fn server_status(&self) -> ServerStatus {
+        let mut status = ServerStatus(0);
+        status.set(ServerStatus::AUTOCOMMIT, self.core.settings.autocommit);
+        status.set(ServerStatus::IN_TRANS, self.transaction.explicit || (!self.core.settings.autocommit && self.engine.in_transaction()));
+        status.set(ServerStatus::MORE_RESULTS_EXISTS, self.more_results);
+        status.set(ServerStatus::NO_BACKSLASH_ESCAPES, self.core.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES));
+        status
+    }
+
+    /// What a stopped statement is told.
+    pub(crate) fn stop_error(&self) -> SqlError {
+        self.core.stop_error()
+    }
+
+    /// What the sessions share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.core.shared
+    }
+
+    /// Begins a statement: conditions, clock and KILL's flag of the last one are forgotten.
+    #[inline]
+    pub(crate) fn begin_statement(&mut self) {
+        self.core.statement_micros.set(0);
+        if self.core.cancel.is_cancelled() {
+            self.core.cancel.reset();
+            // A kill that came between the command's begin and the reset must not be lost.
+            let stop = self.connection.stop_requested();
+            if stop != crate::connections::Stop::No {
+                self.core.cancel.cancel(stop as u32);
+            }
+        }
+    }
+
+    /// Writes the error of a failed statement and undoes what it did.
+    pub(crate) fn fail(&mut self, sink: &mut ResultSink<'_>, outcome: Outcome) {
+        let mut error = outcome.error;
+        if let Err(worse) = self.statement_failed(outcome.undo) {
+            error = worse.error;
+        }
+        self.core.row_count = -1;
+        self.core.diagnostics.push_error(&error);
+        sink.error(&error);
+    }
+
+    fn with_sink<R>(
+        &mut self,
+        out: &mut PacketWriter,
+        io: &mut dyn ClientIo,
+        format: RowFormat,
+        run: impl FnOnce(&mut Self, &mut ResultSink<'_>) -> R,
+    ) -> R {
+        let mut sink = ResultSink::new(out, io, self.core.login.capabilities, format);
+        run(self, &mut sink)
+    }
+}
+
+impl Session for ClientSession {
+    fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
+        // A bug that panics costs its statement, not the server. (Inside a mini-transaction it ends the process; see `buffer_pool`.)
+        match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {
+            Ok(flow) => flow,
+            Err(_) => self.incident(out, io),
+        }
+    }
+
+    fn change_user(&mut self, login: Login) -> Result<(), SqlError> {
+        self.core.login = login;
+        self.core.database = None;
+        self.environment = 0;
+        self.reset()?;
+        self.log_in()
+    }
+
+    fn status(&self) -> ServerStatus {
+        self.server_status()
+    }
+
+    fn max_allowed_packet(&self) -> usize {
+        self.core.settings.max_allowed_packet
+    }
+}
+
+/// Panics that statements have survived; the number names the incident to the client and in the log.
+static INCIDENTS: AtomicU64 = AtomicU64::new(0);
+
+impl ClientSession {
+    /// Answers 1815 for a statement that panicked, after rolling its transaction back.
+    #[cold]
+    fn incident(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
+        let number = INCIDENTS.fetch_add(1, Ordering::Relaxed) + 1;
+        let rolled_back = catch_unwind(AssertUnwindSafe(|| self.rollback()));
+        let error = SqlError::with_message(1815, format!("Internal error: incident {number}; the server's log tells more"));
+        self.with_sink(out, io, RowFormat::Text, |_, sink| sink.error(&error));
+        if matches!(rolled_back, Ok(Ok(()))) { Flow::Continue } else { Flow::Quit }
+    }
+
+    fn answer(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
+        self.more_results = false;
+        self.begin_statement();
+        match command {
+            Command::Query { sql, .. } => {
+                self.shared().status.questions.inc();
+                self.with_sink(out, io, RowFormat::Text, |session, sink| session.query(sql, sink));
+            }
+            Command::StmtExecute(execute) => {
+                self.shared().status.questions.inc();
+                self.with_sink(out, io, RowFormat::Binary, |session, sink| session.execute_prepared(&execute, sink));
+            }
+            Command::StmtPrepare(sql) => self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(sql, sink)),
+            Command::StmtClose(id) => self.prepared.close(id),
+            Command::StmtSendLongData { statement_id, param, data } => {
+                self.prepared.long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
+            }
+            Command::StmtReset(id) => {
+                let known = self.prepared.reset(id);
+                self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysqld_stmt_reset").into()) });
+            }
+            Command::StmtFetch { statement_id, .. } => {
+                // Results are sent whole; no cursor is ever open.
+                self.reply_simple(out, io, Err(codes::unknown_stmt_handler(statement_id, "mysqld_stmt_fetch").into()));
+            }
+            Command::InitDb(name) => {
+                let result = match std::str::from_utf8(name) {
+                    Ok(name) => self.use_database(name),
+                    Err(_) => Err(codes::bad_db_error(String::from_utf8_lossy(name)).into()),
+                };
+                self.reply_simple(out, io, result);
+            }
+            Command::FieldList { table, .. } => {
+                self.with_sink(out, io, RowFormat::Text, |session, sink| session.field_list(table, sink));
+            }
+            Command::Statistics => {
+                let text = self.statistics();
+                out.packet(text.as_bytes());
+            }
+            Command::Ping => self.reply_simple(out, io, Ok(())),
+            Command::Debug => self.reply_simple(out, io, Err(codes::not_supported_yet("COM_DEBUG").into())),
+            Command::ResetConnection => {
+                let result = self.reset();
+                self.reply_simple(out, io, result.map_err(Into::into));
+            }
+            Command::SetOption(option) => {
+                self.multi_statements = option == 0;
+                let status = self.server_status();
+                protocol::reply::write_eof(status, 0, out);
+            }
+            Command::ProcessKill(_) => self.reply_simple(out, io, Err(codes::unknown_com_error().into())),
+            Command::Quit | Command::ChangeUser(_) => return Flow::Quit,
+        }
+        Flow::Continue
+    }
+}
+
+impl ClientSession {
+    fn reply_simple(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo, result: Result<(), Outcome>) {
+        self.with_sink(out, io, RowFormat::Text, |session, sink| match result {
+            Ok(()) => {
+                let status = session.server_status();
+                sink.ok(&protocol::OkReply { status, ..Default::default() });
+            }
+            Err(outcome) => sink.error(&outcome.error),
+        });
+    }
+
+    /// Makes a database current.
+    pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Outcome> {
+        let found = self.shared().catalog.database(name);
+        let def = found.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))?;
+        self.core.database = Some(name.into());
+        self.environment = 0;
+        self.set_database_charset(def.collation);
+        let name = name.to_owned();
+        self.connection.set_label(|label| label.database = Some(name));
+        Ok(())
+    }
+
+    fn statistics(&self) -> String {
+        let shared = self.shared();
+        let uptime = shared.started.elapsed().as_secs();
+        let questions = shared.status.questions.get();
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
+            shared.connections.count(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
+}

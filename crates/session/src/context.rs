@@ -1,0 +1,312 @@
+//! The session as planner and executor see it.
+
+use crate::command::Login;
+use crate::connections::{Connection, Stop};
+use crate::diagnostics::Diagnostics;
+use crate::error_map::catalog_error;
+use crate::shared::{SERVER_VERSION, Shared};
+use crate::variables::{Scope, SessionVariables, find};
+use catalog::TableEntry;
+use engine::{Cancel, Isolation, KeyRange};
+use executor::StatementContext;
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
+use planner::PlanContext;
+use planner::expr::VariableScope;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use types::{Collation, ColumnType, LocalTime, SqlMode, TimeZone, TypeKind, Value};
+
+/// Settings that statements need at hand, derived from variables when these are set.
+pub struct Settings {
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// `transaction_isolation`.
+    pub isolation: Isolation,
+    /// `transaction_read_only`.
+    pub read_only: bool,
+    /// `sql_mode`.
+    pub sql_mode: SqlMode,
+    /// The part of it that changes how text is read.
+    pub lexical_mode: parser::SqlMode,
+    /// `time_zone`.
+    pub zone: Arc<TimeZone>,
+    /// `collation_connection`.
+    pub collation: Collation,
+    /// `lock_wait_timeout`, seconds.
+    pub lock_wait_timeout_s: u64,
+    /// `max_allowed_packet`.
+    pub max_allowed_packet: usize,
+    /// `sql_notes`.
+    pub notes: bool,
+}
+
+/// What a session knows beside its engine transaction.
+pub struct Core {
+    /// What all sessions share.
+    pub shared: Arc<Shared>,
+    /// The connection.
+    pub connection: Arc<Connection>,
+    /// Who is there.
+    pub login: Login,
+    /// Current database.
+    pub database: Option<Box<str>>,
+    /// System variables.
+    pub variables: SessionVariables,
+    /// Derived settings.
+    pub settings: Settings,
+    /// User variables, by lower-case name.
+    pub user_variables: HashMap<Box<str>, Value>,
+    /// Conditions of the last statement.
+    pub diagnostics: Diagnostics,
+    /// LAST_INSERT_ID().
+    pub last_insert_id: u64,
+    /// ROW_COUNT().
+    pub row_count: i64,
+    /// FOUND_ROWS().
+    pub found_rows: u64,
+    /// Microseconds since the epoch when the statement began; 0 until somebody asks.
+    pub statement_micros: std::cell::Cell<i64>,
+    /// KILL's flag; the engine session's.
+    pub cancel: Arc<Cancel>,
+    /// State of RAND().
+    pub random_state: u64,
+}
+
+impl Core {
+    /// What a stopped statement is told.
+    pub fn stop_error(&self) -> SqlError {
+        match self.connection.stop_requested() {
+            Stop::QueryTimeout => codes::query_timeout(),
+            Stop::Shutdown => codes::server_shutdown(),
+            _ => codes::query_interrupted(),
+        }
+    }
+
+    fn now_micros(&self) -> i64 {
+        self.shared.engine.wall_micros()
+    }
+}
+
+impl LocalTime for Core {
+    fn offset_at_utc(&self, utc_micros: i64) -> i32 {
+        self.settings.zone.offset_at_utc(utc_micros)
+    }
+
+    fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
+        self.settings.zone.local_to_utc(local_micros)
+    }
+}
+
+impl StatementContext for Core {
+    fn statement_micros(&self) -> i64 {
+        if self.statement_micros.get() == 0 {
+            let fixed = find("timestamp").map(|definition| self.variables.get(definition));
+            let micros = match fixed {
+                Some(Value::Double(seconds)) if *seconds > 0.0 => (seconds * 1e6) as i64,
+                _ => self.now_micros(),
+            };
+            self.statement_micros.set(micros);
+        }
+        self.statement_micros.get()
+    }
+
+    fn current_micros(&self) -> i64 {
+        self.now_micros()
+    }
+
+    fn sql_mode(&self) -> SqlMode {
+        self.settings.sql_mode
+    }
+
+    fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
+    fn user(&self) -> String {
+        format!("{}@{}", self.login.user, self.login.host)
+    }
+
+    fn current_user(&self) -> String {
+        format!("{}@{}", self.login.account_user, self.login.account_host)
+    }
+
+    fn version(&self) -> String {
+        SERVER_VERSION.to_owned()
+    }
+
+    fn connection_id(&self) -> u64 {
+        u64::from(self.connection.id())
+    }
+
+    fn last_insert_id(&self) -> u64 {
+        self.last_insert_id
+    }
+
+    fn set_last_insert_id(&mut self, id: u64) {
+        self.last_insert_id = id;
+    }
+
+    fn row_count(&self) -> i64 {
+        self.row_count
+    }
+
+    fn found_rows(&self) -> u64 {
+        self.found_rows
+    }
+
+    fn user_variable(&self, name: &str) -> Value {
+        self.user_variables.get(name.to_lowercase().as_str()).cloned().unwrap_or_default()
+    }
+
+    fn set_user_variable(&mut self, name: &str, value: Value) {
+        self.user_variables.insert(name.to_lowercase().into(), value);
+    }
+
+    fn system_variable(&self, scope: VariableScope, name: &str) -> executor::Result<Value> {
+        let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
+        let global = match scope {
+            VariableScope::Global if definition.scope == Scope::Session => {
+                return Err(codes::incorrect_global_local_var(name, "SESSION").into());
+            }
+            VariableScope::Session if definition.scope == Scope::Global => {
+                return Err(codes::incorrect_global_local_var(name, "GLOBAL").into());
+            }
+            VariableScope::Global => true,
+            VariableScope::Session => false,
+            VariableScope::Default => definition.scope == Scope::Global,
+        };
+        if global {
+            return Ok(self.shared.variables.get(definition));
+        }
+        Ok(match definition.name {
+            "last_insert_id" | "identity" => Value::UInt(self.last_insert_id),
+            "pseudo_thread_id" => Value::UInt(u64::from(self.connection.id())),
+            "warning_count" => Value::UInt(u64::from(self.diagnostics.total())),
+            "timestamp" => Value::Double(self.statement_micros() as f64 / 1e6),
+            _ => self.variables.get(definition).clone(),
+        })
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        if warning.level != WarningLevel::Note || self.settings.notes {
+            self.diagnostics.push(warning);
+        }
+    }
+
+    fn random(&mut self) -> f64 {
+        // SplitMix64, seeded per session: RAND() promises no more than an even spread.
+        self.random_state = self.random_state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random_state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn sleep(&mut self, seconds: f64) -> bool {
+        let wanted = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let deadline = Instant::now().checked_add(wanted);
+        self.cancel.sleep_until(deadline)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn cancel_error(&self) -> SqlError {
+        self.stop_error()
+    }
+
+    fn auto_increment(&self) -> (u64, u64) {
+        (self.number("auto_increment_increment"), self.number("auto_increment_offset"))
+    }
+
+    fn group_concat_max_len(&self) -> usize {
+        self.number("group_concat_max_len") as usize
+    }
+
+    fn cte_max_recursion_depth(&self) -> u64 {
+        self.number("cte_max_recursion_depth")
+    }
+
+    fn div_precision_increment(&self) -> u8 {
+        self.number("div_precision_increment") as u8
+    }
+
+    fn max_allowed_packet(&self) -> usize {
+        self.settings.max_allowed_packet
+    }
+
+    fn default_week_format(&self) -> u8 {
+        self.number("default_week_format") as u8
+    }
+}
+
+impl Core {
+    /// A whole number that is a system variable's value in this session.
+    pub fn number(&self, name: &str) -> u64 {
+        match find(name).map(|definition| self.variables.get(definition)) {
+            Some(Value::UInt(n)) => *n,
+            Some(Value::Int(n)) => *n as u64,
+            _ => 0,
+        }
+    }
+}
+
+/// What planning asks of the session.
+pub struct Planning<'a> {
+    /// The session.
+    pub core: &'a Core,
+    /// Its engine handle, for index dives.
+    pub engine: &'a engine::Session,
+    /// Values of the parameters at hand.
+    pub params: &'a [Value],
+    /// Their types, where known.
+    pub param_types: &'a [ColumnType],
+}
+
+impl PlanContext for Planning<'_> {
+    fn database(&self) -> Option<&str> {
+        self.core.database.as_deref()
+    }
+
+    fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
+        let found = self.core.shared.catalog.table(database, name);
+        found.map_err(|error| catalog_error(error, || self.core.stop_error()).error)
+    }
+
+    fn sql_mode(&self) -> SqlMode {
+        self.core.settings.sql_mode
+    }
+
+    fn connection_collation(&self) -> Collation {
+        self.core.settings.collation
+    }
+
+    fn params(&self) -> &[Value] {
+        self.params
+    }
+
+    fn param_types(&self) -> &[ColumnType] {
+        self.param_types
+    }
+
+    fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {
+        use crate::variables::Kind;
+        let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
+        Ok(match definition.kind {
+            Kind::Switch => ColumnType::bigint(),
+            Kind::Number { .. } => ColumnType::bigint_unsigned(),
+            Kind::Real { .. } => ColumnType { decimals: 6, ..ColumnType::new(TypeKind::Double) },
+            Kind::Choice(_) | Kind::Text | Kind::SqlMode => ColumnType::varchar(1024, Collation::DEFAULT),
+        })
+    }
+
+    fn estimate(&self, table: &TableEntry, index_no: usize, range: &KeyRange) -> Option<u64> {
+        self.engine.estimate(&table.storage, index_no, range).ok()
+    }
+
+    fn rows_estimate(&self, table: &TableEntry) -> u64 {
+        table.storage.rows_estimate()
+    }
+}

@@ -1,0 +1,599 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX: the new definition, then what must be done to the rows.
+//!
+//! All actions of a statement speak of the table as it was, so the new definition is built from the old one in MySQL's order: columns
+//! dropped and changed, columns added, positions; then indexes dropped, renamed, added.
+
+use super::convert::{RowConverter, value_of_new_column};
+use super::create_table::{check_size, define_key, forget_history};
+use super::data_type::resolve_collation;
+use super::definition::{Definer, DraftColumn, define_column, define_default};
+use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes};
+use super::options::Options;
+use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use catalog::{Change, ColumnDef, DefaultValue, TableDef};
+use engine::{Direction, Isolation, KeyRange, Read, Step};
+use executor::StatementContext;
+use mysql_error::{SqlError, codes};
+use parser::ast::{AlterAction, AlterTable, ColumnPosition, CreateIndex, DropIndex, ObjectName};
+use types::{Charset, Collation, ColumnType, SqlMode, TypeKind, Value};
+
+pub(super) fn create_index(session: &mut ClientSession, create: &CreateIndex<'_>) -> Result<DdlDone, Outcome> {
+    run(session, &create.table, &[AlterAction::AddKey(&create.key)], Wishes { algorithm: create.algorithm, lock: create.lock })
+}
+
+pub(super) fn drop_index(session: &mut ClientSession, drop: &DropIndex<'_>) -> Result<DdlDone, Outcome> {
+    let action = if drop.name.eq_ignore_ascii_case("PRIMARY") { AlterAction::DropPrimaryKey } else { AlterAction::DropKey(drop.name) };
+    run(session, &drop.table, &[action], Wishes { algorithm: drop.algorithm, lock: drop.lock })
+}
+
+pub(super) fn alter(session: &mut ClientSession, alter: &AlterTable<'_>) -> Result<DdlDone, Outcome> {
+    run(session, &alter.name, alter.actions, Wishes { algorithm: alter.algorithm, lock: alter.lock })
+}
+
+/// ALGORITHM and LOCK as written.
+#[derive(Clone, Copy)]
+struct Wishes<'a> {
+    algorithm: Option<&'a str>,
+    lock: Option<&'a str>,
+}
+
+fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterAction<'_>], wishes: Wishes<'_>) -> Result<DdlDone, Outcome> {
+    let name = full_name(session, name)?;
+    let table = session.lock_table(&name)?;
+    let old = &table.entry.def;
+    let mut definer = session.definer();
+    let draft = Draft::new(&mut definer, old, actions, session.core.database.as_deref());
+    let warnings = std::mem::take(&mut definer.warnings);
+    let draft = draft?;
+    session.ddl_warnings(warnings);
+    check_new_name(session, &name, &draft)?;
+    let (new, from) = draft.finish(old)?;
+    let work = Work::new(old, &new, &from, draft.rebuild);
+    work.check_wishes(wishes)?;
+    apply(session, &table, new, &from, &draft, &work)
+}
+
+fn check_new_name(session: &ClientSession, old: &FullName, draft: &Draft) -> Result<(), Outcome> {
+    let Some((database, table)) = &draft.new_name else { return Ok(()) };
+    check_table_name(table)?;
+    let new = FullName { database: database.clone(), table: table.clone() };
+    if &new != old && session.table_exists(&new)? {
+        return Err(codes::table_exists_error(table).into());
+    }
+    Ok(())
+}
+
+/// A table's new definition in the making.
+struct Draft {
+    columns: Vec<DraftColumn>,
+    keys: Vec<DraftKey>,
+    options: Options,
+    collation: Collation,
+    new_name: Option<(String, String)>,
+    /// FORCE or ENGINE=InnoDB.
+    rebuild: bool,
+}
+
+impl Draft {
+    fn new(definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>], current: Option<&str>) -> Result<Draft, SqlError> {
+        refuse_unsupported(actions)?;
+        let mut draft = Draft {
+            columns: Vec::new(),
+            keys: old_keys(old),
+            options: Options::default(),
+            collation: old.collation,
+            new_name: None,
+            rebuild: false,
+        };
+        for action in actions {
+            match action {
+                AlterAction::Option(option) => draft.options.read(definer, &old.name, option)?,
+                AlterAction::Force => draft.rebuild = true,
+                AlterAction::Rename(name) => {
+                    let database = name.schema.or(current).unwrap_or(&old.database);
+                    let database = if name.schema.is_none() { &old.database } else { database };
+                    draft.new_name = Some((database.to_owned(), name.name.to_owned()));
+                }
+                _ => {}
+            }
+        }
+        draft.rebuild |= draft.options.engine;
+        let mut convert_to = None;
+        draft.collation = draft.options.table_collation(old.collation)?;
+        for action in actions {
+            if let AlterAction::ConvertCharset(charset, collation) = action {
+                draft.collation = resolve_collation(*charset, *collation, old.collation)?;
+                convert_to = Some(draft.collation);
+            }
+        }
+        draft.change_columns(definer, old, actions)?;
+        if let Some(collation) = convert_to {
+            draft.convert_columns(collation);
+        }
+        draft.add_columns(definer, old, actions)?;
+        if draft.columns.is_empty() {
+            return Err(codes::cant_remove_all_fields());
+        }
+        draft.change_keys(definer, old, actions)?;
+        Ok(draft)
+    }
+
+    /// Old columns: dropped, changed, with new defaults.
+    fn change_columns(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+        let unknown = |name: &str| codes::bad_field_error(name, &old.name);
+        let position = |name: &str| old.columns.iter().position(|column| same_name(&column.name, name));
+        let mut columns: Vec<Option<DraftColumn>> = old
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(no, def)| Some(DraftColumn { def: def.clone(), explicit_null: false, from: Some(no) }))
+            .collect();
+        for action in actions {
+            match action {
+                AlterAction::DropColumn(name) => {
+                    let at = position(name).ok_or_else(|| codes::cant_drop_field_or_key(name))?;
+                    columns[at].take().ok_or_else(|| codes::cant_drop_field_or_key(name))?;
+                }
+                AlterAction::ModifyColumn(column, _) => {
+                    let at = position(column.name).ok_or_else(|| unknown(column.name))?;
+                    let slot = columns[at].as_mut().ok_or_else(|| unknown(column.name))?;
+                    *slot = self.redefine(definer, column, at)?;
+                }
+                AlterAction::ChangeColumn(name, column, _) => {
+                    let at = position(name).ok_or_else(|| unknown(name))?;
+                    let slot = columns[at].as_mut().ok_or_else(|| unknown(name))?;
+                    *slot = self.redefine(definer, column, at)?;
+                }
+                AlterAction::RenameColumn(name, new) => {
+                    let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
+                    if new.is_empty() || new.ends_with(' ') {
+                        return Err(codes::wrong_column_name(new));
+                    }
+                    slot.def.name = (*new).to_owned();
+                }
+                AlterAction::SetDefault(name, default) => {
+                    let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
+                    if slot.def.auto_increment {
+                        return Err(codes::invalid_default(name));
+                    }
+                    slot.def.default = define_default(definer, name, &slot.def.ty, Some(default))?;
+                }
+                AlterAction::DropDefault(name) => {
+                    let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
+                    slot.def.default = DefaultValue::None;
+                }
+                _ => {}
+            }
+        }
+        self.columns = columns.into_iter().flatten().collect();
+        // Moves come after all changes, so that AFTER may name any column by its new name.
+        for action in actions {
+            let (name, place) = match action {
+                AlterAction::ModifyColumn(column, place) | AlterAction::ChangeColumn(_, column, place) => (column.name, place),
+                _ => continue,
+            };
+            if *place != ColumnPosition::Default
+                && let Some(at) = find_column(&self.columns, name)
+            {
+                let column = self.columns.remove(at);
+                self.place(column, place, &old.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn redefine(&mut self, definer: &mut Definer<'_>, column: &parser::ast::ColumnDef<'_>, at: usize) -> Result<DraftColumn, SqlError> {
+        let mut draft = define_column(definer, column, self.collation)?;
+        draft.from = Some(at);
+        self.add_column_keys(column);
+        Ok(draft)
+    }
+
+    fn add_column_keys(&mut self, column: &parser::ast::ColumnDef<'_>) {
+        if column.attributes.primary_key {
+            self.keys.push(DraftKey::of_column(column.name, true));
+        }
+        if column.attributes.unique {
+            self.keys.push(DraftKey::of_column(column.name, false));
+        }
+    }
+
+    fn place(&mut self, column: DraftColumn, place: &ColumnPosition<'_>, table: &str) -> Result<(), SqlError> {
+        let at = match place {
+            ColumnPosition::Default => self.columns.len(),
+            ColumnPosition::First => 0,
+            ColumnPosition::After(name) => find_column(&self.columns, name).ok_or_else(|| codes::bad_field_error(name, table))? + 1,
+        };
+        self.columns.insert(at, column);
+        Ok(())
+    }
+
+    fn add_columns(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+        for action in actions {
+            if let AlterAction::AddColumn(column, place) = action {
+                let draft = define_column(definer, column, self.collation)?;
+                self.place(draft, place, &old.name)?;
+                self.add_column_keys(column);
+            }
+        }
+        for (no, column) in self.columns.iter().enumerate() {
+            if find_column(&self.columns[..no], &column.def.name).is_some() {
+                return Err(codes::dup_fieldname(&column.def.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// CONVERT TO CHARACTER SET: all character columns; to `binary`, the types for bytes.
+    fn convert_columns(&mut self, collation: Collation) {
+        for column in &mut self.columns {
+            let ty = &mut column.def.ty;
+            if !ty.is_character() || ty.kind == TypeKind::Json {
+                continue;
+            }
+            if collation.charset() == Charset::Binary {
+                let bytes = ty.bytes_max();
+                ty.kind = match ty.kind {
+                    TypeKind::Char => TypeKind::Binary,
+                    TypeKind::VarChar => TypeKind::VarBinary,
+                    TypeKind::TinyText => TypeKind::TinyBlob,
+                    TypeKind::Text => TypeKind::Blob,
+                    TypeKind::MediumText => TypeKind::MediumBlob,
+                    TypeKind::LongText => TypeKind::LongBlob,
+                    kind => kind,
+                };
+                if matches!(ty.kind, TypeKind::Binary | TypeKind::VarBinary) {
+                    ty.length = u32::try_from(bytes).unwrap_or(u32::MAX);
+                }
+            }
+            ty.collation = collation;
+        }
+    }
+
+    fn change_keys(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+        for action in actions {
+            match action {
+                AlterAction::DropKey(name) => {
+                    let is_it =
+                        |key: &DraftKey| key.from.is_some() && key.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+                    let primary = name.eq_ignore_ascii_case("PRIMARY");
+                    let found = self.keys.iter().position(|key| is_it(key) || (primary && key.primary && key.from.is_some()));
+                    self.keys.remove(found.ok_or_else(|| codes::cant_drop_field_or_key(name))?);
+                }
+                AlterAction::DropPrimaryKey => {
+                    let found = self.keys.iter().position(|key| key.primary && key.from.is_some());
+                    self.keys.remove(found.ok_or_else(|| codes::cant_drop_field_or_key("PRIMARY"))?);
+                }
+                AlterAction::RenameKey(name, new) => {
+                    let unknown = || codes::key_does_not_exits(name, &old.name);
+                    let key = self
+                        .keys
+                        .iter_mut()
+                        .find(|key| {
+                            !key.primary && key.from.is_some() && key.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+                        })
+                        .ok_or_else(unknown)?;
+                    if new.is_empty() || new.ends_with(' ') || new.eq_ignore_ascii_case("PRIMARY") {
+                        return Err(codes::wrong_name_for_index(new));
+                    }
+                    key.name = Some((*new).to_owned());
+                }
+                AlterAction::SetKeyVisible(name, true) if old.index_no(name).is_none() => {
+                    return Err(codes::key_does_not_exits(name, &old.name));
+                }
+                _ => {}
+            }
+        }
+        for action in actions {
+            if let AlterAction::AddKey(key) = action {
+                self.keys.push(define_key(definer, key)?);
+            }
+        }
+        // Parts on dropped columns go with them; a key without parts goes, too.
+        for key in &mut self.keys {
+            let columns = &self.columns;
+            key.parts.retain(|part| match part.column {
+                KeyColumn::Old(at) => columns.iter().any(|column| column.from == Some(at)),
+                KeyColumn::Named(_) => true,
+            });
+            for part in &mut key.parts {
+                if let KeyColumn::Old(at) = part.column
+                    && let Some(column) = columns.iter().find(|column| column.from == Some(at))
+                {
+                    fit_prefix(part, &old.columns[at].ty, &column.def.ty);
+                }
+            }
+        }
+        self.keys.retain(|key| !key.parts.is_empty());
+        // MySQL puts the new keys behind the old ones, but names must be unique over both.
+        Ok(())
+    }
+
+    /// The definition, and where each column comes from. Indexes that stand keep their trees.
+    fn finish(&self, old: &TableDef) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
+        let mut columns = self.columns.clone();
+        let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys)?;
+        let from: Vec<Option<usize>> = columns.iter().map(|column| column.from).collect();
+        let columns: Vec<ColumnDef> = columns.into_iter().map(|column| column.def).collect();
+        for (index, draft) in indexes.iter_mut().zip(drafts) {
+            let before = match draft {
+                Some(no) => self.keys[no].from,
+                None => old.has_hidden_key().then_some(0),
+            };
+            let Some(before) = before.map(|no| &old.indexes[no]) else { continue };
+            let stands = before.unique == index.unique
+                && before.parts.len() == index.parts.len()
+                && before.parts.iter().zip(&index.parts).all(|(a, b)| {
+                    from[b.column] == Some(a.column)
+                        && a.prefix_chars == b.prefix_chars
+                        && a.descending == b.descending
+                        && same_keys(&old.columns[a.column].ty, &columns[b.column].ty)
+                });
+            if stands {
+                (index.id, index.root) = (before.id, before.root);
+            }
+        }
+        let mut new = TableDef { columns, indexes, charset: self.collation.charset(), collation: self.collation, ..old.clone() };
+        if let Some((database, name)) = &self.new_name {
+            (new.database, new.name) = (database.clone(), name.clone());
+        }
+        if let Some(comment) = &self.options.comment {
+            new.comment = comment.clone();
+        }
+        if let Some(start) = self.options.auto_increment {
+            new.auto_increment_start = start.max(1);
+        }
+        self.options.apply_shown(&mut new.shown_options);
+        check_size(&new)?;
+        Ok((new, from))
+    }
+}
+
+/// What is read and not carried out is named.
+fn refuse_unsupported(actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+    for action in actions {
+        let what = match action {
+            AlterAction::AddForeignKey(_) => "FOREIGN KEY constraints",
+            AlterAction::AddCheck(_) => "CHECK constraints",
+            AlterAction::SetColumnVisible(_, false) => "invisible columns",
+            AlterAction::SetKeyVisible(_, false) => "invisible indexes",
+            AlterAction::OrderBy(_) => "ALTER TABLE ... ORDER BY",
+            AlterAction::Unsupported(what) => what,
+            AlterAction::DropForeignKey(name) => return Err(codes::cant_drop_field_or_key(name)),
+            AlterAction::DropConstraint(name) => return Err(codes::constraint_not_found(name)),
+            AlterAction::SetEnforced(name, _) => return Err(codes::check_constraint_not_found(name)),
+            _ => continue,
+        };
+        return Err(codes::not_supported_yet(what));
+    }
+    Ok(())
+}
+
+fn old_keys(old: &TableDef) -> Vec<DraftKey> {
+    old.indexes
+        .iter()
+        .enumerate()
+        .filter(|(_, index)| !index.parts.is_empty())
+        .map(|(no, index)| DraftKey {
+            primary: no == 0,
+            unique: index.unique,
+            name: Some(index.name.clone()),
+            parts: index
+                .parts
+                .iter()
+                .map(|part| DraftPart { column: KeyColumn::Old(part.column), prefix: part.prefix_chars, descending: part.descending })
+                .collect(),
+            comment: index.comment.clone(),
+            from: Some(no),
+        })
+        .collect()
+}
+
+/// A prefix that the changed column cannot have any more is dropped, as MySQL does.
+fn fit_prefix(part: &mut DraftPart, old: &ColumnType, new: &ColumnType) {
+    if old == new {
+        return;
+    }
+    if let Some(prefix) = part.prefix
+        && (!new.kind.is_string() || (!new.kind.is_blob() && prefix >= new.length))
+    {
+        part.prefix = None;
+    }
+}
+
+/// Whether values of the old type make the same keys as the same values of the new one.
+fn same_keys(old: &ColumnType, new: &ColumnType) -> bool {
+    old.nullable == new.nullable && stored_alike(old, new)
+}
+
+/// Whether rows with the old type can be read as rows with the new one.
+fn stored_alike(old: &ColumnType, new: &ColumnType) -> bool {
+    if old == new {
+        return true;
+    }
+    if old.nullable != new.nullable || old.collation != new.collation {
+        return false;
+    }
+    let members_kept = || new.member_list().starts_with(old.member_list());
+    match (old.kind, new.kind) {
+        (TypeKind::VarChar, TypeKind::VarChar) | (TypeKind::VarBinary, TypeKind::VarBinary) => old.length <= new.length,
+        // Only how it is shown differs.
+        (a, b) if a == b && a.is_integer() => old.unsigned == new.unsigned,
+        (TypeKind::Enum, TypeKind::Enum) | (TypeKind::Set, TypeKind::Set) => members_kept(),
+        _ => false,
+    }
+}
+
+/// What must be done to the rows.
+struct Work {
+    /// Every row is written anew.
+    copies: bool,
+    /// Indexes are built.
+    builds: bool,
+    /// MySQL would copy, too, and count the rows.
+    counts_rows: bool,
+    /// Why MySQL could not do it in place.
+    reason: &'static str,
+}
+
+impl Work {
+    fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool) -> Work {
+        let kept_in_order = from.iter().take(old.columns.len()).enumerate().all(|(no, from)| *from == Some(no));
+        let appended = || &new.columns[old.columns.len()..];
+        let in_place = !rebuild
+            && from.len() >= old.columns.len()
+            && kept_in_order
+            && old.columns.iter().zip(&new.columns).all(|(a, b)| stored_alike(&a.ty, &b.ty) && (a.auto_increment || !b.auto_increment))
+            && appended().iter().all(|column| !column.auto_increment)
+            && !new.indexes[0].id.is_none()
+            && old.schema_version < u16::MAX;
+        let type_changed = new.columns.iter().zip(from).any(|(column, from)| {
+            let Some(at) = from else { return false };
+            let before = ColumnType { nullable: column.ty.nullable, ..old.columns[*at].ty.clone() };
+            !stored_alike(&before, &column.ty) || (column.auto_increment && !old.columns[*at].auto_increment)
+        });
+        let primary_dropped = !old.has_hidden_key() && new.has_hidden_key();
+        Work {
+            copies: !in_place,
+            builds: !in_place || new.indexes.iter().any(|index| index.id.is_none()),
+            counts_rows: type_changed || primary_dropped,
+            reason: if type_changed {
+                "Cannot change column type INPLACE"
+            } else {
+                "Dropping a primary key is not allowed without also adding a new primary key"
+            },
+        }
+    }
+
+    fn check_wishes(&self, wishes: Wishes<'_>) -> Result<(), SqlError> {
+        match wishes.algorithm {
+            Some("INSTANT") if self.builds => {
+                return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+            }
+            Some("INPLACE") if self.counts_rows => {
+                return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INPLACE", self.reason, "ALGORITHM=COPY"));
+            }
+            _ => {}
+        }
+        match wishes.lock {
+            // Work on rows is done with the table taken alone: what is asked for cannot be had.
+            Some(lock @ ("NONE" | "SHARED")) if self.builds => {
+                let wish = format!("LOCK={lock}");
+                if self.counts_rows && lock == "NONE" {
+                    return Err(codes::alter_operation_not_supported_reason(wish, self.reason, "LOCK=SHARED"));
+                }
+                Err(codes::alter_operation_not_supported(wish, "LOCK=EXCLUSIVE"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn apply(
+    session: &mut ClientSession,
+    table: &LockedTable,
+    mut new: TableDef,
+    from: &[Option<usize>],
+    draft: &Draft,
+    work: &Work,
+) -> Result<DdlDone, Outcome> {
+    let entry = &table.entry;
+    let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
+    let zone = session.core.settings.zone.clone();
+    check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
+    let catalog = session.shared().catalog.clone();
+    let wanted_counter = draft.options.auto_increment;
+    if !work.copies {
+        let appended = new.columns.len() > entry.def.columns.len();
+        if appended {
+            new.schema_version += 1;
+            for column in &mut new.columns[entry.def.columns.len()..] {
+                column.added_in = new.schema_version;
+                column.instant_default = value_of_new_column(column, now_micros, &*zone);
+            }
+        }
+        for (column, before) in new.columns.iter_mut().zip(&entry.def.columns) {
+            (column.added_in, column.instant_default) = (before.added_in, before.instant_default.clone());
+        }
+        let counter = match wanted_counter {
+            Some(wanted) => Some(counter_for(session, table, wanted)?),
+            None => None,
+        };
+        if let Some(counter) = counter {
+            new.auto_increment_start = counter;
+        }
+        let name = FullName { database: new.database.clone(), table: new.name.clone() };
+        let changed = catalog.alter_table(&mut session.engine, entry, new, Change::InPlace);
+        changed.map_err(|error| session.catalog_error(error))?;
+        if let Some(counter) = counter {
+            session.find_table(&name)?.storage.set_auto_increment(counter);
+        }
+        return Ok(DdlDone::NOTHING);
+    }
+    for index in &mut new.indexes {
+        (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);
+    }
+    forget_history(&mut new);
+    let target = new.clone();
+    let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
+    let changed = {
+        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
+        catalog.alter_table(&mut session.engine, entry, new, Change::Copy(&mut convert))
+    };
+    let rows = converter.rows;
+    let result = changed.map_err(|error| converter.explain(session.catalog_error(error)));
+    let warnings = std::mem::take(&mut converter.warnings);
+    session.ddl_warnings(warnings);
+    result?;
+    Ok(DdlDone { affected: if work.counts_rows { rows } else { 0 } })
+}
+
+/// A new NOT NULL date column without a default would hold zero dates in rows that exist: refused where the mode refuses them.
+fn check_zero_dates(session: &ClientSession, rows: u64, new: &TableDef, from: &[Option<usize>]) -> Result<(), SqlError> {
+    let mode = session.core.settings.sql_mode;
+    if rows == 0 || !mode.is_strict() || !mode.contains(SqlMode::NO_ZERO_DATE) {
+        return Ok(());
+    }
+    for (column, from) in new.columns.iter().zip(from) {
+        let without = from.is_none() && !column.ty.nullable && column.default == DefaultValue::None;
+        let (kind, zero) = match column.ty.kind {
+            TypeKind::Date => ("date", "0000-00-00"),
+            TypeKind::DateTime | TypeKind::Timestamp => ("datetime", "0000-00-00 00:00:00"),
+            _ => continue,
+        };
+        if without {
+            let message = format!("Incorrect {kind} value: '{zero}' for column '{}' at row 1", column.name);
+            return Err(SqlError::with_message(1292, message));
+        }
+    }
+    Ok(())
+}
+
+/// The AUTO_INCREMENT counter that ALTER TABLE asks for: not below the largest value in the table.
+fn counter_for(session: &mut ClientSession, table: &LockedTable, wanted: u64) -> Result<u64, Outcome> {
+    let entry = &table.entry;
+    let Some(column) = entry.def.auto_increment_column() else { return Ok(wanted.max(1)) };
+    let Some(index_no) = entry.def.indexes.iter().position(|index| index.parts.first().is_some_and(|part| part.column == column)) else {
+        return Ok(wanted.max(entry.storage.auto_increment()));
+    };
+    let direction = if entry.def.indexes[index_no].parts[0].descending { Direction::Forward } else { Direction::Backward };
+    let mut largest = 0;
+    session.engine.begin(Isolation::ReadCommitted, true);
+    let scanned = session.engine.scan(&entry.storage, index_no, KeyRange::all(), direction, Read::Snapshot).and_then(|mut scan| {
+        scan.for_each(|row, _| {
+            largest = match row.value(column) {
+                Ok(Value::Int(n)) => u64::try_from(n).unwrap_or(0),
+                Ok(Value::UInt(n)) => n,
+                _ => 0,
+            };
+            Step::Stop
+        })
+    });
+    let ended = session.engine.commit();
+    let failed = |error| crate::error_map::engine_error(error, || session.stop_error());
+    scanned.map_err(failed)?;
+    ended.map_err(failed)?;
+    Ok(wanted.max(largest.saturating_add(1)))
+}

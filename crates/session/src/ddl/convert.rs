@@ -1,0 +1,151 @@
+//! Rows of a table as rows of its new definition.
+
+use crate::error_map::Outcome;
+use catalog::{CatalogError, DefaultValue, TableDef};
+use mysql_error::{SqlError, Warning, codes};
+use record::{RowLayout, RowRef};
+use types::{LocalTime, SqlMode, StoreContext, Timestamp, Value, implicit_default, store_convert};
+
+/// Where the values of a new column come from.
+enum Source {
+    /// The old column at this position, of the same type.
+    Same(usize),
+    /// The old column at this position, to be converted.
+    Convert(usize),
+    /// This value for every row.
+    Constant(Value),
+    /// Numbers from 1 on: an AUTO_INCREMENT column that is new.
+    Number,
+}
+
+/// Converts rows one after the other.
+pub(super) struct RowConverter<'a> {
+    new: &'a TableDef,
+    layout: RowLayout,
+    sources: Vec<Source>,
+    mode: SqlMode,
+    zone: &'a dyn LocalTime,
+    now_micros: i64,
+    /// Rows converted.
+    pub rows: u64,
+    next_number: u64,
+    values: Vec<Value>,
+    /// What was adjusted in non-strict mode.
+    pub warnings: Vec<Warning>,
+    /// Why the conversion ended early.
+    pub failure: Option<SqlError>,
+}
+
+/// The value that rows get in a column that they did not have.
+pub(super) fn value_of_new_column(column: &catalog::ColumnDef, now_micros: i64, zone: &dyn LocalTime) -> Value {
+    match &column.default {
+        DefaultValue::Constant(value) => value.clone(),
+        DefaultValue::CurrentTimestamp => now_value(column, now_micros, zone),
+        DefaultValue::Null if column.ty.nullable => Value::Null,
+        DefaultValue::None | DefaultValue::Null => implicit_default(&column.ty),
+    }
+}
+
+fn now_value(column: &catalog::ColumnDef, now_micros: i64, zone: &dyn LocalTime) -> Value {
+    // Cut to the column's digits, as NOW(n) is.
+    let unit = 10i64.pow(6 - u32::from(column.ty.decimals.min(6)));
+    let instant = Timestamp::from_micros(now_micros - now_micros.rem_euclid(unit));
+    if column.ty.kind == types::TypeKind::Timestamp { Value::Timestamp(instant) } else { Value::DateTime(zone.to_local(instant)) }
+}
+
+impl<'a> RowConverter<'a> {
+    /// A converter to `new`, whose columns come from the old ones at `from`.
+    pub fn new(old: &TableDef, new: &'a TableDef, from: &[Option<usize>], mode: SqlMode, zone: &'a dyn LocalTime, now_micros: i64) -> Self {
+        let types: Vec<_> = new.columns.iter().map(|column| column.ty.clone()).collect();
+        let sources = new
+            .columns
+            .iter()
+            .zip(from)
+            .map(|(column, from)| match from {
+                Some(at) if old.columns[*at].ty == column.ty && column.auto_increment == old.columns[*at].auto_increment => {
+                    Source::Same(*at)
+                }
+                Some(at) => Source::Convert(*at),
+                None if column.auto_increment => Source::Number,
+                None => Source::Constant(value_of_new_column(column, now_micros, zone)),
+            })
+            .collect();
+        RowConverter {
+            new,
+            layout: RowLayout::new(&types, new.schema_version),
+            sources,
+            mode,
+            zone,
+            now_micros,
+            rows: 0,
+            next_number: new.auto_increment_start.max(1),
+            values: Vec::with_capacity(types.len()),
+            warnings: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Converts one row. The reason of a failure stays in `failure`; the catalogue gets one that it passes on.
+    pub fn convert(&mut self, row: RowRef<'_>, out: &mut Vec<u8>) -> Result<(), CatalogError> {
+        self.rows += 1;
+        let result = self.fill_values(row).and_then(|()| {
+            self.layout.encode(&self.values, out).map_err(|error| SqlError::with_message(1105, format!("a converted row: {error}")))
+        });
+        result.map_err(|error| {
+            let text = error.message.clone();
+            self.failure = Some(error);
+            CatalogError::Damaged(text)
+        })
+    }
+
+    fn fill_values(&mut self, row: RowRef<'_>) -> Result<(), SqlError> {
+        self.values.clear();
+        for (column, source) in self.new.columns.iter().zip(&self.sources) {
+            let read = |at: usize| row.value(at).map_err(|_| SqlError::with_message(1712, "Index is corrupted: a row cannot be read"));
+            let value = match source {
+                Source::Same(at) => read(*at)?,
+                Source::Constant(value) => value.clone(),
+                Source::Number => numbered(column, &mut self.next_number)?,
+                Source::Convert(at) => {
+                    let value = read(*at)?;
+                    let empty = value.is_null() || matches!(value, Value::Int(0) | Value::UInt(0));
+                    if column.auto_increment && empty && !self.mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) {
+                        numbered(column, &mut self.next_number)?
+                    } else {
+                        let strict = self.mode.is_strict();
+                        if value.is_null() && !column.ty.nullable && strict {
+                            return Err(codes::invalid_use_of_null());
+                        }
+                        let mut context = StoreContext {
+                            mode: self.mode,
+                            strict,
+                            column: &column.name,
+                            row: self.rows,
+                            zone: self.zone,
+                            now_micros: self.now_micros,
+                            warnings: &mut self.warnings,
+                        };
+                        store_convert(value, &column.ty, &mut context)?
+                    }
+                }
+            };
+            self.values.push(value);
+        }
+        Ok(())
+    }
+
+    /// What a failed copy is told: the reason of the conversion when it was the one that failed.
+    pub fn explain(&mut self, outcome: Outcome) -> Outcome {
+        self.failure.take().map_or(outcome, Outcome::from)
+    }
+}
+
+fn numbered(column: &catalog::ColumnDef, next: &mut u64) -> Result<Value, SqlError> {
+    let number = *next;
+    *next += 1;
+    let (_, max) = column.ty.integer_range().unwrap_or((0, i128::from(u64::MAX)));
+    if i128::from(number) > max {
+        return Err(SqlError::with_message(1467, "Failed to read auto-increment value from storage engine"));
+    }
+    Ok(if column.ty.unsigned { Value::UInt(number) } else { Value::Int(number as i64) })
+}

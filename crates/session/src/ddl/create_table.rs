@@ -1,0 +1,199 @@
+//! CREATE TABLE.
+
+use super::definition::{Definer, DraftColumn, define_column};
+use super::key::{DraftKey, define_indexes};
+use super::options::Options;
+use super::{DdlDone, FullName, check_table_name, find_column, full_name};
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use base::{IndexId, PageNo, TableId};
+use catalog::{CatalogError, TableDef};
+use mysql_error::{SqlError, codes};
+use parser::ast::{CreateTable, ObjectName};
+use types::{Collation, ColumnType, TypeKind, Value};
+
+const COLUMNS_MAX: usize = 1017;
+/// Bytes of a row without its BLOBs, as MySQL counts them.
+const ROW_BYTES_MAX: u64 = 65_535;
+
+pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> Result<DdlDone, Outcome> {
+    refuse_unsupported(create)?;
+    let name = full_name(session, &create.name)?;
+    check_table_name(&name.table)?;
+    let catalog = session.shared().catalog.clone();
+    let database = catalog.database(&name.database).map_err(|error| session.catalog_error(error))?;
+    if session.table_exists(&name)? {
+        return exists(session, create, &name);
+    }
+    let mut def = match &create.like {
+        Some(like) => define_like(session, like, &name)?,
+        None => {
+            let mut definer = session.definer();
+            let def = define(&mut definer, create, &name, database.collation)?;
+            let warnings = definer.warnings;
+            session.ddl_warnings(warnings);
+            def
+        }
+    };
+    def.created_micros = session.engine.engine().wall_micros();
+    match catalog.create_table(&mut session.engine, def) {
+        Ok(_) => Ok(DdlDone::NOTHING),
+        Err(CatalogError::TableExists(_)) => exists(session, create, &name),
+        Err(error) => Err(session.catalog_error(error)),
+    }
+}
+
+fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName) -> Result<DdlDone, Outcome> {
+    let error = codes::table_exists_error(&name.table);
+    if !create.if_not_exists {
+        return Err(error.into());
+    }
+    session.ddl_note(error);
+    Ok(DdlDone::NOTHING)
+}
+
+fn refuse_unsupported(create: &CreateTable<'_>) -> Result<(), SqlError> {
+    let refused = [
+        (create.temporary, "CREATE TEMPORARY TABLE"),
+        (create.select.is_some(), "CREATE TABLE ... SELECT"),
+        (create.partition_by.is_some(), "PARTITION BY"),
+        (!create.foreign_keys.is_empty(), "FOREIGN KEY constraints"),
+        (!create.checks.is_empty(), "CHECK constraints"),
+    ];
+    match refused.into_iter().find(|(is_written, _)| *is_written) {
+        Some((_, what)) => Err(codes::not_supported_yet(what)),
+        None => Ok(()),
+    }
+}
+
+/// The definition that CREATE TABLE says, without ids.
+pub(super) fn define(
+    definer: &mut Definer<'_>,
+    create: &CreateTable<'_>,
+    name: &FullName,
+    database_collation: Collation,
+) -> Result<TableDef, SqlError> {
+    let mut options = Options::default();
+    for option in create.options {
+        options.read(definer, &name.table, option)?;
+    }
+    let collation = options.table_collation(database_collation)?;
+    let mut columns: Vec<DraftColumn> = Vec::with_capacity(create.columns.len());
+    let mut keys = Vec::new();
+    for column in create.columns {
+        let draft = define_column(definer, column, collation)?;
+        if find_column(&columns, column.name).is_some() {
+            return Err(codes::dup_fieldname(column.name));
+        }
+        columns.push(draft);
+        if column.attributes.primary_key {
+            keys.push(DraftKey::of_column(column.name, true));
+        }
+        if column.attributes.unique {
+            keys.push(DraftKey::of_column(column.name, false));
+        }
+    }
+    for key in create.keys {
+        keys.push(define_key(definer, key)?);
+    }
+    let (indexes, _) = define_indexes(&mut columns, &keys)?;
+    let mut shown_options = Vec::new();
+    options.apply_shown(&mut shown_options);
+    let def = TableDef {
+        id: TableId::NONE,
+        database: name.database.clone(),
+        name: name.table.clone(),
+        columns: columns.into_iter().map(|column| column.def).collect(),
+        indexes,
+        schema_version: 0,
+        charset: collation.charset(),
+        collation,
+        comment: options.comment.unwrap_or_default(),
+        auto_increment_start: options.auto_increment.unwrap_or(1).max(1),
+        created_micros: 0,
+        shown_options,
+    };
+    check_size(&def)?;
+    Ok(def)
+}
+
+pub(super) fn define_key(definer: &mut Definer<'_>, key: &parser::ast::KeyDef<'_>) -> Result<DraftKey, SqlError> {
+    let (draft, wants_hash) = DraftKey::from_ast(key)?;
+    if wants_hash {
+        definer.note(SqlError::with_message(
+            3502,
+            "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
+        ));
+    }
+    Ok(draft)
+}
+
+/// Refuses what MySQL refuses for the count of columns and their total size.
+pub(super) fn check_size(def: &TableDef) -> Result<(), SqlError> {
+    if def.columns.is_empty() {
+        return Err(codes::table_must_have_columns());
+    }
+    if def.columns.len() > COLUMNS_MAX {
+        return Err(codes::too_many_fields());
+    }
+    let null_bytes = def.columns.iter().filter(|column| column.ty.nullable).count().div_ceil(8) as u64;
+    let bytes: u64 = def.columns.iter().map(|column| row_bytes(&column.ty)).sum();
+    if bytes + null_bytes > ROW_BYTES_MAX { Err(codes::too_big_rowsize(ROW_BYTES_MAX)) } else { Ok(()) }
+}
+
+/// Bytes that MySQL counts for a column.
+fn row_bytes(ty: &ColumnType) -> u64 {
+    let fraction = u64::from(ty.decimals).div_ceil(2);
+    match ty.kind {
+        kind if kind.is_integer() => kind.integer_bytes().unwrap_or(8) as u64,
+        TypeKind::VarChar | TypeKind::VarBinary => ty.bytes_max() + if ty.bytes_max() > 255 { 2 } else { 1 },
+        TypeKind::Char | TypeKind::Binary => ty.bytes_max(),
+        TypeKind::TinyText | TypeKind::TinyBlob => 9,
+        TypeKind::Text | TypeKind::Blob => 10,
+        TypeKind::MediumText | TypeKind::MediumBlob => 11,
+        TypeKind::LongText | TypeKind::LongBlob | TypeKind::Json => 12,
+        TypeKind::Decimal => u64::from(ty.length) / 2 + 1,
+        TypeKind::Float => 4,
+        TypeKind::Double => 8,
+        TypeKind::Bit => u64::from(ty.length).div_ceil(8),
+        TypeKind::Date => 3,
+        TypeKind::Time => 3 + fraction,
+        TypeKind::DateTime => 5 + fraction,
+        TypeKind::Timestamp => 4 + fraction,
+        TypeKind::Year | TypeKind::Null => 1,
+        TypeKind::Enum => {
+            if ty.member_list().len() > 255 {
+                2
+            } else {
+                1
+            }
+        }
+        TypeKind::Set => (ty.member_list().len() as u64).div_ceil(8).next_power_of_two(),
+        _ => 8,
+    }
+}
+
+/// The definition of another table, as a new and empty one.
+fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: &FullName) -> Result<TableDef, Outcome> {
+    let source = session.find_table(&full_name(session, like)?)?;
+    let mut def = source.def.clone();
+    def.id = TableId::NONE;
+    def.database = name.database.clone();
+    def.name = name.table.clone();
+    def.schema_version = 0;
+    def.auto_increment_start = 1;
+    forget_history(&mut def);
+    for index in &mut def.indexes {
+        (index.id, index.root) = (IndexId::NONE, PageNo::NONE);
+    }
+    Ok(def)
+}
+
+/// All rows will be of the definition's own schema version.
+pub(super) fn forget_history(def: &mut TableDef) {
+    def.schema_version = 0;
+    for column in &mut def.columns {
+        column.added_in = 0;
+        column.instant_default = Value::Null;
+    }
+}

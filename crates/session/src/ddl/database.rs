@@ -1,0 +1,108 @@
+//! CREATE, ALTER and DROP DATABASE.
+
+use super::options::database_collation;
+use super::{DdlDone, FullName};
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use catalog::CatalogError;
+use mysql_error::{SqlError, codes};
+use parser::ast::{AlterDatabase, CreateDatabase};
+use types::Collation;
+
+/// Databases whose tables the server makes itself; their names cannot be had.
+const RESERVED: &[&str] = &["information_schema", "performance_schema"];
+
+fn refuse_reserved(session: &ClientSession, name: &str) -> Result<(), SqlError> {
+    if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+        let login = &session.core.login;
+        return Err(codes::dbaccess_denied_error(&login.account_user, &login.account_host, name));
+    }
+    Ok(())
+}
+
+pub(super) fn create(session: &mut ClientSession, create: &CreateDatabase<'_>) -> Result<DdlDone, Outcome> {
+    let name = create.name;
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
+        return Err(codes::wrong_db_name(name).into());
+    }
+    refuse_reserved(session, name)?;
+    let collation = database_collation(&create.options, server_collation(session))?;
+    let catalog = session.shared().catalog.clone();
+    match catalog.create_database(&mut session.engine, name, collation) {
+        Ok(()) => Ok(DdlDone { affected: 1 }),
+        Err(CatalogError::DatabaseExists(_)) if create.if_not_exists => {
+            session.ddl_note(codes::db_create_exists(name));
+            Ok(DdlDone { affected: 1 })
+        }
+        Err(error) => Err(session.catalog_error(error)),
+    }
+}
+
+/// `collation_server`.
+fn server_collation(session: &ClientSession) -> Collation {
+    let value = crate::variables::find("collation_server").map(|definition| session.core.variables.get(definition).clone());
+    match value {
+        Some(types::Value::Bytes(name)) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
+        _ => Collation::DEFAULT,
+    }
+}
+
+pub(super) fn alter(session: &mut ClientSession, alter: &AlterDatabase<'_>) -> Result<DdlDone, Outcome> {
+    let name = match alter.name.or(session.core.database.as_deref()) {
+        Some(name) => name.to_owned(),
+        None => return Err(codes::no_db_error().into()),
+    };
+    refuse_reserved(session, &name)?;
+    let catalog = session.shared().catalog.clone();
+    let def = match catalog.database(&name) {
+        Ok(def) => def,
+        Err(CatalogError::UnknownDatabase(_)) => {
+            let message = format!("Database '{name}' doesn't exist");
+            return Err(SqlError { code: 3503, sqlstate: *b"42Y07", message }.into());
+        }
+        Err(error) => return Err(session.catalog_error(error)),
+    };
+    let collation = database_collation(&alter.options, def.collation)?;
+    if collation != def.collation {
+        catalog.alter_database(&mut session.engine, &name, collation).map_err(|error| session.catalog_error(error))?;
+    }
+    if session.core.database.as_deref() == Some(&*name) {
+        session.use_database(&name)?;
+    }
+    Ok(DdlDone { affected: 1 })
+}
+
+pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> Result<DdlDone, Outcome> {
+    refuse_reserved(session, name)?;
+    let catalog = session.shared().catalog.clone();
+    if let Err(error) = catalog.database(name) {
+        return match error {
+            CatalogError::UnknownDatabase(_) if if_exists => {
+                session.ddl_note(codes::db_drop_exists(name));
+                Ok(DdlDone::NOTHING)
+            }
+            CatalogError::UnknownDatabase(_) => Err(codes::db_drop_exists(name).into()),
+            error => Err(session.catalog_error(error)),
+        };
+    }
+    loop {
+        let names = table_names(session, name)?;
+        let _locked = session.lock_tables(&names)?;
+        // A table made while the others were waited for must be locked, too.
+        if table_names(session, name)? != names {
+            continue;
+        }
+        let dropped = catalog.drop_database(&mut session.engine, name).map_err(|error| session.catalog_error(error))?;
+        if session.core.database.as_deref() == Some(name) {
+            session.core.database = None;
+            session.environment = 0;
+            session.connection.set_label(|label| label.database = None);
+        }
+        return Ok(DdlDone { affected: dropped as u64 });
+    }
+}
+
+fn table_names(session: &ClientSession, database: &str) -> Result<Vec<FullName>, Outcome> {
+    let names = session.shared().catalog.table_names(database).map_err(|error| session.catalog_error(error))?;
+    Ok(names.into_iter().map(|table| FullName { database: database.into(), table }).collect())
+}

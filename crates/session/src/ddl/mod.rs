@@ -1,0 +1,180 @@
+//! Statements that change definitions: CREATE, ALTER, DROP, RENAME, TRUNCATE.
+//!
+//! # Invariants
+//! 1. Each statement commits the session's transaction first, so that the session holds no metadata lock of its own.
+//! 2. A table's definition changes only under its exclusive metadata lock, and the definition looked at is one read under that lock.
+//! 3. What is read and not carried out ends in error 1235 that names it.
+//!
+//! # Start at
+//! [`execute`]; `definition.rs` and `key.rs` turn what is written into definitions, `alter.rs` compares old and new.
+
+mod alter;
+mod convert;
+mod create_table;
+mod data_type;
+mod database;
+mod definition;
+mod key;
+mod maintenance;
+mod options;
+mod table;
+
+pub(crate) use maintenance::maintain;
+
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, catalog_error};
+use catalog::{CatalogError, TableEntry};
+use definition::{Definer, DraftColumn};
+use executor::StatementContext;
+use lock_manager::LockError;
+use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait};
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
+use parser::ast::{ObjectName, Statement};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a statement did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DdlDone {
+    /// Rows copied by ALTER TABLE, tables dropped by DROP DATABASE, 1 for CREATE and ALTER DATABASE, else 0.
+    pub affected: u64,
+}
+
+impl DdlDone {
+    const NOTHING: DdlDone = DdlDone { affected: 0 };
+}
+
+/// Carries out a statement that changes definitions.
+pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
+    if session.core.settings.read_only {
+        return Err(codes::cant_execute_in_read_only_transaction().into());
+    }
+    session.commit()?;
+    // Times of rows that are converted are those of the statement's begin.
+    let _ = session.core.statement_micros();
+    let _ = sql;
+    match statement {
+        Statement::CreateDatabase(create) => database::create(session, create),
+        Statement::AlterDatabase(alter) => database::alter(session, alter),
+        Statement::DropDatabase { if_exists, name } => database::drop(session, name, *if_exists),
+        Statement::CreateTable(create) => create_table::create(session, create),
+        Statement::AlterTable(alter) => alter::alter(session, alter),
+        Statement::CreateIndex(create) => alter::create_index(session, create),
+        Statement::DropIndex(drop) => alter::drop_index(session, drop),
+        Statement::DropTable(drop) => table::drop(session, drop),
+        Statement::RenameTable(pairs) => table::rename(session, pairs),
+        Statement::Truncate(name) => table::truncate(session, name),
+        _ => Err(codes::not_supported_yet("this statement here").into()),
+    }
+}
+
+/// A name with its database.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FullName {
+    pub database: String,
+    pub table: String,
+}
+
+impl FullName {
+    fn dotted(&self) -> String {
+        format!("{}.{}", self.database, self.table)
+    }
+}
+
+/// The database that a name means: its own, or the current one (1046 without).
+pub(crate) fn full_name(session: &ClientSession, name: &ObjectName<'_>) -> Result<FullName, SqlError> {
+    let database = name.schema.or(session.core.database.as_deref()).ok_or_else(codes::no_db_error)?;
+    Ok(FullName { database: database.into(), table: name.name.into() })
+}
+
+/// Refuses what cannot be a table's name.
+fn check_table_name(name: &str) -> Result<(), SqlError> {
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') { Err(codes::wrong_table_name(name)) } else { Ok(()) }
+}
+
+/// A table under its exclusive metadata lock, with the definition read under it.
+struct LockedTable {
+    entry: Arc<TableEntry>,
+    _guard: ExclusiveGuard,
+}
+
+impl ClientSession {
+    fn catalog_error(&self, error: CatalogError) -> Outcome {
+        catalog_error(error, || self.stop_error())
+    }
+
+    /// Looks a table up.
+    pub(crate) fn find_table(&self, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
+        self.shared().catalog.table(&name.database, &name.table).map_err(|error| self.catalog_error(error))
+    }
+
+    /// Whether there is such a table. A missing database is an error.
+    fn table_exists(&self, name: &FullName) -> Result<bool, Outcome> {
+        match self.shared().catalog.table(&name.database, &name.table) {
+            Ok(_) => Ok(true),
+            Err(CatalogError::UnknownTable { .. }) => Ok(false),
+            Err(error) => Err(self.catalog_error(error)),
+        }
+    }
+
+    fn lock_deadline(&self) -> Instant {
+        Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s)
+    }
+
+    /// Takes a table for this session alone.
+    fn lock_table(&self, name: &FullName) -> Result<LockedTable, Outcome> {
+        let deadline = self.lock_deadline();
+        loop {
+            let entry = self.find_table(name)?;
+            let lock = Arc::clone(&entry.storage.lock);
+            let guard = match lock.exclusive(ExclusiveWait::until(Some(deadline)), self.engine.cancel()) {
+                Ok(guard) => guard,
+                Err(LockError::Killed) => return Err(self.stop_error().into()),
+                Err(_) => return Err(codes::lock_wait_timeout().into()),
+            };
+            // Other DDL may have replaced the table while this one waited.
+            let entry = self.find_table(name)?;
+            if Arc::ptr_eq(&entry.storage.lock, &lock) {
+                return Ok(LockedTable { entry, _guard: guard });
+            }
+        }
+    }
+
+    /// Takes several tables alone, in the order of their names, so that two such statements do not wait for each other.
+    fn lock_tables(&self, names: &[FullName]) -> Result<Vec<LockedTable>, Outcome> {
+        let mut sorted: Vec<&FullName> = names.iter().collect();
+        sorted.sort();
+        sorted.dedup();
+        sorted.into_iter().map(|name| self.lock_table(name)).collect()
+    }
+
+    fn ddl_note(&mut self, error: SqlError) {
+        self.core.warn(error.into_warning(WarningLevel::Note));
+    }
+
+    fn ddl_warnings(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            self.core.warn(warning);
+        }
+    }
+
+    /// What definitions depend on in this session.
+    fn definer(&self) -> Definer<'_> {
+        Definer {
+            mode: self.core.settings.sql_mode,
+            zone: &*self.core.settings.zone,
+            now_micros: self.core.statement_micros(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Position of a column by name.
+fn find_column(columns: &[DraftColumn], name: &str) -> Option<usize> {
+    columns.iter().position(|column| same_name(&column.def.name, name))
+}
+
+/// Names of columns and indexes compare without case.
+fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
+}

@@ -1,0 +1,105 @@
+//! DROP TABLE, RENAME TABLE, TRUNCATE.
+
+use super::{DdlDone, FullName, check_table_name, full_name};
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use catalog::CatalogError;
+use mysql_error::codes;
+use parser::ast::{DropTable, ObjectName};
+use std::collections::BTreeSet;
+
+/// Drops all the tables or, when one is missing without IF EXISTS, none.
+pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<DdlDone, Outcome> {
+    if drop.temporary && !drop.if_exists {
+        // No temporary table exists.
+        let names = drop.names.iter().map(|name| full_name(session, name).map(|name| name.dotted()));
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        return Err(codes::bad_table_error(names.join(",")).into());
+    }
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
+    for name in drop.names {
+        let name = full_name(session, name)?;
+        if present.contains(&name) {
+            return Err(codes::nonuniq_table(&name.table).into());
+        }
+        let exists = match session.shared().catalog.table(&name.database, &name.table) {
+            Ok(_) => !drop.temporary,
+            Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => false,
+            Err(error) => return Err(session.catalog_error(error)),
+        };
+        if exists {
+            present.push(name);
+        } else {
+            missing.push(name);
+        }
+    }
+    if !missing.is_empty() && !drop.if_exists {
+        let names: Vec<String> = missing.iter().map(FullName::dotted).collect();
+        return Err(codes::bad_table_error(names.join(",")).into());
+    }
+    for name in &missing {
+        session.ddl_note(codes::bad_table_error(name.dotted()));
+    }
+    let locked = session.lock_tables(&present)?;
+    let catalog = session.shared().catalog.clone();
+    for table in &locked {
+        catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
+    }
+    Ok(DdlDone::NOTHING)
+}
+
+/// TRUNCATE: a new, empty table under the same name.
+pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Result<DdlDone, Outcome> {
+    let name = full_name(session, name)?;
+    let table = session.lock_table(&name)?;
+    let catalog = session.shared().catalog.clone();
+    catalog.truncate_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
+    Ok(DdlDone::NOTHING)
+}
+
+/// RENAME TABLE: one after the other, as written; when one fails, those before it are taken back.
+pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, ObjectName<'_>)]) -> Result<DdlDone, Outcome> {
+    let mut renames = Vec::with_capacity(pairs.len());
+    for (old, new) in pairs {
+        check_table_name(new.name)?;
+        renames.push((full_name(session, old)?, full_name(session, new)?));
+    }
+    let sources = check_renames(session, &renames)?;
+    let _locked = session.lock_tables(&sources)?;
+    for (no, (old, new)) in renames.iter().enumerate() {
+        if let Err(outcome) = rename_one(session, old, new) {
+            for (old, new) in renames[..no].iter().rev() {
+                rename_one(session, new, old)?;
+            }
+            return Err(outcome);
+        }
+    }
+    Ok(DdlDone::NOTHING)
+}
+
+/// Plays the renames through without doing them. Returns the tables that exist now and get another name.
+fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> Result<Vec<FullName>, Outcome> {
+    let (mut made, mut gone, mut sources) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for (old, new) in renames {
+        if !made.remove(old) {
+            if gone.contains(old) || !session.table_exists(old)? {
+                return Err(codes::no_such_table(&old.database, &old.table).into());
+            }
+            sources.push(old.clone());
+            gone.insert(old.clone());
+        }
+        let is_taken = made.contains(new) || (!gone.contains(new) && session.table_exists(new)?);
+        if is_taken {
+            return Err(codes::table_exists_error(&new.table).into());
+        }
+        made.insert(new.clone());
+    }
+    Ok(sources)
+}
+
+fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Result<(), Outcome> {
+    let entry = session.find_table(old)?;
+    let catalog = session.shared().catalog.clone();
+    let renamed = catalog.rename_table(&mut session.engine, &entry, &new.database, &new.table);
+    renamed.map_err(|error| session.catalog_error(error))
+}

@@ -1,0 +1,62 @@
+//! The condition list that SHOW WARNINGS shows.
+
+use mysql_error::{SqlError, Warning, WarningLevel};
+
+/// Conditions kept of one statement (`max_error_count`); more are only counted.
+const KEPT_MAX: usize = 1024;
+
+/// Conditions of the last statement that had any effect on them.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Warning>,
+    warnings: u32,
+    errors: u32,
+}
+
+impl Diagnostics {
+    /// A statement begins.
+    #[inline]
+    pub fn clear(&mut self) {
+        if self.warnings + self.errors > 0 {
+            self.list.clear();
+            self.warnings = 0;
+            self.errors = 0;
+        }
+    }
+
+    /// Adds a condition.
+    pub fn push(&mut self, warning: Warning) {
+        match warning.level {
+            WarningLevel::Error => self.errors += 1,
+            WarningLevel::Warning | WarningLevel::Note => self.warnings += 1,
+        }
+        if self.list.len() < KEPT_MAX {
+            self.list.push(warning);
+        }
+    }
+
+    /// The statement failed.
+    pub fn push_error(&mut self, error: &SqlError) {
+        self.push(error.clone().into_warning(WarningLevel::Error));
+    }
+
+    /// Conditions that are no errors, as an OK packet counts them.
+    pub fn warning_count(&self) -> u32 {
+        self.warnings
+    }
+
+    /// All conditions, as `@@warning_count` counts them.
+    pub fn total(&self) -> u32 {
+        self.warnings + self.errors
+    }
+
+    /// Errors.
+    pub fn error_count(&self) -> u32 {
+        self.errors
+    }
+
+    /// The list.
+    pub fn list(&self) -> &[Warning] {
+        &self.list
+    }
+}

@@ -1,0 +1,356 @@
+//! Statements by kind: those with a plan, and those that the session carries out itself.
+
+use crate::client_session::ClientSession;
+use crate::connections::Stop;
+use crate::context::Planning;
+use crate::error_map::{Outcome, executor_error};
+use crate::output::Output;
+use crate::query::{empty_query, is_planned};
+use crate::result_columns;
+use crate::run::Ran;
+use crate::{ddl, show};
+use executor::{RowConsumer, StatementContext};
+use mysql_error::codes;
+use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, SelectInto, Statement};
+use planner::plan::OutputColumn;
+use protocol::{OkReply, ResultSink};
+use std::sync::Arc;
+use types::Value;
+
+impl ClientSession {
+    /// Carries out a parsed statement of the text `sql` and writes its reply.
+    pub(crate) fn run_statement(&mut self, statement: &Statement<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        if is_planned(statement) {
+            let plan = Arc::new(self.plan(statement, sql)?);
+            return self.run_cached(&plan, sink);
+        }
+        // SHOW WARNINGS and its like report on the statement before; all others begin a new list.
+        if !matches!(statement, Statement::Show(_)) {
+            self.core.diagnostics.clear();
+        }
+        match statement {
+            Statement::Empty => Err(empty_query()),
+            Statement::Query(query) => self.select_into(query, statement, sql, sink),
+            Statement::Do(exprs) => {
+                self.evaluate(exprs, sql)?;
+                self.done(sink)
+            }
+            Statement::LoadData(load) => self.load_data(load, sql, sink).map(|()| Ran::Done),
+            Statement::CreateDatabase(_)
+            | Statement::AlterDatabase(_)
+            | Statement::DropDatabase { .. }
+            | Statement::CreateTable(_)
+            | Statement::AlterTable(_)
+            | Statement::DropTable(_)
+            | Statement::RenameTable(_)
+            | Statement::CreateIndex(_)
+            | Statement::DropIndex(_)
+            | Statement::Truncate(_) => {
+                let done = ddl::execute(self, statement, sql)?;
+                self.reply_ok(done.affected, sink);
+                Ok(Ran::Done)
+            }
+            Statement::TableMaintenance(maintenance) => ddl::maintain(self, maintenance, sink).map(|()| Ran::Done),
+            Statement::Show(what) => show::execute(self, what, sql, sink).map(|()| Ran::Done),
+            Statement::Describe { table, column } => show::describe(self, table, *column, sink).map(|()| Ran::Done),
+            Statement::Explain(explain) => self.explain(explain, sql, sink).map(|()| Ran::Done),
+            Statement::Use(name) => {
+                self.use_database(name)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Set(items) => {
+                self.shared().status.com_set_option.inc();
+                self.set(items, sql)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::SetTransaction(set) => {
+                self.set_transaction(set)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Begin(options) => {
+                self.shared().status.com_begin.inc();
+                self.begin(options.consistent_snapshot, options.read_only)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Commit(completion) => {
+                self.shared().status.com_commit.inc();
+                self.refuse_release(completion)?;
+                self.commit()?;
+                self.chain(completion)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Rollback(completion) => {
+                self.shared().status.com_rollback.inc();
+                self.refuse_release(completion)?;
+                self.rollback()?;
+                self.chain(completion)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Savepoint(name) => {
+                self.savepoint(name);
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::RollbackTo(name) => {
+                self.rollback_to(name)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::ReleaseSavepoint(name) => {
+                self.release_savepoint(name)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Prepare { name, source } => {
+                let text = match source {
+                    PrepareSource::Text(text) => text.to_vec(),
+                    PrepareSource::UserVar(variable) => match self.core.user_variable(variable) {
+                        Value::Bytes(text) => text.to_vec(),
+                        _ => return Err(empty_query()),
+                    },
+                };
+                self.prepare_named(name, &text)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Execute { name, using } => {
+                let (name, using) = (name.to_string(), using.to_vec());
+                self.execute_named(&name, &using, sink).map(|()| Ran::Done)
+            }
+            Statement::Deallocate(name) => {
+                self.deallocate(name)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Kill { kind, id } => {
+                self.kill(*kind, id, sql)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Flush(flush) => self.flush(flush, sink),
+            Statement::UnlockTables => {
+                // No table is ever locked by LOCK TABLES here, so there is nothing to release and nothing to commit.
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::LockTables(_) => unsupported("LOCK TABLES"),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
+            Statement::Call(_) => unsupported("CALL"),
+            Statement::CreateView(_) | Statement::DropView(_) => unsupported("VIEW"),
+            Statement::SetPassword(_)
+            | Statement::CreateUser(_)
+            | Statement::AlterUser(_)
+            | Statement::DropUser { .. }
+            | Statement::RenameUser(_)
+            | Statement::CreateRole { .. }
+            | Statement::DropRole { .. }
+            | Statement::Grant(_)
+            | Statement::Revoke(_)
+            | Statement::GrantRole(_)
+            | Statement::RevokeRole(_)
+            | Statement::SetRole(_)
+            | Statement::SetDefaultRole { .. } => unsupported("account management"),
+            Statement::Shutdown => unsupported("SHUTDOWN"),
+            Statement::Xa(_) => unsupported("XA"),
+            Statement::Unsupported(name) => unsupported(name),
+        }
+    }
+
+    fn done(&mut self, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        self.statement_done()?;
+        self.reply_ok(0, sink);
+        Ok(Ran::Done)
+    }
+
+    fn refuse_release(&self, completion: &ast::Completion) -> Result<(), Outcome> {
+        if completion.release == Some(true) { Err(codes::not_supported_yet("RELEASE").into()) } else { Ok(()) }
+    }
+
+    fn chain(&mut self, completion: &ast::Completion) -> Result<(), Outcome> {
+        if completion.chain == Some(true) { self.begin(false, None) } else { Ok(()) }
+    }
+
+    /// Values of expressions without a table.
+    pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
+        let plan = planner::plan_expressions(exprs, sql, &planning)?;
+        // A subquery among them reads tables.
+        let reads = !plan.tables.is_empty();
+        if reads {
+            self.ensure_transaction();
+            for table in &plan.tables {
+                self.use_table(table)?;
+            }
+            self.engine.statement_start();
+        }
+        let values = executor::evaluate(&plan, &[], &mut self.engine, &mut self.core, &mut self.scratch);
+        let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
+        if reads {
+            self.statement_done()?;
+        }
+        Ok(values)
+    }
+
+    fn kill(&mut self, kind: KillKind, id: &ast::Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {
+        let values = self.evaluate(std::slice::from_ref(id), sql)?;
+        let number = match values.first() {
+            Some(Value::Int(n)) => u64::try_from(*n).ok(),
+            Some(Value::UInt(n)) => Some(*n),
+            _ => None,
+        };
+        let unknown = || codes::no_such_thread(number.unwrap_or(0));
+        let target = number.and_then(|n| u32::try_from(n).ok()).ok_or_else(unknown)?;
+        let stop = match kind {
+            KillKind::Query => Stop::Query,
+            KillKind::Connection => Stop::Connection,
+        };
+        if !self.shared().connections.kill(target, stop) {
+            return Err(unknown().into());
+        }
+        if target == self.connection.id() {
+            return Err(self.stop_error().into());
+        }
+        Ok(())
+    }
+
+    /// FLUSH of what exists here: nothing is cached that a statement could find stale, so what remains is the log.
+    fn flush(&mut self, flush: &ast::Flush<'_>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        if flush.read_lock || flush.for_export || !flush.tables.is_empty() {
+            return unsupported("FLUSH TABLES ... WITH READ LOCK");
+        }
+        self.commit()?;
+        for what in flush.what {
+            match *what {
+                "PRIVILEGES" | "TABLES" | "STATUS" | "HOSTS" | "USER_RESOURCES" | "OPTIMIZER_COSTS" => {}
+                "LOGS" | "ENGINE LOGS" => {
+                    let wal = self.engine.engine().wal();
+                    wal.flush_all().map_err(|error| crate::error_map::engine_error(error.into(), || self.stop_error()))?;
+                }
+                other => return unsupported(&format!("FLUSH {other}")),
+            }
+        }
+        self.reply_ok(0, sink);
+        Ok(Ran::Done)
+    }
+
+    /// SELECT … INTO @variables.
+    fn select_into(
+        &mut self,
+        query: &ast::Query<'_>,
+        statement: &Statement<'_>,
+        sql: &[u8],
+        sink: &mut ResultSink<'_>,
+    ) -> Result<Ran, Outcome> {
+        let Some(SelectInto::Variables(targets)) = query.into else { return unsupported("SELECT INTO OUTFILE") };
+        let mut names = Vec::new();
+        for target in *targets {
+            match target {
+                ast::IntoTarget::User(name) => names.push(name.to_string()),
+                ast::IntoTarget::Local(name) => return Err(codes::sp_undeclared_var(name).into()),
+            }
+        }
+        let plan = self.plan(statement, sql)?;
+        if plan.plan.columns.len() != names.len() {
+            return Err(codes::wrong_number_of_columns_in_select().into());
+        }
+        self.ensure_transaction();
+        for table in &plan.plan.tables {
+            self.use_table(table)?;
+        }
+        self.engine.statement_start();
+        let mut rows = Collected::default();
+        let result = executor::execute(&plan.plan, &[], &mut self.engine, &mut self.core, &mut self.scratch, &mut rows);
+        result.map_err(|error| executor_error(error, || self.core.stop_error()))?;
+        match rows.rows.as_slice() {
+            [] => self.core.warn(codes::sp_fetch_no_data().into()),
+            [row] => {
+                for (name, value) in names.iter().zip(row.clone()) {
+                    self.core.set_user_variable(name, value);
+                }
+            }
+            _ => return Err(codes::too_many_rows().into()),
+        }
+        let count = rows.rows.len() as u64;
+        self.statement_done()?;
+        self.reply_ok(count, sink);
+        Ok(Ran::Done)
+    }
+
+    /// EXPLAIN of a statement.
+    fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let ExplainTarget::Statement(statement) = explain.target else { return unsupported("EXPLAIN FOR CONNECTION").map(|_: Ran| ()) };
+        if explain.analyze || explain.into.is_some() || explain.schema.is_some() {
+            return unsupported("EXPLAIN ANALYZE").map(|_: Ran| ());
+        }
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
+        let plan = planner::plan_statement(statement, sql, &planning)?;
+        match explain.format {
+            None | Some(ExplainFormat::Traditional) => {
+                let columns: Vec<OutputColumn> =
+                    planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
+                let rows = planner::explain::traditional(&plan);
+                self.send_rows(&columns, &rows, sink);
+            }
+            Some(ExplainFormat::Tree) => {
+                let columns = [result_columns::plain("EXPLAIN", types::ColumnType::varchar(65_535, types::Collation::DEFAULT))];
+                let rows = [vec![Value::from(planner::explain::tree(&plan))]];
+                self.send_rows(&columns, &rows, sink);
+            }
+            Some(ExplainFormat::Json) => return unsupported("EXPLAIN FORMAT=JSON").map(|_: Ran| ()),
+        }
+        Ok(())
+    }
+
+    /// Writes a result that the session made itself.
+    pub(crate) fn send_rows(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+        let block = result_columns::block(columns);
+        let status = self.server_status();
+        let zone = Arc::clone(&self.core.settings.zone);
+        let mut output = Output { sink, block: &block, columns, zone, status, begun: false };
+        // A client that has gone is noticed when the reply is sent.
+        let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));
+        self.core.row_count = -1;
+        self.core.found_rows = rows.len() as u64;
+        sink.finish(&OkReply { status, warnings: self.core.diagnostics.warning_count(), ..OkReply::default() });
+    }
+}
+
+/// Rows kept in memory: SELECT INTO needs to know how many there are.
+#[derive(Default)]
+struct Collected {
+    rows: Vec<Vec<Value>>,
+}
+
+impl RowConsumer for Collected {
+    fn begin(&mut self, _columns: &[OutputColumn]) -> executor::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value]) -> executor::Result<()> {
+        // Two rows are one too many already.
+        if self.rows.len() < 2 {
+            self.rows.push(values.to_vec());
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, row: record::RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
+        let values = columns.iter().map(|column| row.value(*column as usize)).collect::<Result<Vec<_>, _>>()?;
+        self.row(&values)?;
+        Ok(false)
+    }
+
+    fn drain(&mut self) -> executor::Result<()> {
+        Ok(())
+    }
+}
+
+fn unsupported(what: &str) -> Result<Ran, Outcome> {
+    Err(codes::not_supported_yet(what).into())
+}

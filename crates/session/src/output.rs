@@ -1,0 +1,88 @@
+//! Result rows on their way from the executor into the packet buffer.
+
+use crate::row_output::{put_column, put_value};
+use executor::RowConsumer;
+use mysql_error::codes;
+use planner::plan::OutputColumn;
+use protocol::{ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
+use record::RowRef;
+use std::sync::Arc;
+use types::{TimeZone, Value};
+
+/// Writes one result.
+pub struct Output<'a, 's> {
+    /// Where to.
+    pub sink: &'a mut ResultSink<'s>,
+    /// The head of the result.
+    pub block: &'a ColumnBlock,
+    /// Its columns.
+    pub columns: &'a [OutputColumn],
+    /// The session's time zone.
+    pub zone: Arc<TimeZone>,
+    /// Status for clients that want an EOF after the head.
+    pub status: ServerStatus,
+    /// Whether the head is written.
+    pub begun: bool,
+}
+
+/// Writes the columns of a stored row.
+#[inline]
+fn write_columns(out: &mut impl RowWriter, row: RowRef<'_>, columns: &[u32], zone: &TimeZone) -> Result<(), base::Malformed> {
+    for column in columns {
+        put_column(out, row.column(*column as usize)?, zone)?;
+    }
+    Ok(())
+}
+
+impl RowConsumer for Output<'_, '_> {
+    #[inline]
+    fn begin(&mut self, _columns: &[OutputColumn]) -> executor::Result<()> {
+        if !self.begun {
+            self.begun = true;
+            self.sink.column_block(self.block, self.status);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value]) -> executor::Result<()> {
+        let (columns, zone) = (self.columns, &self.zone);
+        match self.sink.format() {
+            RowFormat::Text => {
+                let mut row = self.sink.text_row();
+                for (column, value) in columns.iter().zip(values) {
+                    put_value(&mut row, &column.ty, value, &**zone);
+                }
+                row.end();
+            }
+            RowFormat::Binary => {
+                let mut row = self.sink.binary_row();
+                for (column, value) in columns.iter().zip(values) {
+                    put_value(&mut row, &column.ty, value, &**zone);
+                }
+                row.end();
+            }
+        }
+        self.sink.row_done().map_err(|_| codes::query_interrupted().into())
+    }
+
+    #[inline]
+    fn record(&mut self, row: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
+        match self.sink.format() {
+            RowFormat::Text => {
+                let mut out = self.sink.text_row();
+                write_columns(&mut out, row, columns, &self.zone)?;
+                out.end();
+            }
+            RowFormat::Binary => {
+                let mut out = self.sink.binary_row();
+                write_columns(&mut out, row, columns, &self.zone)?;
+                out.end();
+            }
+        }
+        Ok(self.sink.packets().len() >= protocol::result::FLUSH_BYTES)
+    }
+
+    fn drain(&mut self) -> executor::Result<()> {
+        self.sink.flush().map_err(|_| codes::query_interrupted().into())
+    }
+}

@@ -1,0 +1,346 @@
+//! Prepared statements: COM_STMT_* and PREPARE/EXECUTE.
+//!
+//! A statement with a plan keeps it and runs it with bound values; when the catalogue has changed it is planned again from its text.
+//! Other statements are parsed at each execution.
+
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, parse_error};
+use crate::plan_cache::{CachedPlan, PlanKey};
+use crate::query::{empty_query, is_planned};
+use crate::result_columns;
+use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::sink::PrepareReply;
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use protocol::command::Execute;
+use protocol::{BoundParam, ColumnDefinition, ColumnType as WireType, ParamType, ParamValue, ResultSink};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use types::{Date, DateTime, Decimal, Time, Value};
+
+/// Prepared statements of a session.
+#[derive(Default)]
+pub struct PreparedStatements {
+    by_id: HashMap<u32, Prepared, foldhash::fast::FixedState>,
+    by_name: HashMap<String, u32>,
+    next_id: u32,
+}
+
+/// One of them.
+struct Prepared {
+    sql: Arc<[u8]>,
+    /// Key of its plan; `None` when it runs without one.
+    key: Option<PlanKey>,
+    plan: Option<Arc<CachedPlan>>,
+    param_count: usize,
+    /// Types of the last execution's parameters.
+    types: Vec<ParamType>,
+    /// Values that came in pieces.
+    long_data: HashMap<u16, Vec<u8>>,
+    /// A piece made a value longer than `max_allowed_packet`.
+    too_long: bool,
+}
+
+impl PreparedStatements {
+    /// COM_STMT_CLOSE.
+    pub fn close(&mut self, id: u32) {
+        self.by_id.remove(&id);
+    }
+
+    /// COM_STMT_RESET; false when there is no such statement.
+    pub fn reset(&mut self, id: u32) -> bool {
+        let Some(prepared) = self.by_id.get_mut(&id) else { return false };
+        prepared.long_data.clear();
+        prepared.too_long = false;
+        true
+    }
+
+    /// COM_STMT_SEND_LONG_DATA: there is no reply, so what is wrong is told at execution.
+    pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
+        if let Some(prepared) = self.by_id.get_mut(&id)
+            && usize::from(param) < prepared.param_count
+        {
+            let value = prepared.long_data.entry(param).or_default();
+            if value.len() + data.len() > bytes_max {
+                prepared.too_long = true;
+            } else {
+                value.extend_from_slice(data);
+            }
+        }
+    }
+
+    fn add(&mut self, prepared: Prepared) -> u32 {
+        self.next_id = self.next_id.wrapping_add(1).max(1);
+        self.by_id.insert(self.next_id, prepared);
+        self.next_id
+    }
+}
+
+impl ClientSession {
+    /// COM_STMT_PREPARE.
+    pub(crate) fn prepare(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
+        self.shared().status.com_stmt_prepare.inc();
+        self.core.diagnostics.clear();
+        let prepared = match self.prepare_text(sql) {
+            Ok(prepared) => prepared,
+            Err(outcome) => {
+                self.core.diagnostics.push_error(&outcome.error);
+                sink.error(&outcome.error);
+                return;
+            }
+        };
+        let plan = prepared.plan.clone();
+        let param_count = prepared.param_count as u16;
+        let statement_id = self.prepared.add(prepared);
+        let columns = plan.as_ref().map_or(&[][..], |plan| &plan.plan.columns);
+        let reply = PrepareReply { statement_id, column_count: columns.len() as u16, param_count, warnings: 0 };
+        let status = self.server_status();
+        let deprecate_eof = sink.capabilities().contains(protocol::Capabilities::DEPRECATE_EOF);
+        let out = sink.packets();
+        reply.write(out);
+        if param_count > 0 {
+            for _ in 0..param_count {
+                ColumnDefinition::expression(b"?", WireType::VarString).write(out);
+            }
+            if !deprecate_eof {
+                protocol::reply::write_eof(status, 0, out);
+            }
+        }
+        if !columns.is_empty() {
+            for column in columns {
+                result_columns::definition(column).write(out);
+            }
+            if !deprecate_eof {
+                protocol::reply::write_eof(status, 0, out);
+            }
+        }
+    }
+
+    fn prepare_text(&mut self, sql: &[u8]) -> Result<Prepared, Outcome> {
+        let key = self.prepared_key(sql);
+        let arena = std::mem::take(&mut self.arena);
+        let result = self.prepare_parsed(sql, key, &arena);
+        self.give_back(arena);
+        result
+    }
+
+    fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<Prepared, Outcome> {
+        let parsed = parser::parse(sql, self.lexical_mode(), arena).map_err(parse_error)?;
+        if parsed.rest < sql.len() && !sql[parsed.rest..].iter().all(|b| b.is_ascii_whitespace() || *b == b';') {
+            return Err(parse_error(parser::ParseError::syntax(sql, parsed.rest)).into());
+        }
+        if parsed.param_count as usize > protocol::execute::PARAMS_MAX {
+            return Err(codes::ps_many_param().into());
+        }
+        let mut prepared = Prepared {
+            sql: sql.into(),
+            key: None,
+            plan: None,
+            param_count: parsed.param_count as usize,
+            types: Vec::new(),
+            long_data: HashMap::new(),
+            too_long: false,
+        };
+        match parsed.statement {
+            ast::Statement::Empty => return Err(empty_query()),
+            ast::Statement::Prepare { .. } | ast::Statement::Execute { .. } | ast::Statement::Deallocate { .. } => {
+                return Err(codes::unsupported_ps().into());
+            }
+            statement if is_planned(&statement) => {
+                let plan = match self.find_plan(&key) {
+                    Some(plan) => plan,
+                    None => {
+                        self.params.clear();
+                        let plan = Arc::new(self.plan(&statement, sql)?);
+                        self.shared().plans.put(key, &plan);
+                        plan
+                    }
+                };
+                prepared.key = Some(key);
+                prepared.plan = Some(plan);
+            }
+            _ if parsed.param_count > 0 => return Err(codes::unsupported_ps().into()),
+            _ => {}
+        }
+        Ok(prepared)
+    }
+
+    /// The cache key of a prepared text: its literals stay in it, so the whole text counts.
+    fn prepared_key(&mut self, sql: &[u8]) -> PlanKey {
+        let hash = |seed: u64| {
+            let mut hasher = foldhash::quality::SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_random()).build_hasher();
+            hasher.write(sql);
+            hasher.finish()
+        };
+        PlanKey { text: u128::from(hash(0x5052)) << 64 | u128::from(hash(0x4550)), environment: self.environment() ^ 0x5EED }
+    }
+
+    /// COM_STMT_EXECUTE.
+    pub(crate) fn execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) {
+        if let Err(outcome) = self.try_execute_prepared(execute, sink) {
+            self.fail(sink, outcome);
+        }
+    }
+
+    fn try_execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let id = execute.statement_id;
+        self.shared().status.com_stmt_execute.inc();
+        let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
+            return Err(codes::unknown_stmt_handler(id, "mysqld_stmt_execute").into());
+        };
+        if std::mem::take(&mut prepared.too_long) {
+            prepared.long_data.clear();
+            return Err(codes::net_packet_too_large().into());
+        }
+        self.params.clear();
+        let (params, long_data, mut bad) = (&mut self.params, &prepared.long_data, None);
+        let decoded = execute.params(
+            prepared.param_count,
+            &mut prepared.types,
+            |index| !long_data.is_empty() && long_data.contains_key(&(index as u16)),
+            |index, param| match bind(param, long_data.get(&(index as u16))) {
+                Ok(value) => params.push(value),
+                Err(error) => {
+                    bad.get_or_insert(error);
+                }
+            },
+        );
+        if !prepared.long_data.is_empty() {
+            prepared.long_data.clear();
+        }
+        decoded.map_err(|_| codes::malformed_packet())?;
+        if let Some(error) = bad {
+            return Err(error.into());
+        }
+        self.run_prepared(id, sink)
+    }
+
+    /// Runs a prepared statement with the values in `self.params`.
+    fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        for _ in 0..STALE_PLANS_MAX {
+            let version = self.shared().catalog.version();
+            let Some(prepared) = self.prepared.by_id.get(&id) else {
+                return Err(codes::unknown_stmt_handler(id, "EXECUTE").into());
+            };
+            if prepared.key.is_none() {
+                let sql = Arc::clone(&prepared.sql);
+                return self.run_text(&sql, sink);
+            }
+            let plan = match &prepared.plan {
+                Some(plan) if plan.catalog_version == version => Arc::clone(plan),
+                _ => {
+                    let sql = Arc::clone(&prepared.sql);
+                    let plan = self.plan_again(&sql)?;
+                    if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
+                        prepared.plan = Some(Arc::clone(&plan));
+                    }
+                    plan
+                }
+            };
+            if self.run_cached(&plan, sink)? == Ran::Done {
+                return Ok(());
+            }
+        }
+        Err(too_stale())
+    }
+
+    /// Plans a prepared text after DDL.
+    fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
+        let key = self.prepared_key(sql);
+        if let Some(plan) = self.find_plan(&key) {
+            return Ok(plan);
+        }
+        let arena = std::mem::take(&mut self.arena);
+        let planned = match parser::parse(sql, self.lexical_mode(), &arena) {
+            Ok(parsed) => self.plan(&parsed.statement, sql).map_err(Outcome::from),
+            Err(error) => Err(parse_error(error).into()),
+        };
+        self.give_back(arena);
+        let plan = Arc::new(planned?);
+        self.shared().plans.put(key, &plan);
+        Ok(plan)
+    }
+
+    /// Runs a statement without a plan from its text.
+    fn run_text(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let arena = std::mem::take(&mut self.arena);
+        let result = match parser::parse(sql, self.lexical_mode(), &arena) {
+            Ok(parsed) => self.run_statement(&parsed.statement, sql, sink).map(|_| ()),
+            Err(error) => Err(parse_error(error).into()),
+        };
+        self.give_back(arena);
+        result
+    }
+
+    /// PREPARE name FROM text.
+    pub(crate) fn prepare_named(&mut self, name: &str, sql: &[u8]) -> Result<(), Outcome> {
+        let lower = name.to_lowercase();
+        if let Some(old) = self.prepared.by_name.remove(&lower) {
+            self.prepared.close(old);
+        }
+        let outer = std::mem::take(&mut self.arena);
+        let prepared = self.prepare_text(sql);
+        self.arena = outer;
+        let id = self.prepared.add(prepared?);
+        self.prepared.by_name.insert(lower, id);
+        Ok(())
+    }
+
+    /// EXECUTE name USING variables.
+    pub(crate) fn execute_named(&mut self, name: &str, using: &[&str], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        use executor::StatementContext;
+        let unknown = || codes::unknown_stmt_handler(name, "EXECUTE");
+        let id = *self.prepared.by_name.get(&name.to_lowercase()).ok_or_else(unknown)?;
+        let count = self.prepared.by_id.get(&id).ok_or_else(unknown)?.param_count;
+        if count != using.len() {
+            return Err(codes::wrong_arguments("EXECUTE").into());
+        }
+        self.params.clear();
+        for variable in using {
+            let value = self.core.user_variable(variable);
+            self.params.push(value);
+        }
+        self.run_prepared(id, sink)
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub(crate) fn deallocate(&mut self, name: &str) -> Result<(), Outcome> {
+        match self.prepared.by_name.remove(&name.to_lowercase()) {
+            Some(id) => {
+                self.prepared.close(id);
+                Ok(())
+            }
+            None => Err(codes::unknown_stmt_handler(name, "DEALLOCATE PREPARE").into()),
+        }
+    }
+}
+
+/// A parameter as a value.
+fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>) -> Result<Value, SqlError> {
+    Ok(match param.value {
+        ParamValue::Null => Value::Null,
+        ParamValue::LongData => Value::bytes(long_data.map_or(&[][..], Vec::as_slice)),
+        ParamValue::Int(n) => Value::Int(n),
+        ParamValue::UInt(n) => Value::UInt(n),
+        ParamValue::Float(n) => Value::Float(n),
+        ParamValue::Double(n) => Value::Double(n),
+        ParamValue::Bytes(bytes) => match param.param_type.column_type {
+            WireType::NewDecimal | WireType::Decimal => match Decimal::parse_exact(bytes) {
+                Some(decimal) => Value::Decimal(decimal),
+                None => return Err(codes::truncated_wrong_value("DECIMAL", String::from_utf8_lossy(bytes))),
+            },
+            _ => Value::bytes(bytes),
+        },
+        ParamValue::DateTime(t) => {
+            let date = Date::from_fields(t.year, t.month, t.day);
+            match param.param_type.column_type {
+                WireType::Date => Value::Date(date),
+                _ => Value::DateTime(DateTime::from_fields(date, t.hour, t.minute, t.second, t.micros)),
+            }
+        }
+        ParamValue::Time(t) => {
+            Value::Time(Time::from_fields(t.negative, t.hours, t.minute, t.second, t.micros).clamp_range())
+        }
+    })
+}

@@ -1,0 +1,236 @@
+//! COM_QUERY: one or several statements as text, each through the plan cache where it can be.
+
+use crate::client_session::ClientSession;
+use crate::context::Planning;
+use crate::error_map::{Outcome, parse_error};
+use crate::plan_cache::{CachedPlan, PlanKey};
+use crate::result_columns;
+use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use mysql_error::{SqlError, codes};
+use parser::{LiteralKind, ast};
+use planner::Plan;
+use protocol::ResultSink;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use types::{ColumnType, Decimal, TypeKind, Value};
+
+impl ClientSession {
+    /// Runs the statements of a text, one after the other, until one fails.
+    pub(crate) fn query(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
+        self.connection.set_statement(sql);
+        let mut rest = sql;
+        loop {
+            self.more_results = false;
+            match self.one_statement(rest, sink) {
+                Ok(Some(at)) => rest = &rest[at..],
+                Ok(None) => return,
+                Err(outcome) => {
+                    self.more_results = false;
+                    self.fail(sink, outcome);
+                    return;
+                }
+            }
+            self.begin_statement();
+        }
+    }
+
+    /// Runs the first statement of `sql`; `Some` offset when more statements follow.
+    fn one_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<usize>, Outcome> {
+        for _ in 0..STALE_PLANS_MAX {
+            if let Some(next) = self.try_statement(sql, sink)? {
+                return Ok(next);
+            }
+        }
+        Err(too_stale())
+    }
+
+    /// One attempt at a statement; `None` when its plan was stale.
+    fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        let mode = self.lexical_mode();
+        let mut lifted = std::mem::take(&mut self.lifted);
+        let fingerprint = parser::fingerprint(sql, mode, &mut lifted);
+        self.lifted = lifted;
+        if fingerprint.cacheable {
+            let key = PlanKey { text: fingerprint.hash, environment: self.environment() };
+            if let Some(plan) = self.find_plan(&key) {
+                let next = self.following(sql, fingerprint.rest)?;
+                self.bind_literals(sql)?;
+                let ran = self.run_cached(&plan, sink)?;
+                return Ok((ran == Ran::Done).then_some(next));
+            }
+            if let Some(plan) = self.plan_lifted(sql, key) {
+                let next = self.following(sql, fingerprint.rest)?;
+                let ran = self.run_cached(&plan, sink)?;
+                return Ok((ran == Ran::Done).then_some(next));
+            }
+        }
+        let arena = std::mem::take(&mut self.arena);
+        let result = self.parse_and_run(sql, &arena, sink);
+        self.give_back(arena);
+        result
+    }
+
+    /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
+    fn plan_lifted(&mut self, sql: &[u8], key: PlanKey) -> Option<Arc<CachedPlan>> {
+        let arena = std::mem::take(&mut self.arena);
+        let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
+            Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
+                Ok(()) => self.plan(&parsed.statement, sql).ok(),
+                Err(_) => None,
+            },
+            _ => None,
+        };
+        self.give_back(arena);
+        let plan = Arc::new(planned?);
+        self.own_plans.put(key, &plan);
+        self.shared().plans.put(key, &plan);
+        Some(plan)
+    }
+
+    fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        let parsed = match parser::parse(sql, self.lexical_mode(), arena) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.core.diagnostics.clear();
+                return Err(parse_error(error).into());
+            }
+        };
+        let next = self.following(sql, parsed.rest)?;
+        self.params.clear();
+        if parsed.param_count > 0 {
+            // A placeholder has a meaning only in a prepared statement.
+            return Err(parse_error(parser::ParseError::syntax(sql, placeholder_at(sql))).into());
+        }
+        let text = &sql[..parsed.rest.min(sql.len())];
+        let ran = self.run_statement(&parsed.statement, text, sink)?;
+        Ok((ran == Ran::Done).then_some(next))
+    }
+
+    /// Where the next statement begins, if there is one and the client may send several.
+    fn following(&mut self, sql: &[u8], rest: usize) -> Result<Option<usize>, Outcome> {
+        let after = sql.get(rest..).unwrap_or_default();
+        if is_blank(after) {
+            return Ok(None);
+        }
+        if !self.multi_statements {
+            return Err(parse_error(parser::ParseError::syntax(sql, rest)).into());
+        }
+        self.more_results = true;
+        Ok(Some(rest))
+    }
+
+    /// Plans a statement under the present catalogue. Parameter values at hand are used for estimates.
+    pub(crate) fn plan(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        let catalog_version = self.shared().catalog.version();
+        let param_types: Vec<ColumnType> = self.params.iter().map(literal_type).collect();
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &param_types };
+        let plan: Plan = planner::plan_statement(statement, sql, &planning)?;
+        self.shared().status.plan_cache_misses.inc();
+        let columns = result_columns::block(&plan.columns);
+        Ok(CachedPlan { plan, columns, catalog_version })
+    }
+
+    /// A plan from the session's own cache or the server's.
+    #[inline]
+    pub(crate) fn find_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+        let version = self.shared().catalog.version();
+        if let Some(plan) = self.own_plans.get(key, version) {
+            return Some(plan);
+        }
+        let plan = self.shared().plans.get(key, version)?;
+        self.own_plans.put(*key, &plan);
+        Some(plan)
+    }
+
+    /// The lifted literals as parameter values.
+    fn bind_literals(&mut self, sql: &[u8]) -> Result<(), Outcome> {
+        self.params.clear();
+        let mode = self.lexical_mode();
+        for literal in &self.lifted {
+            let value = match literal.kind {
+                LiteralKind::Int => Value::Int(literal.int as i64),
+                LiteralKind::UInt => Value::UInt(literal.int),
+                LiteralKind::Decimal => match Decimal::parse_exact(literal.text(sql)) {
+                    Some(decimal) => Value::Decimal(decimal),
+                    None => Value::Double(types::parse_double_prefix(literal.text(sql))),
+                },
+                LiteralKind::Float => Value::Double(types::parse_double_prefix(literal.text(sql))),
+                LiteralKind::String if !literal.escaped && literal.text(sql).is_ascii() => Value::bytes(literal.text(sql)),
+                LiteralKind::String => {
+                    let mut text = Vec::new();
+                    literal.write_string(sql, mode, &mut text).map_err(parse_error)?;
+                    Value::bytes(text)
+                }
+            };
+            self.params.push(value);
+        }
+        Ok(())
+    }
+
+    /// The modes that change how text is read.
+    #[inline]
+    pub(crate) fn lexical_mode(&self) -> parser::SqlMode {
+        self.core.settings.lexical_mode
+    }
+
+    /// Hash of what plans depend on beside the text.
+    #[inline]
+    pub(crate) fn environment(&mut self) -> u64 {
+        if self.environment == 0 {
+            let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+            hasher.write(self.core.database.as_deref().unwrap_or("\0").as_bytes());
+            hasher.write_u32(self.core.settings.sql_mode.bits());
+            hasher.write_u16(self.core.settings.collation.id());
+            hasher.write_u64(self.core.number("div_precision_increment"));
+            self.environment = hasher.finish() | 1;
+        }
+        self.environment
+    }
+
+    /// Keeps a used arena for the next statement; one that grew large is given up.
+    pub(crate) fn give_back(&mut self, mut arena: parser::Bump) {
+        const KEPT_BYTES_MAX: usize = 64 << 10;
+        if arena.allocated_bytes() <= KEPT_BYTES_MAX {
+            arena.reset();
+            self.arena = arena;
+        }
+    }
+}
+
+/// Whether a statement is run by a plan.
+pub(crate) fn is_planned(statement: &ast::Statement<'_>) -> bool {
+    match statement {
+        ast::Statement::Query(query) => query.into.is_none(),
+        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => true,
+        _ => false,
+    }
+}
+
+/// The type of a parameter value.
+pub(crate) fn literal_type(value: &Value) -> ColumnType {
+    match value {
+        Value::Null => ColumnType::new(TypeKind::Null),
+        Value::Int(_) => ColumnType::bigint(),
+        Value::UInt(_) => ColumnType::bigint_unsigned(),
+        Value::Float(_) | Value::Double(_) => ColumnType::double(),
+        Value::Decimal(d) => ColumnType::decimal(d.precision().max(1), d.scale()),
+        Value::Bytes(text) => ColumnType::varchar(text.len().max(1) as u32, types::Collation::DEFAULT),
+        Value::Date(_) => ColumnType::new(TypeKind::Date),
+        Value::Time(_) => ColumnType::temporal(TypeKind::Time, 6),
+        Value::DateTime(_) | Value::Timestamp(_) => ColumnType::temporal(TypeKind::DateTime, 6),
+    }
+}
+
+/// White space, semicolons and nothing else.
+fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(|b| b.is_ascii_whitespace() || *b == b';' || *b == 0)
+}
+
+fn placeholder_at(sql: &[u8]) -> usize {
+    sql.iter().position(|b| *b == b'?').unwrap_or(0)
+}
+
+/// 1065 for a text without a statement.
+pub(crate) fn empty_query() -> Outcome {
+    codes::empty_query().into()
+}

@@ -1,0 +1,123 @@
+//! Result columns as the wire describes them.
+
+use planner::plan::OutputColumn;
+use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType};
+use types::{ColumnType, TypeKind};
+
+/// `utf8mb4_0900_ai_ci`: what text in results is in.
+const RESULT_CHARSET: u16 = 255;
+/// `binary`.
+const BINARY: u16 = 63;
+
+/// The wire's type of a column type.
+pub fn wire_type(ty: &ColumnType) -> WireType {
+    match ty.kind {
+        TypeKind::Null => WireType::Null,
+        TypeKind::TinyInt => WireType::Tiny,
+        TypeKind::SmallInt => WireType::Short,
+        TypeKind::MediumInt => WireType::Int24,
+        TypeKind::Int => WireType::Long,
+        TypeKind::BigInt => WireType::LongLong,
+        TypeKind::Decimal => WireType::NewDecimal,
+        TypeKind::Float => WireType::Float,
+        TypeKind::Double => WireType::Double,
+        TypeKind::Bit => WireType::Bit,
+        TypeKind::Char | TypeKind::Binary | TypeKind::Enum | TypeKind::Set => WireType::String,
+        TypeKind::VarChar | TypeKind::VarBinary => WireType::VarString,
+        kind if kind.is_blob() => WireType::Blob,
+        TypeKind::Date => WireType::Date,
+        TypeKind::Time => WireType::Time,
+        TypeKind::DateTime => WireType::DateTime,
+        TypeKind::Timestamp => WireType::Timestamp,
+        TypeKind::Year => WireType::Year,
+        TypeKind::Json => WireType::Json,
+        _ => WireType::VarString,
+    }
+}
+
+/// The longest value in bytes, as MySQL states it.
+fn wire_length(ty: &ColumnType) -> u32 {
+    let unsigned = ty.unsigned;
+    match ty.kind {
+        TypeKind::Null => 0,
+        TypeKind::TinyInt if ty.length == 1 && !unsigned => 1,
+        TypeKind::TinyInt => 4 - u32::from(unsigned),
+        TypeKind::SmallInt => 6 - u32::from(unsigned),
+        TypeKind::MediumInt => 9 - u32::from(unsigned),
+        TypeKind::Int => 11 - u32::from(unsigned),
+        TypeKind::BigInt => 20,
+        TypeKind::Decimal => ty.length + u32::from(ty.decimals > 0) + u32::from(!unsigned),
+        TypeKind::Float => 12,
+        TypeKind::Double => 22,
+        TypeKind::Date => 10,
+        TypeKind::Time => 10 + fraction(ty.decimals),
+        TypeKind::DateTime | TypeKind::Timestamp => 19 + fraction(ty.decimals),
+        TypeKind::Enum | TypeKind::Set => {
+            let lengths = ty.member_list().iter().map(|m| m.len() as u32 * 4 + 1);
+            if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1).saturating_sub(1) } else { lengths.sum::<u32>().saturating_sub(1) }
+        }
+        kind if kind.is_string() && ty.is_character() => {
+            u32::try_from(ty.bytes_max() * if kind.is_blob() { 4 } else { 1 }).unwrap_or(u32::MAX)
+        }
+        _ => u32::try_from(ty.bytes_max()).unwrap_or(u32::MAX),
+    }
+}
+
+fn fraction(digits: u8) -> u32 {
+    if digits == 0 { 0 } else { u32::from(digits) + 1 }
+}
+
+fn wire_flags(column: &OutputColumn) -> ColumnFlags {
+    let ty = &column.ty;
+    let mut flags = ColumnFlags(0);
+    let character = ty.is_character() && ty.kind != TypeKind::Json;
+    flags.set(ColumnFlags::NOT_NULL, !ty.nullable);
+    flags.set(ColumnFlags::PRI_KEY, column.primary_key);
+    flags.set(ColumnFlags::UNIQUE_KEY, column.unique_key);
+    flags.set(ColumnFlags::MULTIPLE_KEY, column.multiple_key);
+    flags.set(ColumnFlags::BLOB, ty.kind.is_blob() || ty.kind == TypeKind::Json);
+    flags.set(ColumnFlags::UNSIGNED, ty.unsigned && ty.kind.is_numeric());
+    flags.set(ColumnFlags::ZEROFILL, ty.zerofill);
+    flags.set(ColumnFlags::BINARY, !character || ty.collation.is_binary());
+    flags.set(ColumnFlags::ENUM, ty.kind == TypeKind::Enum);
+    flags.set(ColumnFlags::SET, ty.kind == TypeKind::Set);
+    flags.set(ColumnFlags::AUTO_INCREMENT, column.auto_increment);
+    flags.set(ColumnFlags::NO_DEFAULT_VALUE, column.no_default);
+    flags.set(ColumnFlags::ON_UPDATE_NOW, column.on_update_now);
+    flags.set(ColumnFlags::NUM, ty.kind.is_numeric() && ty.kind != TypeKind::Bit);
+    flags
+}
+
+/// A column's definition.
+pub fn definition(column: &OutputColumn) -> ColumnDefinition<'_> {
+    let ty = &column.ty;
+    let expression = column.org_name.is_empty();
+    let decimals = match ty.kind {
+        TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => ty.decimals,
+        kind if expression && kind.is_string() => 31,
+        _ => 0,
+    };
+    ColumnDefinition {
+        schema: column.database.as_bytes(),
+        table: column.table.as_bytes(),
+        org_table: column.org_table.as_bytes(),
+        name: column.name.as_bytes(),
+        org_name: column.org_name.as_bytes(),
+        charset: if ty.is_character() && ty.kind != TypeKind::Json { RESULT_CHARSET } else { BINARY },
+        length: wire_length(ty),
+        column_type: wire_type(ty),
+        flags: wire_flags(column),
+        decimals,
+    }
+}
+
+/// All definitions, encoded once.
+pub fn block(columns: &[OutputColumn]) -> ColumnBlock {
+    let definitions: Vec<ColumnDefinition<'_>> = columns.iter().map(definition).collect();
+    ColumnBlock::new(&definitions)
+}
+
+/// A column of a result that the session makes itself (SHOW): a name and a type.
+pub fn plain(name: &str, ty: ColumnType) -> OutputColumn {
+    OutputColumn { name: name.into(), ty, ..OutputColumn::default() }
+}

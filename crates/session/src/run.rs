@@ -1,0 +1,137 @@
+//! Running a plan: transaction, metadata locks, executor, reply.
+
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, executor_error};
+use crate::output::Output;
+use crate::plan_cache::CachedPlan;
+use executor::Changes;
+use planner::plan::{Body, Insert, InsertSource};
+use protocol::{Capabilities, OkReply, ResultSink};
+use std::sync::Arc;
+
+/// How far a plan got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ran {
+    /// It ran, and the reply is written.
+    Done,
+    /// The catalogue has changed since it was made: nothing was done, plan again.
+    Stale,
+}
+
+/// Attempts to run a statement whose plans turn stale by DDL of others, before it gives up.
+pub(crate) const STALE_PLANS_MAX: usize = 16;
+
+/// 1615.
+pub(crate) fn too_stale() -> Outcome {
+    mysql_error::codes::need_reprepare().into()
+}
+
+/// Whether the OK packet tells records and duplicates: INSERT of several rows or from a query.
+fn says_records(insert: &Insert) -> bool {
+    match &insert.source {
+        InsertSource::Values(rows) => rows.len() > 1,
+        _ => true,
+    }
+}
+
+impl ClientSession {
+    /// Runs a plan with the parameter values in `self.params` and writes the reply.
+    pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        self.core.diagnostics.clear();
+        self.count_statement(&plan.plan.body);
+        let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
+        match outcome {
+            executor::Outcome::Rows { count } => {
+                self.core.row_count = -1;
+                self.core.found_rows = count;
+                self.statement_done()?;
+                let ok = OkReply { status: self.server_status(), warnings: self.core.diagnostics.warning_count(), ..OkReply::default() };
+                sink.finish(&ok);
+            }
+            executor::Outcome::Changes(changes) => {
+                self.statement_done()?;
+                self.reply_changes(&plan.plan.body, &changes, sink);
+            }
+        }
+        Ok(Ran::Done)
+    }
+
+    /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
+    fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+        self.ensure_transaction();
+        for table in &plan.plan.tables {
+            self.use_table(table)?;
+        }
+        if self.shared().catalog.version() != plan.catalog_version {
+            // DDL came between planning and the metadata locks; nothing was read yet.
+            return Ok(None);
+        }
+        self.engine.statement_start();
+        let mut output = Output {
+            sink,
+            block: &plan.columns,
+            columns: &plan.plan.columns,
+            zone: Arc::clone(&self.core.settings.zone),
+            status: self.server_status(),
+            begun: false,
+        };
+        let result =
+            executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
+        result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
+    }
+
+    fn count_statement(&self, body: &Body) {
+        let status = &self.shared().status;
+        match body {
+            Body::Query(_) => status.com_select.inc(),
+            Body::Insert(insert) if insert.replace => status.com_replace.inc(),
+            Body::Insert(_) => status.com_insert.inc(),
+            Body::Update(_) => status.com_update.inc(),
+            Body::Delete(_) => status.com_delete.inc(),
+        }
+    }
+
+    /// The OK packet of a changing statement.
+    fn reply_changes(&mut self, body: &Body, changes: &Changes, sink: &mut ResultSink<'_>) {
+        let warnings = self.core.diagnostics.warning_count();
+        let found_rows = sink.capabilities().contains(Capabilities::FOUND_ROWS);
+        let mut affected_rows = changes.affected;
+        let info = match body {
+            Body::Update(_) => {
+                if found_rows {
+                    affected_rows = changes.matched;
+                }
+                format!("Rows matched: {}  Changed: {}  Warnings: {warnings}", changes.matched, changes.affected)
+            }
+            Body::Insert(insert) if says_records(insert) => {
+                format!("Records: {}  Duplicates: {}  Warnings: {warnings}", changes.records, changes.duplicates)
+            }
+            _ => String::new(),
+        };
+        self.core.row_count = changes.affected as i64;
+        if let Some(id) = changes.generated_id {
+            self.core.last_insert_id = id;
+        }
+        let ok = OkReply {
+            affected_rows,
+            last_insert_id: changes.generated_id.unwrap_or(0),
+            status: self.server_status(),
+            warnings,
+            info: info.as_bytes(),
+            ..OkReply::default()
+        };
+        sink.ok(&ok);
+    }
+
+    /// The OK packet of a statement that changes no rows.
+    pub(crate) fn reply_ok(&mut self, affected_rows: u64, sink: &mut ResultSink<'_>) {
+        self.core.row_count = affected_rows as i64;
+        let ok = OkReply {
+            affected_rows,
+            status: self.server_status(),
+            warnings: self.core.diagnostics.warning_count(),
+            ..OkReply::default()
+        };
+        sink.ok(&ok);
+    }
+}

@@ -1,0 +1,309 @@
+//! SET: system variables with their effects, user variables, names and character sets, transaction characteristics.
+
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use crate::variables::{Definition, Scope, check, find};
+use engine::{FlushPolicy, Isolation};
+use executor::StatementContext;
+use mysql_error::codes;
+use parser::ast::{self, ExprKind, IsolationLevel, SetItem, VarScope};
+use std::sync::Arc;
+use std::time::Duration;
+use types::{Charset, Collation, SqlMode, TimeZone, Value};
+
+impl ClientSession {
+    /// SET with its items, in order; the first wrong one ends it, those before it stand.
+    pub(crate) fn set(&mut self, items: &[SetItem<'_>], sql: &[u8]) -> Result<(), Outcome> {
+        for item in items {
+            match item {
+                SetItem::User { name, value } => {
+                    let value = self.evaluate(std::slice::from_ref(value), sql)?.pop().unwrap_or_default();
+                    self.core.set_user_variable(name, value);
+                }
+                SetItem::System { scope, component, name, value } => {
+                    if component.is_some() {
+                        return Err(codes::unknown_system_variable(name).into());
+                    }
+                    self.set_system(*scope, name, value.as_ref(), sql)?;
+                }
+                SetItem::Names { charset, collation } => self.set_names(*charset, *collation)?,
+                SetItem::Charset(charset) => self.set_names(*charset, None)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn set_system(&mut self, scope: Option<VarScope>, name: &str, value: Option<&ast::Expr<'_>>, sql: &[u8]) -> Result<(), Outcome> {
+        let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
+        let global = match scope {
+            Some(VarScope::Persist | VarScope::PersistOnly) => return Err(codes::not_supported_yet("SET PERSIST").into()),
+            Some(VarScope::Global) => true,
+            Some(VarScope::Session) | None => false,
+        };
+        if !definition.dynamic {
+            return Err(codes::incorrect_global_local_var(definition.name, "read only").into());
+        }
+        match (definition.scope, global) {
+            (Scope::Global, false) => return Err(codes::global_variable(definition.name).into()),
+            (Scope::Session, true) => return Err(codes::local_variable(definition.name).into()),
+            _ => {}
+        }
+        let value = match value {
+            // DEFAULT: of the server the built-in value, of a session the server's.
+            None if global || definition.scope == Scope::Session => crate::variables::default_value(definition),
+            None => self.shared().variables.get(definition),
+            // A bare word is a value here: SET x = ON.
+            Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
+            Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
+        };
+        let (value, clamped) = check(definition, &value)?;
+        if clamped {
+            let shown = crate::variables::show(definition, &value);
+            self.core.warn(codes::truncated_wrong_value(definition.name, shown).into());
+        }
+        self.check_effect(definition, &value)?;
+        if global {
+            self.shared().variables.set(definition, value.clone());
+            self.apply_global(definition, &value);
+            return Ok(());
+        }
+        // `transaction_isolation` without a scope word is the session's; SET TRANSACTION without one is the next transaction's.
+        self.apply_session(definition, &value)?;
+        self.core.variables.set(definition, value);
+        Ok(())
+    }
+
+    /// Values that the kind allows and the server cannot carry out.
+    fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
+        let Value::Bytes(text) = value else { return Ok(()) };
+        let text = text.to_text();
+        match definition.name {
+            "transaction_isolation" => isolation_of(&text).map(|_| ()),
+            "time_zone" => match TimeZone::parse(&text) {
+                Some(_) => Ok(()),
+                None => Err(codes::unknown_time_zone(text).into()),
+            },
+            "character_set_client" | "character_set_connection" | "character_set_results" | "character_set_database" | "character_set_server" => {
+                charset_of(&text).map(|_| ())
+            }
+            "collation_connection" | "collation_database" | "collation_server" => collation_of(&text).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a changed server value does at once.
+    fn apply_global(&self, definition: &Definition, value: &Value) {
+        if let ("innodb_flush_log_at_trx_commit", Value::UInt(policy)) = (definition.name, value) {
+            self.shared().set_flush_policy(*policy);
+        }
+    }
+
+    /// What a changed session value does at once.
+    fn apply_session(&mut self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
+        match (definition.name, value) {
+            ("autocommit", Value::Int(on)) => {
+                let on = *on == 1;
+                if on && !self.core.settings.autocommit {
+                    self.commit()?;
+                }
+                self.core.settings.autocommit = on;
+            }
+            ("last_insert_id" | "identity", Value::UInt(id)) => self.core.last_insert_id = *id,
+            ("insert_id", _) => return Err(codes::not_supported_yet("insert_id").into()),
+            ("collation_connection", Value::Bytes(name)) => {
+                let collation = collation_of(&name.to_text())?;
+                self.set_connection_collation(collation);
+            }
+            ("character_set_connection", Value::Bytes(name)) => {
+                let collation = charset_of(&name.to_text())?.default_collation();
+                self.set_connection_collation(collation);
+            }
+            _ => {}
+        }
+        self.derive(definition, value);
+        Ok(())
+    }
+
+    /// Takes a session value into the derived settings.
+    fn derive(&mut self, definition: &Definition, value: &Value) {
+        let settings = &mut self.core.settings;
+        match (definition.name, value) {
+            ("autocommit", Value::Int(on)) => settings.autocommit = *on == 1,
+            ("sql_mode", Value::Bytes(text)) => {
+                if let Ok(mode) = SqlMode::parse(&text.to_text()) {
+                    settings.sql_mode = mode;
+                    settings.lexical_mode = lexical(mode);
+                    self.environment = 0;
+                }
+            }
+            ("time_zone", Value::Bytes(text)) => {
+                if let Some(zone) = TimeZone::parse(&text.to_text()) {
+                    settings.zone = Arc::new(zone);
+                }
+            }
+            ("transaction_isolation", Value::Bytes(text)) => {
+                if let Ok(isolation) = isolation_of(&text.to_text()) {
+                    settings.isolation = isolation;
+                }
+            }
+            ("transaction_read_only", Value::Int(on)) => settings.read_only = *on == 1,
+            ("lock_wait_timeout", Value::UInt(seconds)) => settings.lock_wait_timeout_s = *seconds,
+            ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
+            ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
+            ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
+            ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
+            ("div_precision_increment", _) => self.environment = 0,
+            _ => {}
+        }
+    }
+
+    /// Derives all settings from the session's variables.
+    pub(crate) fn settings_from_variables(&mut self) {
+        for name in [
+            "autocommit",
+            "sql_mode",
+            "time_zone",
+            "transaction_isolation",
+            "transaction_read_only",
+            "lock_wait_timeout",
+            "innodb_lock_wait_timeout",
+            "max_allowed_packet",
+            "sql_notes",
+            "wait_timeout",
+        ] {
+            if let Some(definition) = find(name) {
+                let value = self.core.variables.get(definition).clone();
+                self.derive(definition, &value);
+            }
+        }
+        let policy = self.shared().flush_policy();
+        self.engine.set_flush_policy(policy);
+        self.environment = 0;
+    }
+
+    /// SET NAMES and SET CHARACTER SET. Text travels as utf8mb4 (or bytes): other character sets are refused.
+    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<(), Outcome> {
+        let charset = match charset {
+            None => Charset::Utf8mb4,
+            Some(name) => charset_of(name)?,
+        };
+        let chosen = match collation {
+            None => charset.default_collation(),
+            Some(name) => {
+                let collation = collation_of(name)?;
+                if collation.charset() != charset {
+                    return Err(codes::collation_charset_mismatch(name, charset.name()).into());
+                }
+                collation
+            }
+        };
+        for name in ["character_set_client", "character_set_results"] {
+            if let Some(definition) = find(name) {
+                self.core.variables.set(definition, Value::from(charset.name()));
+            }
+        }
+        self.set_connection_collation(chosen);
+        Ok(())
+    }
+
+    /// Makes a collation that of literals.
+    pub(crate) fn set_connection_collation(&mut self, collation: Collation) {
+        self.core.settings.collation = collation;
+        self.environment = 0;
+        for (name, value) in [("character_set_connection", collation.charset().name()), ("collation_connection", collation.name())] {
+            if let Some(definition) = find(name) {
+                self.core.variables.set(definition, Value::from(value));
+            }
+        }
+    }
+
+    /// The current database's defaults, as variables show them.
+    pub(crate) fn set_database_charset(&mut self, collation: Collation) {
+        for (name, value) in [("character_set_database", collation.charset().name()), ("collation_database", collation.name())] {
+            if let Some(definition) = find(name) {
+                self.core.variables.set(definition, Value::from(value));
+            }
+        }
+    }
+
+    /// SET [GLOBAL | SESSION] TRANSACTION.
+    pub(crate) fn set_transaction(&mut self, set: &ast::SetTransaction) -> Result<(), Outcome> {
+        let level = set.isolation.map(|level| match level {
+            IsolationLevel::ReadUncommitted => "READ-UNCOMMITTED",
+            IsolationLevel::ReadCommitted => "READ-COMMITTED",
+            IsolationLevel::RepeatableRead => "REPEATABLE-READ",
+            IsolationLevel::Serializable => "SERIALIZABLE",
+        });
+        let isolation = level.map(isolation_of).transpose()?;
+        let changes = [("transaction_isolation", level.map(Value::from)), ("transaction_read_only", set.read_only.map(Value::bool))];
+        match set.scope {
+            None => {
+                if self.engine.in_transaction() && self.transaction_goes_on() {
+                    return Err(codes::cant_change_tx_characteristics().into());
+                }
+                self.transaction.next_isolation = isolation.or(self.transaction.next_isolation);
+                self.transaction.next_read_only = set.read_only.or(self.transaction.next_read_only);
+            }
+            Some(scope) => {
+                for (name, value) in changes {
+                    let (Some(definition), Some(value)) = (find(name), value) else { continue };
+                    if scope == VarScope::Session {
+                        self.apply_session(definition, &value)?;
+                        self.core.variables.set(definition, value);
+                    } else {
+                        self.shared().variables.set(definition, value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The engine's level. READ UNCOMMITTED reads what is committed, which the standard allows.
+fn isolation_of(name: &str) -> Result<Isolation, Outcome> {
+    match name {
+        "READ-UNCOMMITTED" | "READ-COMMITTED" => Ok(Isolation::ReadCommitted),
+        "REPEATABLE-READ" => Ok(Isolation::RepeatableRead),
+        _ => Err(codes::not_supported_yet("isolation level SERIALIZABLE").into()),
+    }
+}
+
+fn charset_of(name: &str) -> Result<Charset, Outcome> {
+    // utf8mb3 text is utf8mb4 text; `utf8` is MySQL's old name of it.
+    if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") {
+        return Ok(Charset::Utf8mb4);
+    }
+    Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name).into())
+}
+
+fn collation_of(name: &str) -> Result<Collation, Outcome> {
+    Collation::from_name(name).ok_or_else(|| codes::unknown_collation(name).into())
+}
+
+/// The modes that change how text is read, as the parser numbers them.
+fn lexical(mode: SqlMode) -> parser::SqlMode {
+    let mut lexical = parser::SqlMode::default();
+    for (ours, theirs) in [
+        (SqlMode::REAL_AS_FLOAT, parser::SqlMode::REAL_AS_FLOAT),
+        (SqlMode::PIPES_AS_CONCAT, parser::SqlMode::PIPES_AS_CONCAT),
+        (SqlMode::ANSI_QUOTES, parser::SqlMode::ANSI_QUOTES),
+        (SqlMode::IGNORE_SPACE, parser::SqlMode::IGNORE_SPACE),
+        (SqlMode::NO_BACKSLASH_ESCAPES, parser::SqlMode::NO_BACKSLASH_ESCAPES),
+        (SqlMode::HIGH_NOT_PRECEDENCE, parser::SqlMode::HIGH_NOT_PRECEDENCE),
+    ] {
+        if mode.contains(ours) {
+            lexical = lexical.with(theirs);
+        }
+    }
+    lexical
+}
+
+/// The flush policy of `innodb_flush_log_at_trx_commit`.
+pub(crate) fn flush_policy(number: u64) -> FlushPolicy {
+    match number {
+        0 => FlushPolicy::Lazy,
+        2 => FlushPolicy::Write,
+        _ => FlushPolicy::Durable,
+    }
+}

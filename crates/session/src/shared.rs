@@ -1,0 +1,173 @@
+//! What all sessions share.
+
+use crate::accounts::{Account, Accounts, AuthPlugin, host_matches};
+use crate::client_session::ClientSession;
+use crate::command::{ClientAddress, Login};
+use crate::connections::{Connection, Connections};
+use crate::plan_cache::PlanCache;
+use crate::set::flush_policy;
+use crate::service::{FrontSettings, Service};
+use crate::status::Status;
+use crate::variables::{GlobalVariables, find};
+use catalog::Catalog;
+use engine::{Engine, FlushPolicy};
+use mysql_error::SqlError;
+use std::sync::Arc;
+use sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use types::Value;
+
+/// Version that clients see: MySQL's, whose behaviour COMPAT.md measures against, then ours.
+pub const SERVER_VERSION: &str = concat!("8.4.3-altiplano-", env!("CARGO_PKG_VERSION"));
+
+/// The parts of a server that its sessions share.
+pub struct Shared {
+    /// Storage.
+    pub engine: Arc<Engine>,
+    /// Definitions.
+    pub catalog: Arc<Catalog>,
+    /// Connections.
+    pub connections: Arc<Connections>,
+    /// System variables.
+    pub variables: GlobalVariables,
+    /// Plans of statements.
+    pub plans: PlanCache,
+    /// Counters.
+    pub status: Status,
+    /// When the server started.
+    pub started: Instant,
+    accounts: Box<dyn Accounts>,
+    /// `innodb_flush_log_at_trx_commit`; read (relaxed) when a session begins a statement that may commit.
+    flush_policy: AtomicU32,
+}
+
+impl Shared {
+    /// Shared parts over an open engine and catalogue.
+    pub fn new(engine: Arc<Engine>, catalog: Arc<Catalog>, accounts: Box<dyn Accounts>) -> Arc<Shared> {
+        let variables = GlobalVariables::new();
+        let shared = Shared {
+            engine,
+            catalog,
+            connections: Arc::new(Connections::new()),
+            variables,
+            plans: PlanCache::new(),
+            status: Status::default(),
+            started: Instant::now(),
+            accounts,
+            flush_policy: AtomicU32::new(1),
+        };
+        for name in ["version", "innodb_version"] {
+            if let Some(definition) = find(name) {
+                shared.variables.set(definition, Value::from(SERVER_VERSION));
+            }
+        }
+        Arc::new(shared)
+    }
+
+    /// A whole number that is a system variable's global value.
+    pub fn number(&self, name: &str) -> u64 {
+        match find(name).map(|definition| self.variables.get(definition)) {
+            Some(Value::UInt(n)) => n,
+            Some(Value::Int(n)) => n as u64,
+            _ => 0,
+        }
+    }
+
+    /// The flush policy in force.
+    #[inline]
+    pub fn flush_policy(&self) -> FlushPolicy {
+        flush_policy(u64::from(self.flush_policy.load(Ordering::Relaxed)))
+    }
+
+    /// Sets it for all sessions.
+    pub fn set_flush_policy(&self, number: u64) {
+        self.flush_policy.store(number.min(2) as u32, Ordering::Relaxed);
+    }
+
+    /// Sets a variable from the command line or the settings file; read-only ones too.
+    pub fn set_at_start(&self, name: &str, value: &str) -> Result<(), SqlError> {
+        self.variables.set_text(name, value)?;
+        if name.replace('-', "_") == "innodb_flush_log_at_trx_commit" {
+            self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit"));
+        }
+        Ok(())
+    }
+
+    fn seconds(&self, name: &str) -> Duration {
+        Duration::from_secs(self.number(name))
+    }
+}
+
+/// The service that the network front drives.
+#[derive(Clone)]
+pub struct SqlService {
+    shared: Arc<Shared>,
+}
+
+impl SqlService {
+    /// Sessions over these shared parts.
+    pub fn new(shared: Arc<Shared>) -> SqlService {
+        SqlService { shared }
+    }
+
+    /// The shared parts.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl Service for SqlService {
+    type Session = ClientSession;
+
+    fn connections(&self) -> &Arc<Connections> {
+        &self.shared.connections
+    }
+
+    fn accounts(&self) -> &dyn Accounts {
+        &*self.shared.accounts
+    }
+
+    fn settings(&self) -> FrontSettings {
+        let shared = &self.shared;
+        FrontSettings {
+            server_version: SERVER_VERSION.to_owned(),
+            max_connections: u32::try_from(shared.number("max_connections")).unwrap_or(u32::MAX),
+            max_allowed_packet: shared.number("max_allowed_packet") as usize,
+            connect_timeout: shared.seconds("connect_timeout"),
+            wait_timeout: shared.seconds("wait_timeout"),
+            interactive_timeout: shared.seconds("interactive_timeout"),
+            net_read_timeout: shared.seconds("net_read_timeout"),
+            net_write_timeout: shared.seconds("net_write_timeout"),
+        }
+    }
+
+    fn is_administrator(&self, login: &Login) -> bool {
+        login.account_user == "root"
+    }
+
+    fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<ClientSession, SqlError> {
+        ClientSession::new(Arc::clone(&self.shared), connection, login)
+    }
+}
+
+/// Accounts named at start-up: `root` from this machine, and others with a password given by their owner.
+pub struct FixedAccounts(Vec<Account>);
+
+impl FixedAccounts {
+    /// `root@localhost` without password.
+    pub fn root_only() -> FixedAccounts {
+        FixedAccounts(vec![Account {
+            user: "root".into(),
+            host: "localhost".into(),
+            plugin: AuthPlugin::CachingSha2,
+            stored: Vec::new(),
+            locked: false,
+        }])
+    }
+}
+
+impl Accounts for FixedAccounts {
+    fn find(&self, user: &str, address: &ClientAddress) -> Option<Account> {
+        self.0.iter().find(|account| account.user == user && host_matches(&account.host, address)).cloned()
+    }
+}

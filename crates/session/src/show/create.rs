@@ -1,0 +1,131 @@
+//! SHOW CREATE TABLE: the text that makes the table again.
+
+use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry};
+use std::fmt::Write;
+use types::{ColumnType, TypeKind, Value};
+
+/// A name in backquotes.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text in quotes.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r").replace('\0', "\\0"))
+}
+
+/// The statement.
+pub(super) fn table(entry: &TableEntry) -> String {
+    let def = &entry.def;
+    let mut lines: Vec<String> = def.columns.iter().map(|c| column(def, c)).collect();
+    lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i)));
+    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quoted(&def.name), lines.join(",\n  "));
+    let next = entry.storage.auto_increment();
+    if def.auto_increment_column().is_some() && next > 1 {
+        let _ = write!(out, " AUTO_INCREMENT={next}");
+    }
+    let _ = write!(out, " DEFAULT CHARSET={}", def.charset.name());
+    if def.charset != types::Charset::Binary {
+        let _ = write!(out, " COLLATE={}", def.collation.name());
+    }
+    for (name, value) in &def.shown_options {
+        let _ = write!(out, " {name}={value}");
+    }
+    if !def.comment.is_empty() {
+        let _ = write!(out, " COMMENT={}", literal(&def.comment));
+    }
+    out
+}
+
+fn column(table: &TableDef, column: &ColumnDef) -> String {
+    let ty = &column.ty;
+    let mut out = format!("{} {ty}", quoted(&column.name));
+    if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
+        let charset = ty.collation.charset();
+        if charset != table.charset {
+            let _ = write!(out, " CHARACTER SET {}", charset.name());
+        } else {
+            let _ = write!(out, " CHARACTER SET {}", charset.name());
+        }
+        let _ = write!(out, " COLLATE {}", ty.collation.name());
+    }
+    if !ty.nullable {
+        out.push_str(" NOT NULL");
+    } else if ty.kind == TypeKind::Timestamp {
+        out.push_str(" NULL");
+    }
+    match &column.default {
+        DefaultValue::None => {}
+        DefaultValue::Null if ty.kind.is_blob() || ty.kind == TypeKind::Json => {}
+        DefaultValue::Null => out.push_str(" DEFAULT NULL"),
+        DefaultValue::Constant(value) => {
+            let _ = write!(out, " DEFAULT {}", default_literal(ty, value));
+        }
+        DefaultValue::CurrentTimestamp => {
+            let _ = write!(out, " DEFAULT {}", now(ty));
+        }
+    }
+    if column.on_update_now {
+        let _ = write!(out, " ON UPDATE {}", now(ty));
+    }
+    if column.auto_increment {
+        out.push_str(" AUTO_INCREMENT");
+    }
+    if !column.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", literal(&column.comment));
+    }
+    out
+}
+
+fn now(ty: &ColumnType) -> String {
+    if ty.decimals == 0 { "CURRENT_TIMESTAMP".into() } else { format!("CURRENT_TIMESTAMP({})", ty.decimals) }
+}
+
+fn default_literal(ty: &ColumnType, value: &Value) -> String {
+    if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, value) {
+        return format!("b'{bits:b}'");
+    }
+    if let (true, Value::Bytes(bytes)) = (ty.kind.is_binary_string(), value)
+        && bytes.as_str().is_none()
+    {
+        return format!("0x{}", bytes.iter().map(|b| format!("{b:02X}")).collect::<String>());
+    }
+    literal(&default_text(ty, value).unwrap_or_default())
+}
+
+/// A default as text, in the column's own form; `None` for NULL.
+pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
+    let mut out = Vec::new();
+    match value {
+        Value::Null => return None,
+        Value::Time(time) => time.write_to(ty.decimals, &mut out),
+        Value::DateTime(datetime) => datetime.write_to(ty.decimals, &mut out),
+        Value::Timestamp(instant) => {
+            types::DateTime::from_unix_micros(instant.micros()).unwrap_or(types::DateTime::ZERO).write_to(ty.decimals, &mut out);
+        }
+        Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
+        other => crate::value_text::write(other, &mut out),
+    }
+    Some(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn index(table: &TableDef, index: &IndexDef) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .map(|part| {
+            let prefix = part.prefix_chars.map_or_else(String::new, |chars| format!("({chars})"));
+            format!("{}{prefix}{}", quoted(&table.columns[part.column].name), if part.descending { " DESC" } else { "" })
+        })
+        .collect();
+    let head = match (index.name.as_str(), index.unique) {
+        ("PRIMARY", _) => "PRIMARY KEY".into(),
+        (name, true) => format!("UNIQUE KEY {}", quoted(name)),
+        (name, false) => format!("KEY {}", quoted(name)),
+    };
+    let mut out = format!("{head} ({})", parts.join(","));
+    if !index.comment.is_empty() {
+        let _ = write!(out, " COMMENT {}", literal(&index.comment));
+    }
+    out
+}

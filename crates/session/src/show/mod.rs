@@ -1,0 +1,233 @@
+//! SHOW and DESCRIBE: results that the session makes from what it knows.
+//!
+//! Each kind makes a [`Table`]; LIKE and WHERE are applied to it here, and it is sent like any other result.
+
+mod create;
+mod filter;
+mod server;
+mod status;
+mod tables;
+
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, catalog_error};
+use crate::result_columns::plain;
+use catalog::TableEntry;
+use mysql_error::codes;
+use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
+use planner::plan::OutputColumn;
+use protocol::ResultSink;
+use std::sync::Arc;
+use types::{Collation, ColumnType, Value};
+
+/// A result in the making.
+pub(crate) struct Table {
+    columns: Vec<OutputColumn>,
+    rows: Vec<Vec<Value>>,
+    /// The column that LIKE is about.
+    like_column: usize,
+}
+
+impl Table {
+    fn new(columns: &[(&str, ColumnType)]) -> Table {
+        Table { columns: columns.iter().map(|(name, ty)| plain(name, ty.clone())).collect(), rows: Vec::new(), like_column: 0 }
+    }
+
+    fn row(&mut self, values: Vec<Value>) {
+        debug_assert_eq!(values.len(), self.columns.len());
+        self.rows.push(values);
+    }
+}
+
+/// A text column of the result.
+fn text(characters: u32) -> ColumnType {
+    ColumnType::varchar(characters, Collation::DEFAULT)
+}
+
+/// An integer column of the result.
+fn number() -> ColumnType {
+    ColumnType::bigint_unsigned()
+}
+
+/// SHOW.
+pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+    let keeps_conditions =
+        matches!(show.what, ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors);
+    if !keeps_conditions {
+        session.core.diagnostics.clear();
+    }
+    let mut table = make(session, &show.what)?;
+    match &show.filter {
+        ShowFilter::None => {}
+        ShowFilter::Like(pattern) => filter::like(&mut table, pattern),
+        ShowFilter::Where(condition) => filter::condition(&mut table, condition)?,
+    }
+    session.send_rows(&table.columns, &table.rows, sink);
+    Ok(())
+}
+
+fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outcome> {
+    match what {
+        ShowKind::Databases => tables::databases(session),
+        ShowKind::Tables { full, schema, .. } => tables::tables(session, *full, *schema),
+        ShowKind::TableStatus { schema } => tables::table_status(session, *schema),
+        ShowKind::Columns { full, table, .. } => {
+            let entry = find_table(session, table)?;
+            Ok(tables::columns(&entry, *full))
+        }
+        ShowKind::Indexes { table, .. } => {
+            let entry = find_table(session, table)?;
+            Ok(tables::indexes(&entry))
+        }
+        ShowKind::CreateTable(name) => {
+            let entry = find_table(session, name)?;
+            let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+            table.row(vec![entry.def.name.as_str().into(), create::table(&entry).into()]);
+            Ok(table)
+        }
+        ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
+        ShowKind::OpenTables { schema } => {
+            schema_of(session, *schema)?;
+            Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
+        }
+        // What cannot be made has an empty list.
+        ShowKind::Triggers { schema } => {
+            schema_of(session, *schema)?;
+            Ok(Table::new(&named(&[
+                "Trigger",
+                "Event",
+                "Table",
+                "Statement",
+                "Timing",
+                "Created",
+                "sql_mode",
+                "Definer",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ])))
+        }
+        ShowKind::Events { schema } => {
+            schema_of(session, *schema)?;
+            Ok(Table::new(&named(&[
+                "Db",
+                "Name",
+                "Definer",
+                "Time zone",
+                "Type",
+                "Execute at",
+                "Interval value",
+                "Interval field",
+                "Starts",
+                "Ends",
+                "Status",
+                "Originator",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ])))
+        }
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(Table::new(&named(&[
+            "Db",
+            "Name",
+            "Type",
+            "Language",
+            "Definer",
+            "Modified",
+            "Created",
+            "Security_type",
+            "Comment",
+            "character_set_client",
+            "collation_connection",
+            "Database Collation",
+        ]))),
+        ShowKind::Variables { scope } => Ok(status::variables(session, *scope)),
+        ShowKind::Status { scope } => Ok(status::status(session, *scope)),
+        ShowKind::EngineStatus(engine) if engine.eq_ignore_ascii_case("innodb") => Ok(status::engine_status(session)),
+        ShowKind::EngineStatus(engine) | ShowKind::EngineMutex(engine) | ShowKind::EngineLogs(engine) => {
+            if engine.eq_ignore_ascii_case("innodb") {
+                Err(codes::not_supported_yet("SHOW ENGINE INNODB MUTEX").into())
+            } else {
+                Err(codes::unknown_storage_engine(engine).into())
+            }
+        }
+        ShowKind::ProcessList { full } => Ok(server::process_list(session, *full)),
+        ShowKind::Warnings { limit } => server::conditions(session, limit.as_ref(), false),
+        ShowKind::Errors { limit } => server::conditions(session, limit.as_ref(), true),
+        ShowKind::CountWarnings => Ok(server::count("@@session.warning_count", session.core.diagnostics.total())),
+        ShowKind::CountErrors => Ok(server::count("@@session.error_count", session.core.diagnostics.error_count())),
+        ShowKind::Engines => Ok(server::engines()),
+        ShowKind::Charset => Ok(server::charsets()),
+        ShowKind::Collation => Ok(server::collations()),
+        ShowKind::Plugins => Ok(server::plugins()),
+        ShowKind::Privileges => Ok(Table::new(&named(&["Privilege", "Context", "Comment"]))),
+        ShowKind::Grants { user: None, .. } => Ok(server::grants(session)),
+        ShowKind::BinaryLogs | ShowKind::BinlogEvents => {
+            Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
+        }
+        ShowKind::BinaryLogStatus => {
+            Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])))
+        }
+        ShowKind::ReplicaStatus => Ok(Table::new(&named(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"]))),
+        ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
+        other => Err(codes::not_supported_yet(format!("SHOW {}", name_of(other))).into()),
+    }
+}
+
+fn name_of(what: &ShowKind<'_>) -> String {
+    // The variant's name, in words.
+    let debug = format!("{what:?}");
+    debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_uppercase()
+}
+
+/// Text columns with these names.
+fn named<'n>(names: &[&'n str]) -> Vec<(&'n str, ColumnType)> {
+    names.iter().map(|name| (*name, text(1024))).collect()
+}
+
+/// DESCRIBE table [column].
+pub(crate) fn describe(
+    session: &mut ClientSession,
+    name: &ObjectName<'_>,
+    column: Option<&[u8]>,
+    sink: &mut ResultSink<'_>,
+) -> Result<(), Outcome> {
+    let entry = find_table(session, name)?;
+    let mut table = tables::columns(&entry, false);
+    if let Some(pattern) = column {
+        filter::like(&mut table, pattern);
+    }
+    session.send_rows(&table.columns, &table.rows, sink);
+    Ok(())
+}
+
+/// The database named, or the current one.
+fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Outcome> {
+    let name = match schema {
+        Some(name) => name.to_owned(),
+        None => session.core.database.as_deref().ok_or_else(codes::no_db_error)?.to_owned(),
+    };
+    session.shared().catalog.database(&name).map_err(|error| catalog_error(error, || session.stop_error()))?;
+    Ok(name)
+}
+
+fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Arc<TableEntry>, Outcome> {
+    let schema = schema_of(session, name.schema)?;
+    session.shared().catalog.table(&schema, name.name).map_err(|error| catalog_error(error, || session.stop_error()))
+}
+
+impl ClientSession {
+    /// COM_FIELD_LIST: the columns of a table, with their defaults.
+    pub(crate) fn field_list(&mut self, table: &[u8], sink: &mut ResultSink<'_>) {
+        let name = String::from_utf8_lossy(table).into_owned();
+        match find_table(self, &ObjectName { schema: None, name: &name }) {
+            Ok(entry) => {
+                for column in tables::output_columns(&entry) {
+                    crate::result_columns::definition(&column).write_with_default(None, sink.packets());
+                }
+                let status = self.server_status();
+                sink.finish(&protocol::OkReply { status, ..Default::default() });
+            }
+            Err(outcome) => sink.error(&outcome.error),
+        }
+    }
+}

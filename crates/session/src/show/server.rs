@@ -1,0 +1,159 @@
+//! What the server is and does: processes, conditions, engines, character sets.
+
+use super::{Table, number, text};
+use crate::client_session::ClientSession;
+use crate::connections::Phase;
+use crate::error_map::Outcome;
+use mysql_error::{WarningLevel, codes};
+use parser::ast::{ExprKind, Limit, Literal};
+use types::{Charset, Collation, ColumnType, Value};
+
+/// Characters of a statement that SHOW PROCESSLIST shows without FULL.
+const INFO_CHARS: usize = 100;
+
+pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
+    let mut table = Table::new(&[
+        ("Id", number()),
+        ("User", text(32)),
+        ("Host", text(261)),
+        ("db", text(64)),
+        ("Command", text(16)),
+        ("Time", ColumnType::int()),
+        ("State", text(30)),
+        ("Info", text(1024)),
+    ]);
+    for connection in session.shared().connections.list() {
+        let label = connection.label();
+        let phase = connection.phase();
+        let running = matches!(phase, Phase::Running | Phase::Writing);
+        let info = String::from_utf8_lossy(&label.statement).into_owned();
+        let shown = if full { info } else { info.chars().take(INFO_CHARS).collect() };
+        table.row(vec![
+            Value::UInt(u64::from(connection.id())),
+            label.user.into(),
+            label.host.into(),
+            label.database.into(),
+            match phase {
+                Phase::Handshake => "Connect",
+                Phase::Running | Phase::Writing => "Query",
+                _ => "Sleep",
+            }
+            .into(),
+            Value::Int(0),
+            if running { "executing" } else { "" }.into(),
+            if running { shown.into() } else { Value::Null },
+        ]);
+    }
+    table
+}
+
+pub(super) fn conditions(session: &ClientSession, limit: Option<&Limit<'_>>, errors_only: bool) -> Result<Table, Outcome> {
+    let mut table = Table::new(&[("Level", text(7)), ("Code", number()), ("Message", text(512))]);
+    let (offset, count) = match limit {
+        None => (0, usize::MAX),
+        Some(limit) => (limit.offset.map_or(Ok(0), |e| constant(&e))?, constant(&limit.count)?),
+    };
+    let list = session.core.diagnostics.list().iter().filter(|c| !errors_only || c.level == WarningLevel::Error);
+    for condition in list.skip(offset).take(count) {
+        table.row(vec![condition.level.as_str().into(), Value::UInt(u64::from(condition.code)), condition.message.as_str().into()]);
+    }
+    Ok(table)
+}
+
+fn constant(expr: &parser::ast::Expr<'_>) -> Result<usize, Outcome> {
+    match expr.kind {
+        ExprKind::Literal(Literal::Int(n)) => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
+        _ => Err(codes::not_supported_yet("this LIMIT").into()),
+    }
+}
+
+pub(super) fn count(name: &str, count: u32) -> Table {
+    let mut table = Table::new(&[(name, number())]);
+    table.row(vec![Value::UInt(u64::from(count))]);
+    table
+}
+
+pub(super) fn engines() -> Table {
+    let mut table = Table::new(&[
+        ("Engine", text(64)),
+        ("Support", text(8)),
+        ("Comment", text(80)),
+        ("Transactions", text(3)),
+        ("XA", text(3)),
+        ("Savepoints", text(3)),
+    ]);
+    table.row(vec![
+        "InnoDB".into(),
+        "DEFAULT".into(),
+        "Altiplano's engine: transactions, row-level locking, multi-version reads".into(),
+        "YES".into(),
+        "NO".into(),
+        "YES".into(),
+    ]);
+    table
+}
+
+pub(super) fn charsets() -> Table {
+    let mut table =
+        Table::new(&[("Charset", text(64)), ("Description", text(2048)), ("Default collation", text(64)), ("Maxlen", number())]);
+    for (charset, description) in [(Charset::Binary, "Binary pseudo charset"), (Charset::Utf8mb4, "UTF-8 Unicode")] {
+        table.row(vec![
+            charset.name().into(),
+            description.into(),
+            charset.default_collation().name().into(),
+            Value::UInt(u64::from(charset.bytes_per_char_max())),
+        ]);
+    }
+    table
+}
+
+pub(super) fn collations() -> Table {
+    let mut table = Table::new(&[
+        ("Collation", text(64)),
+        ("Charset", text(64)),
+        ("Id", number()),
+        ("Default", text(3)),
+        ("Compiled", text(3)),
+        ("Sortlen", number()),
+        ("Pad_attribute", text(9)),
+    ]);
+    let mut all = Collation::ALL.to_vec();
+    all.sort_by_key(|collation| collation.name());
+    for collation in all {
+        let charset = collation.charset();
+        let sort_length = match collation {
+            Collation::Utf8mb40900AiCi | Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => 0,
+            _ => 1,
+        };
+        table.row(vec![
+            collation.name().into(),
+            charset.name().into(),
+            Value::UInt(u64::from(collation.id())),
+            if charset.default_collation() == collation { "Yes" } else { "" }.into(),
+            "Yes".into(),
+            Value::UInt(sort_length),
+            if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
+        ]);
+    }
+    table
+}
+
+pub(super) fn plugins() -> Table {
+    let mut table =
+        Table::new(&[("Name", text(64)), ("Status", text(10)), ("Type", text(80)), ("Library", text(64)), ("License", text(80))]);
+    for (name, kind) in
+        [("mysql_native_password", "AUTHENTICATION"), ("caching_sha2_password", "AUTHENTICATION"), ("InnoDB", "STORAGE ENGINE")]
+    {
+        table.row(vec![name.into(), "ACTIVE".into(), kind.into(), Value::Null, "Apache-2.0".into()]);
+    }
+    table
+}
+
+pub(super) fn grants(session: &ClientSession) -> Table {
+    let login = &session.core.login;
+    let head = format!("Grants for {}@{}", login.account_user, login.account_host);
+    let mut table = Table::new(&[(head.as_str(), text(1024))]);
+    let statement = format!("GRANT ALL PRIVILEGES ON *.* TO `{}`@`{}` WITH GRANT OPTION", login.account_user, login.account_host);
+    table.row(vec![statement.into()]);
+    table
+}

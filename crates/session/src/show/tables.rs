@@ -1,0 +1,247 @@
+//! What the catalogue knows: databases, tables, columns, indexes.
+
+use super::create::{default_text, quoted};
+use super::{Table, number, schema_of, text};
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, catalog_error};
+use catalog::{DefaultValue, IndexDef, TableDef, TableEntry};
+use planner::plan::OutputColumn;
+use types::{ColumnType, DateTime, TypeKind, Value};
+
+pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
+    let mut table = Table::new(&[("Database", text(64))]);
+    let names = session.shared().catalog.database_names().map_err(|error| catalog_error(error, || session.stop_error()))?;
+    for name in names {
+        table.row(vec![name.into()]);
+    }
+    Ok(table)
+}
+
+pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) -> Result<Table, Outcome> {
+    let schema = schema_of(session, schema)?;
+    let head = format!("Tables_in_{schema}");
+    let mut columns = vec![(head.as_str(), text(64))];
+    if full {
+        columns.push(("Table_type", text(11)));
+    }
+    let mut table = Table::new(&columns);
+    for name in session.shared().catalog.table_names(&schema).map_err(|error| catalog_error(error, || session.stop_error()))? {
+        let mut row = vec![Value::from(name)];
+        if full {
+            row.push("BASE TABLE".into());
+        }
+        table.row(row);
+    }
+    Ok(table)
+}
+
+pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists: bool) -> Result<Table, Outcome> {
+    let found = session.shared().catalog.database(name);
+    let def = found.map_err(|error| catalog_error(error, || session.stop_error()))?;
+    let mut table = Table::new(&[("Database", text(64)), ("Create Database", text(1024))]);
+    let clause = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    let statement = format!(
+        "CREATE DATABASE {clause}{} /*!40100 DEFAULT CHARACTER SET {} COLLATE {} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        quoted(name),
+        def.charset.name(),
+        def.collation.name()
+    );
+    table.row(vec![name.into(), statement.into()]);
+    Ok(table)
+}
+
+/// The columns of a table as a result of `SELECT *` would describe them.
+pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
+    let def = &entry.def;
+    def.columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| OutputColumn {
+            database: def.database.as_str().into(),
+            table: def.name.as_str().into(),
+            org_table: def.name.as_str().into(),
+            name: column.name.as_str().into(),
+            org_name: column.name.as_str().into(),
+            ty: column.ty.clone(),
+            primary_key: key_word(def, at) == "PRI",
+            unique_key: key_word(def, at) == "UNI",
+            multiple_key: key_word(def, at) == "MUL",
+            auto_increment: column.auto_increment,
+            no_default: column.default == DefaultValue::None && !column.auto_increment,
+            on_update_now: column.on_update_now,
+        })
+        .collect()
+}
+
+/// The Key column of DESCRIBE.
+fn key_word(def: &TableDef, column: usize) -> &'static str {
+    let first = |index: &&IndexDef| index.parts.first().is_some_and(|part| part.column == column);
+    if def.indexes[0].parts.iter().any(|part| part.column == column) {
+        return "PRI";
+    }
+    let single_unique = |index: &IndexDef| index.unique && index.parts.len() == 1;
+    let mut with_it = def.indexes[1..].iter().filter(first).peekable();
+    if with_it.peek().is_none() {
+        return "";
+    }
+    if with_it.any(single_unique) { "UNI" } else { "MUL" }
+}
+
+fn extra(column: &catalog::ColumnDef) -> String {
+    let mut words = Vec::new();
+    if column.auto_increment {
+        words.push("auto_increment".to_owned());
+    }
+    if column.default == DefaultValue::CurrentTimestamp {
+        words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_now {
+        words.push(format!("on update {}", now(&column.ty)));
+    }
+    words.join(" ")
+}
+
+fn now(ty: &ColumnType) -> String {
+    if ty.decimals == 0 { "CURRENT_TIMESTAMP".into() } else { format!("CURRENT_TIMESTAMP({})", ty.decimals) }
+}
+
+pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
+    let mut head = vec![("Field", text(64)), ("Type", ColumnType::new(TypeKind::MediumText))];
+    if full {
+        head.push(("Collation", text(64)));
+    }
+    head.extend([
+        ("Null", text(3)),
+        ("Key", ColumnType { length: 3, ..ColumnType::new(TypeKind::Char) }),
+        ("Default", ColumnType::new(TypeKind::Text)),
+        ("Extra", text(256)),
+    ]);
+    if full {
+        head.extend([("Privileges", text(154)), ("Comment", ColumnType::new(TypeKind::Text))]);
+    }
+    let mut table = Table::new(&head);
+    for (at, column) in entry.def.columns.iter().enumerate() {
+        let ty = &column.ty;
+        let mut row = vec![Value::from(column.name.as_str()), ty.to_string().into()];
+        if full {
+            let has_collation = ty.is_character() && ty.kind != TypeKind::Json;
+            row.push(if has_collation { ty.collation.name().into() } else { Value::Null });
+        }
+        let default = match &column.default {
+            DefaultValue::None | DefaultValue::Null => Value::Null,
+            DefaultValue::Constant(value) => default_text(ty, value).into(),
+            DefaultValue::CurrentTimestamp => now(ty).into(),
+        };
+        row.extend([
+            if ty.nullable { "YES" } else { "NO" }.into(),
+            key_word(&entry.def, at).into(),
+            default,
+            extra(column).into(),
+        ]);
+        if full {
+            row.extend(["select,insert,update,references".into(), column.comment.as_str().into()]);
+        }
+        table.row(row);
+    }
+    table
+}
+
+pub(super) fn indexes(entry: &TableEntry) -> Table {
+    let mut table = Table::new(&[
+        ("Table", text(64)),
+        ("Non_unique", ColumnType::int()),
+        ("Key_name", text(64)),
+        ("Seq_in_index", number()),
+        ("Column_name", text(64)),
+        ("Collation", text(1)),
+        ("Cardinality", ColumnType::bigint()),
+        ("Sub_part", ColumnType::bigint()),
+        ("Packed", text(10)),
+        ("Null", text(3)),
+        ("Index_type", text(11)),
+        ("Comment", text(8)),
+        ("Index_comment", text(2048)),
+        ("Visible", text(3)),
+        ("Expression", ColumnType::new(TypeKind::LongText)),
+    ]);
+    let def = &entry.def;
+    let rows = entry.storage.rows_estimate() as i64;
+    for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
+        for (at, part) in index.parts.iter().enumerate() {
+            let column = &def.columns[part.column];
+            table.row(vec![
+                def.name.as_str().into(),
+                Value::Int(i64::from(!index.unique)),
+                index.name.as_str().into(),
+                Value::UInt(at as u64 + 1),
+                column.name.as_str().into(),
+                if part.descending { "D" } else { "A" }.into(),
+                Value::Int(rows),
+                part.prefix_chars.map(i64::from).into(),
+                Value::Null,
+                if column.ty.nullable { "YES" } else { "" }.into(),
+                "BTREE".into(),
+                "".into(),
+                index.comment.as_str().into(),
+                "YES".into(),
+                Value::Null,
+            ]);
+        }
+    }
+    table.like_column = 2;
+    table
+}
+
+pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Result<Table, Outcome> {
+    let schema = schema_of(session, schema)?;
+    let mut table = Table::new(&[
+        ("Name", text(64)),
+        ("Engine", text(64)),
+        ("Version", number()),
+        ("Row_format", text(10)),
+        ("Rows", number()),
+        ("Avg_row_length", number()),
+        ("Data_length", number()),
+        ("Max_data_length", number()),
+        ("Index_length", number()),
+        ("Data_free", number()),
+        ("Auto_increment", number()),
+        ("Create_time", ColumnType::new(TypeKind::DateTime)),
+        ("Update_time", ColumnType::new(TypeKind::DateTime)),
+        ("Check_time", ColumnType::new(TypeKind::DateTime)),
+        ("Collation", text(64)),
+        ("Checksum", ColumnType::bigint()),
+        ("Create_options", text(256)),
+        ("Comment", text(2048)),
+    ]);
+    let catalog = &session.shared().catalog;
+    let failed = |error| catalog_error(error, || session.stop_error());
+    for name in catalog.table_names(&schema).map_err(failed)? {
+        let entry = catalog.table(&schema, &name).map_err(failed)?;
+        let def = &entry.def;
+        let rows = entry.storage.rows_estimate();
+        let (data, indexes) = session.shared().engine.table_bytes(&entry.storage);
+        let options: Vec<String> = def.shown_options.iter().map(|(n, v)| format!("{}={v}", n.to_lowercase())).collect();
+        table.row(vec![
+            name.into(),
+            "InnoDB".into(),
+            Value::UInt(10),
+            "Dynamic".into(),
+            Value::UInt(rows),
+            Value::UInt(data.checked_div(rows).unwrap_or(0)),
+            Value::UInt(data),
+            Value::UInt(0),
+            Value::UInt(indexes),
+            Value::UInt(0),
+            def.auto_increment_column().map(|_| entry.storage.auto_increment()).into(),
+            DateTime::from_unix_micros(def.created_micros / 1_000_000 * 1_000_000).map_or(Value::Null, Value::DateTime),
+            Value::Null,
+            Value::Null,
+            def.collation.name().into(),
+            Value::Null,
+            options.join(" ").into(),
+            def.comment.as_str().into(),
+        ]);
+    }
+    Ok(table)
+}

@@ -1,0 +1,53 @@
+//! Status counters that SHOW STATUS shows under MySQL's names. Each is sharded by its owner, so counting writes no shared line.
+
+use metrics::Counter;
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])* $field:ident = $name:literal),* $(,)?) => {
+        /// Counters of the whole server.
+        #[derive(Default)]
+        pub struct Status {
+            $($(#[doc = $doc])* pub $field: Counter,)*
+        }
+
+        impl Status {
+            /// Names and values, by name.
+            pub fn list(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($name, self.$field.get())),*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Statements by kind.
+    com_begin = "Com_begin",
+    /// COMMIT.
+    com_commit = "Com_commit",
+    /// DELETE.
+    com_delete = "Com_delete",
+    /// INSERT.
+    com_insert = "Com_insert",
+    /// REPLACE.
+    com_replace = "Com_replace",
+    /// ROLLBACK.
+    com_rollback = "Com_rollback",
+    /// SELECT.
+    com_select = "Com_select",
+    /// SET.
+    com_set_option = "Com_set_option",
+    /// COM_STMT_EXECUTE.
+    com_stmt_execute = "Com_stmt_execute",
+    /// COM_STMT_PREPARE.
+    com_stmt_prepare = "Com_stmt_prepare",
+    /// UPDATE.
+    com_update = "Com_update",
+    /// Connections since the start.
+    connections = "Connections",
+    /// Statements that found their plan.
+    plan_cache_hits = "Altiplano_plan_cache_hits",
+    /// Statements that were planned.
+    plan_cache_misses = "Altiplano_plan_cache_misses",
+    /// Statements of clients.
+    questions = "Questions",
+}

@@ -1,0 +1,168 @@
+//! Transactions as statements see them: autocommit, BEGIN, savepoints, implicit commits, and the metadata locks that they hold.
+//!
+//! # Invariants
+//! 1. A table's metadata lock is shared from the first statement that uses the table until the transaction ends.
+//! 2. A failed statement undoes its own changes, or the whole transaction where MySQL does (deadlock).
+
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, Undo, engine_error};
+use catalog::TableEntry;
+use engine::{Isolation, Savepoint};
+use lock_manager::metadata::SharedGuard;
+use lock_manager::{LockError, WaitPolicy};
+use mysql_error::{SqlError, codes};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Transaction state of a session beyond the engine's.
+#[derive(Default)]
+pub struct TransactionState {
+    /// BEGIN was said: the transaction goes on over statements whatever `autocommit` is.
+    pub explicit: bool,
+    /// SET TRANSACTION without scope: for the next transaction only.
+    pub next_isolation: Option<Isolation>,
+    /// The same for READ ONLY.
+    pub next_read_only: Option<bool>,
+    /// Savepoints in order.
+    savepoints: Vec<(String, Savepoint)>,
+    /// Tables in use.
+    tables: Vec<SharedGuard>,
+}
+
+impl ClientSession {
+    /// Starts the engine's transaction unless one runs.
+    pub(crate) fn ensure_transaction(&mut self) {
+        if !self.engine.in_transaction() {
+            let isolation = self.transaction.next_isolation.take().unwrap_or(self.core.settings.isolation);
+            let read_only = self.transaction.next_read_only.take().unwrap_or(self.core.settings.read_only);
+            self.engine.begin(isolation, read_only);
+        }
+    }
+
+    /// Whether the client is inside a transaction that goes on after the statement.
+    pub(crate) fn transaction_goes_on(&self) -> bool {
+        self.transaction.explicit || !self.core.settings.autocommit
+    }
+
+    /// Shares a table's metadata lock until the transaction ends.
+    pub(crate) fn use_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
+        let lock = &table.storage.lock;
+        if self.transaction.tables.iter().any(|guard| Arc::ptr_eq(guard.lock(), lock)) {
+            return Ok(());
+        }
+        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
+        let spread = self.connection.id() as usize;
+        match lock.shared(spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
+            Ok(guard) => {
+                self.transaction.tables.push(guard);
+                Ok(())
+            }
+            Err(LockError::Killed) => Err(self.stop_error()),
+            Err(_) => Err(codes::lock_wait_timeout()),
+        }
+    }
+
+    /// START TRANSACTION.
+    pub(crate) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<(), Outcome> {
+        self.commit()?;
+        if read_only.is_some() {
+            self.transaction.next_read_only = read_only;
+        }
+        self.ensure_transaction();
+        self.transaction.explicit = true;
+        if consistent_snapshot {
+            self.engine.open_snapshot();
+        }
+        Ok(())
+    }
+
+    /// Commits what runs, if anything.
+    pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
+        let result = if self.engine.in_transaction() {
+            // The policy may have changed since the session began.
+            self.engine.set_flush_policy(self.core.shared.flush_policy());
+            self.engine.commit()
+        } else {
+            Ok(())
+        };
+        if let Err(error) = result {
+            // The log failed: the process stops. Nothing is acknowledged.
+            return Err(engine_error(error, || self.stop_error()));
+        }
+        self.transaction_ended();
+        Ok(())
+    }
+
+    /// Rolls back what runs, if anything.
+    pub(crate) fn rollback(&mut self) -> Result<(), Outcome> {
+        let result = if self.engine.in_transaction() { self.engine.rollback() } else { Ok(()) };
+        self.transaction_ended();
+        result.map_err(|error| engine_error(error, || self.stop_error()))
+    }
+
+    fn transaction_ended(&mut self) {
+        self.transaction.explicit = false;
+        if !self.transaction.savepoints.is_empty() {
+            self.transaction.savepoints.clear();
+        }
+        self.transaction.tables.clear();
+    }
+
+    /// Ends a statement that succeeded: under autocommit its transaction commits.
+    #[inline]
+    pub(crate) fn statement_done(&mut self) -> Result<(), Outcome> {
+        if self.transaction_goes_on() { Ok(()) } else { self.commit() }
+    }
+
+    /// Ends a statement that failed.
+    pub(crate) fn statement_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
+        if !self.engine.in_transaction() {
+            return Ok(());
+        }
+        match undo {
+            Undo::Statement if self.transaction_goes_on() => {
+                let undone = self.engine.statement_rollback();
+                undone.map_err(|error| engine_error(error, || self.stop_error()))
+            }
+            Undo::Statement | Undo::Transaction => {
+                // After a deadlock the client is outside a transaction; its next statement starts one.
+                self.rollback()
+            }
+        }
+    }
+
+    /// SAVEPOINT.
+    pub(crate) fn savepoint(&mut self, name: &str) {
+        if !self.transaction_goes_on() {
+            return;
+        }
+        self.ensure_transaction();
+        let savepoint = self.engine.savepoint();
+        self.transaction.savepoints.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self.transaction.savepoints.push((name.into(), savepoint));
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<(), Outcome> {
+        let at = self.find_savepoint(name)?;
+        let savepoint = self.transaction.savepoints[at].1;
+        self.transaction.savepoints.truncate(at + 1);
+        let result = self.engine.rollback_to(savepoint);
+        result.map_err(|error| engine_error(error, || self.stop_error()))
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<(), Outcome> {
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize, Outcome> {
+        self.transaction
+            .savepoints
+            .iter()
+            .position(|(other, _)| other.eq_ignore_ascii_case(name))
+            .ok_or_else(|| codes::sp_does_not_exist("SAVEPOINT", name).into())
+    }
+}

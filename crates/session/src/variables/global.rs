@@ -1,0 +1,128 @@
+//! The server's values.
+
+use super::table::{DEFINITIONS, Definition, Kind, Scope, index_of};
+use super::{check, find};
+use mysql_error::{SqlError, codes};
+use std::sync::Arc;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{Rank, RwLock};
+use types::{SqlMode, Value};
+
+/// The server's values of all variables. Read when a session starts and by statements that ask; no statement's hot path reads it.
+pub struct GlobalVariables {
+    values: RwLock<Arc<[Value]>>,
+    /// Counts changes, for who keeps derived settings.
+    version: AtomicU64,
+}
+
+impl GlobalVariables {
+    /// Values of a server that was told nothing.
+    pub fn new() -> GlobalVariables {
+        let values = DEFINITIONS.iter().map(default_value).collect();
+        GlobalVariables { values: RwLock::new(Rank::Leaf, values), version: AtomicU64::new(0) }
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, definition: &'static Definition) -> Value {
+        self.values.read()[index_of(definition)].clone()
+    }
+
+    /// All values, in the order of the definitions.
+    pub fn all(&self) -> Arc<[Value]> {
+        Arc::clone(&self.values.read())
+    }
+
+    /// Sets a checked value.
+    pub fn set(&self, definition: &'static Definition, value: Value) {
+        let mut values = self.values.write();
+        let mut new: Vec<Value> = values.to_vec();
+        new[index_of(definition)] = value;
+        *values = new.into();
+        drop(values);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Changes seen so far.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Sets a variable by name and text, as the command line and the settings file do; read-only ones too.
+    pub fn set_text(&self, name: &str, text: &str) -> Result<(), SqlError> {
+        let name = name.replace('-', "_");
+        let definition = find(&name).ok_or_else(|| codes::unknown_system_variable(&name))?;
+        if definition.scope == Scope::Session {
+            return Err(codes::unknown_system_variable(&name));
+        }
+        let (value, _) = check(definition, &from_text(definition.kind, text))?;
+        self.set(definition, value);
+        Ok(())
+    }
+}
+
+impl Default for GlobalVariables {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A value written as text, as the variable's kind reads it.
+fn from_text(kind: Kind, text: &str) -> Value {
+    match kind {
+        Kind::Number { .. } => parse_size(text).map_or_else(|| text.into(), Value::UInt),
+        Kind::Real { .. } => text.parse().map_or_else(|_| text.into(), Value::Double),
+        _ => text.into(),
+    }
+}
+
+/// A number with an optional suffix K, M, G or T.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        b't' | b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// The value of a server that was told nothing.
+pub fn default_value(definition: &Definition) -> Value {
+    match definition.kind {
+        Kind::Switch => Value::Int(i64::from(definition.default == "1")),
+        Kind::SqlMode => Value::from(SqlMode::DEFAULT.to_string()),
+        kind => from_text(kind, definition.default),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_take_suffixes() {
+        assert_eq!(parse_size("4G"), Some(4 << 30));
+        assert_eq!(parse_size("17"), Some(17));
+        assert_eq!(parse_size("x"), None);
+        assert_eq!(parse_size("99999999999T"), None);
+    }
+
+    #[test]
+    fn every_default_is_a_value_of_its_variable() {
+        for definition in DEFINITIONS {
+            let value = default_value(definition);
+            assert_eq!(check(definition, &value).map(|c| c.0), Ok(value), "{}", definition.name);
+        }
+    }
+
+    #[test]
+    fn text_settings_are_checked() {
+        let variables = GlobalVariables::new();
+        variables.set_text("max-connections", "12000").unwrap();
+        assert_eq!(variables.get(find("max_connections").unwrap()), Value::UInt(12000));
+        assert_eq!(variables.set_text("nonsense", "1").unwrap_err().code, 1193);
+        assert_eq!(variables.set_text("autocommit", "maybe").unwrap_err().code, 1231);
+    }
+}

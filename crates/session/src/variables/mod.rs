@@ -1,0 +1,139 @@
+//! System variables: which there are, what values they take, and where they are kept.
+//!
+//! # Invariants
+//! 1. A variable is here only if setting it has its effect, or if it cannot be set and tells the truth, or if what it switches does
+//!    not exist here (`foreign_key_checks`) so that both values behave alike.
+//! 2. A session keeps only what differs from the global value at its start, so an idle session stays small.
+//!
+//! # Start at
+//! [`Definition`], `table.rs` for the list, [`SessionVariables`].
+
+mod global;
+mod session;
+mod table;
+
+pub use global::{GlobalVariables, default_value, parse_size};
+pub use session::SessionVariables;
+pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
+
+use mysql_error::{SqlError, codes};
+use types::{SqlMode, Value};
+
+/// Brings a value that SET gives into the form that the variable holds: names of choices as text, switches as 0 and 1.
+///
+/// Errors: 1231 for a value the variable cannot have, 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
+/// does with a warning (1292); the second result says so.
+pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), SqlError> {
+    let wrong = || codes::wrong_value_for_var(definition.name, &shown(value));
+    let wrong_type = || codes::wrong_type_for_var(definition.name);
+    match definition.kind {
+        Kind::Switch => match value {
+            Value::Int(n @ 0..=1) => Ok((Value::Int(*n), false)),
+            Value::UInt(n @ 0..=1) => Ok((Value::Int(*n as i64), false)),
+            Value::Bytes(text) if is_any(text, &["ON", "TRUE", "1"]) => Ok((Value::Int(1), false)),
+            Value::Bytes(text) if is_any(text, &["OFF", "FALSE", "0"]) => Ok((Value::Int(0), false)),
+            Value::Float(_) | Value::Double(_) | Value::Decimal(_) => Err(wrong_type()),
+            _ => Err(wrong()),
+        },
+        Kind::Number { min, max } => {
+            let number = match value {
+                Value::Int(n) => i128::from(*n),
+                Value::UInt(n) => i128::from(*n),
+                _ => return Err(wrong_type()),
+            };
+            let clamped = number.clamp(i128::from(min), i128::from(max));
+            Ok((Value::UInt(clamped as u64), clamped != number))
+        }
+        Kind::Real { min, max } => {
+            let number = match value {
+                Value::Int(n) => *n as f64,
+                Value::UInt(n) => *n as f64,
+                Value::Double(n) => *n,
+                Value::Decimal(d) => d.to_f64(),
+                _ => return Err(wrong_type()),
+            };
+            let clamped = number.clamp(min, max);
+            Ok((Value::Double(clamped), clamped != number))
+        }
+        Kind::Choice(names) => match value {
+            Value::Int(n) => {
+                let name = usize::try_from(*n).ok().and_then(|n| names.get(n)).ok_or_else(wrong)?;
+                Ok((Value::from(*name), false))
+            }
+            Value::UInt(n) => {
+                let name = usize::try_from(*n).ok().and_then(|n| names.get(n)).ok_or_else(wrong)?;
+                Ok((Value::from(*name), false))
+            }
+            Value::Bytes(text) => {
+                let name = names.iter().find(|name| text.eq_ignore_ascii_case(name.as_bytes())).ok_or_else(wrong)?;
+                Ok((Value::from(*name), false))
+            }
+            _ => Err(wrong_type()),
+        },
+        Kind::Text => match value {
+            Value::Bytes(_) | Value::Null => Ok((value.clone(), false)),
+            _ => Err(wrong_type()),
+        },
+        Kind::SqlMode => match value {
+            Value::Bytes(text) => {
+                let mode = SqlMode::parse(&text.to_text()).map_err(|bad| codes::wrong_value_for_var(definition.name, &bad))?;
+                Ok((Value::from(mode.to_string()), false))
+            }
+            Value::Int(0) | Value::UInt(0) => Ok((Value::from(""), false)),
+            Value::Int(_) | Value::UInt(_) => Err(wrong()),
+            _ => Err(wrong_type()),
+        },
+    }
+}
+
+fn is_any(text: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Bytes(text) => text.to_text().into_owned(),
+        Value::Int(n) => n.to_string(),
+        Value::UInt(n) => n.to_string(),
+        Value::Double(n) => n.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A value as SHOW VARIABLES shows it.
+pub fn show(definition: &Definition, value: &Value) -> String {
+    match (definition.kind, value) {
+        (Kind::Switch, Value::Int(1)) => "ON".into(),
+        (Kind::Switch, _) => "OFF".into(),
+        (Kind::Real { .. }, Value::Double(n)) => format!("{n:.6}"),
+        (_, Value::Null) => String::new(),
+        (_, value) => shown(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_checked_as_the_variable_wants() {
+        let variable = |name| find(name).expect("a variable");
+        assert_eq!(check(variable("autocommit"), &"off".into()).unwrap().0, Value::Int(0));
+        assert_eq!(check(variable("autocommit"), &Value::Int(2)).unwrap_err().code, 1231);
+        assert_eq!(check(variable("innodb_lock_wait_timeout"), &Value::Int(0)).unwrap(), (Value::UInt(1), true));
+        assert_eq!(check(variable("innodb_lock_wait_timeout"), &"5".into()).unwrap_err().code, 1232);
+        assert_eq!(check(variable("transaction_isolation"), &"read-committed".into()).unwrap().0, "READ-COMMITTED".into());
+        assert_eq!(check(variable("sql_mode"), &"ansi_quotes".into()).unwrap().0, "ANSI_QUOTES".into());
+        assert_eq!(check(variable("sql_mode"), &"no_such".into()).unwrap_err().code, 1231);
+    }
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        for pair in DEFINITIONS.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
+        }
+        assert!(find("AutoCommit").is_some());
+        assert!(find("no_such_variable").is_none());
+    }
+}

@@ -1,0 +1,183 @@
+//! The list of system variables, sorted by name.
+
+/// Where a variable has values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One value for the server.
+    Global,
+    /// One value for each session, none for the server.
+    Session,
+    /// One value for each session, which begins as the server's.
+    Both,
+}
+
+/// What values a variable takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// ON and OFF.
+    Switch,
+    /// An integer within bounds.
+    Number {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// A number with a fraction.
+    Real {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// One of these words; also given by its position.
+    Choice(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// A list of SQL modes.
+    SqlMode,
+}
+
+/// A system variable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Definition {
+    /// Name in lower case.
+    pub name: &'static str,
+    /// Scope.
+    pub scope: Scope,
+    /// Kind.
+    pub kind: Kind,
+    /// Whether SET may change it.
+    pub dynamic: bool,
+    /// Value of a server that was told nothing, as SET would take it.
+    pub default: &'static str,
+}
+
+/// The variable of a name, in any case.
+pub fn find(name: &str) -> Option<&'static Definition> {
+    let lower = name.to_ascii_lowercase();
+    DEFINITIONS.binary_search_by(|d| d.name.cmp(lower.as_str())).ok().map(|at| &DEFINITIONS[at])
+}
+
+/// Position of a variable in [`DEFINITIONS`].
+pub(crate) fn index_of(definition: &'static Definition) -> usize {
+    DEFINITIONS.binary_search_by(|d| d.name.cmp(definition.name)).unwrap_or_else(|_| unreachable!("definitions come from the table"))
+}
+
+const fn switch(name: &'static str, scope: Scope, default: &'static str) -> Definition {
+    Definition { name, scope, kind: Kind::Switch, dynamic: true, default }
+}
+
+const fn number(name: &'static str, scope: Scope, default: &'static str, min: u64, max: u64) -> Definition {
+    Definition { name, scope, kind: Kind::Number { min, max }, dynamic: true, default }
+}
+
+const fn choice(name: &'static str, scope: Scope, default: &'static str, names: &'static [&'static str]) -> Definition {
+    Definition { name, scope, kind: Kind::Choice(names), dynamic: true, default }
+}
+
+const fn text(name: &'static str, scope: Scope, default: &'static str) -> Definition {
+    Definition { name, scope, kind: Kind::Text, dynamic: true, default }
+}
+
+/// The same, but SET refuses it (1238).
+const fn fixed(mut definition: Definition) -> Definition {
+    definition.dynamic = false;
+    definition
+}
+
+const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
+const MAX: u64 = u64::MAX;
+
+use Scope::{Both, Global, Session};
+
+/// All of them.
+pub static DEFINITIONS: &[Definition] = &[
+    number("auto_increment_increment", Both, "1", 1, 65535),
+    number("auto_increment_offset", Both, "1", 1, 65535),
+    switch("autocommit", Both, "1"),
+    fixed(text("basedir", Global, "/")),
+    fixed(text("bind_address", Global, "127.0.0.1")),
+    text("character_set_client", Both, "utf8mb4"),
+    text("character_set_connection", Both, "utf8mb4"),
+    text("character_set_database", Both, "utf8mb4"),
+    fixed(text("character_set_filesystem", Both, "binary")),
+    text("character_set_results", Both, "utf8mb4"),
+    text("character_set_server", Both, "utf8mb4"),
+    fixed(text("character_set_system", Global, "utf8mb3")),
+    text("collation_connection", Both, "utf8mb4_0900_ai_ci"),
+    text("collation_database", Both, "utf8mb4_0900_ai_ci"),
+    text("collation_server", Both, "utf8mb4_0900_ai_ci"),
+    number("connect_timeout", Global, "10", 2, 31_536_000),
+    number("cte_max_recursion_depth", Both, "1000", 0, 4_294_967_295),
+    fixed(text("datadir", Global, "")),
+    fixed(text("default_authentication_plugin", Global, "caching_sha2_password")),
+    choice("default_storage_engine", Both, "InnoDB", &["InnoDB"]),
+    choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]),
+    number("default_week_format", Both, "0", 0, 7),
+    number("div_precision_increment", Both, "4", 0, 30),
+    fixed(switch("explicit_defaults_for_timestamp", Both, "1")),
+    switch("foreign_key_checks", Both, "1"),
+    number("group_concat_max_len", Both, "1024", 4, MAX),
+    fixed(text("have_ssl", Global, "DISABLED")),
+    fixed(text("hostname", Global, "localhost")),
+    number("identity", Session, "0", 0, MAX),
+    fixed(text("init_connect", Global, "")),
+    fixed(number("innodb_buffer_pool_size", Global, "134217728", 0, MAX)),
+    fixed(switch("innodb_doublewrite", Global, "1")),
+    fixed(switch("innodb_file_per_table", Global, "0")),
+    number("innodb_flush_log_at_trx_commit", Global, "1", 0, 2),
+    number("innodb_lock_wait_timeout", Both, "50", 1, 1_073_741_824),
+    fixed(number("innodb_page_size", Global, "16384", 16384, 16384)),
+    fixed(number("innodb_redo_log_capacity", Global, "1073741824", 0, MAX)),
+    fixed(switch("innodb_rollback_on_timeout", Global, "0")),
+    fixed(text("innodb_version", Global, "8.0.40")),
+    number("insert_id", Session, "0", 0, MAX),
+    number("interactive_timeout", Both, "28800", 1, 31_536_000),
+    number("last_insert_id", Session, "0", 0, MAX),
+    fixed(text("lc_messages", Both, "en_US")),
+    fixed(text("lc_time_names", Both, "en_US")),
+    fixed(text("license", Global, "Apache-2.0")),
+    switch("local_infile", Global, "1"),
+    number("lock_wait_timeout", Both, "60", 1, 31_536_000),
+    fixed(switch("log_bin", Global, "0")),
+    fixed(switch("lower_case_file_system", Global, "0")),
+    fixed(number("lower_case_table_names", Global, "0", 0, 2)),
+    number("max_allowed_packet", Both, "67108864", 1024, 1_073_741_824),
+    number("max_connections", Global, "10000", 1, 100_000),
+    number("max_execution_time", Both, "0", 0, 4_294_967_295),
+    number("max_prepared_stmt_count", Global, "1048576", 0, 4_194_304),
+    number("net_read_timeout", Both, "30", 1, 31_536_000),
+    number("net_write_timeout", Both, "60", 1, 31_536_000),
+    fixed(switch("performance_schema", Global, "0")),
+    fixed(number("port", Global, "3306", 0, 65535)),
+    fixed(number("protocol_version", Global, "10", 10, 10)),
+    fixed(number("pseudo_thread_id", Session, "0", 0, MAX)),
+    fixed(switch("read_only", Global, "0")),
+    fixed(text("secure_file_priv", Global, "")),
+    fixed(number("server_id", Global, "1", 0, 4_294_967_295)),
+    fixed(text("server_uuid", Global, "")),
+    fixed(text("socket", Global, "")),
+    fixed(switch("sql_big_selects", Both, "1")),
+    fixed(switch("sql_log_bin", Session, "0")),
+    Definition { name: "sql_mode", scope: Both, kind: Kind::SqlMode, dynamic: true, default: "" },
+    switch("sql_notes", Both, "1"),
+    fixed(switch("sql_quote_show_create", Both, "1")),
+    switch("sql_safe_updates", Both, "0"),
+    number("sql_select_limit", Both, "18446744073709551615", 0, MAX),
+    switch("sql_warnings", Both, "0"),
+    fixed(switch("super_read_only", Global, "0")),
+    fixed(text("system_time_zone", Global, "UTC")),
+    text("time_zone", Both, "SYSTEM"),
+    Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },
+    fixed(text("tls_version", Global, "")),
+    choice("transaction_isolation", Both, "REPEATABLE-READ", ISOLATION),
+    switch("transaction_read_only", Both, "0"),
+    switch("unique_checks", Both, "1"),
+    fixed(text("version", Global, "")),
+    fixed(text("version_comment", Global, "Altiplano")),
+    fixed(text("version_compile_machine", Global, "x86_64")),
+    fixed(text("version_compile_os", Global, "Linux")),
+    number("wait_timeout", Both, "28800", 1, 31_536_000),
+    fixed(number("warning_count", Session, "0", 0, 65535)),
+];
