@@ -221,7 +221,11 @@ impl ClientSession {
         }
         let allowed = find("local_infile").is_some_and(|d| self.shared().variables.get(d) == Value::Int(1));
         if !allowed || !sink.capabilities().contains(Capabilities::LOCAL_FILES) {
-            return Err(SqlError::with_message(3948, "Loading local data is disabled; this must be enabled on both the client and server sides").into());
+            return Err(SqlError::with_message(
+                3948,
+                "Loading local data is disabled; this must be enabled on both the client and server sides",
+            )
+            .into());
         }
         let format = Format::new(load)?;
         let mut columns = Vec::new();

@@ -112,8 +112,4 @@ impl OwnPlans {
         self.slots[Self::slot(&key)] = Some((key, Arc::clone(plan)));
     }
 
-    /// Gives the memory back.
-    pub fn clear(&mut self) {
-        self.slots = Vec::new();
-    }
 }

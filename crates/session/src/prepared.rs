@@ -339,8 +339,6 @@ fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>) -> Result<Value, Sql
                 _ => Value::DateTime(DateTime::from_fields(date, t.hour, t.minute, t.second, t.micros)),
             }
         }
-        ParamValue::Time(t) => {
-            Value::Time(Time::from_fields(t.negative, t.hours, t.minute, t.second, t.micros).clamp_range())
-        }
+        ParamValue::Time(t) => Value::Time(Time::from_fields(t.negative, t.hours, t.minute, t.second, t.micros).clamp_range()),
     })
 }

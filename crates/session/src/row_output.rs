@@ -87,7 +87,11 @@ fn put_int(row: &mut impl RowWriter, ty: &ColumnType, n: i64) {
         TypeKind::Float => row.float(n as f32, ty.decimals),
         TypeKind::Double => row.double(n as f64, ty.decimals),
         kind if kind.is_integer() || kind == TypeKind::Year => {
-            if ty.zerofill { row.zerofill(n as u64, width(kind), ty.length.min(255) as u8) } else { row.int(n, width(kind)) }
+            if ty.zerofill {
+                row.zerofill(n as u64, width(kind), ty.length.min(255) as u8)
+            } else {
+                row.int(n, width(kind))
+            }
         }
         _ => row.bytes_with(|out| protocol::number::put_i64_text(out, n)),
     }
@@ -104,7 +108,11 @@ fn put_uint(row: &mut impl RowWriter, ty: &ColumnType, n: u64) {
             row.bytes(&n.to_be_bytes()[8 - bytes..]);
         }
         kind if kind.is_integer() => {
-            if ty.zerofill { row.zerofill(n, width(kind), ty.length.min(255) as u8) } else { row.uint(n, width(kind)) }
+            if ty.zerofill {
+                row.zerofill(n, width(kind), ty.length.min(255) as u8)
+            } else {
+                row.uint(n, width(kind))
+            }
         }
         _ => row.bytes_with(|out| protocol::number::put_u64_text(out, n)),
     }

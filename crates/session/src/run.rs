@@ -75,8 +75,7 @@ impl ClientSession {
             status: self.server_status(),
             begun: false,
         };
-        let result =
-            executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
+        let result = executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
         result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
     }
 
@@ -126,12 +125,8 @@ impl ClientSession {
     /// The OK packet of a statement that changes no rows.
     pub(crate) fn reply_ok(&mut self, affected_rows: u64, sink: &mut ResultSink<'_>) {
         self.core.row_count = affected_rows as i64;
-        let ok = OkReply {
-            affected_rows,
-            status: self.server_status(),
-            warnings: self.core.diagnostics.warning_count(),
-            ..OkReply::default()
-        };
+        let ok =
+            OkReply { affected_rows, status: self.server_status(), warnings: self.core.diagnostics.warning_count(), ..OkReply::default() };
         sink.ok(&ok);
     }
 }

@@ -83,9 +83,11 @@ impl ClientSession {
                 Some(_) => Ok(()),
                 None => Err(codes::unknown_time_zone(text).into()),
             },
-            "character_set_client" | "character_set_connection" | "character_set_results" | "character_set_database" | "character_set_server" => {
-                charset_of(&text).map(|_| ())
-            }
+            "character_set_client"
+            | "character_set_connection"
+            | "character_set_results"
+            | "character_set_database"
+            | "character_set_server" => charset_of(&text).map(|_| ()),
             "collation_connection" | "collation_database" | "collation_server" => collation_of(&text).map(|_| ()),
             _ => Ok(()),
         }

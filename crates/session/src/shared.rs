@@ -5,16 +5,16 @@ use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, Login};
 use crate::connections::{Connection, Connections};
 use crate::plan_cache::PlanCache;
-use crate::set::flush_policy;
 use crate::service::{FrontSettings, Service};
+use crate::set::flush_policy;
 use crate::status::Status;
 use crate::variables::{GlobalVariables, find};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
 use mysql_error::SqlError;
 use std::sync::Arc;
-use sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use sync::atomic::{AtomicU32, Ordering};
 use types::Value;
 
 /// Version that clients see: MySQL's, whose behaviour COMPAT.md measures against, then ours.

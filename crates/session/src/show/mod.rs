@@ -164,9 +164,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::BinaryLogs | ShowKind::BinlogEvents => {
             Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
         }
-        ShowKind::BinaryLogStatus => {
-            Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"])))
-        }
+        ShowKind::BinaryLogStatus => Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]))),
         ShowKind::ReplicaStatus => Ok(Table::new(&named(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"]))),
         ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
         other => Err(codes::not_supported_yet(format!("SHOW {}", name_of(other))).into()),

@@ -65,7 +65,8 @@ pub(super) fn engine_status(session: &ClientSession) -> Table {
     let mut table = Table::new(&[("Type", text(10)), ("Name", text(512)), ("Status", text(65_535))]);
     let engine = &session.shared().engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
-    let mut report = String::from("\n=====================================\nALTIPLANO ENGINE MONITOR OUTPUT\n=====================================\n");
+    let mut report =
+        String::from("\n=====================================\nALTIPLANO ENGINE MONITOR OUTPUT\n=====================================\n");
     if let Some(deadlock) = engine.locks().latest_deadlock() {
         let _ = writeln!(report, "------------------------\nLATEST DETECTED DEADLOCK\n------------------------");
         for (at, member) in deadlock.members.iter().enumerate() {
@@ -82,7 +83,11 @@ pub(super) fn engine_status(session: &ClientSession) -> Table {
     let _ = writeln!(report, "Trx id counter {}", txns.next_id());
     let _ = writeln!(report, "History list length {}", engine.history_length());
     let _ = writeln!(report, "Open read views {}", txns.open_view_count());
-    let _ = writeln!(report, "Row lock waits {}, waiting {}, deadlocks {}, timeouts {}", locks.waits, locks.waiting, locks.deadlocks, locks.timeouts);
+    let _ = writeln!(
+        report,
+        "Row lock waits {}, waiting {}, deadlocks {}, timeouts {}",
+        locks.waits, locks.waiting, locks.deadlocks, locks.timeouts
+    );
     let _ = writeln!(report, "---\nLOG\n---");
     let _ = writeln!(report, "Log sequence number {}", engine.wal().lsn_head());
     let _ = writeln!(report, "Log flushed up to   {}", engine.wal().durable());
@@ -90,7 +95,11 @@ pub(super) fn engine_status(session: &ClientSession) -> Table {
     let _ = writeln!(report, "{} log writes, {} syncs, {} batches, {} members", wal.writes, wal.syncs, wal.batches, wal.members);
     let _ = writeln!(report, "----------------------\nBUFFER POOL AND MEMORY\n----------------------");
     let _ = writeln!(report, "Buffer pool size {}, free {}, dirty {}", pool.frames_total, pool.frames_free, pool.pages_dirty);
-    let _ = writeln!(report, "Hits {}, misses {}, reads {}, writes {}, evictions {}", pool.hits, pool.misses, pool.reads, pool.writes, pool.evictions);
+    let _ = writeln!(
+        report,
+        "Hits {}, misses {}, reads {}, writes {}, evictions {}",
+        pool.hits, pool.misses, pool.reads, pool.writes, pool.evictions
+    );
     let _ = writeln!(report, "----------------------------\nEND OF ENGINE MONITOR OUTPUT\n============================");
     table.row(vec!["InnoDB".into(), "".into(), report.into()]);
     table

@@ -132,12 +132,7 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
             DefaultValue::Constant(value) => default_text(ty, value).into(),
             DefaultValue::CurrentTimestamp => now(ty).into(),
         };
-        row.extend([
-            if ty.nullable { "YES" } else { "NO" }.into(),
-            key_word(&entry.def, at).into(),
-            default,
-            extra(column).into(),
-        ]);
+        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), key_word(&entry.def, at).into(), default, extra(column).into()]);
         if full {
             row.extend(["select,insert,update,references".into(), column.comment.as_str().into()]);
         }
