@@ -172,7 +172,7 @@ impl Catalog {
         self.make_trees(&mut new, |no| is_new.contains(&no))?;
         let filled = match change {
             Change::InPlace => self.build(session, &new, &is_new),
-            Change::Copy(convert) => self.copy(session, entry, &new, convert),
+            Change::Copy(convert) => self.copy(session, entry, &new, convert).map(|counter| new.auto_increment_start = counter),
         };
         let committed = filled.and_then(|()| {
             self.transaction(session, |session| {
@@ -221,20 +221,21 @@ impl Catalog {
         })
     }
 
+    /// Fills the trees of `new` with converted rows. Returns the AUTO_INCREMENT counter after them, which the definition makes durable.
     fn copy(
         &self,
         session: &mut Session,
         entry: &TableEntry,
         new: &TableDef,
         convert: &mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let target = self.engine().open_table(table_spec(new)?)?;
         session.begin(Isolation::ReadCommitted, false);
         let copied = self.engine().copy_table::<CopyError>(session, &entry.storage, &target, |row, out| Ok(convert(row, out)?));
         // Nothing of the copy is undone row by row: its trees are dropped as a whole when it fails.
         session.commit()?;
         match copied {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(target.auto_increment()),
             Err(CopyError::Build(BuildError::Duplicate { index_no, row })) => Err(duplicate(new, index_no, &row)),
             Err(CopyError::Build(BuildError::Engine(error))) => Err(error.into()),
             Err(CopyError::Convert(error)) => Err(error),
@@ -308,5 +309,5 @@ fn duplicate(new: &TableDef, index_no: usize, row: &[u8]) -> CatalogError {
             index.parts.iter().map(|part| row.value(part.column).ok()).collect::<Option<Vec<_>>>()
         })
         .unwrap_or_default();
-    CatalogError::DuplicateEntry { index: index.name.clone(), values }
+    CatalogError::DuplicateEntry { index: format!("{}.{}", new.name, index.name), values }
 }

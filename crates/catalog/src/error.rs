@@ -24,7 +24,7 @@ pub enum CatalogError {
     TableExists(String),
     /// Rows of the table have the same key in an index that is to be unique.
     DuplicateEntry {
-        /// Name of the index.
+        /// Name of the index behind that of its table, as `t.PRIMARY`.
         index: String,
         /// The key's values.
         values: Vec<Value>,

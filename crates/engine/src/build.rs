@@ -193,6 +193,12 @@ impl Engine {
                 for (run, index) in runs.iter_mut().zip(&new.indexes[1..]) {
                     run.push(RowRef::new(new.layout(), &bytes), &index.parts, &key).map_err(fail)?;
                 }
+                // A column that becomes AUTO_INCREMENT goes on after its largest value.
+                if let Some(column) = new.auto_increment_column
+                    && let Some(value) = new.auto_increment_value(RowRef::new(new.layout(), &bytes), column)
+                {
+                    new.note_auto_increment(value);
+                }
                 rows.push((key, bytes));
             }
             if rows.len().is_multiple_of(1024) && session.cancel().is_cancelled() {

@@ -93,7 +93,6 @@ impl Draft {
                 AlterAction::Force => draft.rebuild = true,
                 AlterAction::Rename(name) => {
                     let database = name.schema.or(current).unwrap_or(&old.database);
-                    let database = if name.schema.is_none() { &old.database } else { database };
                     draft.new_name = Some((database.to_owned(), name.name.to_owned()));
                 }
                 _ => {}
@@ -130,6 +129,8 @@ impl Draft {
             .enumerate()
             .map(|(no, def)| Some(DraftColumn { def: def.clone(), explicit_null: false, from: Some(no) }))
             .collect();
+        // A column may be defined anew once; a second time it is not there under its old name any more.
+        let mut changed = vec![false; columns.len()];
         for action in actions {
             match action {
                 AlterAction::DropColumn(name) => {
@@ -139,11 +140,17 @@ impl Draft {
                 AlterAction::ModifyColumn(column, _) => {
                     let at = position(column.name).ok_or_else(|| unknown(column.name))?;
                     let slot = columns[at].as_mut().ok_or_else(|| unknown(column.name))?;
+                    if std::mem::replace(&mut changed[at], true) {
+                        return Err(unknown(column.name));
+                    }
                     *slot = self.redefine(definer, column, at)?;
                 }
                 AlterAction::ChangeColumn(name, column, _) => {
                     let at = position(name).ok_or_else(|| unknown(name))?;
                     let slot = columns[at].as_mut().ok_or_else(|| unknown(name))?;
+                    if std::mem::replace(&mut changed[at], true) {
+                        return Err(unknown(name));
+                    }
                     *slot = self.redefine(definer, column, at)?;
                 }
                 AlterAction::RenameColumn(name, new) => {
@@ -307,7 +314,6 @@ impl Draft {
             }
         }
         self.keys.retain(|key| !key.parts.is_empty());
-        // MySQL puts the new keys behind the old ones, but names must be unique over both.
         Ok(())
     }
 
@@ -505,6 +511,9 @@ fn apply(
     check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
     let catalog = session.shared().catalog.clone();
     let wanted_counter = draft.options.auto_increment;
+    if !work.copies && new == entry.def && wanted_counter.is_none() {
+        return Ok(DdlDone::NOTHING);
+    }
     if !work.copies {
         let appended = new.columns.len() > entry.def.columns.len();
         if appended {

@@ -18,6 +18,8 @@ mod key;
 mod maintenance;
 mod options;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use maintenance::maintain;
 

@@ -104,9 +104,14 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
             types::DateTime::from_unix_micros(instant.micros()).unwrap_or(types::DateTime::ZERO).write_to(ty.decimals, &mut out);
         }
         Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
+        Value::Float(n) if ty.decimals != types::DECIMALS_NOT_FIXED => types::format_fixed(f64::from(*n), ty.decimals, &mut out),
+        Value::Double(n) if ty.decimals != types::DECIMALS_NOT_FIXED => types::format_fixed(*n, ty.decimals, &mut out),
         other => crate::value_text::write(other, &mut out),
     }
-    Some(String::from_utf8_lossy(&out).into_owned())
+    let text = String::from_utf8_lossy(&out).into_owned();
+    // A decimal is filled up beside its point.
+    let width = ty.length as usize + usize::from(ty.kind == TypeKind::Decimal && ty.decimals > 0);
+    Some(if ty.zerofill { format!("{text:0>width$}") } else { text })
 }
 
 fn index(table: &TableDef, index: &IndexDef) -> String {
