@@ -100,7 +100,7 @@ impl Options {
                 if is_default || plain == "0" => {}
             "SECONDARY_ENGINE" if plain.eq_ignore_ascii_case("NULL") => {}
             "ENCRYPTION" => return Err(codes::cannot_find_key_in_keyring()),
-            "DATA" | "INDEX" => return Err(codes::not_supported_yet(&format!("{name} DIRECTORY"))),
+            "DATA" | "INDEX" => return Err(codes::not_supported_yet(format!("{name} DIRECTORY"))),
             other => return Err(codes::not_supported_yet(other)),
         }
         Ok(())

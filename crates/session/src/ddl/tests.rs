@@ -1,11 +1,11 @@
 //! Definitions through a whole session on a simulated disk: what SHOW CREATE TABLE says, and what is refused.
 
 use crate::accounts::Accounts;
+use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, Command, Login, NoClient, PacketWriter};
 use crate::connections::{Connection, Hangup};
 use crate::service::Session;
 use crate::shared::{FixedAccounts, Shared};
-use crate::client_session::ClientSession;
 use catalog::Catalog;
 use engine::{Engine, EngineConfig};
 use env::{Disk, SimClock, SimDisk};
@@ -484,7 +484,10 @@ fn types_that_grow_keep_their_rows_and_others_are_converted() {
     c.check("ALTER TABLE t MODIFY n bigint unsigned", "error 1264 22003 Out of range value for column 'n' at row 2");
     c.ok("SET sql_mode = ''");
     c.check("ALTER TABLE t MODIFY n tinyint unsigned NOT NULL", "ok 2");
-    c.check("SHOW WARNINGS", "Warning|1264|Out of range value for column 'n' at row 1\nWarning|1264|Out of range value for column 'n' at row 2");
+    c.check(
+        "SHOW WARNINGS",
+        "Warning|1264|Out of range value for column 'n' at row 1\nWarning|1264|Out of range value for column 'n' at row 2",
+    );
     c.check("SELECT id, e, n, LENGTH(x) FROM t", "1|b|255|20000\n2|NULL|0|5");
     c.ok("ALTER TABLE t CONVERT TO CHARACTER SET binary");
     c.check("SELECT id FROM t WHERE v = 'abc'", "1");
@@ -554,8 +557,14 @@ fn alter_table_refuses_what_it_cannot_do() {
             .replace(" COLLATE utf8mb4_bin DEFAULT NULL", " DEFAULT NULL")
             .as_str(),
     );
-    c.check("OPTIMIZE TABLE t2", "d.t2|optimize|note|Table does not support optimize, doing recreate + analyze instead\nd.t2|optimize|status|OK");
-    c.check("ANALYZE TABLE t2, nope", "d.t2|analyze|status|OK\nd.nope|analyze|Error|Table 'd.nope' doesn't exist\nd.nope|analyze|status|Operation failed");
+    c.check(
+        "OPTIMIZE TABLE t2",
+        "d.t2|optimize|note|Table does not support optimize, doing recreate + analyze instead\nd.t2|optimize|status|OK",
+    );
+    c.check(
+        "ANALYZE TABLE t2, nope",
+        "d.t2|analyze|status|OK\nd.nope|analyze|Error|Table 'd.nope' doesn't exist\nd.nope|analyze|status|Operation failed",
+    );
 }
 
 #[test]

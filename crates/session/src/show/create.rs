@@ -41,13 +41,7 @@ fn column(table: &TableDef, column: &ColumnDef) -> String {
     let ty = &column.ty;
     let mut out = format!("{} {ty}", quoted(&column.name));
     if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
-        let charset = ty.collation.charset();
-        if charset != table.charset {
-            let _ = write!(out, " CHARACTER SET {}", charset.name());
-        } else {
-            let _ = write!(out, " CHARACTER SET {}", charset.name());
-        }
-        let _ = write!(out, " COLLATE {}", ty.collation.name());
+        let _ = write!(out, " CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name());
     }
     if !ty.nullable {
         out.push_str(" NOT NULL");

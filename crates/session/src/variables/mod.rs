@@ -24,7 +24,7 @@ use types::{SqlMode, Value};
 /// Errors: 1231 for a value the variable cannot have, 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
 /// does with a warning (1292); the second result says so.
 pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), SqlError> {
-    let wrong = || codes::wrong_value_for_var(definition.name, &shown(value));
+    let wrong = || codes::wrong_value_for_var(definition.name, shown(value));
     let wrong_type = || codes::wrong_type_for_var(definition.name);
     match definition.kind {
         Kind::Switch => match value {
