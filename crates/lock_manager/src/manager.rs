@@ -164,6 +164,8 @@ impl LockManager {
     /// Locks a key whose row was written by `holder`, which was unfinished when the caller looked. The holder's implicit exclusive lock is
     /// made explicit first, if it has not begun to release; then the caller waits behind it like behind any other.
     ///
+    /// A lock that the caller holds on the key itself is given up first: the row proves that it was granted too late to count.
+    ///
     /// After a grant the caller must look at the row again: who holds the lock knows that `holder` has begun to release, and must
     /// find out whether the row's writer is another one by now. `still_active` is asked under the shard's latch; it must not lock anything
     /// but the transaction system's own latches.
@@ -189,8 +191,16 @@ impl LockManager {
             // `release_all` clears the id under this latch before it looks at the list. Either it has, and the holder's lock is
             // about to vanish (the owner may even serve another transaction), or it will find the lock in the list.
             let holding_still = inner.txn == holder || planted(Mutant::ImplicitWithoutRecheck);
-            if holding_still && shard.grant_implicit(slot, &holding) {
-                inner.locks.push(id);
+            if holding_still {
+                if shard.grant_implicit(slot, &holding) {
+                    inner.locks.push(id);
+                }
+                drop(inner);
+                // A lock that the caller has here itself was granted to it after it had let the row's page go and before `holder` wrote the
+                // row, finding no lock: it came too late to count. Were it kept, the caller would not wait.
+                if shard.revoke(slot, owner) {
+                    owner.inner().forget(id);
+                }
             }
         }
         self.request(shard, id, owner, mode, policy, cancel)
@@ -206,11 +216,7 @@ impl LockManager {
             return false;
         }
         let id = LockId { shard: shard_no, slot };
-        {
-            let mut inner = owner.inner();
-            let at = inner.locks.iter().rposition(|held| *held == id).expect("a granted lock is in its owner's list");
-            inner.locks.swap_remove(at);
-        }
+        owner.inner().forget(id);
         shard.settle(slot, &mut wakes);
         drop(shard);
         wake(&wakes);

@@ -45,6 +45,14 @@ pub(crate) struct OwnerInner {
     pub(crate) wait_seq: u64,
 }
 
+impl OwnerInner {
+    /// Takes a lock that was revoked off the list.
+    pub(crate) fn forget(&mut self, id: LockId) {
+        let at = self.locks.iter().rposition(|held| *held == id).expect("a granted lock is in its owner's list");
+        self.locks.swap_remove(at);
+    }
+}
+
 impl Owner {
     pub(crate) fn new(number: u64) -> Owner {
         Owner {

@@ -370,3 +370,23 @@ fn sleep_ends_at_its_deadline_or_when_cancelled() {
     cancel.reset();
     assert!(!cancel.sleep_until(Some(Instant::now())));
 }
+
+#[test]
+fn lock_granted_after_the_row_was_written_does_not_count() {
+    let manager = LockManager::new(4);
+    let (late, writer) = (manager.new_owner(), manager.new_owner());
+    manager.set_txn(&writer, TxnId(9));
+    // `late` let the page go to wait; the lock became free; `writer` found none and wrote the row.
+    assert_eq!(try_lock(&manager, &late, b"row", Exclusive), Ok(Granted::New));
+    let ask = |policy| manager.lock_after_implicit(&late, key(b"row"), Exclusive, TxnId(9), || true, policy, &Cancel::new());
+    assert_eq!(ask(WaitPolicy::NoWait), Err(LockError::WouldBlock));
+    assert_eq!(late.lock_count(), 0);
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| ask(FOREVER));
+        until_waiting(&manager, 1);
+        manager.release_all(&writer);
+        assert_eq!(waiter.join().expect("a waiter"), Ok(Granted::New));
+    });
+    manager.release_all(&late);
+    assert!(manager.is_free(key(b"row")));
+}
