@@ -1,7 +1,8 @@
 //! The rule that nobody descends while holding a leaf, checked in debug builds.
 //!
 //! Whoever waits for an inner page while holding a leaf can deadlock: a split latches parent → leaf. That holds across trees, too: a chain of such
-//! waits through two trees can close. So every descent begins without a leaf latch of the same thread.
+//! waits through two trees can close. So every descent begins without a leaf latch of the same thread, but for [`crate::BTree::get_nested`], whose
+//! callers keep their trees in one order: then no chain closes.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -31,6 +32,20 @@ impl Drop for Holding {
             let _ = LEAVES.try_with(|leaves| leaves.set(leaves.get() - 1));
         }
     }
+}
+
+/// Runs `f` as if this thread held no leaf.
+#[inline]
+pub(crate) fn apart<R>(f: impl FnOnce() -> R) -> R {
+    /// Brings the count back, also when `f` panics.
+    struct Restore(u32);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            LEAVES.set(self.0);
+        }
+    }
+    let _restore = cfg!(debug_assertions).then(|| Restore(LEAVES.replace(0)));
+    f()
 }
 
 /// Called before a descent.

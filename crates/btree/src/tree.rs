@@ -87,6 +87,14 @@ impl BTree {
         Ok(f(if position.found { Some(node.leaf_value(position.slot)) } else { None }))
     }
 
+    /// Like [`BTree::get`], for a thread that holds a leaf of another tree.
+    ///
+    /// Callers owe an order of trees: who holds a leaf of this one never waits for a page of the other. Then whoever waits here waits for
+    /// threads that do not wait for it. The engine's order: secondary index before the primary index of the same table.
+    pub fn get_nested<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        crate::holding::apart(|| self.get(key, f))
+    }
+
     /// Like [`BTree::get`], with the leaf's highest writer transaction id.
     #[inline]
     pub fn get_with_txn_max<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>, TxnId) -> R) -> Result<R> {

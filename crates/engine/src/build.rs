@@ -105,7 +105,7 @@ impl Engine {
     /// Waits until what a crash left unfinished is rolled back; [`Error::LockWaitTimeout`] when that takes longer than `timeout`.
     pub fn wait_for_recovered(&self, timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
-        while !self.losers.lock().is_empty() {
+        while self.recovering.load(sync::atomic::Ordering::Acquire) > 0 {
             if Instant::now() >= deadline {
                 return Err(Error::LockWaitTimeout);
             }

@@ -4,14 +4,15 @@
 //! 1. The log position is read first; all that the payload lists is read after it. What changed in between is in the log from that
 //!    position on, and recovery applies it over the payload (`recovery.rs`).
 //! 2. The log is durable up to everything the payload may have seen before the payload is written.
-//! 3. Counters are written to their tree before the redo position is computed from the dirty pages.
+//! 3. Taking a checkpoint never waits for log space, which may be waiting for the checkpoint.
 //!
 //! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
-//! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), undo directory.
+//! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
+//! not have yet (table, next value), undo directory.
 
 use crate::engine::Engine;
 use crate::{Error, Result};
-use base::{Malformed, PageNo, Reader, TxnId, UndoPtr, put_bytes, put_varint};
+use base::{Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 use sync::atomic::Ordering;
 use wal::Checkpoint;
 
@@ -27,6 +28,7 @@ pub(crate) struct Payload {
     pub counters_root: PageNo,
     pub running: Vec<(TxnId, UndoPtr)>,
     pub history: Vec<(TxnId, UndoPtr)>,
+    pub counters: Vec<(TableId, u64)>,
     pub undo_directory: Vec<u8>,
 }
 
@@ -50,6 +52,11 @@ impl Payload {
                 put_varint(&mut out, undo.0);
             }
         }
+        put_varint(&mut out, self.counters.len() as u64);
+        for (table, next) in &self.counters {
+            put_varint(&mut out, u64::from(table.0));
+            put_varint(&mut out, *next);
+        }
         put_bytes(&mut out, &self.undo_directory);
         out
     }
@@ -72,8 +79,12 @@ impl Payload {
             }
         }
         let [running, history] = lists;
+        let mut counters = Vec::new();
+        for _ in 0..r.varint()? {
+            counters.push((TableId(small(r.varint()?)?), r.varint()?));
+        }
         let undo_directory = r.bytes()?.to_vec();
-        Ok(Payload { next_txn, next_table, next_index, dictionary_root, counters_root, running, history, undo_directory })
+        Ok(Payload { next_txn, next_table, next_index, dictionary_root, counters_root, running, history, counters, undo_directory })
     }
 }
 
@@ -82,7 +93,6 @@ impl Engine {
     pub fn checkpoint(&self) -> Result<()> {
         let _one = self.checkpoint_latch.lock();
         let position = self.wal.written_contiguous();
-        self.counters.write_back()?;
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
         // Losers before slots: one that moves from the list to a slot is found.
         let mut running = self.losers.lock().clone();
@@ -98,6 +108,7 @@ impl Engine {
             counters_root: self.counters.root(),
             running,
             history,
+            counters: self.counters.snapshot(),
             undo_directory,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
@@ -128,6 +139,7 @@ mod tests {
             counters_root: PageNo(4),
             running: vec![(TxnId(9), UndoPtr::new(1, 2))],
             history: vec![(TxnId(7), UndoPtr::new(3, 4)), (TxnId(8), UndoPtr::NONE)],
+            counters: vec![(TableId(20), u64::MAX)],
             undo_directory: b"directory".to_vec(),
         };
         let bytes = payload.encode();

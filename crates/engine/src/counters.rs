@@ -1,10 +1,14 @@
 //! AUTO_INCREMENT counters that survive restarts and never go back, not even after the largest row was deleted.
 //!
-//! A row that moves its table's counter on carries the new value in its mini-transaction's log record. Checkpoints write the counters
-//! that moved into a tree of their own (table id → next value), so that the log before them can be cut.
+//! A row that moves its table's counter on carries the new value in its mini-transaction's log record. The counters that moved are listed here;
+//! a checkpoint's payload carries the list, so that the log before it can be cut, and from time to time a background thread writes them into a
+//! tree of their own (table id → next value), which empties the list. Whoever takes checkpoints never writes the tree: that may wait for log
+//! space, and log space waits for checkpoints.
 //!
 //! # Invariants
-//! 1. The tree, overlaid with the log from the checkpoint's redo position on, is at least what any logged row used.
+//! 1. The tree, overlaid with a checkpoint's list and the log from its redo position on, is at least what any logged row used.
+//! 2. A counter leaves the list only after the tree has it.
+//! 3. A counter found at recovery never makes a stored one smaller.
 
 use crate::table::Table;
 use crate::{Error, Result};
@@ -22,9 +26,9 @@ pub(crate) struct Counters {
 
 #[derive(Default)]
 struct State {
-    /// Tables whose counter moved since the last write-back.
+    /// Tables whose counter moved since the tree was written.
     moved: Vec<Arc<Table>>,
-    /// Found in the log at recovery, until the table is opened or the next write-back.
+    /// Found at recovery in the checkpoint and the log, until the tree has them.
     recovered: HashMap<TableId, u64>,
 }
 
@@ -39,37 +43,72 @@ impl Counters {
 
     /// The counter of a table that is being opened.
     pub(crate) fn load(&self, table: TableId) -> Result<u64> {
+        // The list first: what leaves it is in the tree by then.
         let recovered = self.state.lock().recovered.get(&table).copied().unwrap_or(0);
-        let stored = self.tree.get(&table.0.to_be_bytes(), |value| value.map(decode))?.transpose()?.unwrap_or(0);
-        Ok(stored.max(recovered))
+        Ok(self.stored(table)?.max(recovered))
     }
 
-    /// A table's counter moved for the first time since the last write-back.
+    fn stored(&self, table: TableId) -> Result<u64> {
+        Ok(self.tree.get(&table.0.to_be_bytes(), |value| value.map(decode))?.transpose()?.unwrap_or(0))
+    }
+
+    /// A table's counter has moved: lists the table, unless it is listed. Called before the move is logged.
+    #[inline]
     pub(crate) fn note_moved(&self, table: &Arc<Table>) {
-        self.state.lock().moved.push(Arc::clone(table));
+        // SeqCst: pairs with `write_back`. Set only when the list has it, so that who finds it set may log.
+        if !table.counter_noted.load(Ordering::SeqCst) {
+            let mut state = self.state.lock();
+            if !table.counter_noted.load(Ordering::SeqCst) {
+                state.moved.push(Arc::clone(table));
+                table.counter_noted.store(true, Ordering::SeqCst);
+            }
+        }
     }
 
-    /// Writes the counters that moved into the tree.
+    /// The counters that the tree does not have yet, for a checkpoint.
+    pub(crate) fn snapshot(&self) -> Vec<(TableId, u64)> {
+        let state = self.state.lock();
+        let mut all = state.recovered.clone();
+        for table in &state.moved {
+            let next = all.entry(table.id).or_default();
+            *next = (*next).max(table.auto_increment.load(Ordering::SeqCst));
+        }
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Writes the counters that moved into the tree. May wait for log space.
     pub(crate) fn write_back(&self) -> Result<()> {
-        let (moved, recovered) = {
-            let mut state = self.state.lock();
-            (std::mem::take(&mut state.moved), std::mem::take(&mut state.recovered))
+        let (moved, mut recovered) = {
+            let state = self.state.lock();
+            (state.moved.clone(), state.recovered.iter().map(|(table, next)| (*table, *next)).collect::<Vec<_>>())
         };
-        let mut recovered: Vec<_> = recovered.into_iter().collect();
+        // In one order on every run: a simulated crash is repeatable.
         recovered.sort_unstable();
         for (table, next) in recovered {
-            self.put(table, next)?;
+            if next > self.stored(table)? {
+                self.put(table, next)?;
+            }
+            self.state.lock().recovered.remove(&table);
         }
         for table in moved {
-            // Cleared before the value is read: a counter that moves after the read is noted again.
+            let written = table.auto_increment.load(Ordering::SeqCst);
+            self.put(table.id, written)?;
+            let mut state = self.state.lock();
+            // SeqCst, and cleared before the value is read again: who moves the counter after that finds the flag cleared, and comes for the latch.
             table.counter_noted.store(false, Ordering::SeqCst);
-            self.put(table.id, table.auto_increment.load(Ordering::SeqCst))?;
+            if table.auto_increment.load(Ordering::SeqCst) == written {
+                state.moved.retain(|listed| !Arc::ptr_eq(listed, &table));
+            } else {
+                table.counter_noted.store(true, Ordering::SeqCst);
+            }
         }
         Ok(())
     }
 
-    /// Sets one counter, up or down; DDL's way to start a table anew.
-    pub(crate) fn put(&self, table: TableId, next: u64) -> Result<()> {
+    /// Sets one counter.
+    fn put(&self, table: TableId, next: u64) -> Result<()> {
         let key = table.0.to_be_bytes();
         let value = next.to_le_bytes();
         loop {

@@ -7,6 +7,7 @@ use crate::config::EngineConfig;
 use crate::counters::Counters;
 use crate::history::History;
 use crate::log_op::LogOp;
+use crate::purge::Postponed;
 use crate::slots::Slots;
 use crate::table::{Table, TableSpec};
 use crate::{Error, Result, recovery};
@@ -19,7 +20,6 @@ use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use sync::{Mutex, Rank, RwLock};
 use txn::TxnSystem;
@@ -63,13 +63,17 @@ pub struct Engine {
     pub(crate) checkpoint_latch: Mutex<()>,
     /// Transactions whose rollback failed; a restart tries again.
     pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
+    /// Transactions whose purge waits for running ones.
+    pub(crate) postponed: Mutex<Vec<Postponed>>,
+    /// How many of the transactions that a crash left are not rolled back yet.
+    pub(crate) recovering: AtomicUsize,
     /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
     pub(crate) losers: Mutex<Vec<(TxnId, UndoPtr)>>,
     undo_shard: AtomicUsize,
     failed: AtomicBool,
     background: Mutex<Option<Background>>,
     pub(crate) purge_wake: sync::Signal,
-    checkpoint_wake: sync::Signal,
+    pub(crate) spill_wake: sync::Signal,
 }
 
 struct Background {
@@ -106,12 +110,14 @@ impl Engine {
             source: OnceLock::new(),
             checkpoint_latch: Mutex::new(Rank::Catalog, ()),
             abandoned: Mutex::new(Rank::Leaf, Vec::new()),
+            postponed: Mutex::new(Rank::Leaf, Vec::new()),
+            recovering: AtomicUsize::new(losers.len()),
             losers: Mutex::new(Rank::Leaf, Vec::new()),
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             background: Mutex::with_order(Rank::Catalog, 1, None),
             purge_wake: sync::Signal::new(),
-            checkpoint_wake: sync::Signal::new(),
+            spill_wake: sync::Signal::new(),
             wal: opened.wal,
             pool: opened.pool,
             space: opened.space,
@@ -126,7 +132,7 @@ impl Engine {
         // Every view opened from now on sees all that finished before the crash.
         let seq = engine.txns.purge_limit().finished;
         for (no, (txn, last_undo)) in opened.history.into_iter().enumerate() {
-            engine.history.push(no, crate::history::Finished { txn, seq, last_undo });
+            let _ = engine.history.push(no, crate::history::Finished { txn, seq, last_undo });
         }
         Ok(Arc::new(engine))
     }
@@ -208,8 +214,14 @@ impl Engine {
         if let Some(table) = self.tables.read().get(&id) {
             return Ok(Some(Arc::clone(table)));
         }
-        let Some(source) = self.source.get() else { return Ok(None) };
+        // Without a source nothing is known: to take the table for dropped would leave what a crash cut off in it.
+        let source = self.source.get().ok_or(Error::TableGone(id))?;
         source.table_spec(id)?.map(|spec| self.open_table(spec)).transpose()
+    }
+
+    /// Whether this is the handle of the table as it is now, seen by a holder of its metadata lock.
+    pub(crate) fn is_current(&self, table: &Arc<Table>) -> bool {
+        table.id == DICTIONARY_TABLE || self.tables.read().get(&table.id).is_some_and(|current| Arc::ptr_eq(current, table))
     }
 
     /// A new table id, durable before it can be used: ids are never given out twice.
@@ -280,6 +292,7 @@ impl Engine {
         let mut threads = vec![
             self.spawn("purge", &stop, Engine::purge_loop).map_err(io)?,
             self.spawn("checkpoint", &stop, Engine::checkpoint_loop).map_err(io)?,
+            self.spawn("undo-spill", &stop, Engine::spill_loop).map_err(io)?,
         ];
         if !self.losers.lock().is_empty() {
             threads.push(self.spawn("rollback", &stop, Engine::roll_back_losers).map_err(io)?);
@@ -307,7 +320,8 @@ impl Engine {
         if let Some(background) = background {
             background.stop.store(true, Ordering::SeqCst);
             self.purge_wake.notify();
-            self.checkpoint_wake.notify();
+            self.wal.pressure().notify();
+            self.spill_wake.notify();
             for thread in background.threads {
                 let _ = thread.join();
             }
@@ -318,19 +332,6 @@ impl Engine {
             self.sharp_checkpoint()?;
         }
         Ok(())
-    }
-
-    /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, and at least every so often.
-    fn checkpoint_loop(self: &Arc<Engine>, stop: &AtomicBool) {
-        while !stop.load(Ordering::SeqCst) {
-            self.checkpoint_wake.wait(Some(Instant::now() + self.config.checkpoint_interval));
-            if stop.load(Ordering::SeqCst) {
-                return;
-            }
-            if let Err(error) = self.checkpoint() {
-                (self.config.on_warning)(&format!("checkpoint: {error}"));
-            }
-        }
     }
 
     /// Bytes of a table's primary index and of its secondary indexes, by pages owned.

@@ -60,22 +60,26 @@ impl Session {
         let tree = &table.primary().tree;
         let txn = self.running.id;
         let mut failed = Ok(());
-        let mut undo = base::UndoPtr::NONE;
-        let first = overflow::write(tree, &row[HEADER_BYTES..], |mtr, first| {
+        let written = overflow::write(tree, &row[HEADER_BYTES..], |mtr, first| {
             if let Some(page) = mtr.find(first) {
                 mtr.write_bytes(page, WRITER_AT, &txn.0.to_le_bytes());
             }
             match self.append_undo(table, key, Change::Chain { index: tree.index, first }) {
                 Ok(address) => {
-                    undo = address;
                     note_change(mtr, address, &self.buffers.undo, None);
+                    // Before it is logged, and before the rest of the chain is written, which may fail: from here on rollback frees it.
+                    // Rolling back a chain that did not reach the page does nothing.
+                    self.changed(address, true);
                 }
                 Err(error) => failed = Err(error),
             }
-        })?;
-        failed?;
-        self.changed(undo, true);
-        put_place(row, first, txn);
+        });
+        if let Err(error) = failed {
+            // Nobody knows of the chain.
+            overflow::free(tree, written?)?;
+            return Err(error);
+        }
+        put_place(row, written?, txn);
         Ok(())
     }
 }
@@ -99,6 +103,22 @@ impl Engine {
         }
         let mut buffer = Vec::new();
         Ok(f(self.full_row(table, stored, &mut buffer)?))
+    }
+
+    /// Like [`Engine::with_full_row`] for a version that perhaps nobody sees any more: `None` when purge has freed its chain, before or meanwhile.
+    pub(crate) fn with_version_row<R>(&self, table: &Table, stored: &[u8], f: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
+        if stored.first().is_some_and(|flags| flags & EXTERNAL == 0) {
+            return self.with_full_row(table, stored, f).map(Some);
+        }
+        let mut buffer = Vec::new();
+        let read = self.full_row(table, stored, &mut buffer).map(|_| ());
+        // Asked after the reading: a chain that is whole now was whole all the time, because a transaction writes a place at most once.
+        let place = Place::read(stored.get(HEADER_BYTES..).unwrap_or_default())?;
+        if !self.is_chain_of(table.primary().id, place.first, place.writer)? {
+            return Ok(None);
+        }
+        read?;
+        Ok(Some(f(table.row_ref(&buffer)?)))
     }
 
     /// The whole row of a stored one; `buffer` holds it when it is external.

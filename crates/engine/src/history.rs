@@ -29,26 +29,34 @@ struct Shard {
 }
 
 pub(crate) struct History {
-    shards: Vec<CachePadded<Mutex<Shard>>>,
-    /// Entries in all shards. Relaxed: a figure for status and for purge's decision to look.
+    shards: Vec<CachePadded<Place>>,
+}
+
+struct Place {
+    shard: Mutex<Shard>,
+    /// Entries of the shard. Relaxed: a figure for status and for purge's decision to look.
     length: AtomicU64,
 }
 
+/// Entries in one shard above which purge is woken instead of coming by itself.
+const LONG: u64 = 256;
+
 impl History {
     pub(crate) fn new(shards: usize) -> History {
-        History {
-            shards: (0..shards).map(|_| CachePadded::new(Mutex::new(Rank::UndoSegments, Shard::default()))).collect(),
-            length: AtomicU64::new(0),
-        }
+        let place = |_| CachePadded::new(Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: AtomicU64::new(0) });
+        History { shards: (0..shards).map(place).collect() }
     }
 
-    pub(crate) fn push(&self, shard: usize, finished: Finished) {
-        self.shards[shard % self.shards.len()].lock().waiting.push_back(finished);
-        self.length.fetch_add(1, Ordering::Relaxed);
+    /// Adds a transaction; `true` when its shard is so long that purge should come.
+    #[must_use]
+    pub(crate) fn push(&self, shard: usize, finished: Finished) -> bool {
+        let place = &self.shards[shard % self.shards.len()];
+        place.shard.lock().waiting.push_back(finished);
+        (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.length.load(Ordering::Relaxed)
+        self.shards.iter().map(|place| place.length.load(Ordering::Relaxed)).sum()
     }
 
     pub(crate) fn shard_count(&self) -> usize {
@@ -57,7 +65,11 @@ impl History {
 
     /// Takes up to `max` entries that `purgeable` accepts from the front of a shard. They stay listed until [`History::purged`].
     pub(crate) fn take(&self, shard: usize, max: usize, purgeable: impl Fn(&Finished) -> bool) -> Vec<Finished> {
-        let mut shard = self.shards[shard].lock();
+        let place = &self.shards[shard];
+        if place.length.load(Ordering::Relaxed) == 0 {
+            return Vec::new();
+        }
+        let mut shard = place.shard.lock();
         let count = shard.waiting.iter().take(max).take_while(|f| purgeable(f)).count();
         let taken: Vec<Finished> = shard.waiting.drain(..count).collect();
         shard.in_purge.extend_from_slice(&taken);
@@ -65,16 +77,17 @@ impl History {
     }
 
     /// What was taken from a shard is purged.
-    pub(crate) fn purged(&self, shard: usize, taken: &[Finished]) {
-        self.shards[shard].lock().in_purge.retain(|f| !taken.contains(f));
-        self.length.fetch_sub(taken.len() as u64, Ordering::Relaxed);
+    pub(crate) fn purged(&self, shard: usize, finished: &Finished) {
+        let place = &self.shards[shard];
+        place.shard.lock().in_purge.retain(|f| f != finished);
+        place.length.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// All entries, for a checkpoint.
     pub(crate) fn snapshot(&self) -> Vec<Finished> {
         let mut all = Vec::new();
-        for shard in &self.shards {
-            let shard = shard.lock();
+        for place in &self.shards {
+            let shard = place.shard.lock();
             all.extend(shard.in_purge.iter().chain(&shard.waiting));
         }
         all
@@ -90,12 +103,12 @@ mod tests {
         let history = History::new(2);
         let entry = |n| Finished { txn: TxnId(n), seq: FinishSeq(n), last_undo: UndoPtr(n) };
         for n in 1..=4 {
-            history.push(0, entry(n));
+            assert!(!history.push(0, entry(n)));
         }
         let taken = history.take(0, 10, |f| f.seq <= FinishSeq(2));
         assert_eq!(taken, [entry(1), entry(2)]);
         assert_eq!(history.snapshot().len(), 4);
-        history.purged(0, &taken);
+        taken.iter().for_each(|finished| history.purged(0, finished));
         assert_eq!(history.snapshot(), [entry(3), entry(4)]);
         assert_eq!(history.len(), 2);
         assert!(history.take(1, 10, |_| true).is_empty());

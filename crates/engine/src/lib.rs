@@ -15,6 +15,7 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
+mod background;
 mod build;
 mod check;
 mod checkpoint;

@@ -4,10 +4,13 @@
 //! 1. A transaction is purged once every open view, and every later one, sees it.
 //! 2. Purging twice does no harm: after a crash the history since the last checkpoint is purged again.
 //! 3. Purge holds the table's metadata lock shared while it works on one record, so DROP TABLE never pulls pages from under it.
+//! 4. A record whose row was changed since by a transaction that still runs is asked again later: were that one rolled back, what the
+//!    record left behind would be garbage again, and nobody else would know of it.
 
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
 use crate::history::Finished;
+use crate::secondary::{Remove, Removed};
 use crate::session::Session;
 use crate::table::Table;
 use crate::undo_record::{Change, UndoRecord, old_keys};
@@ -24,13 +27,30 @@ use sync::atomic::{AtomicBool, Ordering};
 const BATCH: usize = 64;
 /// How long purge sleeps when there is nothing it may remove.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How often the AUTO_INCREMENT counters that moved are written to their tree.
+const COUNTERS_PAUSE: Duration = Duration::from_secs(10);
+
+/// A transaction of which some records could not be purged yet. It stays in the history, with all its records, until they are.
+pub(crate) struct Postponed {
+    shard: usize,
+    finished: Finished,
+    records: Vec<(UndoPtr, usize)>,
+    postponed: Vec<UndoPtr>,
+}
 
 impl Engine {
     pub(crate) fn purge_loop(self: &Arc<Engine>, stop: &AtomicBool) {
         let mut session = self.connect();
+        let mut counters_next = Instant::now() + COUNTERS_PAUSE;
         while !stop.load(Ordering::SeqCst) {
             if self.purge_round(&mut session) == 0 {
                 self.purge_wake.wait(Some(Instant::now() + PAUSE));
+            }
+            if Instant::now() >= counters_next {
+                if let Err(error) = self.counters.write_back() {
+                    (self.config.on_warning)(&format!("AUTO_INCREMENT counters: {error}; checkpoints carry them on"));
+                }
+                counters_next = Instant::now() + COUNTERS_PAUSE;
             }
         }
     }
@@ -46,97 +66,170 @@ impl Engine {
         if self.history.len() == 0 {
             return 0;
         }
+        let mut count = self.purge_postponed(session);
         let limit = self.txns.purge_limit();
-        let mut count = 0;
         for shard in 0..self.history.shard_count() {
             let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));
-            for finished in &taken {
-                if let Err(error) = self.purge_transaction(session, finished) {
-                    // Damage in one place does not stop purge elsewhere; what it left behind stays.
-                    (self.config.on_warning)(&format!("purge of transaction {}: {error}", finished.txn));
+            for finished in taken {
+                let records = self.records_of(finished.last_undo);
+                let postponed = self.purge_records(session, finished, records.iter().map(|(address, _)| *address));
+                let work = Postponed { shard, finished, records, postponed };
+                if work.postponed.is_empty() {
+                    self.end_purge(work);
+                    count += 1;
+                } else {
+                    self.postponed.lock().push(work);
                 }
             }
-            self.history.purged(shard, &taken);
-            count += taken.len();
         }
         count
     }
 
-    fn purge_transaction(self: &Arc<Engine>, session: &mut Session, finished: &Finished) -> Result<()> {
-        let mut at = finished.last_undo;
-        let mut released: Vec<(UndoPtr, usize)> = Vec::new();
-        let mut outcome = Ok(());
-        while !at.is_none() {
-            let bytes = match self.undo.read(at, <[u8]>::to_vec) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    outcome = Err(error.into());
-                    break;
-                }
-            };
-            let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
-            if let Err(error) = self.purge_record(session, at, &record) {
-                outcome = Err(error);
+    /// Tries again what had to wait for running transactions; returns how many transactions were purged.
+    fn purge_postponed(self: &Arc<Engine>, session: &mut Session) -> usize {
+        let works = std::mem::take(&mut *self.postponed.lock());
+        let mut count = 0;
+        for mut work in works {
+            let again = std::mem::take(&mut work.postponed);
+            work.postponed = self.purge_records(session, work.finished, again.into_iter());
+            if work.postponed.is_empty() {
+                self.end_purge(work);
+                count += 1;
+            } else {
+                self.postponed.lock().push(work);
             }
-            released.push((at, bytes.len()));
-            at = record.previous;
         }
-        for (address, bytes) in released {
-            self.undo.release(address, bytes);
-        }
-        outcome
+        count
     }
 
-    fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr, record: &UndoRecord<'_>) -> Result<()> {
-        if matches!(record.change, Change::Insert | Change::Chain { .. }) {
-            return Ok(());
+    /// A transaction's undo records, the newest first, with their lengths. Ends early where the chain was released (before a crash) or
+    /// cannot be read.
+    fn records_of(&self, last_undo: UndoPtr) -> Vec<(UndoPtr, usize)> {
+        let mut records = Vec::new();
+        let mut at = last_undo;
+        while !at.is_none() {
+            let read = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
+            match read.map_err(Error::from).and_then(|record| record.map_err(|_| Error::corrupt("undo record"))) {
+                Ok((bytes, previous)) => {
+                    records.push((at, bytes));
+                    at = previous;
+                }
+                Err(Error::UndoGone) => break,
+                Err(error) => {
+                    (self.config.on_warning)(&format!("purge: {error}"));
+                    break;
+                }
+            }
         }
-        let Some(table) = self.table_by_id(record.table)? else { return Ok(()) };
-        let _shared = table.lock.shared(session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+        records
+    }
+
+    /// Purges records of a transaction; returns those to be asked again.
+    fn purge_records(
+        self: &Arc<Engine>,
+        session: &mut Session,
+        finished: Finished,
+        records: impl Iterator<Item = UndoPtr>,
+    ) -> Vec<UndoPtr> {
+        let mut postponed = Vec::new();
+        for address in records {
+            match self.purge_record(session, address) {
+                Ok(Removed::Settled) => {}
+                Ok(Removed::AskAgain) => postponed.push(address),
+                // Damage in one place does not stop purge elsewhere; what it left behind stays.
+                Err(error) => (self.config.on_warning)(&format!("purge of transaction {}: {error}", finished.txn)),
+            }
+        }
+        postponed
+    }
+
+    fn end_purge(&self, work: Postponed) {
+        for (address, bytes) in work.records {
+            self.undo.release(address, bytes);
+        }
+        self.history.purged(work.shard, &work.finished);
+    }
+
+    fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr) -> Result<Removed> {
+        // Most records leave nothing behind but themselves.
+        let bytes = self.undo.read(address, |bytes| -> Result<Option<Vec<u8>>> {
+            let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
+            Ok(leaves_something(&record.change).then(|| bytes.to_vec()))
+        })??;
+        let Some(bytes) = bytes else { return Ok(Removed::Settled) };
+        let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
+        loop {
+            let Some(table) = self.table_by_id(record.table)? else { return Ok(Removed::Settled) };
+            let _shared = table.lock.shared(session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+            if self.is_current(&table) {
+                return self.purge_record_in(session, &table, address, &record);
+            }
+            // DDL put another in its place while this thread waited for the lock.
+        }
+    }
+
+    fn purge_record_in(&self, session: &mut Session, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>) -> Result<Removed> {
         match record.change {
             Change::Update { old, middle, old_keys: left, .. } => {
+                let mut outcome = Removed::Settled;
                 for entry in old_keys(left) {
                     let (index, key) = entry.map_err(|_| Error::corrupt("undo record"))?;
-                    if let Some(index) = table.index_by_id(index) {
-                        session.remove_entry(&table, index, key, false, |txn| txn == record.txn)?;
+                    if let Some(index) = table.index_by_id(index)
+                        && session.remove_entry(table, index, key, Remove::Purged(record.txn))? == Removed::AskAgain
+                    {
+                        outcome = Removed::AskAgain;
                     }
                 }
                 if old.flags & EXTERNAL != 0 {
-                    self.free_stored_chain(&table, middle)?;
+                    self.free_stored_chain(table, middle)?;
                 }
-                Ok(())
+                Ok(outcome)
             }
-            Change::Delete { .. } => self.purge_deleted_row(session, &table, address, record),
-            Change::Insert | Change::Chain { .. } => Ok(()),
+            Change::Delete { .. } => self.purge_deleted_row(session, table, address, record),
+            Change::Insert | Change::Chain { .. } => Ok(Removed::Settled),
         }
     }
 
-    fn purge_deleted_row(&self, session: &mut Session, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>) -> Result<()> {
+    fn purge_deleted_row(&self, session: &mut Session, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>) -> Result<Removed> {
         let row = table.primary().tree.get(record.key, |value| value.map(<[u8]>::to_vec))?;
-        let Some(row) = row else { return Ok(()) };
+        let Some(row) = row else { return Ok(Removed::Settled) };
         let newest = header(&row)?;
         if newest.flags & DELETE_MARK == 0 || newest.txn != record.txn || newest.undo != address {
-            // The key lives again; what the deleted row left behind is in the undo record of its successor.
-            return Ok(());
+            // The key lives again; what the deleted row left behind is in the undo record of its successor, if that stays.
+            let unfinished = newest.txn != record.txn && self.txns.is_active(newest.txn);
+            return Ok(if unfinished { Removed::AskAgain } else { Removed::Settled });
         }
         for index in &table.indexes[1..] {
             let mut entry = Vec::new();
             self.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
-            session.remove_entry(table, index, &entry, false, |txn| txn == record.txn)?;
+            // Should the row come to life meanwhile, that is seen below.
+            session.remove_entry(table, index, &entry, Remove::Purged(record.txn))?;
         }
         let mut leaf = table.primary().tree.write(record.key)?;
-        let unchanged = match leaf.found() {
-            Some(value) => header(value)? == newest,
-            None => false,
+        let found = match leaf.found() {
+            Some(value) => header(value)?,
+            None => return Ok(Removed::Settled),
         };
-        if unchanged {
-            leaf.remove(|_| {});
-            leaf.finish();
-            if newest.flags & EXTERNAL != 0 {
-                self.free_stored_chain(table, &row[record::header::HEADER_BYTES..])?;
-            }
+        if found != newest {
+            return Ok(Removed::AskAgain);
+        }
+        leaf.remove(|_| {});
+        let shrink = leaf.is_underfull();
+        leaf.finish();
+        if newest.flags & EXTERNAL != 0 {
+            self.free_stored_chain(table, &row[record::header::HEADER_BYTES..])?;
+        }
+        if shrink {
             table.primary().tree.shrink(record.key)?;
         }
-        Ok(())
+        Ok(Removed::Settled)
+    }
+}
+
+fn leaves_something(change: &Change<'_>) -> bool {
+    match change {
+        Change::Update { old, old_keys, .. } => !old_keys.is_empty() || old.flags & EXTERNAL != 0,
+        Change::Delete { .. } => true,
+        Change::Insert | Change::Chain { .. } => false,
     }
 }

@@ -4,6 +4,8 @@
 //! 1. Nothing is served before all redo is applied. Transactions without an ending record are losers; their row changes are in
 //!    the pages, their undo records in the undo store at the addresses the rows name.
 //! 2. Recovery changes nothing durable that a second recovery would miss: redo is idempotent, and the first new record carries a new epoch.
+//!    The log is read twice: to its end, where it goes on, and then for the pages; redo of more pages than there are frames writes
+//!    pages, and no page is written before a running log has made its changes durable.
 //! 3. What the checkpoint lists as running is overridden by what the log tells of the same transaction.
 
 use crate::checkpoint::Payload;
@@ -71,6 +73,7 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         counters_root: counters.root,
         running: Vec::new(),
         history: Vec::new(),
+        counters: Vec::new(),
         undo_directory: undo.checkpoint()?,
     };
     pool.flush_all()?;
@@ -182,13 +185,12 @@ fn recover(
     let mut learned = Learned {
         running: payload.running.iter().copied().collect(),
         history: payload.history.iter().copied().collect(),
-        counters: HashMap::new(),
+        counters: payload.counters.iter().copied().collect(),
         next_txn: payload.next_txn,
         next_table: payload.next_table,
         next_index: payload.next_index,
     };
     while let Some(entry) = reader.next()? {
-        pool.redo_record(entry.start, entry.end, entry.body, &handlers)?;
         for op in ops(entry.body) {
             let op = op.map_err(|_| Error::corrupt("log record"))?;
             if op.op >= 0x40 {
@@ -197,7 +199,20 @@ fn recover(
         }
     }
     wal.start_after_recovery(reader.end_of_valid())?;
+    reader.rewind();
+    while let Some(entry) = reader.next()? {
+        pool.redo_record(entry.start, entry.end, entry.body, &handlers)?;
+    }
     let space = SpaceMap::open(Arc::clone(&pool))?;
+    for page in pool.redo_skipped() {
+        // Redo may pass over a page that was freed, and perhaps punched out of the file, after the records that changed it.
+        if let Some(owner) = space.owner_of(page)? {
+            return Err(Error::Corruption {
+                page,
+                what: format!("the data file has lost a page of index {owner}, which the log cannot make anew"),
+            });
+        }
+    }
     payload.next_txn = learned.next_txn;
     payload.next_table = learned.next_table;
     payload.next_index = learned.next_index;

@@ -7,6 +7,7 @@
 
 use crate::engine::Engine;
 use crate::log_op::LogOp;
+use crate::secondary::Remove;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value};
 use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body};
@@ -37,7 +38,7 @@ impl Session {
         let step = LogOp::RolledBackTo { txn: record.txn, next: record.previous };
         let Some(table) = self.engine.table_by_id(record.table)? else {
             // Dropped: there is nothing to set right.
-            self.log(&step);
+            self.log_step(&step);
             return Ok(());
         };
         match record.change {
@@ -48,27 +49,35 @@ impl Session {
             Change::Delete { old } => self.undo_delete(&table, address, record, old, &step),
             Change::Chain { index, first } => {
                 self.engine.free_chain(&table, index, first, record.txn)?;
-                self.log(&step);
+                self.log_step(&step);
                 Ok(())
             }
         }
     }
 
+    /// Logs a step back that changes no row.
+    fn log_step(&mut self, step: &LogOp<'_>) {
+        self.slot.unsettle();
+        self.log(step);
+    }
+
     fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: &LogOp<'_>) -> Result<()> {
-        let Some(row) = self.own_row(table, record)? else {
-            self.log(step);
+        let Some(row) = self.own_row(table, record, UndoPtr::NONE)? else {
+            self.log_step(step);
             return Ok(());
         };
         for index in &table.indexes[1..] {
             let mut entry = Vec::new();
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
-            self.remove_entry(table, index, &entry, true, |_| false)?;
+            self.remove_entry(table, index, &entry, Remove::RolledBack)?;
         }
         let mut leaf = table.primary().tree.write(record.key)?;
-        if leaf.found().is_some() {
-            leaf.remove(|mtr| Self::note(mtr, step));
-            leaf.finish();
+        if leaf.found().is_none() {
+            return Err(Error::corrupt("row vanished while it was rolled back"));
         }
+        self.slot.unsettle();
+        leaf.remove(|mtr| Self::note(mtr, step));
+        leaf.finish();
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(())
     }
@@ -83,13 +92,10 @@ impl Session {
         left: &[u8],
         step: &LogOp<'_>,
     ) -> Result<()> {
-        let Some(row) = self.own_row(table, record)? else {
-            self.log(step);
+        let Some(row) = self.own_row(table, record, address)? else {
+            self.log_step(step);
             return Ok(());
         };
-        if header(&row)?.undo != address {
-            return Err(Error::corrupt("row that does not name its newest undo record"));
-        }
         let mut older = row[..HEADER_BYTES].to_vec();
         older_body(&row[HEADER_BYTES..], prefix, suffix, middle, &mut older)
             .ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
@@ -110,7 +116,7 @@ impl Session {
             }
             let mut entry = Vec::new();
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
-            self.remove_entry(table, index, &entry, true, |_| false)?;
+            self.remove_entry(table, index, &entry, Remove::RolledBack)?;
         }
         self.put_back(table, record.key, &older, step)?;
         if was_deleted {
@@ -127,13 +133,10 @@ impl Session {
         old: OldHeader,
         step: &LogOp<'_>,
     ) -> Result<()> {
-        let Some(mut row) = self.own_row(table, record)? else {
-            self.log(step);
+        let Some(mut row) = self.own_row(table, record, address)? else {
+            self.log_step(step);
             return Ok(());
         };
-        if header(&row)?.undo != address {
-            return Err(Error::corrupt("row that does not name its newest undo record"));
-        }
         RowHeader::from(old).write(&mut row);
         for index in &table.indexes[1..] {
             let mut entry = Vec::new();
@@ -145,14 +148,13 @@ impl Session {
         Ok(())
     }
 
-    /// The stored bytes of the row as this transaction left it. `None` when it is not there: the change never reached the page
-    /// (its mini-transaction was not logged).
-    fn own_row(&self, table: &Table, record: &UndoRecord<'_>) -> Result<Option<Vec<u8>>> {
+    /// The stored bytes of the row as the change of `record` left it; its header names `undo`. `None` when it is not like that: the change
+    /// never reached the page (its mini-transaction was not logged), or is taken back already.
+    fn own_row(&self, table: &Table, record: &UndoRecord<'_>, undo: UndoPtr) -> Result<Option<Vec<u8>>> {
         let row = table.primary().tree.get(record.key, |value| value.map(<[u8]>::to_vec))?;
-        Ok(match row {
-            Some(row) if header(&row)?.txn == record.txn => Some(row),
-            _ => None,
-        })
+        let Some(row) = row else { return Ok(None) };
+        let header = header(&row)?;
+        Ok((header.txn == record.txn && header.undo == undo).then_some(row))
     }
 
     fn unmark_entry(&mut self, index: &crate::table::Index, entry: &[u8]) -> Result<()> {
@@ -174,12 +176,14 @@ impl Session {
             if leaf.found().is_none() {
                 return Err(Error::corrupt("row vanished while it was rolled back"));
             }
-            match leaf.replace(row, |mtr| Self::note(mtr, step))? {
+            self.slot.unsettle();
+            match leaf.replace(row, |mtr| Self::note(mtr, step)).inspect_err(|_| self.slot.settle())? {
                 Ok(()) => {
                     leaf.finish();
                     return Ok(());
                 }
                 Err(btree::NoRoom) => {
+                    self.slot.settle();
                     drop(leaf);
                     table.primary().tree.make_room(key, row.len())?;
                 }
@@ -210,6 +214,9 @@ impl Engine {
         self.losers.lock().pop();
         if let Err(error) = session.rollback() {
             (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}"));
+            // What could not be rolled back counts as unfinished until another start.
+        } else {
+            self.recovering.fetch_sub(1, Ordering::AcqRel);
         }
         true
     }

@@ -1,10 +1,12 @@
 //! Row locks as writers and locking readers take them.
 //!
 //! # Invariants
-//! 1. A row whose newest version was written by a running transaction is locked by it (implicitly). An explicit lock on an existing row is
-//!    taken, or found missing, under the latch of the row's leaf; so a writer that finds no explicit lock of others under the exclusive
-//!    latch may write, and its transaction id in the row is the lock.
-//! 2. Nobody waits for a lock with a latch held: callers drop the leaf, call [`Session::wait_for_row`], and look again.
+//! 1. A row whose newest version was written by a running transaction is locked by it (implicitly). An explicit lock on an existing row
+//!    counts once it was taken, or found held, under the latch of the row's leaf; so a writer that finds no explicit lock of others under the
+//!    exclusive latch may write, and its transaction id in the row is the lock.
+//! 2. Nobody waits for a lock with a latch held: callers drop the leaf, call [`Session::wait_for_row`], and look again. What such a wait was
+//!    granted does not count if the row has a running writer by then: it may have found the lock free just before. The next wait, for
+//!    that writer, gives it up (`LockManager::lock_after_implicit`).
 
 use crate::session::Session;
 use crate::table::Table;
@@ -69,6 +71,15 @@ impl Session {
         }
         let lock = LockKeyRef { index: table.primary().id, key };
         self.try_lock(lock, mode).map(|granted| (!granted).then_some(Obstacle::Lock))
+    }
+
+    /// Under the leaf's exclusive latch, when nothing stood in the way: locks the row explicitly, to stay as it is. `false` when somebody who
+    /// had waited for it outside the latch was granted it just now; then it is to be waited for.
+    pub(crate) fn lock_in_place(&mut self, table: &Table, key: &[u8], row: RowHeader) -> Result<bool> {
+        if row.txn == self.txn_id() {
+            return Ok(true);
+        }
+        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive)
     }
 
     fn try_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<bool> {

@@ -239,35 +239,61 @@ impl Session {
         rival
     }
 
-    /// Removes a marked entry unless some version of its row, from the newest back to the first that `stop` accepts, has its key.
-    /// With `skip_newest` the newest version does not count: it is being rolled back.
-    pub(crate) fn remove_entry(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        entry: &[u8],
-        skip_newest: bool,
-        stop: impl Fn(TxnId) -> bool,
-    ) -> Result<()> {
+    /// Removes an entry that nobody needs any more, or marks it when only older versions need it.
+    pub(crate) fn remove_entry(&mut self, table: &Table, index: &Index, entry: &[u8], why: Remove) -> Result<Removed> {
         let mut leaf = index.tree.write(entry)?;
-        let Some(value) = leaf.found() else { return Ok(()) };
+        let Some(value) = leaf.found() else { return Ok(Removed::Settled) };
         let marked = entry_value(value)?.0 & ENTRY_DELETED != 0;
         let (user, primary_key) = split_entry(entry, value)?;
-        if !marked && !skip_newest {
-            return Ok(());
-        }
-        if self.engine.version_has_key(table, index, user, primary_key, skip_newest, stop)? {
+        let needed = match why {
+            Remove::Purged(_) if !marked => Needed { by_version: true, newest: self.engine.newest(table, primary_key)? },
+            _ => self.engine.entry_needed(table, index, user, primary_key, why)?,
+        };
+        if needed.by_version {
+            if let Remove::Purged(_) = why {
+                // What a running transaction has done to the row it may take back, and then purge would be missed here.
+                let writer = needed.newest.map_or(TxnId::NONE, |row| row.txn);
+                return Ok(if self.engine.txns.is_active(writer) { Removed::AskAgain } else { Removed::Settled });
+            }
             if !marked {
                 leaf.patch(0, &[ENTRY_DELETED], |_| {});
                 leaf.raise_txn_max(self.running.id);
                 leaf.finish();
             }
-            return Ok(());
+            return Ok(Removed::Settled);
         }
         leaf.remove(|_| {});
+        let shrink = leaf.is_underfull();
         leaf.finish();
-        Ok(())
+        if shrink {
+            index.tree.shrink(entry)?;
+        }
+        Ok(Removed::Settled)
     }
+}
+
+/// Why an entry is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remove {
+    /// The newest version of its row, which has the key, is being taken back.
+    RolledBack,
+    /// All views see what this transaction did, which left the entry behind: older versions do not count.
+    Purged(TxnId),
+}
+
+/// What became of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removed {
+    /// It is gone, or somebody else is answerable for it: the transaction that will leave it behind.
+    Settled,
+    /// It is kept because of what an unfinished transaction did to the row. If that is rolled back, it is to go.
+    AskAgain,
+}
+
+/// Whether a row version needs an entry, and the row's newest version.
+struct Needed {
+    by_version: bool,
+    newest: Option<RowHeader>,
 }
 
 enum Rival {
@@ -283,67 +309,48 @@ fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
 }
 
 impl crate::Engine {
-    /// Whether a live version of the row, from the newest to the first that `stop` accepts (inclusive), has the key `user` in `index`.
-    fn version_has_key(
-        &self,
-        table: &Table,
-        index: &Index,
-        user: &[u8],
-        primary_key: &[u8],
-        skip_newest: bool,
-        stop: impl Fn(TxnId) -> bool,
-    ) -> Result<bool> {
-        let found = table.primary().tree.get(primary_key, |value| -> Result<bool> {
-            let Some(value) = value else { return Ok(false) };
+    /// The header of a row's newest version.
+    fn newest(&self, table: &Table, primary_key: &[u8]) -> Result<Option<RowHeader>> {
+        table.primary().tree.get_nested(primary_key, |value| value.map(header).transpose())?
+    }
+
+    /// Whether a live version of the row that counts has the key `user` in `index`. When the newest version is rolled back it does not
+    /// count, and all older ones do, as far as they are kept; for purge the versions from the newest back to the transaction's own do.
+    fn entry_needed(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8], why: Remove) -> Result<Needed> {
+        let found = table.primary().tree.get_nested(primary_key, |value| -> Result<Needed> {
+            let Some(value) = value else { return Ok(Needed { by_version: false, newest: None }) };
             let newest = header(value)?;
             let has = |version: RowHeader, bytes: &[u8]| -> Result<bool> {
                 if version.flags & DELETE_MARK != 0 {
                     return Ok(false);
                 }
-                self.with_full_row(table, bytes, |row| has_key(index, row, user))?
+                // A chain that is gone belonged to a version that nobody sees.
+                Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(false))
             };
-            if !skip_newest && has(newest, value)? {
-                return Ok(true);
+            let is_last = |version: RowHeader| why == Remove::Purged(version.txn);
+            let by_newest = why != Remove::RolledBack && has(newest, value)?;
+            if by_newest || is_last(newest) {
+                return Ok(Needed { by_version: by_newest, newest: Some(newest) });
             }
-            if stop(newest.txn) && !skip_newest {
-                return Ok(false);
-            }
-            let mut versions = Vec::new();
-            let mut answer = Ok(false);
-            // Each older version is looked at as it is built; a released undo record ends the chain: nobody sees what is behind it.
-            walk_each(self, newest, value, &mut versions, |version, bytes| {
-                match has(version, bytes) {
-                    Ok(false) if !stop(version.txn) => return true,
-                    found => answer = found,
+            let mut buffer = value.to_vec();
+            let mut scratch = Vec::new();
+            let mut version = newest;
+            while !version.undo.is_none() {
+                match crate::version::step_back(&self.undo, version, &mut buffer, &mut scratch) {
+                    Ok(Some(older)) => version = older,
+                    // A released undo record ends the chain: nobody sees what is behind it.
+                    Ok(None) | Err(Error::UndoGone) => break,
+                    Err(error) => return Err(error),
                 }
-                false
-            })?;
-            answer
+                if has(version, &buffer)? {
+                    return Ok(Needed { by_version: true, newest: Some(newest) });
+                }
+                if is_last(version) {
+                    break;
+                }
+            }
+            Ok(Needed { by_version: false, newest: Some(newest) })
         })?;
         found
     }
-}
-
-/// Calls `each` for the versions before the newest until it returns false.
-fn walk_each(
-    engine: &crate::Engine,
-    newest: RowHeader,
-    value: &[u8],
-    buffer: &mut Vec<u8>,
-    mut each: impl FnMut(RowHeader, &[u8]) -> bool,
-) -> Result<()> {
-    buffer.extend_from_slice(value);
-    let mut scratch = Vec::new();
-    let mut version = newest;
-    while !version.undo.is_none() {
-        match crate::version::step_back(&engine.undo, version, buffer, &mut scratch) {
-            Ok(Some(older)) => version = older,
-            Ok(None) | Err(Error::UndoGone) => break,
-            Err(error) => return Err(error),
-        }
-        if !each(version, buffer) {
-            break;
-        }
-    }
-    Ok(())
 }

@@ -222,12 +222,19 @@ impl Session {
 
     fn commit_writes(&mut self) -> Result<()> {
         let id = self.running.id;
-        self.slot.set_ending();
+        self.slot.unsettle();
         let lsn = self.log(&LogOp::Commit { txn: id, last_undo: self.running.last_undo, wall_micros: self.engine.clock.wall_us() as u64 });
-        self.engine.wal.commit(lsn, self.flush_policy).map_err(|e| self.engine.note_log_failure(e))?;
+        if let Err(error) = self.engine.wal.commit(lsn, self.flush_policy) {
+            let error = self.engine.note_log_failure(error);
+            // Neither committed nor to be rolled back: recovery decides. No checkpoint may wait for it until then.
+            self.abandon();
+            return Err(error);
+        }
         let seq = self.engine.txns.finish(id);
         if self.running.leaves_garbage {
-            self.engine.history.push(self.shard, Finished { txn: id, seq, last_undo: self.running.last_undo });
+            if self.engine.history.push(self.shard, Finished { txn: id, seq, last_undo: self.running.last_undo }) {
+                self.engine.purge_wake.notify();
+            }
         } else {
             self.release_fresh_undo();
         }
@@ -249,7 +256,7 @@ impl Session {
                 self.abandon();
                 return Err(error);
             }
-            self.slot.set_ending();
+            self.slot.unsettle();
             self.log(&LogOp::RollbackEnd { txn: self.running.id });
             self.engine.txns.finish(self.running.id);
         }
@@ -263,8 +270,7 @@ impl Session {
         self.running.id = txn;
         self.running.last_undo = last_undo;
         self.running.leaves_garbage = true;
-        self.slot.start(txn);
-        self.slot.set_last_undo(last_undo);
+        self.slot.start(txn, last_undo);
         self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
     }
 
@@ -306,7 +312,7 @@ impl Session {
         if self.running.id.is_none() {
             let id = self.engine.txns.allocate_id();
             self.running.id = id;
-            self.slot.start(id);
+            self.slot.start(id, UndoPtr::NONE);
             self.engine.locks.set_txn(&self.owner, id);
         }
         Ok(self.running.id)

@@ -3,8 +3,9 @@
 //! # Invariants
 //! 1. A slot names its transaction from before the first row change is logged until after the record that ends it is logged and the
 //!    transaction stands in the history.
-//! 2. `ending` is set before the record that ends the transaction is logged. A checkpoint that finds it set waits for the slot to be
-//!    cleared: otherwise it could list as running a transaction whose end lies before the place where recovery starts to read.
+//! 2. `unsettled` is set before a record that changes what the slot says is logged (a row change, a step back, the end), and cleared after
+//!    the slot says it. A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
+//!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring.
 
 use base::{TxnId, UndoPtr};
 use std::sync::{Arc, Weak};
@@ -16,46 +17,57 @@ use sync::{CachePadded, Mutex, Rank};
 pub(crate) struct Slot {
     txn: AtomicU64,
     last_undo: AtomicU64,
-    ending: AtomicBool,
+    /// Release on set and clear. Who has read the log position past a record has, by that, the `unsettled` that was set before it.
+    unsettled: AtomicBool,
 }
 
 impl Slot {
-    /// A transaction makes its first change.
-    pub(crate) fn start(&self, txn: TxnId) {
-        self.last_undo.store(0, Ordering::Relaxed);
-        self.ending.store(false, Ordering::Relaxed);
+    /// A transaction makes its first change, or one that a crash left is taken over at `last_undo`.
+    pub(crate) fn start(&self, txn: TxnId, last_undo: UndoPtr) {
+        self.last_undo.store(last_undo.0, Ordering::Relaxed);
         // Release: pairs with the checkpoint's acquire load.
         self.txn.store(txn.0, Ordering::Release);
     }
 
-    /// The newest undo record whose row change is logged.
-    pub(crate) fn set_last_undo(&self, undo: UndoPtr) {
-        self.last_undo.store(undo.0, Ordering::Release);
+    /// A record is about to be logged after which the slot will be set to something else.
+    #[inline]
+    pub(crate) fn unsettle(&self) {
+        self.unsettled.store(true, Ordering::Release);
     }
 
-    /// The record that ends the transaction is about to be logged.
-    pub(crate) fn set_ending(&self) {
-        // SeqCst: the checkpoint reads the log position, then this; the session sets this, then appends.
-        self.ending.store(true, Ordering::SeqCst);
+    /// It was not logged after all.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        self.unsettled.store(false, Ordering::Release);
+    }
+
+    /// The newest undo record whose row change is logged and not taken back.
+    #[inline]
+    pub(crate) fn set_last_undo(&self, undo: UndoPtr) {
+        self.last_undo.store(undo.0, Ordering::Release);
+        self.unsettled.store(false, Ordering::Release);
     }
 
     /// The transaction has ended.
     pub(crate) fn clear(&self) {
         self.txn.store(0, Ordering::Release);
-        self.ending.store(false, Ordering::Release);
+        self.unsettled.store(false, Ordering::Release);
     }
 
-    /// The transaction and its newest undo record, when one runs. Waits while one is ending.
+    /// The transaction and its newest undo record, when one runs. Waits while that is about to change.
     fn running(&self) -> Option<(TxnId, UndoPtr)> {
         loop {
             let txn = self.txn.load(Ordering::Acquire);
             if txn == 0 {
                 return None;
             }
-            let last_undo = self.last_undo.load(Ordering::Acquire);
-            let ending = self.ending.load(Ordering::SeqCst);
-            if !ending && self.txn.load(Ordering::Acquire) == txn {
-                return Some((TxnId(txn), UndoPtr(last_undo)));
+            if !self.unsettled.load(Ordering::Acquire) {
+                // Acquire and after the flag: at least what the last settled record left. A newer one lies past the log position that
+                // the checkpoint has read, and recovery learns it from the log.
+                let last_undo = self.last_undo.load(Ordering::Acquire);
+                if self.txn.load(Ordering::Acquire) == txn {
+                    return Some((TxnId(txn), UndoPtr(last_undo)));
+                }
             }
             sync::thread::yield_now();
         }
@@ -97,10 +109,11 @@ mod tests {
     fn only_running_transactions_are_listed() {
         let slots = Slots::new();
         let (a, b) = (slots.register(), slots.register());
-        a.start(TxnId(7));
+        a.start(TxnId(7), UndoPtr::NONE);
+        a.unsettle();
         a.set_last_undo(UndoPtr::new(1, 2));
-        b.start(TxnId(8));
-        b.set_ending();
+        b.start(TxnId(8), UndoPtr::NONE);
+        b.unsettle();
         b.clear();
         assert_eq!(slots.running(), [(TxnId(7), UndoPtr::new(1, 2))]);
         drop(a);

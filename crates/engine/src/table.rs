@@ -69,9 +69,9 @@ pub struct Table {
     pub lock: Arc<TableLock>,
     layouts: Vec<Arc<RowLayout>>,
     pub(crate) auto_increment_column: Option<usize>,
-    /// Next AUTO_INCREMENT value. Relaxed: the value is made durable by the log record of the row that uses it.
+    /// Next AUTO_INCREMENT value. SeqCst with `counter_noted`: see `counters.rs`.
     pub(crate) auto_increment: AtomicU64,
-    /// Whether the counter is in the list of those that the next checkpoint writes.
+    /// Whether the counter is in the list of those that checkpoints carry.
     pub(crate) counter_noted: AtomicBool,
     /// Next hidden row id; 0 until the index's last key was looked at.
     pub(crate) next_row_id: AtomicU64,
@@ -159,7 +159,7 @@ impl Table {
         loop {
             let first = align_to_series(current.max(1), increment, offset);
             let next = first.saturating_add(count.saturating_mul(increment).saturating_sub(increment)).saturating_add(1);
-            match self.auto_increment.compare_exchange_weak(current, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.auto_increment.compare_exchange_weak(current, next, Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return first,
                 Err(seen) => current = seen,
             }
@@ -168,12 +168,16 @@ impl Table {
 
     /// An explicit value was stored: the counter becomes at least the one after it.
     pub fn note_auto_increment(&self, value: u64) {
-        self.auto_increment.fetch_max(value.saturating_add(1), Ordering::Relaxed);
+        let next = value.saturating_add(1);
+        // Looked at first: the line is shared by all who insert, and most values were reserved.
+        if self.auto_increment.load(Ordering::Relaxed) < next {
+            self.auto_increment.fetch_max(next, Ordering::SeqCst);
+        }
     }
 
     /// Sets the counter (ALTER TABLE … AUTO_INCREMENT); the caller holds the table exclusively and passes at least the largest stored value plus one.
     pub fn set_auto_increment(&self, next: u64) {
-        self.auto_increment.store(next, Ordering::Relaxed);
+        self.auto_increment.store(next, Ordering::SeqCst);
     }
 
     /// Encodes the primary key of a row that has a declared key.

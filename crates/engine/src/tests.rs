@@ -1,12 +1,14 @@
 //! The engine end to end on a simulated disk.
 
 use crate::*;
-use base::PageNo;
 use env::{Disk, SimClock, SimDisk};
 use record::{KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
 use std::time::Duration;
 use types::{Collation, ColumnType, Value};
+
+mod recovery;
+mod undone;
 
 struct Fixture {
     disk: Arc<SimDisk>,
@@ -17,7 +19,8 @@ struct Fixture {
 
 fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
     let disk: Arc<dyn Disk> = disk.clone();
-    Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine")
+    let on_warning = Arc::new(|text: &str| panic!("warning: {text}"));
+    Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig { on_warning, ..EngineConfig::small() }).expect("an engine")
 }
 
 /// Gives the engine the definition of one table by id.
@@ -130,9 +133,7 @@ impl Fixture {
 
     /// Every index is sound, and each has exactly the rows.
     fn check(&self) {
-        for index in &self.table.indexes {
-            index.tree.check().expect("a sound tree");
-        }
+        self.engine.check_table(&self.table).expect("a sound table");
         let mut session = self.session();
         let mut by_key = self.ids(&mut session, 0, Direction::Forward);
         for index_no in 1..3 {
@@ -140,6 +141,17 @@ impl Fixture {
             by_index.sort_unstable();
             by_key.sort_unstable();
             assert_eq!(by_index, by_key, "index {index_no}");
+        }
+    }
+
+    /// Purges all; then nothing is left but `rows` rows and their entries.
+    fn check_purged(&self, rows: u64) {
+        self.engine.purge_all();
+        self.check();
+        assert_eq!(self.engine.history_length(), 0);
+        assert_eq!(self.engine.undo.live_bytes(), 0);
+        for index_no in 0..self.table.indexes.len() {
+            assert_eq!(self.entries(index_no), rows, "index {index_no}");
         }
     }
 
@@ -437,5 +449,4 @@ fn concurrent_transfers_keep_the_sum() {
     f.engine.purge_all();
     f.check();
     assert_eq!(f.engine.undo.live_bytes(), 0);
-    let _ = PageNo::NONE;
 }

@@ -9,7 +9,7 @@
 
 use crate::external::EXTERNAL;
 use crate::log_op::LogOp;
-use crate::row_lock::Wait;
+use crate::row_lock::{Obstacle, Wait};
 use crate::secondary::EntryMoves;
 use crate::session::Session;
 use crate::table::Table;
@@ -18,7 +18,7 @@ use crate::version::header;
 use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
-use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use lock_manager::LockMode;
 use record::RowRef;
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use std::sync::Arc;
@@ -119,27 +119,29 @@ impl Session {
             }
             let flags = row[0] & EXTERNAL;
             RowHeader { flags, schema_version: table.layout().schema_version(), txn: own, undo: UndoPtr::NONE }.write(row);
+            let counter = self.counter_to_log(table, None, row);
             let undo = self.append_undo(table, key, Change::Insert)?;
-            let counter = self.counter_to_log(table, row);
-            match leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()))? {
-                Ok(()) => {
-                    leaf.finish();
-                    self.changed(undo, false);
-                    return Ok(Attempt::Done(()));
-                }
-                Err(btree::NoRoom) => {
-                    drop(leaf);
-                    self.engine.undo.release(undo, self.buffers.undo.len());
-                    tree.make_room(key, row.len())?;
-                    return Ok(Attempt::Again);
-                }
+            self.slot.unsettle();
+            let done = leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
+            if let Ok(Ok(())) = done {
+                leaf.finish();
+                self.changed(undo, false);
+                return Ok(Attempt::Done(()));
             }
+            drop(leaf);
+            self.not_changed(undo);
+            return match done? {
+                Ok(()) => unreachable!("dealt with above"),
+                Err(btree::NoRoom) => {
+                    tree.make_room(key, row.len())?;
+                    Ok(Attempt::Again)
+                }
+            };
         };
         let old_header = header(old)?;
         if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
             drop(leaf);
-            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
-            return Ok(Attempt::Again);
+            return self.again_after(table, key, obstacle);
         }
         if old_header.flags & DELETE_MARK == 0 {
             return Err(Error::DuplicateKey { index_no: 0 });
@@ -191,8 +193,7 @@ impl Session {
         let old_header = header(old)?;
         if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
             drop(leaf);
-            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
-            return Ok(Attempt::Again);
+            return self.again_after(table, key, obstacle);
         }
         self.replace_in_leaf(table, key, leaf, new, moves)
     }
@@ -229,18 +230,21 @@ impl Session {
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind };
         let undo = self.append_undo(table, key, change)?;
         self.buffers.old_keys = left_behind;
+        let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
         RowHeader { flags, schema_version: table.layout().schema_version(), txn: self.running.id, undo }.write(new);
-        let counter = self.counter_to_log(table, new);
-        match leaf.replace(new, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()))? {
-            Ok(()) => {
-                leaf.finish();
-                self.changed(undo, true);
-                Ok(Attempt::Done(()))
-            }
+        self.slot.unsettle();
+        let done = leaf.replace(new, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
+        if let Ok(Ok(())) = done {
+            leaf.finish();
+            self.changed(undo, true);
+            return Ok(Attempt::Done(()));
+        }
+        drop(leaf);
+        self.not_changed(undo);
+        match done? {
+            Ok(()) => unreachable!("dealt with above"),
             Err(btree::NoRoom) => {
-                drop(leaf);
-                self.engine.undo.release(undo, self.buffers.undo.len());
                 table.primary().tree.make_room(key, new.len())?;
                 Ok(Attempt::Again)
             }
@@ -306,8 +310,7 @@ impl Session {
         let old_header = header(old)?;
         if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
             drop(leaf);
-            self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
-            return Ok(Attempt::Again);
+            return self.again_after(table, key, obstacle);
         }
         if old_header.flags & DELETE_MARK != 0 {
             return Ok(Attempt::Done(Modified::NotFound));
@@ -317,9 +320,9 @@ impl Session {
         new.clear();
         match decide(row, new) {
             Modify::Keep => {
-                if old_header.txn != self.running.id {
-                    let lock = LockKeyRef { index: table.primary().id, key };
-                    self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
+                if !self.lock_in_place(table, key, old_header)? {
+                    drop(leaf);
+                    return self.again_after(table, key, Obstacle::Lock);
                 }
                 Ok(Attempt::Done(Modified::Kept))
             }
@@ -327,12 +330,12 @@ impl Session {
             Modify::Replace => {
                 if !table.has_hidden_key() && self.moves_key(table, key, new)? {
                     // The row goes elsewhere: lock it, then take the long way.
-                    if old_header.txn != self.running.id {
-                        let lock = LockKeyRef { index: table.primary().id, key };
-                        self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
-                    }
+                    let locked = self.lock_in_place(table, key, old_header)?;
                     let old = old.to_vec();
                     drop(leaf);
+                    if !locked {
+                        return self.again_after(table, key, Obstacle::Lock);
+                    }
                     let mut full = Vec::new();
                     let engine = Arc::clone(&self.engine);
                     let old_row = engine.full_row(table, &old, &mut full)?;
@@ -345,9 +348,11 @@ impl Session {
                 }
                 if self.needs_external(key, new) {
                     // The chain cannot be written under the latch.
-                    let lock = LockKeyRef { index: table.primary().id, key };
-                    self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, WaitPolicy::NoWait, &self.cancel)?;
+                    let locked = self.lock_in_place(table, key, old_header)?;
                     drop(leaf);
+                    if !locked {
+                        return self.again_after(table, key, Obstacle::Lock);
+                    }
                     self.store_external(table, key, new)?;
                     loop {
                         if let Attempt::Done(()) = self.try_update(table, key, new, moves)? {
@@ -363,6 +368,12 @@ impl Session {
         }
     }
 
+    /// With no latch held: waits for what stands in the way of a row; then it is to be looked at again.
+    fn again_after<T>(&mut self, table: &Table, key: &[u8], obstacle: Obstacle) -> Result<Attempt<T>> {
+        self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
+        Ok(Attempt::Again)
+    }
+
     fn delete_in_leaf(&mut self, table: &Arc<Table>, key: &[u8], mut leaf: LeafWrite<'_>, moves: &mut EntryMoves) -> Result<Modified> {
         let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
         let old_header = header(old)?;
@@ -375,6 +386,7 @@ impl Session {
         let mut new_header = [0u8; HEADER_BYTES];
         RowHeader { flags: old_header.flags | DELETE_MARK, schema_version: old_header.schema_version, txn: self.running.id, undo }
             .write(&mut new_header);
+        self.slot.unsettle();
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);
@@ -405,19 +417,37 @@ impl Session {
         self.running.note_undo(undo, self.buffers.undo.len(), leaves_garbage);
     }
 
-    /// The counter to log with this row: always, so that it is in the log whenever the row is.
-    fn counter_to_log(&self, table: &Arc<Table>, row: &[u8]) -> Option<LogOp<'static>> {
+    /// A row change whose undo record was written was not made after all.
+    #[cold]
+    fn not_changed(&mut self, undo: UndoPtr) {
+        self.slot.settle();
+        self.engine.undo.release(undo, self.buffers.undo.len());
+    }
+
+    /// The counter to log with this row, when the row has a value that `old` had not: with each such row, so that it is in the log whenever the row is.
+    fn counter_to_log(&self, table: &Arc<Table>, old: Option<&[u8]>, row: &[u8]) -> Option<LogOp<'static>> {
         let column = table.auto_increment_column?;
         let next = if row[0] & EXTERNAL != 0 {
             table.auto_increment.load(Ordering::Relaxed)
         } else {
-            table.auto_increment_value(RowRef::new(table.layout(), row), column)?.saturating_add(1)
+            let new = RowRef::new(table.layout(), row);
+            if let Some(old) = old
+                && old[0] & (EXTERNAL | DELETE_MARK) == 0
+                && table.row_ref(old).is_ok_and(|old| same_column(old, new, column))
+            {
+                return None;
+            }
+            let value = table.auto_increment_value(new, column)?;
+            table.note_auto_increment(value);
+            value.saturating_add(1)
         };
-        if !table.counter_noted.swap(true, Ordering::SeqCst) {
-            self.engine.counters.note_moved(table);
-        }
+        self.engine.counters.note_moved(table);
         Some(LogOp::AutoIncrement { table: table.id, next })
     }
+}
+
+fn same_column(a: RowRef<'_>, b: RowRef<'_>, column: usize) -> bool {
+    matches!((a.column_bytes(column), b.column_bytes(column)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Logs a row change, and the counter that it moves, in the mini-transaction that makes it.

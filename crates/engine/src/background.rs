@@ -1,0 +1,85 @@
+//! What the engine does by itself: checkpoints before the log is full, and writing undo out when memory is short. Purge has a file of its own.
+//!
+//! # Invariants
+//! 1. The thread that takes checkpoints waits for nothing that waits for a checkpoint: it changes no page.
+//! 2. Pages that hold up the log are written by the cleaner long before (`buffer_pool`'s `age_target_percent`); when writers wait for log
+//!    space all the same, the checkpoint thread writes the oldest pages itself.
+
+use crate::engine::Engine;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sync::atomic::{AtomicBool, Ordering};
+
+/// How often the checkpoint thread looks at the age of the log.
+const LOOK: Duration = Duration::from_millis(100);
+/// Share of the log's capacity, in percent, that may be written since the last checkpoint's redo position before the next one is tried.
+const AGE_PERCENT: u64 = 25;
+/// Share of the log's capacity past which the checkpoint thread writes pages itself.
+const URGENT_PERCENT: u64 = 75;
+/// Share of the capacity that the log is brought down to then.
+const URGENT_TARGET_PERCENT: u64 = 50;
+/// Shortest time between two checkpoints that only age asked for: each costs a sync of the undo file and two of the log.
+const AGE_PAUSE: Duration = Duration::from_millis(500);
+/// How often the spill thread looks at the undo store's memory.
+const SPILL_LOOK: Duration = Duration::from_millis(100);
+
+impl Engine {
+    /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, when writers wait for space, and at
+    /// least every so often.
+    pub(crate) fn checkpoint_loop(self: &Arc<Engine>, stop: &AtomicBool) {
+        let mut last = Instant::now();
+        let mut failing = false;
+        while !stop.load(Ordering::SeqCst) {
+            let pressed = self.wal.pressure().wait(Some(Instant::now() + LOOK));
+            if stop.load(Ordering::SeqCst) {
+                return;
+            }
+            let (age, capacity) = (self.wal.age(), self.wal.capacity());
+            let since = last.elapsed();
+            let due = since >= self.config.checkpoint_interval && age > 0;
+            let old = age > capacity / 100 * AGE_PERCENT && since >= AGE_PAUSE;
+            let urgent = pressed || age > capacity / 100 * URGENT_PERCENT;
+            if !(due || old || urgent) {
+                continue;
+            }
+            let outcome = if urgent { self.urgent_checkpoint() } else { self.checkpoint() };
+            last = Instant::now();
+            match outcome {
+                Ok(()) => failing = false,
+                // Said once, not each time.
+                Err(error) if !failing => {
+                    failing = true;
+                    (self.config.on_warning)(&format!("checkpoint: {error}; tried again"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Writes the pages that keep the log long, then a checkpoint.
+    fn urgent_checkpoint(&self) -> crate::Result<()> {
+        let target = self.wal.capacity() / 100 * URGENT_TARGET_PERCENT;
+        let below = base::Lsn(self.wal.lsn_head().0.saturating_sub(target));
+        self.pool.flush_some(below, usize::MAX)?;
+        self.checkpoint()
+    }
+
+    /// Writes cold undo out when there is more of it than memory should hold.
+    pub(crate) fn spill_loop(self: &Arc<Engine>, stop: &AtomicBool) {
+        let mut failing = false;
+        while !stop.load(Ordering::SeqCst) {
+            self.spill_wake.wait(Some(Instant::now() + SPILL_LOOK));
+            if !self.undo.wants_spill() {
+                continue;
+            }
+            match self.undo.spill() {
+                Ok(_) => failing = false,
+                Err(error) if !failing => {
+                    failing = true;
+                    (self.config.on_warning)(&format!("undo: {error}; it stays in memory and is tried again"));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}

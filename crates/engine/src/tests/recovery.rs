@@ -1,0 +1,135 @@
+//! Restarts: what checkpoints remember, recovery with few frames, a log that is small for its load.
+
+use super::*;
+
+/// A crash after which the table is not opened yet.
+fn crash_unopened(f: Fixture) -> (Arc<SimDisk>, Arc<Engine>, TableSpec) {
+    let Fixture { disk, engine, spec, table } = f;
+    drop((engine, table));
+    disk.crash();
+    let engine = open(&disk);
+    engine.set_table_source(Arc::new(OneTable(spec.clone())));
+    (disk, engine, spec)
+}
+
+#[test]
+fn counter_found_in_the_log_never_lowers_a_stored_one() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1000, 1, "high", None).unwrap();
+    s.commit().unwrap();
+    f.engine.counters.write_back().unwrap();
+    f.engine.checkpoint().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.insert(&mut s, 5, 1, "low", None).unwrap();
+    s.commit().unwrap();
+    drop(s);
+    let (_disk, engine, spec) = crash_unopened(f);
+    engine.counters.write_back().unwrap();
+    assert_eq!(engine.open_table(spec).unwrap().auto_increment(), 1001);
+}
+
+#[test]
+fn counters_outlive_the_log_before_a_checkpoint_and_the_rows_that_moved_them() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 70, 1, "gone soon", None).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.delete(&mut s, 70).unwrap();
+    s.commit().unwrap();
+    f.engine.purge_all();
+    f.engine.pool.flush_all().unwrap();
+    // The list travels in the checkpoint: the tree was not written.
+    f.engine.checkpoint().unwrap();
+    drop(s);
+    let f = f.crash();
+    assert_eq!(f.table.auto_increment(), 71);
+    f.engine.checkpoint().unwrap();
+    let f = f.crash();
+    assert_eq!(f.table.auto_increment(), 71);
+    // An update may move it, too.
+    let mut s = f.session();
+    f.insert(&mut s, 1, 1, "row", None).unwrap();
+    s.modify(&f.table, &f.key(1), |row, new| {
+        let values = [Value::Int(90), row.value(1).unwrap(), "moved".into(), Value::Null];
+        row.layout().encode(&values, new).unwrap();
+        Modify::Replace
+    })
+    .unwrap();
+    s.commit().unwrap();
+    assert_eq!(f.table.auto_increment(), 91);
+    drop(s);
+    assert_eq!(f.crash().table.auto_increment(), 91);
+}
+
+#[test]
+fn recovery_redoes_more_pages_than_there_are_frames() {
+    let f = Fixture::new();
+    let frames = EngineConfig::small().pool.frames as i64;
+    let rows = frames * 8;
+    let mut s = f.session();
+    for id in 0..rows {
+        // Scattered, so that each page is changed again and again.
+        let id = id * 7919 % rows;
+        f.insert(&mut s, id, id, &"x".repeat(3000), Some(id)).unwrap();
+    }
+    s.commit().unwrap();
+    drop(s);
+    let f = f.crash();
+    f.check();
+    let mut s = f.session();
+    assert_eq!(f.ids(&mut s, 0, Direction::Forward).len() as i64, rows);
+}
+
+#[test]
+fn writers_outrun_a_small_log_and_the_checkpoints_keep_up() {
+    let f = Fixture::new();
+    f.engine.start_background().unwrap();
+    let capacity = f.engine.wal.capacity();
+    let start = f.engine.wal.lsn_head().0;
+    let mut s = f.engine.connect();
+    s.set_flush_policy(FlushPolicy::Lazy);
+    let mut id = 0;
+    while f.engine.wal.lsn_head().0 - start < 4 * capacity {
+        s.begin(Isolation::RepeatableRead, false);
+        for _ in 0..50 {
+            id += 1;
+            let slot = id % 400;
+            match f.update(&mut s, slot, id, &"y".repeat(200)).unwrap() {
+                Modified::NotFound => f.insert(&mut s, slot, id, &"z".repeat(200), None).unwrap(),
+                other => assert_eq!(other, Modified::Replaced),
+            }
+        }
+        s.commit().unwrap();
+    }
+    assert!(f.engine.wal.stats().checkpoints >= 4);
+    drop(s);
+    f.engine.close(true).unwrap();
+    f.engine.purge_all();
+    f.check_purged(400);
+    let f = f.crash();
+    f.check_purged(400);
+}
+
+#[test]
+fn a_transaction_without_its_definition_is_not_taken_for_undone() {
+    let f = Fixture::new();
+    let mut loser = f.session();
+    f.insert(&mut loser, 1, 1, "lost", None).unwrap();
+    f.engine.wal.flush_to(f.engine.wal.lsn_head()).unwrap();
+    std::mem::forget(loser);
+    let Fixture { disk, engine, spec, table } = f;
+    drop((engine, table));
+    disk.crash();
+    let config = EngineConfig { on_warning: Arc::new(|_| {}), ..EngineConfig::small() };
+    let engine = Engine::open(disk.clone(), Arc::new(SimClock::new(0)), config).unwrap();
+    engine.roll_back_losers(&sync::atomic::AtomicBool::new(false));
+    assert_eq!(engine.wait_for_recovered(Duration::ZERO), Err(Error::LockWaitTimeout));
+    engine.checkpoint().unwrap();
+    drop(engine);
+    let f = Fixture::with(disk.clone(), open(&disk), spec);
+    f.engine.roll_back_losers(&sync::atomic::AtomicBool::new(false));
+    f.engine.wait_for_recovered(Duration::ZERO).unwrap();
+    f.check_purged(0);
+}

@@ -1,0 +1,95 @@
+//! What rollback leaves to purge, and the other way round.
+
+use super::*;
+
+#[test]
+fn row_deleted_again_by_rollback_is_still_purged() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "first", Some(100)).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.delete(&mut s, 1).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.insert(&mut s, 1, 11, "second", Some(100)).unwrap();
+    // Purge comes by while the deleted row is covered by one that will not stay.
+    f.engine.purge_all();
+    s.rollback().unwrap();
+    f.check_purged(0);
+}
+
+#[test]
+fn entry_given_up_again_by_rollback_is_still_purged() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "row", None).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 20, "row").unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 10, "row").unwrap();
+    f.update(&mut s, 1, 30, "row").unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.engine.history_length(), 1);
+    s.rollback().unwrap();
+    assert_eq!(f.ids(&mut f.session(), 1, Direction::Forward), [1]);
+    f.check_purged(1);
+}
+
+#[test]
+fn rollback_does_not_read_chains_that_purge_has_freed() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    let large = "x".repeat(30_000);
+    f.insert(&mut s, 1, 10, &large, None).unwrap();
+    f.insert(&mut s, 2, 10, "other", None).unwrap();
+    s.commit().unwrap();
+    for (k, text) in [(20, "small"), (30, "again")] {
+        s.begin(Isolation::RepeatableRead, false);
+        f.update(&mut s, 1, k, text).unwrap();
+        s.commit().unwrap();
+    }
+    // The undo records keep their segment, so that they can be read after purge has released them.
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 2, 11, "open").unwrap();
+    f.update(&mut s, 1, 40, "moved").unwrap();
+    f.engine.purge_all();
+    s.rollback().unwrap();
+    f.check_purged(2);
+}
+
+#[test]
+fn failed_row_of_a_statement_leaves_what_came_before() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "one", Some(1)).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    s.statement_start();
+    f.insert(&mut s, 2, 20, "two", Some(2)).unwrap();
+    s.statement_start();
+    f.insert(&mut s, 3, 30, "three", Some(3)).unwrap();
+    assert_eq!(f.insert(&mut s, 4, 40, &"large".repeat(10_000), Some(1)), Err(Error::DuplicateKey { index_no: 2 }));
+    assert_eq!(f.ids(&mut s, 1, Direction::Forward), [1, 2, 3]);
+    s.statement_rollback().unwrap();
+    assert_eq!(f.ids(&mut s, 1, Direction::Forward), [1, 2]);
+    s.commit().unwrap();
+    f.check_purged(2);
+}
+
+#[test]
+fn lock_taken_to_keep_a_row_is_waited_for_when_another_has_it() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "one", None).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    let kept = s.modify(&f.table, &f.key(1), |_, _| Modify::Keep);
+    assert_eq!(kept, Ok(Modified::Kept));
+    let mut other = f.session();
+    assert_eq!(other.modify(&f.table, &f.key(1), |_, _| Modify::Keep), Err(Error::LockWaitTimeout));
+    s.commit().unwrap();
+    assert_eq!(other.modify(&f.table, &f.key(1), |_, _| Modify::Keep), Ok(Modified::Kept));
+}
