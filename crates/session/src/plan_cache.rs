@@ -29,6 +29,14 @@ pub struct CachedPlan {
     pub catalog_version: u64,
 }
 
+impl CachedPlan {
+    /// Whether it may be run: made under this catalogue version, for tables of about this size.
+    #[inline]
+    pub fn is_fresh(&self, catalog_version: u64) -> bool {
+        self.catalog_version == catalog_version && !self.plan.is_outgrown()
+    }
+}
+
 const SHARDS: usize = 64;
 /// Plans of a shard; when it is full it starts anew, which costs each statement in use one planning.
 const SHARD_PLANS_MAX: usize = 256;
@@ -52,7 +60,7 @@ impl PlanCache {
 
     /// The plan of a key, if it is of this catalogue version.
     pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
-        self.shard(key).read().get(key).filter(|plan| plan.catalog_version == catalog_version).cloned()
+        self.shard(key).read().get(key).filter(|plan| plan.is_fresh(catalog_version)).cloned()
     }
 
     /// Keeps a plan.
@@ -99,7 +107,7 @@ impl OwnPlans {
     #[inline]
     pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
         match self.slots.get(Self::slot(key)) {
-            Some(Some((of, plan))) if of == key && plan.catalog_version == catalog_version => Some(Arc::clone(plan)),
+            Some(Some((of, plan))) if of == key && plan.is_fresh(catalog_version) => Some(Arc::clone(plan)),
             _ => None,
         }
     }

@@ -228,7 +228,7 @@ impl ClientSession {
                 return self.run_text(&sql, sink);
             }
             let plan = match &prepared.plan {
-                Some(plan) if plan.catalog_version == version => Arc::clone(plan),
+                Some(plan) if plan.is_fresh(version) => Arc::clone(plan),
                 _ => {
                     let sql = Arc::clone(&prepared.sql);
                     let plan = self.plan_again(&sql)?;
