@@ -4,6 +4,7 @@
 //! 1. New trees are made first, the definition is committed second, old trees are freed last; a crash leaves orphans, never a definition
 //!    without its trees.
 //! 2. The caller holds the metadata lock of a table that it changes exclusively, until after the call.
+//! 3. A table knows the transaction that made its trees or appended columns ([`engine::Table::defined_by`]).
 
 use crate::catalog::{Catalog, TableEntry};
 use crate::codec;
@@ -103,10 +104,11 @@ impl Catalog {
             if !dictionary::add(session, &dictionary::name_key(&database, &name), &def.id.0.to_be_bytes())? {
                 return Err(CatalogError::TableExists(name.clone()));
             }
-            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
+            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))?;
+            self.open_new(session, &def)
         });
         if let Err(error) = created {
-            self.free_trees(&def, |_| true)?;
+            self.free_table(&def)?;
             return Err(error);
         }
         self.changed();
@@ -130,10 +132,11 @@ impl Catalog {
         let replaced = self.transaction(session, |session| {
             remove_table(session, &def.database, &def.name, entry.def.id)?;
             dictionary::set(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())?;
-            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
+            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))?;
+            self.open_new(session, &def)
         });
         if let Err(error) = replaced {
-            self.free_trees(&def, |_| true)?;
+            self.free_table(&def)?;
             return Err(error);
         }
         self.changed();
@@ -187,16 +190,27 @@ impl Catalog {
                 } else if copies {
                     dictionary::set(session, &dictionary::name_key(&new.database, &new.name), &new.id.0.to_be_bytes())?;
                 }
-                dictionary::set(session, &dictionary::table_key(new.id), &codec::encode_table(&new))
+                dictionary::set(session, &dictionary::table_key(new.id), &codec::encode_table(&new))?;
+                if copies {
+                    self.open_new(session, &new)?;
+                }
+                Ok(session.txn_id())
             })
         });
-        if let Err(error) = committed {
-            self.engine().close_table_if_copy(new.id, entry.def.id);
-            self.free_trees(&new, |no| is_new.contains(&no))?;
-            return Err(error);
-        }
+        let grows = new.schema_version != entry.def.schema_version || !is_new.is_empty();
+        let txn = match committed {
+            Ok(txn) => txn,
+            Err(error) => {
+                self.engine().close_table_if_copy(new.id, entry.def.id);
+                self.free_trees(&new, |no| is_new.contains(&no))?;
+                return Err(error);
+            }
+        };
         if !copies {
-            self.engine().reopen_table(table_spec(&new)?)?;
+            let table = self.engine().reopen_table(table_spec(&new)?)?;
+            if grows {
+                table.set_defined_by(txn);
+            }
         }
         self.changed();
         if copies {
@@ -204,6 +218,13 @@ impl Catalog {
         }
         let kept: HashSet<IndexId> = new.indexes.iter().map(|i| i.id).collect();
         self.free_trees(&entry.def, |no| !kept.contains(&entry.def.indexes[no].id))
+    }
+
+    /// Opens a table whose definition the running transaction of `session` brings, before anybody else can find it: snapshots that do not
+    /// see the transaction must not read it.
+    fn open_new(&self, session: &Session, def: &TableDef) -> Result<()> {
+        self.engine().open_table(table_spec(def)?)?.set_defined_by(session.txn_id());
+        Ok(())
     }
 
     fn build(&self, session: &mut Session, new: &TableDef, is_new: &HashSet<usize>) -> Result<()> {

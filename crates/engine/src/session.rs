@@ -204,6 +204,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the transaction's snapshot, kept over statements, is older than the end of the transaction `txn`.
+    pub fn snapshot_predates(&self, txn: TxnId) -> bool {
+        self.running.view_open && self.running.isolation != Isolation::ReadCommitted && !self.view.sees(txn, self.running.id)
+    }
+
     /// Opens the transaction's snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
     pub fn open_snapshot(&mut self) {
         self.ensure_view();

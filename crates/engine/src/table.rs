@@ -5,7 +5,7 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
-use base::{IndexId, PageNo, TableId, put_u8, put_u16};
+use base::{IndexId, PageNo, TableId, TxnId, put_u8, put_u16};
 use btree::BTree;
 use lock_manager::metadata::TableLock;
 use record::{KeyPart, RowLayout, RowRef};
@@ -77,6 +77,9 @@ pub struct Table {
     pub(crate) next_row_id: AtomicU64,
     /// Live rows, as far as counted since the estimate of opening. Relaxed: a planner's figure.
     pub(crate) rows: AtomicI64,
+    /// The transaction whose DDL made the trees or columns what they are; 0 when that was before the start. Written (release) under the
+    /// exclusive metadata lock, read (acquire) under the shared one.
+    defined_by: AtomicU64,
 }
 
 /// Flag of a secondary entry: no current row version has this key.
@@ -180,6 +183,17 @@ impl Table {
         self.auto_increment.store(next, Ordering::SeqCst);
     }
 
+    /// The transaction whose DDL made the table as it is, when that was since the start. Snapshots that do not see it cannot read the
+    /// table: its trees hold what was current then.
+    pub fn defined_by(&self) -> TxnId {
+        TxnId(self.defined_by.load(Ordering::Acquire))
+    }
+
+    /// Notes the transaction of DDL; the caller holds the table exclusively, or nobody else knows it yet.
+    pub fn set_defined_by(&self, txn: TxnId) {
+        self.defined_by.store(txn.0, Ordering::Release);
+    }
+
     /// Encodes the primary key of a row that has a declared key.
     pub(crate) fn primary_key(&self, row: RowRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         encode_parts(row, &self.primary().parts, out)
@@ -250,6 +264,7 @@ impl Table {
             counter_noted: AtomicBool::new(false),
             next_row_id: AtomicU64::new(old.map_or(0, |old| old.next_row_id.load(Ordering::Relaxed))),
             rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
+            defined_by: AtomicU64::new(old.map_or(0, |old| old.defined_by.load(Ordering::Acquire))),
         }
     }
 }

@@ -48,18 +48,28 @@ impl ClientSession {
     pub(crate) fn use_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
         let lock = &table.storage.lock;
         if self.transaction.tables.iter().any(|guard| Arc::ptr_eq(guard.lock(), lock)) {
-            return Ok(());
+            return self.check_snapshot(table);
         }
         let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
         let spread = self.connection.id() as usize;
         match lock.shared(spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
             Ok(guard) => {
                 self.transaction.tables.push(guard);
-                Ok(())
+                self.check_snapshot(table)
             }
             Err(LockError::Killed) => Err(self.stop_error()),
             Err(_) => Err(codes::lock_wait_timeout()),
         }
+    }
+
+    /// Refuses a table that DDL has made or rebuilt since the transaction's snapshot, as MySQL does: its rows are not those of the snapshot.
+    #[inline]
+    fn check_snapshot(&self, table: &TableEntry) -> Result<(), SqlError> {
+        let defined_by = table.storage.defined_by();
+        if !defined_by.is_none() && self.engine.snapshot_predates(defined_by) {
+            return Err(SqlError::with_message(1412, "Table definition has changed, please retry transaction"));
+        }
+        Ok(())
     }
 
     /// START TRANSACTION.
