@@ -44,6 +44,11 @@ impl Header {
         Header { bytes: (bytes & !CHAIN_BIT) as usize, chain: bytes & CHAIN_BIT != 0, crc: (word >> 32) as u32 }
     }
 
+    /// Whether nothing was written here: what recovery does not restore reads as zeros.
+    pub(crate) fn is_gap(self) -> bool {
+        self.to_word() == 0
+    }
+
     /// Whether the record is the one that was framed at this place.
     pub(crate) fn matches(self, record: &[u8], ptr: UndoPtr) -> bool {
         self == Header::of(record, ptr, self.chain)

@@ -142,6 +142,9 @@ impl UndoStore {
     }
 
     /// Shows `f` the record. Takes no latch; reads the file when the segment was spilled.
+    ///
+    /// [`UndoError::Released`] also for an address in a segment that recovery has rebuilt without this record: it was released before the checkpoint
+    /// that recovery started from, and other records of its segment were not.
     pub fn read<R>(&self, ptr: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<R, UndoError> {
         let mut copy = COPY.take();
         copy.clear();
@@ -185,8 +188,14 @@ impl UndoStore {
                 return header;
             }
             if let Some(header) = self.segments.copy_record(slot, ptr, out) {
+                if header.is_gap() {
+                    return Err(UndoError::Released);
+                }
                 out.truncate(header.bytes);
                 return Ok(header);
+            }
+            if ptr.offset() as usize >= slot.tail.load(Ordering::Acquire) as usize && self.segments.find(ptr.segment()).is_some() {
+                return Err(UndoError::Released);
             }
             let still = self.segments.find(ptr.segment()).is_some() && slot.buffer.load(Ordering::Acquire) != NO_BUFFER;
             if still && !self.could_be_record(slot, ptr) {
@@ -208,6 +217,9 @@ impl UndoStore {
         let (tail, offset) = (slot.tail.load(Ordering::Acquire) as usize, ptr.offset() as usize);
         let bad = UndoError::Corrupt { what: "address of a record" };
         let Some(place) = slot.place.load(Ordering::Acquire).checked_sub(1) else { return Err(bad) };
+        if offset >= tail {
+            return Err(UndoError::Released);
+        }
         if !offset.is_multiple_of(8) || offset + HEADER_BYTES > tail {
             return Err(bad);
         }
@@ -217,6 +229,9 @@ impl UndoStore {
         self.file.read_at(out, at)?;
         let word = out.first_chunk::<8>().expect("a header was read");
         let header = Header::from_word(u64::from_le_bytes(*word));
+        if header.is_gap() {
+            return Err(UndoError::Released);
+        }
         if !header.fits(offset, tail) {
             return Err(UndoError::Corrupt { what: "length of a record" });
         }

@@ -94,10 +94,9 @@ fn nested_reads_keep_their_bytes() {
 fn wrong_addresses_are_errors() {
     let store = store(&disk(5));
     let ptr = store.append(0, b"some record of some length").expect("room");
-    for offset in [4u32, 1 << 19] {
-        let wrong = UndoPtr::new(ptr.segment(), offset);
-        assert!(matches!(store.read(wrong, |_| ()), Err(UndoError::Corrupt { .. })), "{offset}");
-    }
+    let wrong = |offset| UndoPtr::new(ptr.segment(), offset);
+    assert!(matches!(store.read(wrong(4), |_| ()), Err(UndoError::Corrupt { .. })));
+    assert!(matches!(store.read(wrong(1 << 19), |_| ()), Err(UndoError::Released)));
     assert!(matches!(store.read(UndoPtr::NONE, |_| ()), Err(UndoError::Released)));
     assert!(matches!(store.read(UndoPtr::new(999_999_999, 0), |_| ()), Err(UndoError::Released)));
 }
@@ -134,6 +133,20 @@ fn bytes_changed_on_disk_are_noticed() {
     let store_2 = store(&sim);
     store_2.load(&directory).expect("the directory is sound");
     assert!(matches!(store_2.read(ptr, |_| ()), Err(UndoError::Corrupt { .. })));
+}
+
+#[test]
+fn a_record_that_recovery_did_not_restore_counts_as_released() {
+    let sim = disk(8);
+    let store_1 = store(&sim);
+    let ptrs: Vec<_> = (0..3).map(|n| store_1.append(0, &record(n, 100)).expect("room")).collect();
+    let store_2 = store(&sim);
+    // The others were released before the checkpoint, so neither its directory nor the log from there on has them.
+    store_2.restore(ptrs[1], &record(1, 100)).expect("sound");
+    for gone in [ptrs[0], ptrs[2]] {
+        assert!(matches!(store_2.read(gone, |_| ()), Err(UndoError::Released)), "{gone:?}");
+    }
+    assert!(read(&store_2, ptrs[1]) == record(1, 100));
 }
 
 #[test]
