@@ -1,4 +1,4 @@
-//! Project commands: `cargo xtask check` before a push, `cargo xtask tidy` for the rules that no compiler checks.
+//! Project commands: `cargo xtask check` before a push, `cargo xtask tidy` for the rules that no compiler checks, `cargo xtask sim` for the crash simulator.
 
 mod levels;
 mod tidy;
@@ -10,9 +10,10 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("tidy") => tidy::run(),
         Some("check") => check(),
+        Some("sim") => sim(&arguments[1..]),
         _ => {
             eprintln!(
-                "usage: cargo xtask <command>\n\n  check   format, lints, tidy and the fast tests\n  tidy    crate levels, module documentation, file rules"
+                "usage: cargo xtask <command>\n\n  check   format, lints, tidy and the fast tests\n  tidy    crate levels, module documentation, file rules\n  sim     the crash simulator: [--seeds N] [--start S] [--minutes M] [--seed S] [--plant NAME|all]"
             );
             ExitCode::from(2)
         }
@@ -38,4 +39,17 @@ fn check() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Runs the crash simulator, optimised, with the arguments that follow.
+fn sim(arguments: &[String]) -> ExitCode {
+    let build = ["run", "--quiet", "--profile", "fast", "--package", "simulator", "--"];
+    match Command::new(env!("CARGO")).args(build).args(arguments).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(e) => {
+            eprintln!("cannot run cargo: {e}");
+            ExitCode::FAILURE
+        }
+    }
 }

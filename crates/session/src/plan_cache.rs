@@ -119,5 +119,4 @@ impl OwnPlans {
         }
         self.slots[Self::slot(&key)] = Some((key, Arc::clone(plan)));
     }
-
 }

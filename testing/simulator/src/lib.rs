@@ -1,1 +1,29 @@
-//! Seeded runs of the storage engine with faults.
+//! Seeded runs of the storage engine and the catalogue on a simulated disk: random schemas, interleaved sessions, checkpoints, page cleaning,
+//! purge, DDL, crashes and faults, compared with a naive model after every recovery.
+//!
+//! # Invariants
+//! 1. A run is a function of its seed (and the planted bug): one thread, no clock, no order of a hash map. [`Report::trace`] is the proof.
+//! 2. The model (`oracle::mvcc`) never looks at the engine's answers, but where the engine has a choice (hidden row ids, which of the states that
+//!    a crash may leave) it follows.
+//! 3. What a fault excuses is written where the fault is injected; everything else is a violation and ends the run.
+//!
+//! # Not here
+//! Threads: the engine's background work is driven by hand. SQL.
+//!
+//! # Start at
+//! [`run`], then `world.rs` for the state of a run, `life.rs` for what lies between two crashes.
+
+mod ddl;
+mod life;
+mod options;
+mod planted;
+mod random;
+mod read;
+mod run;
+mod schema;
+mod verify;
+mod world;
+mod write;
+
+pub use planted::Plant;
+pub use run::{Failure, Report, replay_command, run};

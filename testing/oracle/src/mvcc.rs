@@ -1,0 +1,279 @@
+//! Multi-version storage as nobody would build it: every committed state is a whole (shared) copy, a snapshot is one of them, and a transaction is
+//! a list of changes over it.
+//!
+//! # Invariants
+//! 1. A plain read sees the state at the opening of the snapshot, with the transaction's own changes over it.
+//! 2. A locking read or a write sees the newest committed state, with the transaction's own changes over it.
+//! 3. After a crash the database is in one of the [`Commits::candidates`]: nothing acknowledged as durable is missing, and what was not is there
+//!    as a whole or not at all, in the order of the commits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A row's primary key.
+pub type Key = Vec<u8>;
+
+/// Rows by key.
+pub type Rows<R> = BTreeMap<Key, R>;
+
+/// A table: what it is and what it holds.
+#[derive(Debug)]
+pub struct Table<D, R> {
+    /// Definition.
+    pub def: Arc<D>,
+    /// Rows.
+    pub rows: Arc<Rows<R>>,
+    /// [`State::number`] of the state that defined the table as it is. Snapshots of earlier states cannot read it.
+    pub defined_at: u64,
+    /// The AUTO_INCREMENT counter is at least this.
+    pub counter_min: u64,
+}
+
+impl<D, R> Clone for Table<D, R> {
+    fn clone(&self) -> Self {
+        Table { def: Arc::clone(&self.def), rows: Arc::clone(&self.rows), defined_at: self.defined_at, counter_min: self.counter_min }
+    }
+}
+
+/// A committed state of all tables.
+#[derive(Debug)]
+pub struct State<D, R> {
+    /// Tables by name.
+    pub tables: BTreeMap<String, Table<D, R>>,
+    /// Grows with each commit.
+    pub number: u64,
+}
+
+impl<D, R> State<D, R> {
+    /// No tables.
+    pub fn empty() -> Self {
+        State { tables: BTreeMap::new(), number: 0 }
+    }
+
+    /// A copy to be changed into the next state.
+    pub fn next(&self) -> Self {
+        State { tables: self.tables.clone(), number: self.number + 1 }
+    }
+}
+
+/// A transaction's own changes.
+#[derive(Debug)]
+pub struct Transaction<D, R> {
+    snapshot: Option<Arc<State<D, R>>>,
+    changes: BTreeMap<(String, Key), Option<R>>,
+    /// What each change replaced in `changes`, oldest first.
+    replaced: Vec<((String, Key), Option<Option<R>>)>,
+    counters: BTreeMap<String, u64>,
+}
+
+impl<D, R> Default for Transaction<D, R> {
+    fn default() -> Self {
+        Transaction { snapshot: None, changes: BTreeMap::new(), replaced: Vec::new(), counters: BTreeMap::new() }
+    }
+}
+
+impl<D, R: Clone> Transaction<D, R> {
+    /// Opens the snapshot unless there is one.
+    pub fn open_snapshot(&mut self, committed: &Arc<State<D, R>>) -> Arc<State<D, R>> {
+        Arc::clone(self.snapshot.get_or_insert_with(|| Arc::clone(committed)))
+    }
+
+    /// The open snapshot.
+    pub fn snapshot(&self) -> Option<&Arc<State<D, R>>> {
+        self.snapshot.as_ref()
+    }
+
+    /// READ COMMITTED: the next read opens a new one.
+    pub fn close_snapshot(&mut self) {
+        self.snapshot = None;
+    }
+
+    /// Sets a row, or removes it.
+    pub fn write(&mut self, table: &str, key: &[u8], row: Option<R>) {
+        let place = (table.to_owned(), key.to_vec());
+        let before = self.changes.insert(place.clone(), row);
+        self.replaced.push((place, before));
+    }
+
+    /// A row with this AUTO_INCREMENT value was written.
+    pub fn note_counter(&mut self, table: &str, value: u64) {
+        let counter = self.counters.entry(table.to_owned()).or_default();
+        *counter = (*counter).max(value + 1);
+    }
+
+    /// A place for [`Transaction::rollback_to`].
+    pub fn savepoint(&self) -> usize {
+        self.replaced.len()
+    }
+
+    /// Takes back what was written since.
+    pub fn rollback_to(&mut self, savepoint: usize) {
+        while self.replaced.len() > savepoint {
+            let Some((place, before)) = self.replaced.pop() else { return };
+            match before {
+                Some(row) => self.changes.insert(place, row),
+                None => self.changes.remove(&place),
+            };
+        }
+    }
+
+    /// Whether it changed anything that still stands.
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Whether it changed this row (even if it put the row back).
+    pub fn changed(&self, table: &str, key: &[u8]) -> bool {
+        self.changes.contains_key(&(table.to_owned(), key.to_vec()))
+    }
+
+    /// Own changes of a table.
+    pub fn changes_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = (&'a Key, &'a Option<R>)> + 'a {
+        self.changes.iter().filter(move |((name, _), _)| name == table).map(|((_, key), row)| (key, row))
+    }
+
+    /// A table's rows as this transaction sees them over `base`.
+    pub fn rows(&self, base: &State<D, R>, table: &str) -> Rows<R> {
+        let mut rows = base.tables.get(table).map(|t| (*t.rows).clone()).unwrap_or_default();
+        for (key, row) in self.changes_of(table) {
+            match row {
+                Some(row) => rows.insert(key.clone(), row.clone()),
+                None => rows.remove(key),
+            };
+        }
+        rows
+    }
+
+    /// One row as this transaction sees it over `base`.
+    pub fn row(&self, base: &State<D, R>, table: &str, key: &[u8]) -> Option<R> {
+        match self.changes.get(&(table.to_owned(), key.to_vec())) {
+            Some(row) => row.clone(),
+            None => base.tables.get(table)?.rows.get(key).cloned(),
+        }
+    }
+
+    /// The state after its commit.
+    pub fn apply(&self, base: &State<D, R>) -> State<D, R> {
+        let mut state = base.next();
+        for (name, table) in &mut state.tables {
+            if self.changes_of(name).next().is_some() {
+                table.rows = Arc::new(self.rows(base, name));
+            }
+            if let Some(counter) = self.counters.get(name) {
+                table.counter_min = table.counter_min.max(*counter);
+            }
+        }
+        state
+    }
+
+    /// A table got another name, or was dropped or emptied (`None`).
+    pub fn table_moved(&mut self, from: &str, to: Option<&str>) {
+        let moved: Vec<_> = self.changes.keys().filter(|(name, _)| name == from).cloned().collect();
+        for place in moved {
+            let row = self.changes.remove(&place);
+            if let (Some(to), Some(row)) = (to, row) {
+                self.changes.insert((to.to_owned(), place.1), row);
+            }
+        }
+        self.replaced.clear();
+    }
+}
+
+/// What was committed, and what may be lost in a crash.
+#[derive(Debug)]
+pub struct Commits<D, R> {
+    /// States that a crash may leave, oldest first: the last durable one, and those acknowledged since.
+    states: Vec<Arc<State<D, R>>>,
+    /// A state whose commit was neither acknowledged nor refused.
+    in_doubt: Option<Arc<State<D, R>>>,
+}
+
+impl<D, R> Commits<D, R> {
+    /// Begins with an empty, durable state.
+    pub fn new() -> Self {
+        Commits { states: vec![Arc::new(State::empty())], in_doubt: None }
+    }
+
+    /// The newest acknowledged state.
+    pub fn newest(&self) -> &Arc<State<D, R>> {
+        self.states.last().expect("there is always a state")
+    }
+
+    /// A commit was acknowledged, durable or not.
+    pub fn acknowledge(&mut self, state: State<D, R>, durable: bool) {
+        self.states.push(Arc::new(state));
+        if durable {
+            self.all_durable();
+        }
+    }
+
+    /// All that was acknowledged is durable by now.
+    pub fn all_durable(&mut self) {
+        self.states.drain(..self.states.len() - 1);
+    }
+
+    /// A commit ended without an answer.
+    pub fn doubt(&mut self, state: State<D, R>) {
+        self.in_doubt = Some(Arc::new(state));
+    }
+
+    /// States that a crash may have left, the likeliest first.
+    pub fn candidates(&self) -> Vec<Arc<State<D, R>>> {
+        self.in_doubt.iter().chain(self.states.iter().rev()).cloned().collect()
+    }
+
+    /// The crash has left this one. Returns whether it is the one in doubt.
+    pub fn settle(&mut self, state: Arc<State<D, R>>) -> bool {
+        let was_in_doubt = self.in_doubt.take().is_some_and(|doubted| Arc::ptr_eq(&doubted, &state));
+        self.states = vec![state];
+        was_in_doubt
+    }
+}
+
+impl<D, R> Default for Commits<D, R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(rows: &[(u8, i32)]) -> Arc<State<(), i32>> {
+        let rows = rows.iter().map(|(key, row)| (vec![*key], *row)).collect();
+        let table = Table { def: Arc::new(()), rows: Arc::new(rows), defined_at: 0, counter_min: 1 };
+        Arc::new(State { tables: BTreeMap::from([("t".into(), table)]), number: 7 })
+    }
+
+    #[test]
+    fn own_changes_lie_over_the_snapshot_and_go_back_to_savepoints() {
+        let old = state(&[(1, 10), (2, 20)]);
+        let mut txn = Transaction::default();
+        let seen = txn.open_snapshot(&old);
+        txn.write("t", &[1], None);
+        let savepoint = txn.savepoint();
+        txn.write("t", &[1], Some(11));
+        txn.write("t", &[3], Some(30));
+        assert_eq!(txn.rows(&seen, "t"), BTreeMap::from([(vec![1], 11), (vec![2], 20), (vec![3], 30)]));
+        txn.rollback_to(savepoint);
+        assert_eq!(txn.rows(&seen, "t"), BTreeMap::from([(vec![2], 20)]));
+        assert_eq!(txn.row(&seen, "t", &[1]), None);
+        let newer = state(&[(1, 10), (4, 40)]);
+        assert!(Arc::ptr_eq(&txn.open_snapshot(&newer), &old));
+        assert_eq!(*txn.apply(&newer).tables["t"].rows, BTreeMap::from([(vec![4], 40)]));
+    }
+
+    #[test]
+    fn only_what_was_not_durable_is_open_after_a_crash() {
+        let mut commits: Commits<(), i32> = Commits::new();
+        let next = |commits: &Commits<(), i32>| commits.newest().next();
+        commits.acknowledge(next(&commits), true);
+        commits.acknowledge(next(&commits), false);
+        commits.doubt(next(&commits));
+        let numbers: Vec<u64> = commits.candidates().iter().map(|s| s.number).collect();
+        assert_eq!(numbers, [3, 2, 1]);
+        assert!(commits.settle(commits.candidates()[0].clone()));
+        assert_eq!(commits.candidates().len(), 1);
+    }
+}

@@ -1,0 +1,204 @@
+//! DDL through the catalogue: each operation is there as a whole or not at all.
+
+use crate::schema::{self, DATABASE};
+use crate::world::{Result, Rows, State, Stop, Table, World};
+use catalog::{CatalogError, Change, ColumnDef, DefaultValue, TableDef};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use types::{ColumnType, Value};
+
+impl World {
+    /// One random operation, if there is a table that nobody uses.
+    pub(crate) fn ddl(&mut self) -> Result<()> {
+        let newest = self.newest();
+        if newest.tables.is_empty() || (newest.tables.len() < self.options.tables && self.random.percent(50)) {
+            return self.create_table();
+        }
+        let used: BTreeSet<String> = self.other_transactions(usize::MAX).flat_map(|txn| txn.used.iter().cloned()).collect();
+        let free: Vec<String> = newest.tables.keys().filter(|name| !used.contains(*name)).cloned().collect();
+        if free.is_empty() || self.abandoned {
+            return Ok(());
+        }
+        let name = self.random.one_of(&free).clone();
+        match self.random.below(12) {
+            0 => self.drop_table(&name),
+            1 | 2 => self.truncate_table(&name),
+            3 | 4 => self.rename_table(&name),
+            // Waits for what recovery has left to roll back, and nobody would do that meanwhile.
+            _ if self.unfinished => Ok(()),
+            5 | 6 => self.add_column(&name),
+            7..10 => self.create_index(&name),
+            _ => self.drop_index(&name),
+        }
+    }
+
+    pub(crate) fn create_table(&mut self) -> Result<()> {
+        let name = self.new_name();
+        let def = schema::table(&mut self.random, &self.options, &name);
+        let mut state = self.newest().next();
+        let defined_at = state.number;
+        state.tables.insert(name.clone(), Table { def: Arc::new(schema::normal(&def)), rows: Arc::default(), defined_at, counter_min: 1 });
+        let live = self.live();
+        let result = live.catalog.create_table(&mut live.admin, def.clone()).map(drop);
+        let indexes: Vec<_> = def.indexes.iter().map(|index| (&index.parts, index.unique)).collect();
+        self.finish_ddl(&format!("create table {name} {indexes:?}"), state, result).map(drop)
+    }
+
+    fn new_name(&mut self) -> String {
+        let newest = self.newest();
+        let mut names = (0..).map(|no| format!("t{no}")).filter(|name| !newest.tables.contains_key(name));
+        names.next().expect("there is a free name")
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        let mut state = self.newest().next();
+        state.tables.remove(name);
+        let live = self.live();
+        let result = live.catalog.drop_table(&mut live.admin, &entry);
+        if self.finish_ddl(&format!("drop table {name}"), state, result)? {
+            self.losers.iter_mut().for_each(|loser| loser.table_moved(name, None));
+        }
+        Ok(())
+    }
+
+    fn truncate_table(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        let mut state = self.newest().next();
+        let number = state.number;
+        if let Some(table) = state.tables.get_mut(name) {
+            table.rows = Arc::default();
+            table.defined_at = number;
+            table.counter_min = 1;
+        }
+        let live = self.live();
+        let result = live.catalog.truncate_table(&mut live.admin, &entry);
+        if self.finish_ddl(&format!("truncate table {name}"), state, result)? {
+            self.losers.iter_mut().for_each(|loser| loser.table_moved(name, None));
+        }
+        Ok(())
+    }
+
+    fn rename_table(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        let new_name = format!("r{}", self.newest().number);
+        let mut state = self.newest().next();
+        let number = state.number;
+        if let Some(mut table) = state.tables.remove(name) {
+            let mut def = (*table.def).clone();
+            def.name = new_name.clone();
+            table.def = Arc::new(def);
+            table.defined_at = number;
+            state.tables.insert(new_name.clone(), table);
+        }
+        let live = self.live();
+        let result = live.catalog.rename_table(&mut live.admin, &entry, DATABASE, &new_name);
+        if self.finish_ddl(&format!("rename table {name} to {new_name}"), state, result)? {
+            self.losers.iter_mut().for_each(|loser| loser.table_moved(name, Some(&new_name)));
+        }
+        Ok(())
+    }
+
+    fn add_column(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        if entry.def.columns.len() > 8 {
+            return Ok(());
+        }
+        let mut def = entry.def.clone();
+        def.schema_version += 1;
+        let default = if self.random.percent(50) { Value::Int(self.random.below(100) as i64) } else { Value::Null };
+        def.columns.push(ColumnDef {
+            name: format!("c{}", def.columns.len()),
+            ty: ColumnType::int(),
+            default: DefaultValue::Null,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            added_in: def.schema_version,
+            instant_default: default.clone(),
+        });
+        let rows = |rows: &Rows| {
+            let wider = |row: &schema::Row| Arc::new(row.iter().cloned().chain([default.clone()]).collect::<Vec<_>>());
+            rows.iter().map(|(key, row)| (key.clone(), wider(row))).collect()
+        };
+        let state = self.altered(name, &def, rows);
+        let live = self.live();
+        let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::InPlace);
+        self.finish_ddl(&format!("add column to {name}"), state, result).map(drop)
+    }
+
+    fn create_index(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        if entry.def.indexes.len() > 4 {
+            return Ok(());
+        }
+        let mut def = entry.def.clone();
+        let mut no = def.indexes.len();
+        while def.index_no(&format!("i{no}")).is_some() {
+            no += 1;
+        }
+        let index = schema::secondary(&mut self.random, &self.options, &def, format!("i{no}"));
+        let (unique, parts) = (index.unique, index.parts.clone());
+        def.indexes.push(index);
+        let state = self.altered(name, &def, Rows::clone);
+        let live = self.live();
+        let result = live.catalog.alter_table(&mut live.admin, &entry, def.clone(), Change::InPlace);
+        let doing = format!("create index on {name} {parts:?} unique {unique}");
+        let mut keys = BTreeSet::new();
+        let newest = self.newest();
+        let mut rows = newest.tables[name].rows.values().filter(|row| !schema::has_null(&parts, row));
+        let has_duplicate = unique && rows.any(|row| !keys.insert(schema::encode(&def, &parts, row)));
+        match result {
+            Err(CatalogError::DuplicateEntry { .. }) if has_duplicate => {
+                self.trace.line(format!("{doing}: duplicate"));
+                Ok(())
+            }
+            Ok(()) if has_duplicate => Err(Stop::Violation(format!("{doing}: done in spite of duplicates"))),
+            result => self.finish_ddl(&doing, state, result).map(drop),
+        }
+    }
+
+    fn drop_index(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        if entry.def.indexes.len() < 2 {
+            return Ok(());
+        }
+        let mut def = entry.def.clone();
+        let dropped = self.random.between(1, def.indexes.len() - 1);
+        def.indexes.remove(dropped);
+        let state = self.altered(name, &def, Rows::clone);
+        let live = self.live();
+        let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::InPlace);
+        self.finish_ddl(&format!("drop index {dropped} of {name}"), state, result).map(drop)
+    }
+
+    fn altered(&self, name: &str, def: &TableDef, rows: impl Fn(&Rows) -> Rows) -> State {
+        let mut state = self.newest().next();
+        let number = state.number;
+        if let Some(table) = state.tables.get_mut(name) {
+            table.def = Arc::new(schema::normal(def));
+            table.rows = Arc::new(rows(&table.rows));
+            table.defined_at = number;
+        }
+        state
+    }
+
+    /// Whether it was done. An operation that a fault cut off is in doubt until the next recovery.
+    fn finish_ddl(&mut self, doing: &str, state: State, result: std::result::Result<(), CatalogError>) -> Result<bool> {
+        self.trace.line(format!("{doing}: {}", result.as_ref().map_or_else(ToString::to_string, |()| "ok".into())));
+        match result {
+            Ok(()) => {
+                self.count("ddl");
+                self.commits.acknowledge(state, true);
+                Ok(true)
+            }
+            // A loser may hold rows of the dictionary.
+            Err(CatalogError::Engine(engine::Error::LockWaitTimeout)) if self.unfinished => Ok(false),
+            Err(error) => {
+                self.commits.doubt(state);
+                self.excuse_catalog(&error, doing)?;
+                Err(Stop::Restart(format!("{doing}: {error}")))
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What lies between two crashes: opening and recovery, a stretch of random steps, faults, and the end.
+
+use crate::options::Faults;
+use crate::schema::DATABASE;
+use crate::world::{Client, Live, Result, Stop, World};
+use base::Lsn;
+use catalog::{Catalog, CatalogError};
+use engine::{Engine, Isolation};
+use env::{Disk, FileKind, OpenMode, SimClock};
+use std::sync::Arc;
+use std::time::Duration;
+use types::Collation;
+
+impl World {
+    /// Opens the engine and compares what recovery has made with the model.
+    pub(crate) fn open(&mut self) -> Result<()> {
+        self.given.clear();
+        self.abandoned = false;
+        let config = self.options.engine(&self.warnings);
+        let opened = Engine::open(Arc::clone(&self.access), Arc::new(SimClock::new(0)), config);
+        let engine = match opened {
+            Ok(engine) => engine,
+            Err(error) => {
+                self.excuse(&error, "open")?;
+                return Err(Stop::Restart(format!("open: {error}")));
+            }
+        };
+        let catalog = Catalog::open(&engine).map_err(|error| Stop::Violation(format!("open the catalogue: {error}")))?;
+        let clients = (0..self.options.sessions)
+            .map(|no| {
+                let mut session = engine.connect();
+                session.set_lock_wait_timeout(Duration::ZERO);
+                Some(Client { no, session, txn: None })
+            })
+            .collect();
+        let mut admin = engine.connect();
+        admin.set_lock_wait_timeout(Duration::ZERO);
+        self.trace.line(format!("opened, log head {}", engine.wal().lsn_head()));
+        self.live = Some(Live { engine, catalog, clients, admin });
+        self.unfinished = true;
+        self.settle()?;
+        if self.random.percent(70) {
+            self.finish_recovery()?;
+        } else {
+            self.check_contents()?;
+        }
+        self.make_database()?;
+        self.check_warnings()
+    }
+
+    /// Rolls back all losers and checks everything.
+    pub(crate) fn finish_recovery(&mut self) -> Result<()> {
+        while self.engine().roll_back_loser() {}
+        self.check_warnings()?;
+        self.unfinished = false;
+        self.losers.clear();
+        self.check_contents()?;
+        let idle = self.other_transactions(usize::MAX).next().is_none();
+        if idle && !self.abandoned && !self.armed { self.check_idle() } else { Ok(()) }
+    }
+
+    fn make_database(&mut self) -> Result<()> {
+        let made = self.database_made;
+        let live = self.live();
+        match live.catalog.database(DATABASE) {
+            Ok(_) => self.database_made = true,
+            Err(CatalogError::UnknownDatabase(_)) if !made => {
+                let made = live.catalog.create_database(&mut live.admin, DATABASE, Collation::DEFAULT);
+                match made {
+                    Ok(()) => self.database_made = true,
+                    Err(CatalogError::Engine(engine::Error::LockWaitTimeout)) if self.unfinished => {
+                        return Err(Stop::Restart("the database is in the hands of a loser".into()));
+                    }
+                    Err(error) => {
+                        self.excuse_catalog(&error, "create database")?;
+                        return Err(Stop::Restart("create database".into()));
+                    }
+                }
+            }
+            Err(error) => {
+                self.excuse_catalog(&error, "look up the database")?;
+                return Err(Stop::Restart("look up the database".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A stretch of steps.
+    pub(crate) fn work(&mut self) -> Result<()> {
+        let steps = self.random.between(self.options.steps / 4, self.options.steps);
+        let fault_at = self.random.below(steps);
+        let full_until = fault_at + self.random.between(5, 40);
+        for step in 0..steps {
+            if step == fault_at {
+                self.inject_fault()?;
+            }
+            if step == full_until && self.options.faults == Faults::Full {
+                self.disk.set_capacity(None);
+                self.trace.line("the disk has room again".into());
+                self.armed = self.abandoned;
+            }
+            self.keep_log_short()?;
+            self.step()?;
+            self.check_warnings()?;
+        }
+        self.disk.set_capacity(None);
+        Ok(())
+    }
+
+    fn inject_fault(&mut self) -> Result<()> {
+        match self.options.faults {
+            Faults::None => return Ok(()),
+            Faults::Writes => self.disk.fail_write(1 + self.random.below(20) as u64),
+            Faults::Syncs => self.disk.fail_sync(1 + self.random.below(20) as u64),
+            Faults::Reads => self.disk.fail_read(1 + self.random.below(20) as u64),
+            Faults::Full => {
+                let used = self.used_bytes()?;
+                self.disk.set_capacity(Some(used + self.random.below(300_000) as u64));
+            }
+        }
+        self.armed = true;
+        self.trace.line(format!("fault: {:?}", self.options.faults));
+        Ok(())
+    }
+
+    fn used_bytes(&mut self) -> Result<u64> {
+        let disk = &self.disk;
+        let sum = || -> std::io::Result<u64> {
+            let mut bytes = 0;
+            for directory in ["", "log", "undo"] {
+                for name in disk.list(directory)? {
+                    let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+                    if let Ok(file) = disk.open(&path, OpenMode::Existing, FileKind::Buffered) {
+                        bytes += file.len()?;
+                    }
+                }
+            }
+            Ok(bytes)
+        };
+        sum().map_err(|_| Stop::Crash)
+    }
+
+    /// Nobody takes checkpoints in the background, and a writer would wait for one for ever.
+    fn keep_log_short(&mut self) -> Result<()> {
+        let engine = Arc::clone(self.engine());
+        let (age, capacity) = (engine.wal().age(), engine.wal().capacity());
+        if age < capacity / 4 {
+            return Ok(());
+        }
+        let done = engine.pool().flush_all().map_err(engine::Error::from).and_then(|()| engine.checkpoint());
+        self.trace.line(format!("checkpoint of a long log: {}", crate::read::outcome(&done)));
+        if let Err(error) = done {
+            self.excuse(&error, "checkpoint")?;
+        }
+        match engine.wal().age() < capacity / 2 {
+            true => Ok(()),
+            false if self.armed => Err(Stop::Restart("the log cannot be cut".into())),
+            false => Err(Stop::Violation(format!("the log has an age of {} after a sharp checkpoint", engine.wal().age()))),
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        match self.random.below(100) {
+            0..3 => self.checkpoint(),
+            3..7 => self.flush_some(),
+            7..10 => {
+                self.trace.line("purge".into());
+                self.engine().purge_all();
+                Ok(())
+            }
+            10..13 if self.options.ddl => self.ddl(),
+            13 | 14 if self.unfinished => {
+                let more = self.engine().roll_back_loser();
+                self.trace.line(format!("roll back a loser: {more}"));
+                if more { Ok(()) } else { self.finish_recovery() }
+            }
+            _ if self.newest().tables.is_empty() => self.create_table(),
+            _ => {
+                let no = self.random.below(self.options.sessions);
+                let mut client = self.live().clients[no].take().expect("put back after each step");
+                let result = self.client_step(&mut client);
+                self.live().clients[no] = Some(client);
+                result
+            }
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        let done = self.engine().checkpoint();
+        self.trace.line(format!("checkpoint: {}", crate::read::outcome(&done)));
+        match done {
+            Ok(()) => {
+                self.count("checkpoints");
+                // It has made the log durable.
+                self.commits.all_durable();
+                Ok(())
+            }
+            Err(error) => self.excuse(&error, "checkpoint"),
+        }
+    }
+
+    fn flush_some(&mut self) -> Result<()> {
+        let engine = Arc::clone(self.engine());
+        let head = engine.wal().lsn_head();
+        let below = if self.random.percent(50) { Lsn(head.0 + 1) } else { Lsn(engine.wal().redo_lsn().0.midpoint(head.0)) };
+        let pages = self.random.between(1, 30);
+        let done = engine.pool().flush_some(below, pages);
+        self.trace.line(format!("flush {pages} pages below {below}: {done:?}"));
+        match done {
+            Ok(_) => Ok(()),
+            Err(error) => self.excuse(&error.into(), "flush"),
+        }
+    }
+
+    fn client_step(&mut self, client: &mut Client) -> Result<()> {
+        if client.txn.is_none() {
+            self.begin(client);
+            return Ok(());
+        }
+        match self.random.below(100) {
+            0..10 => return self.commit(client),
+            10..13 => return self.rollback(client),
+            13..16 => {
+                self.savepoint(client);
+                return Ok(());
+            }
+            16..19 => return self.rollback_to(client),
+            _ => {}
+        }
+        let newest = self.newest();
+        let names: Vec<&String> = newest.tables.keys().collect();
+        let name = (*self.random.one_of(&names)).clone();
+        let Some(entry) = self.entry(&name)? else { return Ok(()) };
+        client.session.statement_start();
+        if let Some(txn) = &mut client.txn {
+            txn.used.insert(name.clone());
+            if txn.isolation == Isolation::ReadCommitted {
+                txn.model.close_snapshot();
+            }
+        }
+        match self.random.below(100) {
+            0..55 => self.write_statement(client, &name, &entry),
+            55..70 => self.read_point(client, &name, &entry),
+            70..74 => self.read_unique(client, &name, &entry),
+            _ => self.read_range(client, &name, &entry),
+        }
+    }
+
+    /// Ends all transactions, checks everything, and shuts the engine down as an operator would.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        for no in 0..self.options.sessions {
+            let mut client = self.live().clients[no].take().expect("put back after each step");
+            let ended = if self.random.percent(50) { self.commit(&mut client) } else { self.rollback(&mut client) };
+            self.live().clients[no] = Some(client);
+            ended?;
+        }
+        self.finish_recovery()?;
+        let closed = self.engine().close(true);
+        self.trace.line(format!("close: {}", crate::read::outcome(&closed)));
+        match closed {
+            Ok(()) => {
+                self.commits.all_durable();
+                Ok(())
+            }
+            Err(error) => self.excuse(&error, "close"),
+        }
+    }
+
+    /// After a failed sync or log write: nothing is acknowledged any more.
+    pub(crate) fn check_refusal(&mut self) -> Result<()> {
+        let engine = Arc::clone(self.engine());
+        if !engine.wal().has_failed() || self.disk.is_down() {
+            return Ok(());
+        }
+        self.count("failed logs");
+        let mut session = engine.connect();
+        session.set_lock_wait_timeout(Duration::ZERO);
+        session.begin(Isolation::RepeatableRead, false);
+        let dictionary = Arc::clone(engine.dictionary());
+        let mut row = Vec::new();
+        let values = [types::Value::bytes(&b"X"[..]), types::Value::bytes(&b"never"[..])];
+        if dictionary.layout().encode(&values, &mut row).is_err() {
+            return Err(Stop::Violation("a dictionary row cannot be encoded".into()));
+        }
+        let written = session.insert(&dictionary, &mut row).and_then(|()| session.commit());
+        self.trace.line(format!("a commit on a failed log: {}", crate::read::outcome(&written)));
+        match written {
+            Ok(()) => Err(Stop::Violation("a commit was acknowledged after the log had failed".into())),
+            Err(_) => match engine.checkpoint() {
+                Ok(()) => Err(Stop::Violation("a checkpoint was written after the log had failed".into())),
+                Err(_) => Ok(()),
+            },
+        }
+    }
+
+    /// The engine is gone: by power loss, or because the process died.
+    pub(crate) fn bring_down(&mut self, power_loss: bool) {
+        // The disk first: what sessions do as they are dropped must not reach it.
+        if power_loss {
+            let report = self.disk.crash();
+            self.trace.line(format!("crash: {report:?} {:?}", self.disk.counts()));
+            self.count("crashes");
+        } else {
+            self.disk.kill();
+            self.trace.line("kill".into());
+        }
+        self.disk.set_capacity(None);
+        if let Some(mut live) = self.live.take() {
+            for client in live.clients.iter_mut().flatten() {
+                if let Some(txn) = client.txn.take() {
+                    self.losers.push(txn.model);
+                }
+            }
+        }
+        self.warnings.lock().clear();
+        self.armed = false;
+    }
+}

@@ -1,0 +1,248 @@
+//! The state of a run: the disk, the engine that lives on it now, the sessions, and the model.
+
+use crate::options::{Faults, Options};
+use crate::planted::{Plant, PlantedDisk};
+use crate::random::Random;
+use crate::schema::Row;
+use base::TableId;
+use catalog::{Catalog, CatalogError, TableDef, TableEntry};
+use engine::{Engine, Error, FlushPolicy, Isolation, Savepoint, Session};
+use env::{Disk, SimDisk};
+use oracle::mvcc;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use sync::Mutex;
+
+pub(crate) type State = mvcc::State<TableDef, Row>;
+pub(crate) type Table = mvcc::Table<TableDef, Row>;
+pub(crate) type Transaction = mvcc::Transaction<TableDef, Row>;
+pub(crate) type Rows = mvcc::Rows<Row>;
+
+/// Why a life of the engine ends before its time.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The planned crash has come.
+    Crash,
+    /// A fault was injected that only a restart heals.
+    Restart(String),
+    /// The engine did what it must not do.
+    Violation(String),
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Stop>;
+
+/// An engine between two crashes.
+pub(crate) struct Live {
+    pub engine: Arc<Engine>,
+    pub catalog: Arc<Catalog>,
+    /// Taken out while it works.
+    pub clients: Vec<Option<Client>>,
+    /// Does the DDL.
+    pub admin: Session,
+}
+
+/// A session and its transaction.
+pub(crate) struct Client {
+    pub no: usize,
+    pub session: Session,
+    pub txn: Option<OpenTransaction>,
+}
+
+/// A transaction as the model knows it.
+pub(crate) struct OpenTransaction {
+    pub model: Transaction,
+    pub isolation: Isolation,
+    pub read_only: bool,
+    pub policy: FlushPolicy,
+    /// Whether it may hold row locks.
+    pub holds_locks: bool,
+    /// Tables that it has used: DDL keeps away from them.
+    pub used: BTreeSet<String>,
+    pub savepoints: Vec<(Savepoint, usize)>,
+}
+
+pub(crate) struct World {
+    pub options: Options,
+    pub random: Random,
+    pub disk: SimDisk,
+    pub access: Arc<dyn Disk>,
+    pub commits: mvcc::Commits<TableDef, Row>,
+    pub live: Option<Live>,
+    /// Transactions that a crash cut off, or whose rollback failed: they may hold row locks.
+    pub losers: Vec<Transaction>,
+    /// Whether recovery may still have something to roll back.
+    pub unfinished: bool,
+    /// Whether a rollback failed: its rows stay locked until a restart.
+    pub abandoned: bool,
+    /// Whether an injected fault may still show.
+    pub armed: bool,
+    /// What has to stand: nothing of it is taken from the engine.
+    pub database_made: bool,
+    pub warnings: Arc<Mutex<Vec<String>>>,
+    pub trace: Trace,
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Largest AUTO_INCREMENT value that each table gave out in this life.
+    pub given: BTreeMap<TableId, u64>,
+}
+
+/// What happened: a hash of everything, and the last lines in full.
+pub(crate) struct Trace {
+    hash: u64,
+    lines: VecDeque<String>,
+    aloud: bool,
+    total: u64,
+}
+
+const LINES_KEPT: usize = 60;
+
+impl Trace {
+    pub(crate) fn new(aloud: bool) -> Trace {
+        Trace { hash: 0xCBF2_9CE4_8422_2325, lines: VecDeque::new(), aloud, total: 0 }
+    }
+
+    pub(crate) fn line(&mut self, line: String) {
+        for byte in line.bytes().chain([b'\n']) {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+        if self.aloud {
+            println!("{:6} {line}", self.total);
+        }
+        self.total += 1;
+        if self.lines.len() == LINES_KEPT {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line);
+    }
+
+    pub(crate) fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    pub(crate) fn tail(&self) -> String {
+        self.lines.iter().map(|line| format!("  {line}\n")).collect()
+    }
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, plant: Option<Plant>, aloud: bool) -> World {
+        let mut random = Random::new(seed);
+        let options = Options::draw(&mut random, plant);
+        let disk = SimDisk::new(random.next());
+        let access: Arc<dyn Disk> = match plant {
+            Some(plant) => Arc::new(PlantedDisk { disk: disk.clone(), plant, writes: Arc::default() }),
+            None => Arc::new(disk.clone()),
+        };
+        let mut trace = Trace::new(aloud);
+        trace.line(format!("{options:?}"));
+        World {
+            options,
+            random,
+            disk,
+            access,
+            commits: mvcc::Commits::new(),
+            live: None,
+            losers: Vec::new(),
+            unfinished: false,
+            abandoned: false,
+            armed: false,
+            database_made: false,
+            warnings: crate::options::warnings(),
+            trace,
+            counts: BTreeMap::new(),
+            given: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn live(&mut self) -> &mut Live {
+        self.live.as_mut().expect("the engine is up")
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.live.as_ref().expect("the engine is up").engine
+    }
+
+    pub(crate) fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    /// The newest acknowledged state.
+    pub(crate) fn newest(&self) -> Arc<State> {
+        Arc::clone(self.commits.newest())
+    }
+
+    /// What an error that the model did not ask for means: `Ok` when the transaction is to be rolled back, and life goes on.
+    pub(crate) fn excuse(&mut self, error: &Error, doing: &str) -> Result<()> {
+        if self.disk.is_down() {
+            return Err(Stop::Crash);
+        }
+        if !self.armed {
+            return Err(Stop::Violation(format!("{doing}: {error}")));
+        }
+        self.count("errors excused by a fault");
+        match error {
+            Error::LogFailed => Err(Stop::Restart(format!("{doing}: {error}"))),
+            Error::Io(_) | Error::NoFrames => Ok(()),
+            Error::DiskFull if self.options.faults == Faults::Full => Ok(()),
+            error => Err(Stop::Violation(format!("{doing}: {error}, which no fault explains"))),
+        }
+    }
+
+    /// The same for the catalogue.
+    pub(crate) fn excuse_catalog(&mut self, error: &CatalogError, doing: &str) -> Result<()> {
+        match error {
+            CatalogError::Engine(error) => self.excuse(error, doing),
+            _ if self.disk.is_down() => Err(Stop::Crash),
+            error => Err(Stop::Violation(format!("{doing}: {error}"))),
+        }
+    }
+
+    /// A table of the newest state, opened. `None` after a fault.
+    pub(crate) fn entry(&mut self, name: &str) -> Result<Option<Arc<TableEntry>>> {
+        let found = self.live().catalog.table(crate::schema::DATABASE, name);
+        match found {
+            Ok(entry) => Ok(Some(entry)),
+            Err(error) => self.excuse_catalog(&error, &format!("look up {name}")).map(|()| None),
+        }
+    }
+
+    /// Whether anybody but client `no` may hold row locks.
+    pub(crate) fn others_hold_locks(&self, no: usize) -> bool {
+        self.unfinished || self.abandoned || self.other_transactions(no).any(|txn| txn.holds_locks)
+    }
+
+    /// Open transactions of the other clients.
+    pub(crate) fn other_transactions(&self, no: usize) -> impl Iterator<Item = &OpenTransaction> {
+        let clients = self.live.iter().flat_map(|live| &live.clients).flatten();
+        clients.filter(move |client| client.no != no).filter_map(|client| client.txn.as_ref())
+    }
+
+    /// Whether another open transaction has changed this row.
+    pub(crate) fn changed_by_others(&self, no: usize, table: &str, key: &[u8]) -> bool {
+        self.other_transactions(no).any(|txn| txn.model.changed(table, key))
+    }
+
+    /// A fault hit a statement: the client rolls back, as a client would. A rollback that fails leaves a loser.
+    pub(crate) fn give_up(&mut self, client: &mut Client) -> Result<()> {
+        self.trace.line(format!("c{} gives up", client.no));
+        let Some(txn) = client.txn.take() else { return Ok(()) };
+        if let Err(error) = client.session.rollback() {
+            self.losers.push(txn.model);
+            self.abandoned = true;
+            self.count("rollbacks that failed");
+            self.excuse(&error, "rollback after an error")?;
+        }
+        Ok(())
+    }
+
+    /// Nobody asked for these.
+    pub(crate) fn check_warnings(&mut self) -> Result<()> {
+        let warnings = std::mem::take(&mut *self.warnings.lock());
+        if self.disk.is_down() {
+            return Err(Stop::Crash);
+        }
+        match warnings.iter().find(|text| !text.starts_with("recovery:")) {
+            Some(text) if !self.armed => Err(Stop::Violation(format!("warning: {text}"))),
+            _ => Ok(()),
+        }
+    }
+}

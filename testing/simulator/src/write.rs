@@ -1,0 +1,462 @@
+//! Writes of one client, compared with the model.
+
+use crate::read::{outcome, show, values};
+use crate::schema::{self, Row};
+use crate::world::{Client, OpenTransaction, Result, Rows, Stop, Table, World};
+use catalog::TableEntry;
+use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Step, Wait};
+use std::sync::Arc;
+use types::Value;
+
+/// Tables do not grow past this.
+const ROWS_MAX: usize = 400;
+
+impl World {
+    pub(crate) fn begin(&mut self, client: &mut Client) {
+        let isolation = *self.random.one_of(&[Isolation::RepeatableRead, Isolation::RepeatableRead, Isolation::ReadCommitted]);
+        let read_only = self.random.percent(8);
+        let policy = match self.options.lazy_commits && self.random.percent(50) {
+            true => *self.random.one_of(&[FlushPolicy::Lazy, FlushPolicy::Write]),
+            false => FlushPolicy::Durable,
+        };
+        client.session.begin(isolation, read_only);
+        client.session.set_flush_policy(policy);
+        self.trace.line(format!("c{} begin {isolation:?}{}", client.no, if read_only { " read only" } else { "" }));
+        client.txn = Some(OpenTransaction {
+            model: Default::default(),
+            isolation,
+            read_only,
+            policy,
+            holds_locks: false,
+            used: Default::default(),
+            savepoints: Vec::new(),
+        });
+        if self.random.percent(10) {
+            let newest = self.newest();
+            client.session.open_snapshot();
+            client.txn.as_mut().expect("just begun").model.open_snapshot(&newest);
+        }
+    }
+
+    pub(crate) fn commit(&mut self, client: &mut Client) -> Result<()> {
+        let Some(txn) = client.txn.take() else { return Ok(()) };
+        let has_writes = client.session.has_writes();
+        let result = client.session.commit();
+        self.trace.line(format!("c{} commit {:?}: {}", client.no, txn.policy, outcome(&result)));
+        if !has_writes {
+            return match result {
+                Ok(()) => Ok(()),
+                Err(error) => self.excuse(&error, "commit of a reader"),
+            };
+        }
+        let state = txn.model.apply(&self.newest());
+        match result {
+            Ok(()) => {
+                self.count("commits");
+                self.commits.acknowledge(state, txn.policy == FlushPolicy::Durable);
+                Ok(())
+            }
+            Err(error) => {
+                self.commits.doubt(state);
+                self.losers.push(txn.model);
+                self.excuse(&error, "commit")?;
+                Err(Stop::Restart(format!("commit: {error}")))
+            }
+        }
+    }
+
+    pub(crate) fn rollback(&mut self, client: &mut Client) -> Result<()> {
+        let Some(txn) = client.txn.take() else { return Ok(()) };
+        let result = client.session.rollback();
+        self.trace.line(format!("c{} rollback: {}", client.no, outcome(&result)));
+        self.count("rollbacks");
+        if let Err(error) = result {
+            self.losers.push(txn.model);
+            self.abandoned = true;
+            self.excuse(&error, "rollback")?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn savepoint(&mut self, client: &mut Client) {
+        let savepoint = client.session.savepoint();
+        let Some(txn) = &mut client.txn else { return };
+        txn.savepoints.push((savepoint, txn.model.savepoint()));
+        self.trace.line(format!("c{} savepoint", client.no));
+    }
+
+    pub(crate) fn rollback_to(&mut self, client: &mut Client) -> Result<()> {
+        let Some(txn) = &mut client.txn else { return Ok(()) };
+        if txn.savepoints.is_empty() {
+            return Ok(());
+        }
+        let chosen = self.random.below(txn.savepoints.len());
+        let (savepoint, mark) = txn.savepoints[chosen];
+        txn.savepoints.truncate(chosen + 1);
+        let result = client.session.rollback_to(savepoint);
+        self.trace.line(format!("c{} rollback to savepoint {chosen}: {}", client.no, outcome(&result)));
+        self.count("rollbacks to savepoints");
+        match result {
+            Ok(()) => {
+                txn.model.rollback_to(mark);
+                Ok(())
+            }
+            Err(error) => {
+                self.excuse(&error, "rollback to savepoint")?;
+                self.give_up(client)
+            }
+        }
+    }
+
+    /// A statement of one or several row operations; sometimes it is taken back as a whole.
+    pub(crate) fn write_statement(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
+        let mark = client.txn.as_ref().map_or(0, |txn| txn.model.savepoint());
+        let kind = self.random.below(10);
+        let count = match self.random.below(10) {
+            0 if kind < 4 => self.random.between(5, 40),
+            0..3 => self.random.between(2, 4),
+            _ => 1,
+        };
+        for _ in 0..count {
+            match kind {
+                0..4 => self.insert(client, name, entry)?,
+                4..8 => self.modify(client, name, entry)?,
+                _ => self.change_after_read(client, name, entry)?,
+            }
+            if client.txn.is_none() {
+                return Ok(());
+            }
+        }
+        if self.random.percent(10) {
+            let result = client.session.statement_rollback();
+            self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
+            self.count("statement rollbacks");
+            match (result, &mut client.txn) {
+                (Ok(()), Some(txn)) => txn.model.rollback_to(mark),
+                (Err(error), _) => {
+                    self.excuse(&error, "statement rollback")?;
+                    self.give_up(client)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors that every write may meet. `Ok(())`: the row operation had no effect, or the transaction is gone.
+    fn refused(&mut self, client: &mut Client, error: Error, doing: &str) -> Result<()> {
+        let read_only = client.txn.as_ref().is_some_and(|txn| txn.read_only);
+        match error {
+            Error::ReadOnlyTransaction if read_only => Ok(()),
+            Error::LockWaitTimeout if self.others_hold_locks(client.no) => {
+                self.count("lock conflicts");
+                Ok(())
+            }
+            error => {
+                self.excuse(&error, doing)?;
+                self.give_up(client)
+            }
+        }
+    }
+
+    /// Rows as a write of this client finds them.
+    fn current(&self, client: &Client, name: &str) -> Rows {
+        client.txn.as_ref().map(|txn| txn.model.rows(&self.newest(), name)).unwrap_or_default()
+    }
+
+    fn written(&mut self, client: &mut Client, name: &str, key: &[u8], row: Option<Vec<Value>>) {
+        if let Some(txn) = &mut client.txn {
+            txn.model.write(name, key, row.map(Arc::new));
+            txn.holds_locks = true;
+        }
+    }
+
+    fn insert(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let rows = self.current(client, name);
+        if rows.len() >= ROWS_MAX {
+            return Ok(());
+        }
+        let mut row = schema::row(&mut self.random, &self.options, &table.def);
+        let mut counter = None;
+        if let Some(column) = table.def.auto_increment_column() {
+            if self.random.percent(70) {
+                let value = entry.storage.next_auto_increment(1, 1, 1);
+                let floor = table.counter_min.max(self.given.get(&entry.def.id).map_or(0, |given| given + 1));
+                if value < floor {
+                    return Err(Stop::Violation(format!("{name}: AUTO_INCREMENT gave {value}, after {floor}")));
+                }
+                self.given.insert(entry.def.id, value);
+                row[column] = Value::Int(value as i64);
+            }
+            if let Value::Int(value @ 1..) = row[column] {
+                entry.storage.note_auto_increment(value as u64);
+                counter = Some(value as u64);
+            }
+        }
+        let mut bytes = Vec::new();
+        if let Err(error) = entry.storage.layout().encode(&row, &mut bytes) {
+            return Err(Stop::Violation(format!("{name}: encode {}: {error:?}", show(&row))));
+        }
+        if let Some(txn) = &mut client.txn {
+            txn.holds_locks = true;
+        }
+        let result = client.session.insert(&entry.storage, &mut bytes);
+        self.trace.line(format!("c{} insert {name} {}: {}", client.no, show(&row), outcome(&result)));
+        match result {
+            Ok(()) => {
+                self.count("inserts");
+                let key = match table.def.has_hidden_key() {
+                    true => match self.own_last_key(client, entry)? {
+                        Some(key) => key,
+                        None => return Ok(()),
+                    },
+                    false => schema::encode(&table.def, &table.def.indexes[0].parts, &row),
+                };
+                self.check_no_rival(client, name, &table, &rows, &key, &row, None)?;
+                if let (Some(value), Some(txn)) = (counter, &mut client.txn) {
+                    txn.model.note_counter(name, value);
+                }
+                self.written(client, name, &key, Some(row));
+                Ok(())
+            }
+            Err(Error::DuplicateKey { index_no }) => self.check_duplicate(&table, &rows, index_no, &row, None, name),
+            Err(error) => self.refused(client, error, "insert"),
+        }
+    }
+
+    /// The hidden key of the row just inserted: the last one, and locked by nobody else.
+    fn own_last_key(&mut self, client: &mut Client, entry: &TableEntry) -> Result<Option<Vec<u8>>> {
+        let mut last = None;
+        let found = client.session.scan(&entry.storage, 0, KeyRange::all(), Direction::Backward, Read::Exclusive(Wait::NoWait)).and_then(
+            |mut scan| {
+                scan.for_each(|_, key| {
+                    last = Some(key.to_vec());
+                    Step::Stop
+                })
+            },
+        );
+        match (found, last) {
+            (Ok(_), Some(key)) => Ok(Some(key)),
+            (Ok(_), None) => Err(Stop::Violation("an inserted row is not found".into())),
+            (Err(error), _) => {
+                self.excuse(&error, "find an inserted row")?;
+                self.give_up(client)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// A write went through: no row that this transaction sees, or that another has written, may stand in its way.
+    fn check_no_rival(
+        &self,
+        client: &Client,
+        name: &str,
+        table: &Table,
+        rows: &Rows,
+        key: &[u8],
+        row: &[Value],
+        replaced: Option<&[u8]>,
+    ) -> Result<()> {
+        if replaced != Some(key) && rows.contains_key(key) {
+            return Err(Stop::Violation(format!("{name}: a second row {key:02x?}")));
+        }
+        if self.changed_by_others(client.no, name, key) {
+            return Err(Stop::Violation(format!("{name} {key:02x?}: written although another transaction has changed it")));
+        }
+        for (index_no, index) in table.def.indexes.iter().enumerate().skip(1).filter(|(_, index)| index.unique) {
+            if schema::has_null(&index.parts, row) {
+                continue;
+            }
+            let user = schema::encode(&table.def, &index.parts, row);
+            let same = |(rival_key, rival): (&Vec<u8>, &Row)| {
+                rival_key != key
+                    && Some(rival_key.as_slice()) != replaced
+                    && !schema::has_null(&index.parts, rival)
+                    && schema::encode(&table.def, &index.parts, rival) == user
+            };
+            let foreign = self
+                .other_transactions(client.no)
+                .flat_map(|txn| txn.model.changes_of(name))
+                .filter_map(|(k, row)| Some((k, row.as_ref()?)));
+            if let Some((rival, _)) = rows.iter().chain(foreign).find(|entry| same(*entry)) {
+                // A row that got the key it had anyway is not checked again; it conflicts with nobody.
+                let unchanged =
+                    replaced.and_then(|key| rows.get(key)).is_some_and(|old| schema::encode(&table.def, &index.parts, old) == user);
+                if !unchanged {
+                    return Err(Stop::Violation(format!(
+                        "{name}: rows {key:02x?} and {rival:02x?} with one key of unique index {index_no}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A write was refused as a duplicate: there must be one.
+    fn check_duplicate(
+        &mut self,
+        table: &Table,
+        rows: &Rows,
+        index_no: usize,
+        row: &[Value],
+        replaced: Option<&[u8]>,
+        name: &str,
+    ) -> Result<()> {
+        self.count("duplicates");
+        let parts = &table.def.indexes[index_no].parts;
+        let user = schema::encode(&table.def, parts, row);
+        let rival = rows.iter().any(|(key, rival)| Some(key.as_slice()) != replaced && schema::encode(&table.def, parts, rival) == user);
+        let may = index_no == 0 || (table.def.indexes[index_no].unique && !schema::has_null(parts, row));
+        if may && rival { Ok(()) } else { Err(Stop::Violation(format!("{name}: no duplicate of {} in index {index_no}", show(row)))) }
+    }
+
+    /// A row with some columns changed.
+    fn changed_row(&mut self, table: &Table, old: &[Value]) -> Vec<Value> {
+        let mut row = old.to_vec();
+        for _ in 0..self.random.between(1, 3) {
+            let first = usize::from(self.random.percent(85));
+            let column = self.random.between(first, row.len() - 1);
+            row[column] = schema::value(&mut self.random, &self.options, &table.def, column);
+        }
+        row
+    }
+
+    fn key_of(&self, table: &Table, old_key: &[u8], row: &[Value]) -> Vec<u8> {
+        match table.def.has_hidden_key() {
+            true => old_key.to_vec(),
+            false => schema::encode(&table.def, &table.def.indexes[0].parts, row),
+        }
+    }
+
+    /// UPDATE or DELETE of one key, in one descent.
+    fn modify(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let rows = self.current(client, name);
+        let key = self.draw_key(&rows, name);
+        let old = rows.get(&key);
+        let new_row = old.map(|old| self.changed_row(&table, old));
+        let decision = match self.random.below(10) {
+            0 => Modify::Keep,
+            1..4 => Modify::Delete,
+            _ => Modify::Replace,
+        };
+        let mut wrong: Option<String> = None;
+        if let Some(txn) = &mut client.txn {
+            txn.holds_locks = true;
+        }
+        let result = client.session.modify(&entry.storage, &key, |row, out| {
+            match (values(row), old) {
+                (Ok(seen), Some(old)) if seen == **old => {}
+                (Ok(seen), _) => wrong = Some(format!("{} where {} is", show(&seen), old.map_or("nothing".into(), |row| show(row)))),
+                (Err(error), _) => wrong = Some(error),
+            }
+            match &new_row {
+                Some(new_row) if decision == Modify::Replace => match entry.storage.layout().encode(new_row, out) {
+                    Ok(()) => Modify::Replace,
+                    Err(error) => {
+                        wrong = Some(format!("encode: {error:?}"));
+                        Modify::Keep
+                    }
+                },
+                None if decision == Modify::Replace => Modify::Keep,
+                _ => decision,
+            }
+        });
+        self.trace.line(format!(
+            "c{} modify {name} {key:02x?} {decision:?} {}: {}",
+            client.no,
+            new_row.as_ref().map_or(String::new(), |row| show(row)),
+            match &result {
+                Ok(modified) => format!("{modified:?}"),
+                Err(error) => error.to_string(),
+            }
+        ));
+        if let Some(wrong) = wrong {
+            return Err(Stop::Violation(format!("modify of {name} {key:02x?} saw {wrong}")));
+        }
+        match result {
+            Ok(Modified::NotFound) if old.is_none() => match self.changed_by_others(client.no, name, &key) {
+                true => Err(Stop::Violation(format!("modify of {name} {key:02x?}: not found although another transaction has changed it"))),
+                false => Ok(()),
+            },
+            Ok(Modified::Kept | Modified::Deleted | Modified::Replaced) if self.changed_by_others(client.no, name, &key) => {
+                Err(Stop::Violation(format!("modify of {name} {key:02x?}: went through although another transaction has changed it")))
+            }
+            Ok(Modified::Kept) if old.is_some() => Ok(()),
+            Ok(Modified::Deleted) if old.is_some() => {
+                self.count("deletes");
+                self.written(client, name, &key, None);
+                Ok(())
+            }
+            Ok(Modified::Replaced) if old.is_some() => {
+                self.count("updates");
+                let row = new_row.expect("there was an old row");
+                self.replaced(client, name, &table, &rows, &key, row)
+            }
+            Ok(modified) => Err(Stop::Violation(format!("modify of {name} {key:02x?}: {modified:?}"))),
+            Err(Error::DuplicateKey { index_no }) => match &new_row {
+                Some(row) => self.check_duplicate(&table, &rows, index_no, row, Some(&key), name),
+                None => Err(Stop::Violation(format!("modify of {name} {key:02x?}: duplicate without a change"))),
+            },
+            Err(error) => self.refused(client, error, "modify"),
+        }
+    }
+
+    fn replaced(&mut self, client: &mut Client, name: &str, table: &Table, rows: &Rows, key: &[u8], row: Vec<Value>) -> Result<()> {
+        let new_key = self.key_of(table, key, &row);
+        self.check_no_rival(client, name, table, rows, &new_key, &row, Some(key))?;
+        if new_key != key {
+            self.count("key changes");
+            self.written(client, name, key, None);
+        }
+        self.written(client, name, &new_key, Some(row));
+        Ok(())
+    }
+
+    /// SELECT … FOR UPDATE, then UPDATE or DELETE of what it read.
+    fn change_after_read(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let rows = self.current(client, name);
+        let key = self.draw_key(&rows, name);
+        let mut batch = RowBatch::default();
+        if let Some(txn) = &mut client.txn {
+            txn.holds_locks = true;
+        }
+        let found = client.session.get(&entry.storage, &key, Read::Exclusive(Wait::Block), |row| batch.push(row, &key));
+        match found {
+            Ok(None) if !rows.contains_key(&key) => return Ok(()),
+            Ok(Some(())) if rows.contains_key(&key) => {}
+            Ok(found) => return Err(Stop::Violation(format!("{name} {key:02x?} for update: {found:?}"))),
+            Err(error) => return self.refused(client, error, "read for update"),
+        }
+        let old = rows[&key].to_vec();
+        if self.random.percent(25) {
+            let result = client.session.delete(&entry.storage, &key);
+            self.trace.line(format!("c{} delete {name} {key:02x?}: {}", client.no, outcome(&result)));
+            return match result {
+                Ok(()) => {
+                    self.count("deletes");
+                    self.written(client, name, &key, None);
+                    Ok(())
+                }
+                Err(error) => self.refused(client, error, "delete"),
+            };
+        }
+        let row = self.changed_row(&table, &old);
+        let mut bytes = Vec::new();
+        if let Err(error) = entry.storage.layout().encode(&row, &mut bytes) {
+            return Err(Stop::Violation(format!("{name}: encode {}: {error:?}", show(&row))));
+        }
+        let result = batch.row(&entry.storage, 0).and_then(|old| client.session.update(&entry.storage, &key, old, &mut bytes));
+        self.trace.line(format!("c{} update {name} {key:02x?} {}: {}", client.no, show(&row), outcome(&result)));
+        match result {
+            Ok(()) => {
+                self.count("updates");
+                self.replaced(client, name, &table, &rows, &key, row)
+            }
+            Err(Error::DuplicateKey { index_no }) => self.check_duplicate(&table, &rows, index_no, &row, Some(&key), name),
+            Err(error) => self.refused(client, error, "update"),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A stretch of seeds with every test run, that runs repeat, and that planted bugs are found.
+
+use simulator::{Plant, run};
+
+/// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
+const SEEDS: u64 = 120;
+/// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
+const EASY_PLANTS: [(Plant, u64); 4] =
+    [(Plant::NoLogSync, 40), (Plant::NoDataSync, 200), (Plant::LostPageWrite, 100), (Plant::LostLogWrite, 40)];
+
+fn run_seeds(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        if let Err(failure) = run(seed, None, false) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn first_half_of_the_seeds_finds_nothing() {
+    run_seeds(0..SEEDS / 2);
+}
+
+#[test]
+fn second_half_of_the_seeds_finds_nothing() {
+    run_seeds(SEEDS / 2..SEEDS);
+}
+
+#[test]
+fn a_seed_gives_the_same_run_again() {
+    for seed in [3, 11, 27, 58, 90] {
+        let once = run(seed, None, false).unwrap_or_else(|failure| panic!("{failure}"));
+        let again = run(seed, None, false).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(once, again, "seed {seed}");
+    }
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    for (plant, seeds_max) in EASY_PLANTS {
+        let found = (0..seeds_max).any(|seed| std::panic::catch_unwind(|| run(seed, Some(plant), false).is_err()).unwrap_or(true));
+        assert!(found, "{plant:?} is not found by {seeds_max} seeds");
+    }
+}
