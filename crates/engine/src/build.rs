@@ -227,7 +227,7 @@ impl Engine {
             let flags = row[0];
             RowHeader { flags, schema_version: new.layout().schema_version(), txn: TxnId::NONE, undo: UndoPtr::NONE }.write(row);
         }
-        new.primary().tree.build(rows.into_iter()).map_err(|e| fail(e.into()))?;
+        new.primary().tree.build(rows).map_err(|e| fail(e.into()))?;
         for (run, index) in runs.iter().zip(&new.indexes[1..]) {
             let spec = IndexSpec { id: index.id, root: index.tree.root, parts: index.parts.clone(), unique: index.unique };
             self.fill(&spec, run).map_err(fail)?;

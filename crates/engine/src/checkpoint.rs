@@ -8,11 +8,12 @@
 //!
 //! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
 //! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
-//! not have yet (table, next value), undo directory.
+//! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory.
 
 use crate::engine::Engine;
+use crate::leftover::Leftover;
 use crate::{Error, Result};
-use base::{Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
+use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 use sync::atomic::Ordering;
 use wal::Checkpoint;
 
@@ -29,6 +30,7 @@ pub(crate) struct Payload {
     pub running: Vec<(TxnId, UndoPtr)>,
     pub history: Vec<(TxnId, UndoPtr)>,
     pub counters: Vec<(TableId, u64)>,
+    pub leftovers: Vec<Leftover>,
     pub undo_directory: Vec<u8>,
 }
 
@@ -57,6 +59,12 @@ impl Payload {
             put_varint(&mut out, u64::from(table.0));
             put_varint(&mut out, *next);
         }
+        put_varint(&mut out, self.leftovers.len() as u64);
+        for leftover in &self.leftovers {
+            put_varint(&mut out, u64::from(leftover.table.0));
+            put_varint(&mut out, u64::from(leftover.index.0));
+            put_bytes(&mut out, &leftover.key);
+        }
         put_bytes(&mut out, &self.undo_directory);
         out
     }
@@ -83,8 +91,24 @@ impl Payload {
         for _ in 0..r.varint()? {
             counters.push((TableId(small(r.varint()?)?), r.varint()?));
         }
+        let mut leftovers = Vec::new();
+        for _ in 0..r.varint()? {
+            let (table, index) = (TableId(small(r.varint()?)?), IndexId(small(r.varint()?)?));
+            leftovers.push(Leftover { table, index, key: r.bytes()?.to_vec() });
+        }
         let undo_directory = r.bytes()?.to_vec();
-        Ok(Payload { next_txn, next_table, next_index, dictionary_root, counters_root, running, history, counters, undo_directory })
+        Ok(Payload {
+            next_txn,
+            next_table,
+            next_index,
+            dictionary_root,
+            counters_root,
+            running,
+            history,
+            counters,
+            leftovers,
+            undo_directory,
+        })
     }
 }
 
@@ -109,6 +133,7 @@ impl Engine {
             running,
             history,
             counters: self.counters.snapshot(),
+            leftovers: self.leftovers.snapshot(),
             undo_directory,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
@@ -140,6 +165,7 @@ mod tests {
             running: vec![(TxnId(9), UndoPtr::new(1, 2))],
             history: vec![(TxnId(7), UndoPtr::new(3, 4)), (TxnId(8), UndoPtr::NONE)],
             counters: vec![(TableId(20), u64::MAX)],
+            leftovers: vec![Leftover { table: TableId(20), index: IndexId(21), key: b"key".to_vec() }],
             undo_directory: b"directory".to_vec(),
         };
         let bytes = payload.encode();

@@ -6,6 +6,7 @@
 use crate::config::EngineConfig;
 use crate::counters::Counters;
 use crate::history::History;
+use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::purge::Postponed;
 use crate::slots::Slots;
@@ -63,6 +64,7 @@ pub struct Engine {
     pub(crate) checkpoint_latch: Mutex<()>,
     /// Transactions whose rollback failed; a restart tries again.
     pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
+    pub(crate) leftovers: Leftovers,
     /// Transactions whose purge waits for running ones.
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     /// How many of the transactions that a crash left are not rolled back yet.
@@ -110,6 +112,7 @@ impl Engine {
             source: OnceLock::new(),
             checkpoint_latch: Mutex::new(Rank::Catalog, ()),
             abandoned: Mutex::new(Rank::Leaf, Vec::new()),
+            leftovers: Leftovers::new(opened.leftovers),
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
             recovering: AtomicUsize::new(losers.len()),
             losers: Mutex::new(Rank::Leaf, Vec::new()),

@@ -25,6 +25,7 @@ mod engine;
 mod error;
 mod external;
 mod history;
+mod leftover;
 mod log_op;
 mod purge;
 mod range;

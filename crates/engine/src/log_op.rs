@@ -7,9 +7,10 @@
 //! | `ROLLED_BACK_TO` | transaction, undo address of its newest record not yet taken back (none = all taken back) |
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
+//! | `LEFTOVER` | table, index, key of an entry that a rollback marked: purge is to ask for it |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
-use base::{Malformed, Reader, TableId, TxnId, UndoPtr, put_u64, put_varint};
+use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_u64, put_varint};
 
 pub(crate) const ROW_CHANGE: u8 = 0x40;
 pub(crate) const COMMIT: u8 = 0x41;
@@ -17,6 +18,7 @@ pub(crate) const ROLLED_BACK_TO: u8 = 0x42;
 pub(crate) const ROLLBACK_END: u8 = 0x43;
 pub(crate) const AUTO_INCREMENT: u8 = 0x44;
 pub(crate) const NEXT_IDS: u8 = 0x45;
+pub(crate) const LEFTOVER: u8 = 0x46;
 
 /// A decoded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,7 @@ pub(crate) enum LogOp<'a> {
     RollbackEnd { txn: TxnId },
     AutoIncrement { table: TableId, next: u64 },
     NextIds { table: u32, index: u32 },
+    Leftover { table: TableId, index: IndexId, key: &'a [u8] },
 }
 
 impl<'a> LogOp<'a> {
@@ -39,6 +42,7 @@ impl<'a> LogOp<'a> {
             LogOp::RollbackEnd { .. } => ROLLBACK_END,
             LogOp::AutoIncrement { .. } => AUTO_INCREMENT,
             LogOp::NextIds { .. } => NEXT_IDS,
+            LogOp::Leftover { .. } => LEFTOVER,
         }
     }
 
@@ -62,6 +66,11 @@ impl<'a> LogOp<'a> {
                 put_varint(out, u64::from(table.0));
                 put_varint(out, next);
             }
+            LogOp::Leftover { table, index, key } => {
+                put_varint(out, u64::from(table.0));
+                put_varint(out, u64::from(index.0));
+                out.extend_from_slice(key);
+            }
             LogOp::NextIds { table, index } => {
                 put_varint(out, u64::from(table));
                 put_varint(out, u64::from(index));
@@ -79,6 +88,7 @@ impl<'a> LogOp<'a> {
             ROLLBACK_END => LogOp::RollbackEnd { txn: TxnId(r.varint()?) },
             AUTO_INCREMENT => LogOp::AutoIncrement { table: TableId(small(r.varint()?)?), next: r.varint()? },
             NEXT_IDS => LogOp::NextIds { table: small(r.varint()?)?, index: small(r.varint()?)? },
+            LEFTOVER => LogOp::Leftover { table: TableId(small(r.varint()?)?), index: IndexId(small(r.varint()?)?), key: r.rest() },
             _ => return Err(Malformed),
         })
     }
@@ -97,6 +107,7 @@ mod tests {
             LogOp::RollbackEnd { txn: TxnId(1 << 50) },
             LogOp::AutoIncrement { table: TableId(7), next: u64::MAX },
             LogOp::NextIds { table: 3, index: u32::MAX },
+            LogOp::Leftover { table: TableId(3), index: IndexId(9), key: b"key" },
         ] {
             let mut payload = Vec::new();
             op.put_payload(&mut payload);

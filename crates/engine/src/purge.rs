@@ -61,12 +61,13 @@ impl Engine {
         while self.purge_round(&mut session) > 0 {}
     }
 
-    /// One batch of each shard; returns how many transactions were purged.
+    /// One batch of each shard; returns how many transactions (and entries that rollbacks left) were purged.
     fn purge_round(self: &Arc<Engine>, session: &mut Session) -> usize {
+        let mut count = self.purge_leftovers(session);
         if self.history.len() == 0 {
-            return 0;
+            return count;
         }
-        let mut count = self.purge_postponed(session);
+        count += self.purge_postponed(session);
         let limit = self.txns.purge_limit();
         for shard in 0..self.history.shard_count() {
             let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));

@@ -11,6 +11,7 @@
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
+use crate::leftover::Leftover;
 use crate::log_op::LogOp;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
@@ -40,6 +41,7 @@ pub(crate) struct Opened {
     pub losers: Vec<(TxnId, UndoPtr)>,
     pub history: Vec<(TxnId, UndoPtr)>,
     pub counters: HashMap<TableId, u64>,
+    pub leftovers: Vec<Leftover>,
 }
 
 pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
@@ -74,6 +76,7 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         running: Vec::new(),
         history: Vec::new(),
         counters: Vec::new(),
+        leftovers: Vec::new(),
         undo_directory: undo.checkpoint()?,
     };
     pool.flush_all()?;
@@ -81,7 +84,7 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
     wal.write_checkpoint(Checkpoint { redo_lsn: wal.lsn_head(), payload: payload.encode() })?;
     undo.checkpoint_written();
     end_creation(disk)?;
-    Ok(Opened { wal, pool, space, undo, payload, losers: Vec::new(), history: Vec::new(), counters: HashMap::new() })
+    Ok(Opened { wal, pool, space, undo, payload, losers: Vec::new(), history: Vec::new(), counters: HashMap::new(), leftovers: Vec::new() })
 }
 
 /// Makes room for a new data directory. Files may lie there only from a creation that a crash cut off, which [`CREATING`] tells; anything
@@ -121,6 +124,7 @@ struct Learned {
     running: HashMap<TxnId, UndoPtr>,
     history: HashMap<TxnId, UndoPtr>,
     counters: HashMap<TableId, u64>,
+    leftovers: Vec<Leftover>,
     next_txn: TxnId,
     next_table: u32,
     next_index: u32,
@@ -152,6 +156,7 @@ impl Learned {
                 let counter = self.counters.entry(table).or_default();
                 *counter = (*counter).max(next);
             }
+            LogOp::Leftover { table, index, key } => self.leftovers.push(Leftover { table, index, key: key.to_vec() }),
             LogOp::NextIds { table, index } => {
                 self.next_table = self.next_table.max(table);
                 self.next_index = self.next_index.max(index);
@@ -186,6 +191,7 @@ fn recover(
         running: payload.running.iter().copied().collect(),
         history: payload.history.iter().copied().collect(),
         counters: payload.counters.iter().copied().collect(),
+        leftovers: std::mem::take(&mut payload.leftovers),
         next_txn: payload.next_txn,
         next_table: payload.next_table,
         next_index: payload.next_index,
@@ -222,7 +228,7 @@ fn recover(
     // In one order on every run: a simulated crash is repeatable.
     history.sort_unstable();
     retain_undo(&undo, losers.iter().chain(&history).map(|(_, last)| *last))?;
-    Ok(Opened { wal, pool, space, undo, payload, losers, history, counters: learned.counters })
+    Ok(Opened { wal, pool, space, undo, payload, losers, history, counters: learned.counters, leftovers: learned.leftovers })
 }
 
 /// Keeps the undo records that rollback or purge still need, and recycles the rest.

@@ -8,6 +8,8 @@
 //!    here; nobody latches an entry while holding a row).
 //! 4. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
 
+use crate::leftover::Leftover;
+use crate::log_op::LogOp;
 use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, put_entry_value, split_entry};
@@ -224,7 +226,7 @@ impl Session {
     fn rival(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8]) -> Result<Rival> {
         let own = self.running.id;
         let engine = &self.engine;
-        let rival = table.primary().tree.get(primary_key, |value| -> Result<Rival> {
+        table.primary().tree.get(primary_key, |value| -> Result<Rival> {
             let Some(value) = value else { return Ok(Rival::None) };
             let newest = header(value)?;
             if newest.txn != own && engine.txns.is_active(newest.txn) {
@@ -235,8 +237,7 @@ impl Session {
             }
             let has_key = engine.with_full_row(table, value, |row| has_key(index, row, user))??;
             Ok(if has_key { Rival::Duplicate } else { Rival::None })
-        })?;
-        rival
+        })?
     }
 
     /// Removes an entry that nobody needs any more, or marks it when only older versions need it.
@@ -246,21 +247,29 @@ impl Session {
         let marked = entry_value(value)?.0 & ENTRY_DELETED != 0;
         let (user, primary_key) = split_entry(entry, value)?;
         let needed = match why {
-            Remove::Purged(_) if !marked => Needed { by_version: true, newest: self.engine.newest(table, primary_key)? },
+            Remove::Purged(_) | Remove::Swept { .. } if !marked => {
+                Needed { by_version: true, newest: self.engine.newest(table, primary_key)? }
+            }
             _ => self.engine.entry_needed(table, index, user, primary_key, why)?,
         };
         if needed.by_version {
-            if let Remove::Purged(_) = why {
+            let again = match why {
                 // What a running transaction has done to the row it may take back, and then purge would be missed here.
-                let writer = needed.newest.map_or(TxnId::NONE, |row| row.txn);
-                return Ok(if self.engine.txns.is_active(writer) { Removed::AskAgain } else { Removed::Settled });
-            }
-            if !marked {
-                leaf.patch(0, &[ENTRY_DELETED], |_| {});
-                leaf.raise_txn_max(self.running.id);
-                leaf.finish();
-            }
-            return Ok(Removed::Settled);
+                Remove::Purged(_) => self.engine.txns.is_active(needed.newest.map_or(TxnId::NONE, |row| row.txn)),
+                // A live entry's row will leave it behind some day.
+                Remove::Swept { .. } => marked,
+                Remove::RolledBack => {
+                    let key = entry.to_vec();
+                    self.engine.leftovers.push(Leftover { table: table.id, index: index.id, key });
+                    leaf.patch(0, &[ENTRY_DELETED], |mtr| {
+                        Self::note(mtr, &LogOp::Leftover { table: table.id, index: index.id, key: entry })
+                    });
+                    leaf.raise_txn_max(self.running.id);
+                    leaf.finish();
+                    false
+                }
+            };
+            return Ok(if again { Removed::AskAgain } else { Removed::Settled });
         }
         leaf.remove(|_| {});
         let shrink = leaf.is_underfull();
@@ -279,6 +288,11 @@ pub(crate) enum Remove {
     RolledBack,
     /// All views see what this transaction did, which left the entry behind: older versions do not count.
     Purged(TxnId),
+    /// A rollback marked it. Versions older than one written below this id, which all views see, do not count.
+    Swept {
+        /// All views see all transactions below.
+        seen_by_all: TxnId,
+    },
 }
 
 /// What became of an entry.
@@ -317,7 +331,7 @@ impl crate::Engine {
     /// Whether a live version of the row that counts has the key `user` in `index`. When the newest version is rolled back it does not
     /// count, and all older ones do, as far as they are kept; for purge the versions from the newest back to the transaction's own do.
     fn entry_needed(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8], why: Remove) -> Result<Needed> {
-        let found = table.primary().tree.get_nested(primary_key, |value| -> Result<Needed> {
+        table.primary().tree.get_nested(primary_key, |value| -> Result<Needed> {
             let Some(value) = value else { return Ok(Needed { by_version: false, newest: None }) };
             let newest = header(value)?;
             let has = |version: RowHeader, bytes: &[u8]| -> Result<bool> {
@@ -327,7 +341,11 @@ impl crate::Engine {
                 // A chain that is gone belonged to a version that nobody sees.
                 Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(false))
             };
-            let is_last = |version: RowHeader| why == Remove::Purged(version.txn);
+            let is_last = |version: RowHeader| match why {
+                Remove::RolledBack => false,
+                Remove::Purged(txn) => version.txn == txn,
+                Remove::Swept { seen_by_all } => version.txn < seen_by_all,
+            };
             let by_newest = why != Remove::RolledBack && has(newest, value)?;
             if by_newest || is_last(newest) {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
@@ -350,7 +368,6 @@ impl crate::Engine {
                 }
             }
             Ok(Needed { by_version: false, newest: Some(newest) })
-        })?;
-        found
+        })?
     }
 }

@@ -7,8 +7,31 @@ use std::sync::Arc;
 use std::time::Duration;
 use types::{Collation, ColumnType, Value};
 
+mod concurrent;
+mod mvcc;
 mod recovery;
 mod undone;
+
+/// A small generator of random numbers; the seed is printed by who makes it.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, below: u64) -> u64 {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % below
+    }
+}
+
+/// A seed: `ENGINE_SEED` to replay a run, else another one each time.
+fn seed() -> u64 {
+    let fresh = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64 | 1);
+    let seed = std::env::var("ENGINE_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(fresh);
+    println!("replay: ENGINE_SEED={seed}");
+    seed
+}
 
 struct Fixture {
     disk: Arc<SimDisk>,
@@ -58,6 +81,8 @@ impl Fixture {
             auto_increment_start: 1,
             auto_increment_column: Some(0),
         };
+        // As the commit of a CREATE TABLE would: a crash may come before anything else is durable.
+        engine.wal.flush_to(engine.wal.lsn_head()).expect("a log");
         Fixture::with(disk, engine, spec)
     }
 

@@ -204,7 +204,7 @@ impl Session {
         table: &Arc<Table>,
         key: &[u8],
         mut leaf: LeafWrite<'_>,
-        new: &mut Vec<u8>,
+        new: &mut [u8],
         moves: &mut EntryMoves,
     ) -> Result<Attempt<()>> {
         let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
