@@ -1,6 +1,6 @@
-//! Rules that no compiler checks: levels, module docs, marks of unfinished work, links of COMPAT.md.
+//! Rules that no compiler checks: levels, module docs, marks of unfinished work, what the pages at the root name.
 
-use crate::levels::level;
+use crate::levels::{LEVELS, level};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +12,10 @@ pub fn run() -> ExitCode {
     check_levels(root, &mut found);
     check_sources(root, &mut found);
     check_compat_links(root, &mut found);
+    check_architecture(root, &mut found);
+    check_links(root, &mut found);
+    check_folders(root, &mut found);
+    check_dependencies(root, &mut found);
     for line in &found {
         eprintln!("tidy: {line}");
     }
@@ -90,6 +94,83 @@ fn check_compat_links(root: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// ARCHITECTURE.md names files that exist and shows the levels as `levels.rs` has them.
+fn check_architecture(root: &Path, found: &mut Vec<String>) {
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
+    for piece in text.split('`').skip(1).step_by(2).filter(|p| p.ends_with(".rs") && p.contains('/') && !p.contains('*')) {
+        let in_crate = piece.split_once('/').map(|(first, rest)| root.join("crates").join(first).join("src").join(rest));
+        let places = [root.join(piece), root.join("crates").join(piece)];
+        if !places.iter().chain(&in_crate).any(|place| place.exists()) && !found_below(&root.join("crates"), piece) {
+            found.push(format!("ARCHITECTURE.md names {piece}, which does not exist"));
+        }
+    }
+    let table = text.split("## Levels").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
+    for (name, level) in LEVELS {
+        let shown = table.lines().any(|line| line.starts_with(&format!("| {level} |")) && line.contains(&format!("`{name}`")));
+        if !shown {
+            found.push(format!("ARCHITECTURE.md does not show {name} at level {level}"));
+        }
+    }
+}
+
+/// Whether some crate has a source file of this relative path.
+fn found_below(crates: &Path, piece: &str) -> bool {
+    children(crates).iter().any(|directory| directory.join("src").join(piece).exists())
+}
+
+/// Relative links of our own pages lead somewhere.
+fn check_links(root: &Path, found: &mut Vec<String>) {
+    let mut pages = files(root, "md");
+    for folder in ["docs", "tests", "testing", "scripts", "crates", "fuzz"] {
+        pages.extend(files_below(&root.join(folder), "md"));
+    }
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap_or_default();
+        let shown = page.strip_prefix(root).unwrap_or(&page).display();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            if path.is_empty() || target.contains("://") || target.contains(char::is_whitespace) {
+                continue;
+            }
+            if !page.parent().unwrap_or(root).join(path).exists() {
+                found.push(format!("{shown} links to {path}, which does not exist"));
+            }
+        }
+    }
+}
+
+/// A folder without Rust says what it is for.
+fn check_folders(root: &Path, found: &mut Vec<String>) {
+    for folder in ["testing", "tests", "fuzz", "scripts", "docs/format", "docs/design"] {
+        let path = root.join(folder);
+        if path.exists() && !path.join("README.md").exists() {
+            found.push(format!("{folder}: opens without a README.md"));
+        }
+    }
+}
+
+/// Each third-party dependency of the workspace says why it is there, and somebody uses it.
+fn check_dependencies(root: &Path, found: &mut Vec<String>) {
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let table = workspace.split("[workspace.dependencies]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
+    let mut members = children(&root.join("crates"));
+    members.extend(children(&root.join("testing")));
+    members.push(root.join("xtask"));
+    let manifests: Vec<String> = members.iter().map(|m| fs::read_to_string(m.join("Cargo.toml")).unwrap_or_default()).collect();
+    for line in table.lines().filter(|line| !line.starts_with('#') && line.contains('=')) {
+        let name = line.split([' ', '=']).next().unwrap_or_default();
+        if !manifests
+            .iter()
+            .any(|manifest| manifest.lines().any(|l| l.starts_with(&format!("{name}.workspace")) || l.starts_with(&format!("{name} ="))))
+        {
+            found.push(format!("Cargo.toml: nobody uses {name}"));
+        }
+        if !line.contains("path =") && !line.contains('#') {
+            found.push(format!("Cargo.toml: {name} does not say why"));
+        }
+    }
+}
+
 fn children(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
@@ -100,16 +181,20 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn rust_files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for path in children(directory) {
-        if path.is_dir() && file_name(&path) != "target" {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
-        }
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    children(directory).into_iter().filter(|path| path.extension().is_some_and(|e| e == extension)).collect()
+}
+
+fn files_below(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = files(directory, extension);
+    for path in children(directory).into_iter().filter(|path| path.is_dir() && file_name(path) != "target") {
+        found.extend(files_below(&path, extension));
     }
-    files
+    found
+}
+
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    files_below(directory, "rs")
 }
 
 #[cfg(test)]
