@@ -270,7 +270,9 @@ impl<'c> Binder<'c> {
             }
             L::Hex(s) | L::Bit(s) => text(s, Collation::Binary),
             L::Introduced(i) => {
-                let charset = charset_of(i.charset)?;
+                // What is ASCII is the same text in all of these.
+                let ascii = i.value.is_ascii() && ["latin1", "ascii"].iter().any(|name| name.eq_ignore_ascii_case(i.charset));
+                let charset = if ascii { Charset::Utf8mb4 } else { charset_of(i.charset)? };
                 if charset == Charset::Utf8mb4 && std::str::from_utf8(i.value).is_err() {
                     return Err(invalid_text("utf8mb4", i.value));
                 }
@@ -347,17 +349,7 @@ impl<'c> Binder<'c> {
             return self.compare(comparison(op), left, right);
         }
         let arith = match op {
-            B::Add => ArithOp::Add,
-            B::Sub => ArithOp::Sub,
-            B::Mul => ArithOp::Mul,
-            B::Div => ArithOp::Div,
-            B::IntDiv => ArithOp::IntDiv,
-            B::Mod => ArithOp::Mod,
-            B::BitOr => ArithOp::BitOr,
-            B::BitAnd => ArithOp::BitAnd,
-            B::BitXor => ArithOp::BitXor,
-            B::ShiftLeft => ArithOp::ShiftLeft,
-            B::ShiftRight => ArithOp::ShiftRight,
+            _ if let Some(arith) = arithmetic_op(op) => arith,
             B::Xor => {
                 let (a, b) = (self.expr(left)?, self.expr(right)?);
                 let ty = bool_type(a.ty.nullable || b.ty.nullable);
@@ -1130,7 +1122,8 @@ fn fraction_digits(text: &[u8]) -> u8 {
 }
 
 fn charset_of(name: &str) -> Result<Charset> {
-    if ["utf8", "utf8mb3", "latin1", "ascii", "utf8mb4"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
+    // utf8mb3 text is utf8mb4 text; `utf8` is its old name.
+    if ["utf8", "utf8mb3"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
         return Ok(Charset::Utf8mb4);
     }
     Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))

@@ -1,7 +1,6 @@
 //! Numbers and temporal values as text, written straight into a buffer.
 //!
-//! Integers by two digits at a time; floats as MySQL prints them: shortest digits that read back the same (a FLOAT has
-//! at most six), plain notation where it is not longer than scientific allows, `1e20` style beyond.
+//! Integers by two digits at a time; floats as `types` prints them everywhere.
 
 const PAIRS: &[u8; 200] = b"00010203040506070809101112131415161718192021222324252627282930313233343536373839\
 4041424344454647484950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798\
@@ -63,77 +62,12 @@ pub fn put_padded(out: &mut Vec<u8>, value: u64, width: usize) {
 
 /// Appends a DOUBLE as MySQL prints one without a fixed number of decimals.
 pub fn put_f64_text(out: &mut Vec<u8>, value: f64) {
-    put_float(out, value, None);
+    types::format_double(value, out);
 }
 
 /// Appends a FLOAT as MySQL prints one without a fixed number of decimals: six significant digits.
 pub fn put_f32_text(out: &mut Vec<u8>, value: f32) {
-    put_float(out, f64::from(value), Some(6));
-}
-
-/// Exponents below or above which MySQL changes to scientific notation.
-const PLAIN_EXPONENT_MIN: i32 = -15;
-const PLAIN_EXPONENT_MAX: i32 = 14;
-
-fn put_float(out: &mut Vec<u8>, value: f64, significant: Option<usize>) {
-    use std::io::Write;
-    if value == 0.0 {
-        out.extend_from_slice(if value.is_sign_negative() { b"-0" } else { b"0" });
-        return;
-    }
-    // `{:e}` gives the shortest digits that read back the same, as d[.ddd]e[-]x.
-    let mut text = [0u8; 40];
-    let mut cursor = &mut text[..];
-    let wrote = match significant {
-        Some(count) => write!(cursor, "{value:.*e}", count - 1),
-        None => write!(cursor, "{value:e}"),
-    };
-    let left = cursor.len();
-    let used = text.len() - left;
-    let text = &text[..used];
-    let Some(mark) = text.iter().position(|&b| b == b'e').filter(|_| wrote.is_ok()) else {
-        // Infinite or not a number: MySQL never stores these; print something that no number looks like.
-        let _ = write!(out, "{value}");
-        return;
-    };
-    let exponent = std::str::from_utf8(&text[mark + 1..]).ok().and_then(|e| e.parse::<i32>().ok()).unwrap_or(0);
-    let negative = text[0] == b'-';
-    let mut digits = [0u8; 24];
-    let mut count = 0;
-    for &byte in text[usize::from(negative)..mark].iter().filter(|b| b.is_ascii_digit()) {
-        digits[count] = byte;
-        count += 1;
-    }
-    while count > 1 && digits[count - 1] == b'0' {
-        count -= 1;
-    }
-    let digits = &digits[..count];
-    if negative {
-        out.push(b'-');
-    }
-    if !(PLAIN_EXPONENT_MIN..=PLAIN_EXPONENT_MAX).contains(&exponent) {
-        out.push(digits[0]);
-        if count > 1 {
-            out.push(b'.');
-            out.extend_from_slice(&digits[1..]);
-        }
-        out.push(b'e');
-        put_i64_text(out, i64::from(exponent));
-    } else if exponent < 0 {
-        out.extend_from_slice(b"0.");
-        out.extend(std::iter::repeat_n(b'0', (-exponent - 1) as usize));
-        out.extend_from_slice(digits);
-    } else {
-        let whole = exponent as usize + 1;
-        if count <= whole {
-            out.extend_from_slice(digits);
-            out.extend(std::iter::repeat_n(b'0', whole - count));
-        } else {
-            out.extend_from_slice(&digits[..whole]);
-            out.push(b'.');
-            out.extend_from_slice(&digits[whole..]);
-        }
-    }
+    types::format_float(value, out);
 }
 
 /// A date and time of day on the wire; fields are not checked, zero dates are allowed.

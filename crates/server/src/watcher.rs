@@ -1,7 +1,7 @@
 //! The watcher: one thread that looks at all connections a few times a second.
 //!
 //! It ends connections that stay too long in a phase (handshake, idle, half a packet, slow reader) and stops statements
-//! whose client has gone. So no command pays for a clock, a timer or a registration: it only marks its phase.
+//! whose client has gone or whose `max_execution_time` has passed (up to two looks late). So no command pays for a clock, a timer or a registration: it only marks its phase.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,6 +55,10 @@ fn judge(connection: &Connection, settings: &FrontSettings, entry: Seen, now: In
         Phase::Reading => settings.net_read_timeout,
         Phase::Writing => settings.net_write_timeout,
         Phase::Running => {
+            let limit = u128::from(connection.time_limit_ms());
+            if limit > 0 && unchanged.as_millis() >= limit {
+                connection.stop(Stop::QueryTimeout);
+            }
             // Only statements that were running at the last look already: short ones cost nothing.
             if !unchanged.is_zero() && connection.client_is_gone() {
                 connection.stop(Stop::ClientGone);

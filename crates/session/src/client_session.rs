@@ -70,6 +70,7 @@ impl ClientSession {
                 collation: Collation::DEFAULT,
                 lock_wait_timeout_s: 60,
                 max_allowed_packet: 64 << 20,
+                max_execution_time_ms: 0,
                 notes: true,
             },
             user_variables: std::collections::HashMap::new(),
@@ -157,6 +158,9 @@ impl ClientSession {
     #[inline]
     pub(crate) fn begin_statement(&mut self) {
         self.core.statement_micros.set(0);
+        if self.core.settings.max_execution_time_ms > 0 {
+            self.connection.set_time_limit_ms(0);
+        }
         if self.core.cancel.is_cancelled() {
             self.core.cancel.reset();
             // A kill that came between the command's begin and the reset must not be lost.

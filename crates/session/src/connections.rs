@@ -112,6 +112,8 @@ pub struct Connection {
     stop: AtomicU32,
     /// Seconds; set by the session when the variable changes, read by the watcher.
     wait_timeout_s: AtomicU32,
+    /// Milliseconds that the running statement may take, 0 = no limit; set by the session, read by the watcher.
+    time_limit_ms: AtomicU32,
     /// What to call so that waits inside the engine (row locks, admission) see the stop.
     waker: Mutex<Option<Arc<dyn Fn(Stop) + Send + Sync>>>,
     label: Mutex<Label>,
@@ -132,6 +134,7 @@ impl Connection {
             activity: CachePadded::new(AtomicU64::new(Phase::Handshake as u64)),
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
+            time_limit_ms: AtomicU32::new(0),
             waker: Mutex::new(Rank::Leaf, None),
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), state: "login", ..Label::default() }),
             hangup,
@@ -235,6 +238,16 @@ impl Connection {
     /// Sets how long the connection may be idle.
     pub fn set_wait_timeout_s(&self, seconds: u32) {
         self.wait_timeout_s.store(seconds, Ordering::Relaxed);
+    }
+
+    /// The running statement's `max_execution_time`, 0 = none.
+    pub fn time_limit_ms(&self) -> u32 {
+        self.time_limit_ms.load(Ordering::Relaxed)
+    }
+
+    /// Bounds the running statement's time, or (0) does not.
+    pub fn set_time_limit_ms(&self, millis: u32) {
+        self.time_limit_ms.store(millis, Ordering::Relaxed);
     }
 
     /// Changes the words of the process list.

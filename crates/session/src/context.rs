@@ -37,6 +37,8 @@ pub struct Settings {
     pub lock_wait_timeout_s: u64,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
+    /// `max_execution_time`, 0 = no limit.
+    pub max_execution_time_ms: u32,
     /// `sql_notes`.
     pub notes: bool,
 }

@@ -11,7 +11,7 @@ use crate::run::Ran;
 use crate::{ddl, show};
 use executor::{RowConsumer, StatementContext};
 use mysql_error::codes;
-use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, SelectInto, Statement};
+use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, Statement};
 use planner::plan::OutputColumn;
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
@@ -30,7 +30,6 @@ impl ClientSession {
         }
         match statement {
             Statement::Empty => Err(empty_query()),
-            Statement::Query(query) => self.select_into(query, statement, sql, sink),
             Statement::Do(exprs) => {
                 self.evaluate(exprs, sql)?;
                 self.done(sink)
@@ -140,7 +139,7 @@ impl ClientSession {
                 Ok(Ran::Done)
             }
             Statement::LockTables(_) => unsupported("LOCK TABLES"),
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(_) => unsupported("CALL"),
             Statement::CreateView(_) | Statement::DropView(_) => unsupported("VIEW"),
             Statement::SetPassword(_)
@@ -239,49 +238,6 @@ impl ClientSession {
         Ok(Ran::Done)
     }
 
-    /// SELECT … INTO @variables.
-    fn select_into(
-        &mut self,
-        query: &ast::Query<'_>,
-        statement: &Statement<'_>,
-        sql: &[u8],
-        sink: &mut ResultSink<'_>,
-    ) -> Result<Ran, Outcome> {
-        let Some(SelectInto::Variables(targets)) = query.into else { return unsupported("SELECT INTO OUTFILE") };
-        let mut names = Vec::new();
-        for target in *targets {
-            match target {
-                ast::IntoTarget::User(name) => names.push(name.to_string()),
-                ast::IntoTarget::Local(name) => return Err(codes::sp_undeclared_var(name).into()),
-            }
-        }
-        let plan = self.plan(statement, sql)?;
-        if plan.plan.columns.len() != names.len() {
-            return Err(codes::wrong_number_of_columns_in_select().into());
-        }
-        self.ensure_transaction();
-        for table in &plan.plan.tables {
-            self.use_table(table)?;
-        }
-        self.engine.statement_start();
-        let mut rows = Collected::default();
-        let result = executor::execute(&plan.plan, &[], &mut self.engine, &mut self.core, &mut self.scratch, &mut rows);
-        result.map_err(|error| executor_error(error, || self.core.stop_error()))?;
-        match rows.rows.as_slice() {
-            [] => self.core.warn(codes::sp_fetch_no_data().into()),
-            [row] => {
-                for (name, value) in names.iter().zip(row.clone()) {
-                    self.core.set_user_variable(name, value);
-                }
-            }
-            _ => return Err(codes::too_many_rows().into()),
-        }
-        let count = rows.rows.len() as u64;
-        self.statement_done()?;
-        self.reply_ok(count, sink);
-        Ok(Ran::Done)
-    }
-
     /// EXPLAIN of a statement.
     fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let ExplainTarget::Statement(statement) = explain.target else { return unsupported("EXPLAIN FOR CONNECTION").map(|_: Ran| ()) };
@@ -318,36 +274,6 @@ impl ClientSession {
         self.core.row_count = -1;
         self.core.found_rows = rows.len() as u64;
         sink.finish(&OkReply { status, warnings: self.core.diagnostics.warning_count(), ..OkReply::default() });
-    }
-}
-
-/// Rows kept in memory: SELECT INTO needs to know how many there are.
-#[derive(Default)]
-struct Collected {
-    rows: Vec<Vec<Value>>,
-}
-
-impl RowConsumer for Collected {
-    fn begin(&mut self, _columns: &[OutputColumn]) -> executor::Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, values: &[Value]) -> executor::Result<()> {
-        // Two rows are one too many already.
-        if self.rows.len() < 2 {
-            self.rows.push(values.to_vec());
-        }
-        Ok(())
-    }
-
-    fn record(&mut self, row: record::RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
-        let values = columns.iter().map(|column| row.value(*column as usize)).collect::<Result<Vec<_>, _>>()?;
-        self.row(&values)?;
-        Ok(false)
-    }
-
-    fn drain(&mut self) -> executor::Result<()> {
-        Ok(())
     }
 }
 

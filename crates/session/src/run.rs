@@ -66,6 +66,9 @@ impl ClientSession {
             // DDL came between planning and the metadata locks; nothing was read yet.
             return Ok(None);
         }
+        if self.core.settings.max_execution_time_ms > 0 && matches!(plan.plan.body, Body::Query(_)) {
+            self.connection.set_time_limit_ms(self.core.settings.max_execution_time_ms);
+        }
         self.engine.statement_start();
         let mut output = Output {
             sink,

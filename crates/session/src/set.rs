@@ -75,6 +75,13 @@ impl ClientSession {
 
     /// Values that the kind allows and the server cannot carry out.
     fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
+        match (definition.name, value) {
+            ("sql_safe_updates", Value::Int(1)) => return Err(codes::not_supported_yet("sql_safe_updates=1").into()),
+            ("sql_select_limit", Value::UInt(limit)) if *limit != u64::MAX => {
+                return Err(codes::not_supported_yet("sql_select_limit").into());
+            }
+            _ => {}
+        }
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
@@ -152,6 +159,7 @@ impl ClientSession {
             ("lock_wait_timeout", Value::UInt(seconds)) => settings.lock_wait_timeout_s = *seconds,
             ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
             ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
+            ("max_execution_time", Value::UInt(millis)) => settings.max_execution_time_ms = *millis as u32,
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("div_precision_increment", _) => self.environment = 0,
@@ -170,6 +178,7 @@ impl ClientSession {
             "lock_wait_timeout",
             "innodb_lock_wait_timeout",
             "max_allowed_packet",
+            "max_execution_time",
             "sql_notes",
             "wait_timeout",
         ] {

@@ -172,9 +172,16 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
 }
 
 fn name_of(what: &ShowKind<'_>) -> String {
-    // The variant's name, in words.
+    // The variant's name, in words: CreateView is CREATE VIEW.
     let debug = format!("{what:?}");
-    debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_uppercase()
+    let mut name = String::new();
+    for letter in debug.chars().take_while(|c| c.is_alphanumeric()) {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push(' ');
+        }
+        name.push(letter.to_ascii_uppercase());
+    }
+    name
 }
 
 /// Text columns with these names.
