@@ -3,7 +3,8 @@
 //! The graph is not kept; it is read from the queues, one shard's latch at a time. So what is read may mix moments: a cycle is
 //! believed only when, after it was found, each of its members still is in the same wait and each edge is still there. A wait does not
 //! lose an edge and get it back, so all the edges existed at the moment between the two looks. A cycle cannot be missed: its
-//! last member to queue searches after all edges exist, and only victims and time-outs undo them.
+//! last member to queue searches after all edges exist, and only victims and time-outs undo them. An edge to a waiter's implicit lock
+//! exists from when that is made explicit: whoever does so where others wait searches from its holder.
 //!
 //! Searches run one at a time, so that two members of a cycle do not both become victims.
 

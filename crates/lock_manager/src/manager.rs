@@ -192,7 +192,8 @@ impl LockManager {
             // about to vanish (the owner may even serve another transaction), or it will find the lock in the list.
             let holding_still = inner.txn == holder || planted(Mutant::ImplicitWithoutRecheck);
             if holding_still {
-                if shard.grant_implicit(slot, &holding) {
+                let is_new = shard.grant_implicit(slot, &holding);
+                if is_new {
                     inner.locks.push(id);
                 }
                 drop(inner);
@@ -200,6 +201,13 @@ impl LockManager {
                 // row, finding no lock: it came too late to count. Were it kept, the caller would not wait.
                 if shard.revoke(slot, owner) {
                     owner.inner().forget(id);
+                }
+                if is_new && shard.has_waiters(slot) {
+                    // Those who wait here already wait for the holder, too, from now on. That may close a cycle whose members all wait: nobody
+                    // else would look for it.
+                    drop(shard);
+                    self.resolve_deadlocks(&holding);
+                    return self.lock(owner, key, mode, policy, cancel);
                 }
             }
         }

@@ -132,6 +132,10 @@ impl Shard {
         true
     }
 
+    pub(crate) fn has_waiters(&self, slot: u32) -> bool {
+        !self.slots[slot as usize].queue.is_empty()
+    }
+
     /// Takes away a granted lock; `false` when there was none.
     pub(crate) fn revoke(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let granted = &mut self.slots[slot as usize].granted;

@@ -390,3 +390,32 @@ fn lock_granted_after_the_row_was_written_does_not_count() {
     manager.release_all(&late);
     assert!(manager.is_free(key(b"row")));
 }
+
+#[test]
+fn cycle_closed_by_making_a_waiting_holders_lock_explicit_is_found() {
+    let manager = LockManager::new(4);
+    let owners: Vec<_> = (0..4).map(|_| manager.new_owner()).collect();
+    let [late, writer, behind, third] = &owners[..] else { panic!("four owners") };
+    manager.set_txn(writer, TxnId(9));
+    writer.add_work(1);
+    behind.add_work(5);
+    let after_implicit = |owner| manager.lock_after_implicit(owner, key(b"row"), Exclusive, TxnId(9), || true, FOREVER, &Cancel::new());
+    // `late` has a lock that does not count, and `behind` waits for it; the row is the writer's.
+    assert_eq!(try_lock(&manager, late, b"row", Exclusive), Ok(Granted::New));
+    assert_eq!(try_lock(&manager, behind, b"other", Exclusive), Ok(Granted::New));
+    std::thread::scope(|scope| {
+        let behind_waits = scope.spawn(|| lock(&manager, behind, b"row", Exclusive, FOREVER));
+        until_waiting(&manager, 1);
+        let writer_waits = scope.spawn(|| lock(&manager, writer, b"other", Exclusive, FOREVER));
+        until_waiting(&manager, 2);
+        // Neither has looked for the other's: only a third one tells that `behind` waits for the writer.
+        let third_waits = scope.spawn(|| after_implicit(third));
+        assert_eq!(writer_waits.join().expect("a thread"), Err(LockError::Deadlock));
+        manager.release_all(writer);
+        manager.release_all(late);
+        assert_eq!(behind_waits.join().expect("a thread"), Ok(Granted::New));
+        manager.release_all(behind);
+        assert_eq!(third_waits.join().expect("a thread"), Ok(Granted::New));
+        manager.release_all(third);
+    });
+}
