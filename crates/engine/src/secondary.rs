@@ -328,8 +328,20 @@ impl crate::Engine {
         table.primary().tree.get_nested(primary_key, |value| value.map(header).transpose())?
     }
 
+    /// Whether every view sees a finished transaction, so that purge may have come for it or comes without being asked again.
+    fn all_see(&self, txn: TxnId, limit: &txn::PurgeLimit) -> bool {
+        if limit.covers(txn) {
+            return true;
+        }
+        // It leaves its slot after it entered the history.
+        if self.slots.names(txn) {
+            return false;
+        }
+        self.history.finish_of(txn).is_none_or(|seq| limit.covers_finish(seq))
+    }
+
     /// Whether a live version of the row that counts has the key `user` in `index`. When the newest version is rolled back it does not
-    /// count, and all older ones do, as far as they are kept; for purge the versions from the newest back to the transaction's own do.
+    /// count, and older ones do back to the first that every view sees; for purge the versions from the newest back to the transaction's own do.
     fn entry_needed(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8], why: Remove) -> Result<Needed> {
         table.primary().tree.get_nested(primary_key, |value| -> Result<Needed> {
             let Some(value) = value else { return Ok(Needed { by_version: false, newest: None }) };
@@ -350,6 +362,9 @@ impl crate::Engine {
             if by_newest || is_last(newest) {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
             }
+            let limit = self.txns.purge_limit();
+            let is_oldest_seen =
+                |version: RowHeader| why == Remove::RolledBack && version.txn != newest.txn && self.all_see(version.txn, &limit);
             let mut buffer = value.to_vec();
             let mut scratch = Vec::new();
             let mut version = newest;
@@ -363,7 +378,9 @@ impl crate::Engine {
                 if has(version, &buffer)? {
                     return Ok(Needed { by_version: true, newest: Some(newest) });
                 }
-                if is_last(version) {
+                // An undo record may be readable for a while after its release: what lies behind a purged transaction must not
+                // keep the entry, for nobody would come back for it.
+                if is_last(version) || is_oldest_seen(version) {
                     break;
                 }
             }

@@ -94,6 +94,11 @@ impl Slots {
         slot
     }
 
+    /// Whether a slot still names the transaction: it runs, or is about to enter the history.
+    pub(crate) fn names(&self, txn: TxnId) -> bool {
+        self.all.lock().iter().filter_map(Weak::upgrade).any(|slot| slot.txn.load(Ordering::Acquire) == txn.0)
+    }
+
     /// Every running transaction with its newest undo record.
     pub(crate) fn running(&self) -> Vec<(TxnId, UndoPtr)> {
         let slots: Vec<_> = self.all.lock().iter().filter_map(Weak::upgrade).collect();

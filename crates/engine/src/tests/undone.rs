@@ -93,3 +93,45 @@ fn lock_taken_to_keep_a_row_is_waited_for_when_another_has_it() {
     s.commit().unwrap();
     assert_eq!(other.modify(&f.table, &f.key(1), |_, _| Modify::Keep), Ok(Modified::Kept));
 }
+
+#[test]
+fn a_key_that_is_rolled_back_does_not_stay_for_a_purged_version() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "", None).unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 20, "").unwrap();
+    s.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(1), 1);
+    // The version with key 10 is purged, though its undo record may still be readable.
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 10, "").unwrap();
+    s.rollback().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(1), 1);
+    f.check();
+}
+
+#[test]
+fn a_key_that_is_rolled_back_stays_while_a_view_sees_an_older_version_with_it() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 10, "", None).unwrap();
+    s.commit().unwrap();
+    let mut reader = f.session();
+    assert_eq!(f.ids(&mut reader, 1, Direction::Forward), [1]);
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 20, "").unwrap();
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.update(&mut s, 1, 10, "").unwrap();
+    s.rollback().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.ids(&mut reader, 1, Direction::Forward), [1]);
+    reader.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(1), 1);
+    f.check();
+}
