@@ -102,6 +102,9 @@ impl World {
             count => rows.values().nth(self.random.below(count)).expect("counted").to_vec(),
         };
         if schema::has_null(parts, &probe) {
+            if read == Read::Snapshot {
+                client.session.open_snapshot();
+            }
             return Ok(());
         }
         let user = schema::encode(&table.def, parts, &probe);

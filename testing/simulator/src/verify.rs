@@ -16,7 +16,8 @@ impl World {
     pub(crate) fn settle(&mut self) -> Result<()> {
         let found = self.read_everything()?;
         let candidates = self.commits.candidates();
-        let Some(state) = candidates.iter().find(|state| difference(state, &found).is_none()) else {
+        // Of several with the same contents the oldest: it promises the least about counters.
+        let Some(state) = candidates.iter().rev().find(|state| difference(state, &found).is_none()) else {
             let mut text = String::new();
             for state in &candidates {
                 let difference = difference(state, &found).unwrap_or_default();
