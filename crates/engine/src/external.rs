@@ -110,10 +110,14 @@ impl Engine {
         if stored.first().is_some_and(|flags| flags & EXTERNAL == 0) {
             return self.with_full_row(table, stored, f).map(Some);
         }
+        let place = Place::read(stored.get(HEADER_BYTES..).unwrap_or_default())?;
+        // A freed page may be anything by now, even the secondary leaf that this thread has latched: the map tells it from afar.
+        if self.space.owner_of(place.first)? != Some(table.primary().id) {
+            return Ok(None);
+        }
         let mut buffer = Vec::new();
         let read = self.full_row(table, stored, &mut buffer).map(|_| ());
         // Asked after the reading: a chain that is whole now was whole all the time, because a transaction writes a place at most once.
-        let place = Place::read(stored.get(HEADER_BYTES..).unwrap_or_default())?;
         if !self.is_chain_of(table.primary().id, place.first, place.writer)? {
             return Ok(None);
         }
