@@ -81,7 +81,7 @@ impl Options {
             pool: PoolConfig {
                 frames: self.frames,
                 pages_max: 1 << 16,
-                frame_wait: Duration::ZERO,
+                frame_wait: Duration::from_secs(5),
                 batch_pages: 16,
                 ..PoolConfig::default()
             },

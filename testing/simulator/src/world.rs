@@ -240,6 +240,8 @@ impl World {
         if self.disk.is_down() {
             return Err(Stop::Crash);
         }
+        // A loser whose rollback met a fault stays, with its locks.
+        self.abandoned |= self.armed && warnings.iter().any(|text| text.starts_with("rollback"));
         match warnings.iter().find(|text| !text.starts_with("recovery:")) {
             Some(text) if !self.armed => Err(Stop::Violation(format!("warning: {text}"))),
             _ => Ok(()),
