@@ -58,8 +58,9 @@ impl std::fmt::Debug for RedoHandlers {
     }
 }
 
-/// Pages whose operations could not be done because the page is not on disk, or is broken there. Right for a page that was freed (and punched out,
-/// perhaps half) after the record; for any other it is a loss. A broken page is left as it is and fails those who ask for it, not the start.
+/// Pages whose operations could not be done because the page is not on disk, is broken there, or is too old for them. Right for a page that was freed
+/// (and punched out, perhaps half) after the record: its changes were not written any more, so the checkpoint may lie behind some of them. For any
+/// other it is a loss. A broken page is left as it is and fails those who ask for it, not the start.
 #[derive(Default)]
 pub(crate) struct Skipped {
     pages: BTreeSet<PageNo>,
@@ -96,7 +97,8 @@ impl BufferPool {
         let bytes = unsafe { self.frames().bytes_mut(frame) };
         let cell = self.cell(page)?;
         let unwritten = header::page_type(bytes) == 0;
-        if unwritten && !sets_whole_page(first.op) {
+        let is_made_anew = sets_whole_page(first.op);
+        if unwritten && !is_made_anew {
             self.skipped.lock().pages.insert(page);
             self.drop_unread(cell, page, frame);
             return Ok(());
@@ -105,15 +107,16 @@ impl BufferPool {
             word::release_exclusive(cell, page.0, self.lot(), false);
             return Ok(());
         }
-        if unwritten {
+        if is_made_anew {
             self.skipped.lock().pages.remove(&page);
         }
         for op in of_page {
             if handlers.apply(op, bytes).is_err() {
-                // The page is half changed: it must not be used, nor written. Recovery cannot go on with it.
+                // The page is half changed: it must not be used, nor written.
                 self.frames().mark_dirty(frame, start);
                 self.abandon(page, frame);
-                return Err(PoolError::Malformed(page));
+                self.skipped.lock().pages.insert(page);
+                return self.discard(page, 1);
             }
         }
         header::set_lsn(bytes, end);
@@ -122,7 +125,7 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Pages that redo met unwritten or broken and that no later record made anew. Each must be free in the space map, or the data file has lost it: the
+    /// Pages that redo met unwritten, broken or unfit for a record, and that no later record made anew. Each must be free in the space map, or the data file has lost it: the
     /// caller says so. Reading such a page is an error of the page store.
     pub fn redo_skipped(&self) -> Vec<PageNo> {
         self.skipped.lock().pages.iter().copied().collect()
@@ -143,8 +146,8 @@ impl BufferPool {
         }
     }
 
-    /// Gives up an exclusively latched page that redo left half changed. It stays dirty, so no checkpoint passes it, and becomes a page of type 0,
-    /// which the flusher refuses: nothing of it reaches the disk. Recovery cannot succeed any more.
+    /// Gives up an exclusively latched page that redo left half changed. It becomes a page of type 0, which the flusher refuses: nothing of it
+    /// reaches the disk.
     fn abandon(&self, page: PageNo, frame: usize) {
         let Ok(cell) = self.cell(page) else { return };
         // SAFETY: the caller holds the page exclusively and has no reference into it.
