@@ -137,6 +137,8 @@ impl Engine {
             match self.purge_record(session, address) {
                 Ok(Removed::Settled) => {}
                 Ok(Removed::AskAgain) => postponed.push(address),
+                // The disk was full, or a read failed: another time it may go, and what is given up now is garbage for ever.
+                Err(Error::Io(_) | Error::DiskFull | Error::NoFrames | Error::LogFailed) => postponed.push(address),
                 // Damage in one place does not stop purge elsewhere; what it left behind stays.
                 Err(error) => (self.config.on_warning)(&format!("purge of transaction {}: {error}", finished.txn)),
             }

@@ -135,3 +135,23 @@ fn a_key_that_is_rolled_back_stays_while_a_view_sees_an_older_version_with_it() 
     assert_eq!(f.entries(1), 1);
     f.check();
 }
+
+#[test]
+fn purge_that_met_a_failing_read_comes_back() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    let large = "x".repeat(3000);
+    for id in 1..=300 {
+        f.insert(&mut s, id, id, &large, None).unwrap();
+    }
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    for id in 1..=300 {
+        f.delete(&mut s, id).unwrap();
+    }
+    s.commit().unwrap();
+    f.disk.fail_read(20);
+    f.engine.purge_all();
+    f.engine.purge_all();
+    f.check_purged(0);
+}
