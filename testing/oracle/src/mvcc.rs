@@ -230,6 +230,18 @@ impl<D, R> Commits<D, R> {
     }
 }
 
+impl<D, R> Commits<D, R> {
+    /// It is not certain that the counters of the settled state were reached: lowers them to these, by table.
+    pub fn lower_counters(&mut self, counters: &BTreeMap<String, u64>) {
+        let settled = self.newest();
+        let mut state = State { tables: settled.tables.clone(), number: settled.number };
+        for (name, table) in &mut state.tables {
+            table.counter_min = counters.get(name).map_or(table.counter_min, |counter| table.counter_min.min(*counter));
+        }
+        self.states = vec![Arc::new(state)];
+    }
+}
+
 impl<D, R> Default for Commits<D, R> {
     fn default() -> Self {
         Self::new()

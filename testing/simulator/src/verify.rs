@@ -16,8 +16,8 @@ impl World {
     pub(crate) fn settle(&mut self) -> Result<()> {
         let found = self.read_everything()?;
         let candidates = self.commits.candidates();
-        // Of several with the same contents the oldest: it promises the least about counters.
-        let Some(state) = candidates.iter().rev().find(|state| difference(state, &found).is_none()) else {
+        let mut fitting = candidates.iter().filter(|state| difference(state, &found).is_none());
+        let Some(state) = fitting.next() else {
             let mut text = String::new();
             for state in &candidates {
                 let difference = difference(state, &found).unwrap_or_default();
@@ -25,7 +25,14 @@ impl World {
             }
             return Err(Stop::Violation(format!("after recovery the database is in none of the states that it may be in:{text}")));
         };
+        // Of several states with the same contents each may be the one; their counters differ.
+        let mut counters: BTreeMap<String, u64> = BTreeMap::new();
+        for (name, table) in std::iter::once(state).chain(fitting).flat_map(|state| &state.tables) {
+            let least = counters.entry(name.clone()).or_insert(table.counter_min);
+            *least = (*least).min(table.counter_min);
+        }
         let was_in_doubt = self.commits.settle(Arc::clone(state));
+        self.commits.lower_counters(&counters);
         self.trace.line(format!("settled on state {}{}", state.number, if was_in_doubt { ", which was in doubt" } else { "" }));
         self.count(if was_in_doubt { "doubts settled as committed" } else { "recoveries" });
         Ok(())
