@@ -105,7 +105,7 @@ impl Session {
     }
 
     /// One attempt to insert into the primary index; plans the secondary entries.
-    fn try_insert(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<Attempt<()>> {
+    fn try_insert(&mut self, table: &Arc<Table>, key: &[u8], row: &mut [u8], moves: &mut EntryMoves) -> Result<Attempt<()>> {
         let own = self.running.id;
         let tree = &table.primary().tree;
         let mut leaf = tree.write(key)?;
@@ -187,7 +187,7 @@ impl Session {
         result
     }
 
-    fn try_update(&mut self, table: &Arc<Table>, key: &[u8], new: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<Attempt<()>> {
+    fn try_update(&mut self, table: &Arc<Table>, key: &[u8], new: &mut [u8], moves: &mut EntryMoves) -> Result<Attempt<()>> {
         let leaf = table.primary().tree.write(key)?;
         let Some(old) = leaf.found() else { return Err(Error::corrupt("a locked row vanished")) };
         let old_header = header(old)?;

@@ -49,7 +49,7 @@ pub struct ServeOptions {
     /// Memory for pages, such as 512M or 4G [default: half of what is free]
     #[arg(long, value_name = "BYTES", env = "ALTIPLANO_BUFFER_POOL_SIZE")]
     pub buffer_pool_size: Option<ByteSize>,
-    /// Set a system variable; repeatable. Also ALTIPLANO_SET_<NAME>=value
+    /// Set a system variable; repeatable. Also `ALTIPLANO_SET_<NAME>=value`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Assignment>,
     /// Settings file [default: altiplano.toml in the data directory, if it is there]
