@@ -1,11 +1,14 @@
 //! Runners for data-file tests, and a server under test as its own process.
 //!
 //! - [`Server`]: starts the `altiplano` binary on a data directory of its own and a free port.
-//! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`.
+//! - [`Target`]: where statements go: such a server, or one that runs already (a MySQL, to keep the files honest).
+//! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
 
 mod server;
 pub mod slt;
+mod target;
 
 pub use server::Server;
+pub use target::Target;

@@ -73,7 +73,12 @@ impl Server {
 
     /// The server prints `listening on 127.0.0.1:PORT` once it accepts; `--port 0` lets the system choose.
     fn launch(&mut self) {
-        let mut child = Command::new(&self.binary)
+        let mut command = Command::new(&self.binary);
+        // Settings of whoever runs the tests are not the server's.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ALTIPLANO_")) {
+            command.env_remove(name);
+        }
+        let mut child = command
             .arg("serve")
             .args(["--port", "0", "--buffer-pool-size", "64M", "--data-dir"])
             .arg(self.data_dir())

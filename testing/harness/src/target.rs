@@ -1,0 +1,57 @@
+//! Where the statements of a data file go.
+
+use crate::Server;
+use std::time::Duration;
+
+/// A statement that has not answered after this long counts as broken: longer than any lock wait that a file sets.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A server of our own, or a running one.
+pub enum Target {
+    /// Ours: it is killed and started again where a file says `restart`.
+    Own(Server),
+    /// Somebody's: `restart` only opens the connections anew, and files that only Altiplano can answer are passed over.
+    External {
+        /// Name or address.
+        host: String,
+        /// TCP port.
+        port: u16,
+    },
+}
+
+impl Target {
+    /// A running server at `HOST:PORT`.
+    pub fn external(address: &str) -> Result<Target, String> {
+        let (host, port) = address.rsplit_once(':').ok_or(format!("{address}: expected HOST:PORT"))?;
+        let port = port.parse().map_err(|_| format!("{address}: no port number"))?;
+        Ok(Target::External { host: host.into(), port })
+    }
+
+    /// Whether this is a server that the harness did not start.
+    pub fn is_external(&self) -> bool {
+        matches!(self, Target::External { .. })
+    }
+
+    /// A connection as root.
+    pub fn connect(&self, database: Option<&str>) -> Result<mysql::Conn, mysql::Error> {
+        let (host, port) = match self {
+            Target::Own(server) => ("127.0.0.1", server.port()),
+            Target::External { host, port } => (host.as_str(), *port),
+        };
+        let options = mysql::OptsBuilder::new()
+            .ip_or_hostname(Some(host))
+            .tcp_port(port)
+            .user(Some("root"))
+            .db_name(database)
+            .read_timeout(Some(ANSWER_DEADLINE))
+            .prefer_socket(false);
+        mysql::Conn::new(options)
+    }
+
+    /// Kill -9 and start again, where that is ours to do.
+    pub fn restart(&mut self) {
+        if let Target::Own(server) = self {
+            server.restart();
+        }
+    }
+}
