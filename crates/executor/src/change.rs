@@ -107,10 +107,15 @@ impl<'a> Exec<'a> {
         let layout = entry.storage.layout().clone();
         let mut bytes = Vec::new();
         layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
+        // The counter moves with an update, too, so that the next insert does not meet the row.
         if let Some(at) = entry.def.auto_increment_column()
             && target.set.iter().any(|(c, _)| *c as usize == at)
         {
-            // InnoDB does not move its counter for updates; neither do we.
+            match values[at] {
+                Value::Int(i) if i > 0 => entry.storage.note_auto_increment(i as u64),
+                Value::UInt(u) if u > 0 => entry.storage.note_auto_increment(u),
+                _ => {}
+            }
         }
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         match session.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes) {

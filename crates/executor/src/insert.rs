@@ -113,7 +113,19 @@ impl<'a> Exec<'a> {
                 self.set(first + i as u32, v);
             }
         }
-        for (i, column) in def.columns.iter().enumerate() {
+        state.values.resize(def.columns.len(), Value::Null);
+        // In the order of the statement: an expression reads what was given before it.
+        let mut order: Vec<usize> = Vec::new();
+        if !plain {
+            order.extend(0..def.columns.len());
+            order.sort_by_key(|i| match state.insert.columns[*i] {
+                InsertColumn::Source(at) => at,
+                InsertColumn::Default => u32::MAX,
+            });
+        }
+        for n in 0..def.columns.len() {
+            let i = order.get(n).copied().unwrap_or(n);
+            let column = &def.columns[i];
             let value = match &state.insert.columns[i] {
                 InsertColumn::Source(at) => match given.get(*at as usize) {
                     Some(Some(e)) => {
@@ -130,7 +142,7 @@ impl<'a> Exec<'a> {
             if !plain {
                 self.set(first + i as u32, value.clone());
             }
-            state.values.push(value);
+            state.values[i] = value;
         }
         Ok(())
     }
@@ -168,6 +180,10 @@ impl<'a> Exec<'a> {
         if let Some(given) = given {
             if given > 0 {
                 state.entry.storage.note_auto_increment(given as u64);
+                // What was reserved below it is not used any more: later rows come after it.
+                if given as u64 >= state.reserved.0 {
+                    state.reserved = (0, 0);
+                }
             }
             return Ok(None);
         }

@@ -135,7 +135,7 @@ impl Exec<'_> {
                     return self.too_long(if func == F::LPad { "lpad" } else { "rpad" });
                 }
                 if pad.is_empty() {
-                    return Ok(Value::from(""));
+                    return self.bounded(t.to_vec(), "pad");
                 }
                 let pad_chars = count_chars(&pad, binary);
                 let missing = n - count;

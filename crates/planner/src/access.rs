@@ -166,7 +166,7 @@ impl<'c> Binder<'c> {
             None => None,
         };
         // All rows in primary order.
-        let primary_parts: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.descending)).collect();
+        let primary_parts: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(ordering_part).collect();
         let order = primary_ordered(&primary_parts, 0);
         consider(
             Path {
@@ -191,12 +191,8 @@ impl<'c> Binder<'c> {
             if no != 0 {
                 all_parts.extend(entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())));
             }
-            let directions: Vec<(u32, bool)> = index
-                .parts
-                .iter()
-                .chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() })
-                .map(|p| (p.column as u32, p.descending))
-                .collect();
+            let directions: Vec<(u32, bool)> =
+                index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
             // The engine has no key-only scan yet.
             let covering = false;
             let ranges = sargs.ranges_for(&all_parts);
@@ -218,11 +214,7 @@ impl<'c> Binder<'c> {
                     } else {
                         FETCH_COST
                     };
-                    let order = if ranges.single || ranges.point_parts == 0 && ranges.spec.any.len() == 1 {
-                        primary_ordered(&directions, if ranges.single { ranges.point_parts } else { 0 })
-                    } else {
-                        primary_ordered(&directions, 0)
-                    };
+                    let order = primary_ordered(&directions, if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 });
                     let path = Path {
                         index: Some(no),
                         unique,
@@ -314,6 +306,22 @@ fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
     ranges.spec.any.iter().all(|a| a.points.iter().take(parts).flatten().all(|p| !p.null_safe))
 }
 
+/// What a key part gives an order by: (column, descending). The order of prefixes is not that of the values: such a part is no column.
+fn ordering_part(part: &record::KeyPart) -> (u32, bool) {
+    (if part.prefix_chars.is_some() { u32::MAX } else { part.column as u32 }, part.descending)
+}
+
+/// Leading parts that hold one value in what is read. A parameter of another or yet unknown type may turn out to be a number: against a text
+/// column that bounds nothing, and the rows come in the order of the whole index.
+fn sure_points(ranges: &Ranges, relation: &Relation, parts: &[(u32, bool)]) -> usize {
+    let Some(prefix) = ranges.spec.any.first() else { return 0 };
+    let sure = |column: u32, e: &Expr| {
+        let text = crate::ranges::is_string(&relation.columns[column as usize].ty);
+        !text || !matches!(e.kind, ExprKind::Param(_)) || crate::ranges::is_string(&e.ty)
+    };
+    prefix.points.iter().zip(parts).take_while(|(points, (column, _))| points.iter().all(|p| sure(*column, &p.value))).count()
+}
+
 /// Whether reading an index in key order yields the wanted order: `Some(backward)`.
 fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], points: usize, conditions: &[Expr]) -> Option<bool> {
     if order.is_empty() {
@@ -322,14 +330,20 @@ fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], 
     let fixed: Vec<u32> = conditions
         .iter()
         .filter_map(|c| match &c.kind {
-            ExprKind::Compare(crate::expr::CmpOp::Eq, _, a, b) => {
+            ExprKind::Compare(crate::expr::CmpOp::Eq, collation, a, b) => {
                 let column = |e: &Expr| match e.kind {
                     ExprKind::Slot(s) => relation.slots.iter().position(|x| *x == Some(s)).map(|c| c as u32),
                     _ => None,
                 };
+                // In a comparison with conversion several values may equal one constant ('01' = 1).
+                let one_value = |c: u32, constant: &Expr| {
+                    let ty = &relation.columns[c as usize].ty;
+                    let text = crate::typing::is_string_class;
+                    constant.is_constant() && text(ty) == text(&constant.ty) && (!text(ty) || *collation == ty.collation)
+                };
                 match (column(a), column(b)) {
-                    (Some(c), None) if b.is_constant() => Some(c),
-                    (None, Some(c)) if a.is_constant() => Some(c),
+                    (Some(c), None) if one_value(c, b) => Some(c),
+                    (None, Some(c)) if one_value(c, a) => Some(c),
                     _ => None,
                 }
             }

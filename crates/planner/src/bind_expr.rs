@@ -302,6 +302,17 @@ impl<'c> Binder<'c> {
         })
     }
 
+    /// An operand of arithmetic: there a hexadecimal or bit literal is an unsigned integer.
+    fn number(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
+        if let ast::ExprKind::Literal(ast::Literal::Hex(s) | ast::Literal::Bit(s)) = e.kind
+            && s.len() <= 8
+        {
+            let value = s.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
+            return Ok(Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null()));
+        }
+        self.expr(e)
+    }
+
     #[inline(never)]
     fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr<'_>) -> Result<Expr> {
         if op == ast::UnaryOp::Neg
@@ -317,7 +328,10 @@ impl<'c> Binder<'c> {
             let kind = SubqueryKind::Exists { negated: true };
             return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) });
         }
-        let a = self.expr(operand)?;
+        let a = match op {
+            ast::UnaryOp::Neg | ast::UnaryOp::BitNot => self.number(operand)?,
+            _ => self.expr(operand)?,
+        };
         Ok(match op {
             ast::UnaryOp::Plus => a,
             ast::UnaryOp::Not => not(a),
@@ -379,9 +393,9 @@ impl<'c> Binder<'c> {
         if chain.len() > DEPTH_MAX as usize {
             return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
         }
-        let mut result = self.expr(start)?;
+        let mut result = self.number(start)?;
         for (op, operand) in chain.into_iter().rev() {
-            let operand = self.expr(operand)?;
+            let operand = self.number(operand)?;
             let ty = typing::arithmetic(op, &result.ty, &operand.ty, DIV_INCREMENT);
             let ty = if op == ArithOp::Sub && self.context.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
                 ColumnType { unsigned: false, ..ty }
@@ -673,6 +687,13 @@ impl<'c> Binder<'c> {
             let collation = charset.map_or(Collation::Binary, Charset::default_collation);
             let ty = typing::string(4 * args.len() as u64, collation);
             return Ok(Expr { kind: ExprKind::Func(Func::Char, args), ty });
+        }
+        if matches!(info.func, Func::Charset | Func::CollationOf) {
+            // Known from the argument's type; numbers and dates count as binary.
+            let collation = if typing::is_string_class(&args[0].ty) { args[0].ty.collation } else { Collation::Binary };
+            let name = if info.func == Func::Charset { collation.charset().name() } else { collation.name() };
+            let ty = typing::string(64, self.context.connection_collation()).not_null();
+            return Ok(Expr::literal(Value::from(name), ty));
         }
         self.typed_function(info.func, info.returns, args)
     }

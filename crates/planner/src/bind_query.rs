@@ -105,6 +105,9 @@ impl<'c> Binder<'c> {
         let ctes = self.ctes.len();
         if let Some(with) = q.with {
             for cte in with.ctes {
+                if self.ctes[ctes..].iter().any(|c| c.name.eq_ignore_ascii_case(cte.name)) {
+                    return Err(codes::nonuniq_table(cte.name));
+                }
                 self.bind_cte(cte, with.recursive)?;
             }
         }
@@ -749,6 +752,9 @@ impl<'c> Binder<'c> {
             None => return Err(codes::no_db_error()),
         };
         let entry = self.context.table(&database, factor.name.name)?;
+        if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
+            return Err(codes::update_table_used(name));
+        }
         let mut hints = Vec::new();
         for hint in factor.index_hints {
             let mut numbers = Vec::new();
@@ -798,7 +804,9 @@ impl<'c> Binder<'c> {
             return Err(codes::derived_must_have_alias());
         }
         let hidden = self.hide_relations();
+        let changed = std::mem::take(&mut self.changed);
         let bound = self.query(derived.query);
+        self.changed = changed;
         self.show_relations(hidden);
         let bound = bound?;
         let columns = named_columns(bound.columns, derived.columns, derived.alias)?;

@@ -219,6 +219,8 @@ pub struct Binder<'c> {
     pub locks: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
     pub insert_row: Option<(u32, Slot)>,
+    /// Tables that the statement changes: its subqueries may not read them, but for derived tables, which are read before.
+    pub changed: Vec<(base::TableId, String)>,
     /// Slots of UPDATE targets that were replaced by those of the whole row: (old, new).
     pub replaced_slots: Vec<(Slot, Slot)>,
 }
@@ -244,6 +246,7 @@ impl<'c> Binder<'c> {
             stack_base: stack_address(),
             locks: false,
             insert_row: None,
+            changed: Vec::new(),
             replaced_slots: Vec::new(),
         }
     }

@@ -73,7 +73,9 @@ impl<'c> Binder<'c> {
                 relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
                 scope.relations.push(relation);
                 self.scopes.push(scope);
+                self.changed.push((def.id, i.table.name.to_owned()));
                 let result = self.insert_rows(rows, &named, no_list, def, &mut bound);
+                self.changed.clear();
                 self.scopes.pop();
                 result?;
                 InsertSource::Values(bound)
@@ -119,7 +121,9 @@ impl<'c> Binder<'c> {
             }
             self.scopes.push(scope);
             self.insert_row = Some((table, new_slots));
+            self.changed.push((def.id, i.table.name.to_owned()));
             let result = self.assignments(i.on_duplicate, &entry.def.columns, i.table.name, &mut on_duplicate);
+            self.changed.clear();
             self.insert_row = None;
             self.scopes.pop();
             result?;
@@ -196,6 +200,7 @@ impl<'c> Binder<'c> {
         let ctes = self.ctes.len();
         self.scopes.push(Scope::new());
         let result = self.update_in_scope(u);
+        self.changed.clear();
         self.scopes.pop();
         self.ctes.truncate(ctes);
         result.map(|u| Body::Update(Box::new(u)))
@@ -227,7 +232,7 @@ impl<'c> Binder<'c> {
             let entry = self.tables[table as usize].clone();
             let first_slot = self.target_slots(depth, *r);
             let row_slot = self.keep_row(depth, *r);
-            let _ = entry;
+            self.changed.push((entry.def.id, self.scopes[depth].relations[*r].alias.clone()));
             targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot });
         }
         for (r, c, a) in resolved {
@@ -348,6 +353,7 @@ impl<'c> Binder<'c> {
     pub fn delete(&mut self, d: &ast::Delete<'_>) -> Result<Body> {
         self.scopes.push(Scope::new());
         let result = self.delete_in_scope(d);
+        self.changed.clear();
         self.scopes.pop();
         result.map(|d| Body::Delete(Box::new(d)))
     }
@@ -379,6 +385,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::non_updatable_table(alias, "DELETE"));
             };
             let row_slot = self.keep_row(depth, r);
+            self.changed.push((self.tables[table as usize].def.id, self.scopes[depth].relations[r].alias.clone()));
             targets.push(DeleteTarget { table, row_slot });
         }
         self.scope().clause = Clause::Where;
