@@ -21,6 +21,8 @@ impl ClientSession {
     /// Carries out a parsed statement of the text `sql` and writes its reply.
     pub(crate) fn run_statement(&mut self, statement: &Statement<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         if is_planned(statement) {
+            // Cleared first: what planning complains about belongs to this statement.
+            self.core.diagnostics.clear();
             let plan = Arc::new(self.plan(statement, sql)?);
             return self.run_cached(&plan, sink);
         }

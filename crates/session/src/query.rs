@@ -154,7 +154,14 @@ impl ClientSession {
                     Some(decimal) => Value::Decimal(decimal),
                     None => Value::Double(types::parse_double_prefix(literal.text(sql))),
                 },
-                LiteralKind::Float => Value::Double(types::parse_double_prefix(literal.text(sql))),
+                LiteralKind::Float => {
+                    let text = String::from_utf8_lossy(literal.text(sql));
+                    let value: f64 = text.parse().unwrap_or_default();
+                    if value.is_infinite() {
+                        return Err(mysql_error::codes::illegal_value_for_type("double", text).into());
+                    }
+                    Value::Double(value)
+                }
                 LiteralKind::String if !literal.escaped && literal.text(sql).is_ascii() => Value::bytes(literal.text(sql)),
                 LiteralKind::String => {
                     let mut text = Vec::new();

@@ -40,6 +40,8 @@ fn wire_length(ty: &ColumnType) -> u32 {
     let unsigned = ty.unsigned;
     match ty.kind {
         TypeKind::Null => 0,
+        // Clients pad to this width.
+        kind if ty.zerofill && kind.is_integer() => ty.length,
         TypeKind::TinyInt if ty.length == 1 && !unsigned => 1,
         TypeKind::TinyInt => 4 - u32::from(unsigned),
         TypeKind::SmallInt => 6 - u32::from(unsigned),

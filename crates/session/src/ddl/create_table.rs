@@ -22,6 +22,10 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> R
     check_table_name(&name.table)?;
     let catalog = session.shared().catalog.clone();
     let database = catalog.database(&name.database).map_err(|error| session.catalog_error(error))?;
+    // What is copied is looked for before the new name is.
+    if let Some(like) = &create.like {
+        session.find_table(&full_name(session, like)?)?;
+    }
     if session.table_exists(&name)? {
         return exists(session, create, &name);
     }

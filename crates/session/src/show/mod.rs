@@ -58,7 +58,14 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
     let mut table = make(session, &show.what)?;
     match &show.filter {
         ShowFilter::None => {}
-        ShowFilter::Like(pattern) => filter::like(&mut table, pattern),
+        ShowFilter::Like(pattern) => {
+            filter::like(&mut table, pattern);
+            // The heading of a list of names tells what was asked.
+            if matches!(show.what, ShowKind::Databases | ShowKind::Tables { .. }) {
+                let pattern = String::from_utf8_lossy(pattern);
+                table.columns[0].name = format!("{} ({pattern})", table.columns[0].name).into();
+            }
+        }
         ShowFilter::Where(condition) => filter::condition(&mut table, condition)?,
     }
     session.send_rows(&table.columns, &table.rows, sink);

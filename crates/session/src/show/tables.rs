@@ -76,7 +76,11 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
 /// The Key column of DESCRIBE.
 fn key_word(def: &TableDef, column: usize) -> &'static str {
     let first = |index: &&IndexDef| index.parts.first().is_some_and(|part| part.column == column);
-    if def.indexes[0].parts.iter().any(|part| part.column == column) {
+    // Without a primary key the first unique key that cannot hold NULL stands for it.
+    let no_null = |index: &&IndexDef| index.unique && index.parts.iter().all(|part| !def.columns[part.column].ty.nullable);
+    let explicit = &def.indexes[0];
+    let primary = if explicit.parts.is_empty() { def.indexes[1..].iter().find(no_null) } else { Some(explicit) };
+    if primary.is_some_and(|index| index.parts.iter().any(|part| part.column == column)) {
         return "PRI";
     }
     let single_unique = |index: &IndexDef| index.unique && index.parts.len() == 1;
