@@ -206,10 +206,7 @@ impl ClientSession {
 
 /// Whether a statement is run by a plan.
 pub(crate) fn is_planned(statement: &ast::Statement<'_>) -> bool {
-    match statement {
-        ast::Statement::Query(_) | ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => true,
-        _ => false,
-    }
+    matches!(statement, ast::Statement::Query(_) | ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_))
 }
 
 /// The type of a parameter value.
