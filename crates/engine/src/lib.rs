@@ -51,7 +51,7 @@ pub use error::{Error, Result};
 pub use lock_manager::Cancel;
 pub use range::{KeyRange, after_prefix};
 pub use row_lock::{Read, Wait};
-pub use scan::{Direction, RowBatch, Scan, ScanState, Step};
+pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Isolation, Savepoint, Session};
 pub use table::{Index, IndexSpec, Table, TableSpec};
 pub use wal::FlushPolicy;

@@ -1,5 +1,7 @@
 //! Ranges of memory-comparable keys.
 
+use std::ops::Bound;
+
 /// A range of keys: `lower <= key < upper`. An empty `upper` means no upper bound.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyRange {
@@ -23,6 +25,12 @@ impl KeyRange {
     /// Whether no key can lie in the range.
     pub fn is_empty(&self) -> bool {
         !self.upper.is_empty() && self.lower >= self.upper
+    }
+
+    /// The upper end as a bound.
+    #[inline]
+    pub fn upper_bound(&self) -> Bound<&[u8]> {
+        if self.upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(&self.upper) }
     }
 
     /// Whether `key` lies below the upper bound.

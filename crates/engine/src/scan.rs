@@ -14,11 +14,11 @@ use crate::session::Session;
 use crate::table::Table;
 use crate::version::{header, visible};
 use crate::{Error, Result};
-use btree::{Cursor, Seek};
+use btree::{Cursor, KeyRef, Scanned, Seek};
 use lock_manager::LockMode;
 use record::RowRef;
 use record::header::DELETE_MARK;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 /// Order of a scan.
@@ -37,6 +37,26 @@ pub enum Step {
     Continue,
     /// No more now; this row is consumed.
     Stop,
+}
+
+/// A primary key as a scan has it at hand: put together only by those who keep it.
+#[derive(Debug, Clone, Copy)]
+pub enum RowKey<'a> {
+    /// As the leaf keeps it.
+    Stored(KeyRef<'a>),
+    /// Whole.
+    Whole(&'a [u8]),
+}
+
+impl RowKey<'_> {
+    /// Appends the key.
+    #[inline]
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        match self {
+            RowKey::Stored(key) => key.append_to(out),
+            RowKey::Whole(key) => out.extend_from_slice(key),
+        }
+    }
 }
 
 /// Rows of a batch, copied into one arena.
@@ -76,12 +96,19 @@ impl RowBatch {
     }
 
     /// Copies a row and its primary key in.
-    pub fn push(&mut self, row: RowRef<'_>, key: &[u8]) {
+    #[inline]
+    pub fn push(&mut self, row: RowRef<'_>, key: RowKey<'_>) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(key);
+        key.append_to(&mut self.bytes);
         let at = self.bytes.len();
         self.bytes.extend_from_slice(row.bytes());
         self.rows.push(BatchRow { key: start, row: at, end: self.bytes.len() });
+    }
+
+    /// Copies a row in, without its key.
+    #[inline]
+    pub fn push_row(&mut self, row: RowRef<'_>) {
+        self.push(row, RowKey::Whole(&[]));
     }
 
     /// The bytes of a row, header included; `table` gives them meaning.
@@ -144,8 +171,7 @@ impl Session {
 
     /// Entries of a range, by a look at the tree's inner pages; delete-marked ones count.
     pub fn estimate(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<u64> {
-        let upper = if range.upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(range.upper.as_slice()) };
-        Ok(table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), upper)?)
+        Ok(table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), range.upper_bound())?)
     }
 }
 
@@ -158,7 +184,7 @@ impl Scan<'_> {
     /// Calls `f` with each row in order, and its primary key, until it says [`Step::Stop`] or the range ends. Returns whether more rows may follow.
     ///
     /// `f` may run under a latch: it copies or encodes, and never blocks or comes back to the engine.
-    pub fn for_each(&mut self, mut f: impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+    pub fn for_each(&mut self, mut f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         if self.state.index_no == 0 {
             match self.state.read.lock() {
                 None => self.primary_snapshot(&mut f),
@@ -194,37 +220,57 @@ impl Scan<'_> {
         Ok(cursor.valid() && state.in_range(cursor.key()))
     }
 
-    fn primary_snapshot(&mut self, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+    fn primary_snapshot(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         let Session { engine, view, running, buffers, cancel, .. } = &mut *self.session;
         let state = &mut self.state;
         let tree = &state.table.indexes[0].tree;
         let mut cursor = tree.cursor();
-        let mut more = Self::position(state, &mut cursor)?;
-        let mut seen = 0u32;
-        while more {
-            let (key, value) = cursor.entry();
-            if let Some(version) = visible(&engine.undo, view, running.id, value, &mut buffers.version)? {
-                let step = engine.with_full_row(&state.table, version, |row| f(row, key))?;
-                if step == Step::Stop {
+        if !Self::position(state, &mut cursor)? {
+            state.place = Place::End;
+            return Ok(false);
+        }
+        loop {
+            let mut failed = None;
+            let visit = |key: KeyRef<'_>, value: &[u8]| {
+                let step = match visible(&engine.undo, view, running.id, value, &mut buffers.version) {
+                    Ok(Some(version)) => engine.with_full_row(&state.table, version, |row| f(row, RowKey::Stored(key))),
+                    Ok(None) => Ok(Step::Continue),
+                    Err(error) => Err(error),
+                };
+                match step {
+                    Ok(Step::Continue) => ControlFlow::Continue(()),
+                    Ok(Step::Stop) => ControlFlow::Break(()),
+                    Err(error) => {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            };
+            let scanned = match state.direction {
+                Direction::Forward => cursor.scan_leaf(state.range.upper_bound(), visit)?,
+                Direction::Backward => cursor.scan_leaf_backward(Bound::Included(&state.range.lower), visit)?,
+            };
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            match scanned {
+                Scanned::Stopped => {
                     state.place = Place::After(cursor.key().to_vec());
                     return Ok(true);
                 }
+                Scanned::EndOfRange => {
+                    state.place = Place::End;
+                    return Ok(false);
+                }
+                Scanned::NextLeaf => {}
             }
-            seen += 1;
-            if seen.is_multiple_of(256) && cancel.is_cancelled() {
-                return Err(Error::Killed);
-            }
-            match state.direction {
-                Direction::Forward => cursor.next()?,
-                Direction::Backward => cursor.prev()?,
-            };
-            more = cursor.valid() && state.in_range(cursor.key());
         }
-        state.place = Place::End;
-        Ok(false)
     }
 
-    fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+    fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         loop {
             if self.session.cancel.is_cancelled() {
                 return Err(Error::Killed);
@@ -248,7 +294,7 @@ impl Scan<'_> {
                 }
                 if row.flags & DELETE_MARK == 0 {
                     let engine = &self.session.engine;
-                    if engine.with_full_row(&table, value, |row| f(row, key))? == Step::Stop {
+                    if engine.with_full_row(&table, value, |row| f(row, RowKey::Whole(key)))? == Step::Stop {
                         stopped = true;
                         break;
                     }
@@ -278,7 +324,7 @@ impl Scan<'_> {
     }
 
     /// Entries of a leaf at a time, then their rows.
-    fn secondary(&mut self, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<bool> {
+    fn secondary(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
         let mut batch = EntryBatch::default();
         loop {
@@ -316,13 +362,13 @@ impl Scan<'_> {
     }
 
     /// Reports the row behind an entry, if the reader sees it with this key.
-    fn fetch(&mut self, table: &Arc<Table>, entry: &Entry<'_>, f: &mut impl FnMut(RowRef<'_>, &[u8]) -> Step) -> Result<Step> {
+    fn fetch(&mut self, table: &Arc<Table>, entry: &Entry<'_>, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<Step> {
         let index = &table.indexes[self.state.index_no];
         let report = |row: RowRef<'_>| -> Result<Step> {
             // A marked entry always, and any entry of a row with several versions, may belong to another version than the one seen.
             let mut key = Vec::with_capacity(entry.user.len());
             record::key::encode_columns(row, &index.parts, &mut key).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
-            Ok(if key == entry.user { f(row, entry.primary_key) } else { Step::Continue })
+            Ok(if key == entry.user { f(row, RowKey::Whole(entry.primary_key)) } else { Step::Continue })
         };
         match self.state.read.lock() {
             None => Ok(self.session.get(table, entry.primary_key, Read::Snapshot, report)?.transpose()?.unwrap_or(Step::Continue)),

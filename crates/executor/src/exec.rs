@@ -14,6 +14,7 @@ use types::Value;
 pub struct Scratch {
     pub(crate) frame: Vec<Value>,
     pub(crate) key: Vec<u8>,
+    pub(crate) sort: crate::sorted_range::SortBuffers,
 }
 
 impl Scratch {

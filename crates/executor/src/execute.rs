@@ -75,12 +75,7 @@ pub fn execute(
             let mut begun = false;
             let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
             let result = x.run(&query.root, &mut |x| {
-                values.clear();
-                for (i, e) in query.output.iter().enumerate() {
-                    let v = x.eval(e)?;
-                    let ty = plan.columns.get(i).map_or(&e.ty, |c| &c.ty);
-                    values.push(crate::output::shown(v, &e.ty, ty, &*x.context));
-                }
+                x.output(query, &mut values)?;
                 if !begun {
                     begun = true;
                     consumer.begin(&plan.columns)?;
@@ -135,6 +130,17 @@ pub fn evaluate(
 }
 
 impl<'a> Exec<'a> {
+    /// The result's values of the row in the frame.
+    pub(crate) fn output(&mut self, query: &'a planner::plan::Query, values: &mut Vec<Value>) -> Result<()> {
+        values.clear();
+        for (i, e) in query.output.iter().enumerate() {
+            let v = self.eval(e)?;
+            let ty = self.plan.columns.get(i).map_or(&e.ty, |c| &c.ty);
+            values.push(crate::output::shown(v, &e.ty, ty, &*self.context));
+        }
+        Ok(())
+    }
+
     /// SELECT … INTO @a, @b: at most one row.
     fn run_into(&mut self, query: &'a planner::plan::Query) -> Result<Outcome> {
         let mut row: Option<Vec<Value>> = None;

@@ -7,6 +7,7 @@ use crate::hash_key::{self, KeyMap, KeySet};
 use crate::memory::value_bytes;
 use crate::run::{Flow, Next, Result};
 use planner::plan::{Aggregate, AggregateKind, Group};
+use record::ColumnRef;
 use std::cmp::Ordering;
 use types::{Decimal, Value};
 
@@ -18,7 +19,7 @@ struct State {
 }
 
 /// Running value of one aggregate.
-struct Accumulator {
+pub(crate) struct Accumulator {
     /// Values seen, for DISTINCT.
     seen: Option<KeySet>,
     value: Sum,
@@ -50,6 +51,16 @@ enum Sum {
         squares: f64,
     },
     Concat(Vec<(Vec<u8>, Vec<u8>)>),
+}
+
+impl Accumulator {
+    /// COUNT(*).
+    #[inline]
+    pub(crate) fn count_row(&mut self) {
+        if let Sum::Count(n) = &mut self.value {
+            *n += 1;
+        }
+    }
 }
 
 impl<'a> Exec<'a> {
@@ -117,10 +128,7 @@ impl<'a> Exec<'a> {
             for (slot, v) in group.carried.iter().zip(state.carried.into_vec()) {
                 self.set(*slot, v);
             }
-            for ((slot, aggregate), sum) in group.aggregates.iter().zip(state.sums.into_vec()) {
-                let v = self.result(aggregate, sum)?;
-                self.set(*slot, v);
-            }
+            self.store_sums(group, state.sums)?;
             if next(self)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
@@ -131,7 +139,12 @@ impl<'a> Exec<'a> {
 
     fn new_state(&self, group: &Group, keys: Box<[Value]>) -> State {
         let carried = group.carried.iter().map(|s| self.get(*s).clone()).collect();
-        let sums = group
+        State { keys, carried, sums: self.new_sums(group) }
+    }
+
+    /// Accumulators of a group without rows.
+    pub(crate) fn new_sums(&self, group: &Group) -> Box<[Accumulator]> {
+        group
             .aggregates
             .iter()
             .map(|(_, a)| Accumulator {
@@ -146,8 +159,37 @@ impl<'a> Exec<'a> {
                     _ => Sum::Variance { count: 0, mean: 0.0, squares: 0.0 },
                 },
             })
-            .collect();
-        State { keys, carried, sums }
+            .collect()
+    }
+
+    /// Puts the results of a group into their slots.
+    pub(crate) fn store_sums(&mut self, group: &Group, sums: Box<[Accumulator]>) -> Result<()> {
+        for ((slot, aggregate), sum) in group.aggregates.iter().zip(sums.into_vec()) {
+            let v = self.result(aggregate, sum)?;
+            self.set(*slot, v);
+        }
+        Ok(())
+    }
+
+    /// Adds a stored column's value.
+    #[inline]
+    pub(crate) fn add_column(&mut self, a: &Aggregate, acc: &mut Accumulator, column: ColumnRef<'_>) -> Result<()> {
+        if column.is_null() {
+            return Ok(());
+        }
+        match &mut acc.value {
+            Sum::Count(n) => {
+                *n += 1;
+                Ok(())
+            }
+            Sum::Integers { sum, count } if column.ty.kind.is_integer() => {
+                let n = if column.ty.unsigned { column.as_u64()?.map(i128::from) } else { column.as_i64()?.map(i128::from) };
+                *sum += n.unwrap_or(0);
+                *count += 1;
+                Ok(())
+            }
+            _ => self.add_value(a, acc, column.value()?),
+        }
     }
 
     fn accumulate(&mut self, group: &'a Group, state: &mut State) -> Result<()> {
@@ -159,15 +201,17 @@ impl<'a> Exec<'a> {
 
     fn add(&mut self, a: &'a Aggregate, acc: &mut Accumulator) -> Result<()> {
         if a.kind == AggregateKind::CountStar {
-            if let Sum::Count(n) = &mut acc.value {
-                *n += 1;
-            }
+            acc.count_row();
             return Ok(());
         }
         if a.kind == AggregateKind::GroupConcat || a.args.len() > 1 {
             return self.add_many(a, acc);
         }
         let v = self.eval(&a.args[0])?;
+        self.add_value(a, acc, v)
+    }
+
+    fn add_value(&mut self, a: &Aggregate, acc: &mut Accumulator, v: Value) -> Result<()> {
         if v.is_null() {
             return Ok(());
         }

@@ -29,6 +29,8 @@ mod output;
 mod run;
 mod scan;
 mod short;
+mod short_range;
+mod sorted_range;
 mod store;
 mod strings;
 mod subquery;

@@ -6,12 +6,13 @@ use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
+use crate::{short_range, sorted_range};
 use catalog::TableEntry;
-use engine::{Direction, Modified, Modify, Read, Step};
+use engine::{Modified, Modify, Read};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LockMode, Plan};
-use planner::short::{PointGet, PointWrite, ShortPlan, ShortRange};
+use planner::short::{PointGet, PointWrite, ShortPlan};
 use types::Value;
 
 /// Runs a short plan; `None` when a parameter does not fit and the ordinary plan must run.
@@ -26,14 +27,16 @@ pub(crate) fn run(
 ) -> Result<Option<Outcome>> {
     match short {
         ShortPlan::PointGet(get) => point_get(get, plan, params, session, scratch, consumer),
-        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => short_range(range, plan, params, session, context, consumer),
+        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => short_range::range(range, plan, params, session, context, consumer),
+        ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, plan, params, session, context, scratch, consumer),
+        ShortPlan::RangeAggregate(aggregate) => short_range::aggregate(aggregate, plan, params, session, context, scratch, consumer),
         ShortPlan::PointUpdate(write) => point_update(write, plan, params, session, context, scratch),
         ShortPlan::PointDelete(write) => point_delete(write, plan, params, session, scratch),
     }
 }
 
 #[inline]
-fn operand<'v>(e: &'v Expr, params: &'v [Value]) -> Option<&'v Value> {
+pub(crate) fn operand<'v>(e: &'v Expr, params: &'v [Value]) -> Option<&'v Value> {
     match &e.kind {
         ExprKind::Literal(v) => Some(v),
         ExprKind::Param(n) => params.get(*n as usize),
@@ -99,53 +102,6 @@ fn point_get(
         }
         None => 0,
     };
-    Ok(Some(Outcome::Rows { count }))
-}
-
-fn short_range(
-    range: &ShortRange,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
-    let entry = &plan.tables[range.table as usize];
-    let found = keys::key_ranges(&entry.def, 0, &range.spec, &mut |e| operand(e, params).cloned());
-    let Some(found) = found.filter(|f| f.exact) else { return Ok(None) };
-    consumer.begin(&plan.columns)?;
-    let mut count = 0;
-    for r in found.ranges {
-        let mut scan = session.scan(&entry.storage, 0, r, Direction::Forward, Read::Snapshot)?;
-        let mut in_round = 0u32;
-        loop {
-            let mut failed = None;
-            let more = scan.for_each(|row, _| {
-                count += 1;
-                in_round += 1;
-                match consumer.record(row, &range.columns) {
-                    // Leave the page now and then: to send, and to look at the cancel flag.
-                    Ok(full) if full || in_round >= 256 => Step::Stop,
-                    Ok(_) => Step::Continue,
-                    Err(e) => {
-                        failed = Some(e);
-                        Step::Stop
-                    }
-                }
-            })?;
-            if let Some(e) = failed {
-                return Err(e);
-            }
-            if !more {
-                break;
-            }
-            in_round = 0;
-            consumer.drain()?;
-            if context.is_cancelled() {
-                return Err(context.cancel_error().into());
-            }
-        }
-    }
     Ok(Some(Outcome::Rows { count }))
 }
 

@@ -77,10 +77,17 @@ impl TableLock {
     #[inline]
     pub fn shared(self: &Arc<Self>, spread: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<SharedGuard, LockError> {
         let stripe = spread % STRIPES;
+        self.enter(stripe, policy, cancel)?;
+        Ok(SharedGuard { lock: Arc::clone(self), stripe, held: true })
+    }
+
+    /// Counts in.
+    #[inline]
+    fn enter(&self, stripe: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
         loop {
             self.stripes[stripe].fetch_add(1, Ordering::SeqCst);
             if self.gate.load(Ordering::SeqCst) <= POLITE || planted(Mutant::SharedWithoutRecheck) {
-                return Ok(SharedGuard { lock: Arc::clone(self), stripe });
+                return Ok(());
             }
             self.leave(stripe);
             self.wait_for_gate(policy, cancel)?;
@@ -252,11 +259,13 @@ impl std::fmt::Debug for TableLock {
     }
 }
 
-/// A shared metadata lock; given back when dropped, which a transaction does at its end.
+/// A shared metadata lock; given back when dropped or [`SharedGuard::release`]d, which a transaction does at its end. A session keeps released
+/// guards and takes them again, so that it does not write the lock's reference count for each statement.
 #[derive(Debug)]
 pub struct SharedGuard {
     lock: Arc<TableLock>,
     stripe: usize,
+    held: bool,
 }
 
 impl SharedGuard {
@@ -264,11 +273,29 @@ impl SharedGuard {
     pub fn lock(&self) -> &Arc<TableLock> {
         &self.lock
     }
+
+    /// Gives the lock back and keeps the guard.
+    #[inline]
+    pub fn release(&mut self) {
+        if std::mem::take(&mut self.held) {
+            self.lock.leave(self.stripe);
+        }
+    }
+
+    /// Shares the table again, like [`TableLock::shared`].
+    #[inline]
+    pub fn share_again(&mut self, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
+        if !self.held {
+            self.lock.enter(self.stripe, policy, cancel)?;
+            self.held = true;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for SharedGuard {
     fn drop(&mut self) {
-        self.lock.leave(self.stripe);
+        self.release();
     }
 }
 

@@ -631,10 +631,11 @@ const OUTGROWN_FACTOR: u64 = 16;
 const OUTGROWN_ROWS_MIN: u64 = 1000;
 
 impl Plan {
-    /// Whether a table has grown or shrunk so much that the statement should be planned again. A few loads; never for short plans.
+    /// Whether a table has grown or shrunk so much that the statement should be planned again. A few loads; never for plans that are right
+    /// at any size.
     #[inline]
     pub fn is_outgrown(&self) -> bool {
-        self.short.is_none()
+        !self.short.as_ref().is_some_and(ShortPlan::suits_any_size)
             && self.tables.iter().zip(&self.table_rows).any(|(table, then)| {
                 let now = table.storage.rows_estimate().max(OUTGROWN_ROWS_MIN);
                 let then = (*then).max(OUTGROWN_ROWS_MIN);

@@ -3,22 +3,41 @@
 //! A short plan stands beside the ordinary one. At execution its parameters may turn out not to fit
 //! the key exactly (a string for a number, NULL, a value out of range); then the ordinary plan runs.
 
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::plan::{Access, Body, LockMode, Node, Plan, RangeSpec, TableNode};
+use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::plan::{Access, Aggregate, AggregateKind, Body, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode};
+use record::KeyPart;
+use types::TypeKind;
 
 /// A short plan.
 #[derive(Debug)]
 pub enum ShortPlan {
     /// `SELECT columns FROM t WHERE primary key = …`.
     PointGet(PointGet),
-    /// `SELECT columns FROM t WHERE primary key IN (…)`.
+    /// `SELECT columns FROM t WHERE primary key IN (…)`, in key order.
     MultiPointGet(ShortRange),
-    /// `SELECT columns FROM t WHERE` bounds on the primary key.
+    /// `SELECT columns FROM t WHERE` bounds on an index, in its order, perhaps with a LIMIT.
     Range(ShortRange),
+    /// The same with `ORDER BY columns`, perhaps DISTINCT.
+    SortedRange(SortedRange),
+    /// `SELECT aggregates of columns FROM t WHERE` bounds on an index.
+    RangeAggregate(RangeAggregate),
     /// `UPDATE t SET … WHERE primary key = …`.
     PointUpdate(PointWrite),
     /// `DELETE FROM t WHERE primary key = …`.
     PointDelete(PointWrite),
+}
+
+impl ShortPlan {
+    /// Whether no growth of the table would make another plan better: what goes by the primary key.
+    #[inline]
+    pub fn suits_any_size(&self) -> bool {
+        match self {
+            ShortPlan::PointGet(_) | ShortPlan::MultiPointGet(_) | ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_) => true,
+            ShortPlan::Range(range) => range.index == 0,
+            ShortPlan::SortedRange(sorted) => sorted.range.index == 0,
+            ShortPlan::RangeAggregate(aggregate) => aggregate.range.index == 0,
+        }
+    }
 }
 
 /// A read by primary key.
@@ -34,15 +53,43 @@ pub struct PointGet {
     pub lock: LockMode,
 }
 
-/// A read of primary key ranges.
+/// A read of index ranges.
 #[derive(Debug)]
 pub struct ShortRange {
     /// Position in [`Plan::tables`].
     pub table: u32,
+    /// Position in the table's indexes.
+    pub index: u32,
     /// Ranges.
     pub spec: RangeSpec,
+    /// Descending.
+    pub backward: bool,
+    /// Locking.
+    pub lock: LockMode,
     /// Columns to emit.
     pub columns: Vec<u32>,
+    /// Rows to emit: constants and parameters.
+    pub limit: Option<LimitSpec>,
+}
+
+/// A read of index ranges that is sorted as the rows are stored.
+#[derive(Debug)]
+pub struct SortedRange {
+    /// The rows and the columns to emit.
+    pub range: ShortRange,
+    /// The order.
+    pub order: Vec<KeyPart>,
+    /// Of rows that are equal in the order only the first is emitted.
+    pub distinct: bool,
+}
+
+/// Aggregates over index ranges.
+#[derive(Debug)]
+pub struct RangeAggregate {
+    /// The rows.
+    pub range: ShortRange,
+    /// For each aggregate of the plan's group: the column that it reads; none for COUNT(*).
+    pub arguments: Vec<Option<u32>>,
 }
 
 /// A change by primary key.
@@ -60,28 +107,7 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
         return None;
     }
     match &plan.body {
-        Body::Query(q) => {
-            let Node::Table(t) = &q.root else { return None };
-            let columns = q
-                .output
-                .iter()
-                .map(|e| match e.kind {
-                    ExprKind::Slot(s) => t.columns.iter().find(|(_, slot)| *slot == s).map(|(c, _)| *c),
-                    _ => None,
-                })
-                .collect::<Option<Vec<u32>>>()?;
-            if let Some(key) = point_key(plan, t) {
-                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock }));
-            }
-            let Access::Index { index: 0, ranges: Some(spec), backward: false, covering: false, .. } = &t.access else { return None };
-            if t.lock != LockMode::None || !filter_is_ranges(plan, t, spec) {
-                return None;
-            }
-            let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
-            let points = spec.any.iter().all(|a| a.interval.is_none() && a.points.len() == parts);
-            let range = ShortRange { table: t.table, spec: spec.clone(), columns };
-            Some(if points { ShortPlan::MultiPointGet(range) } else { ShortPlan::Range(range) })
-        }
+        Body::Query(q) => query(plan, q),
         Body::Update(u) => {
             let (Node::Table(t), [target], None, false) = (&u.input, u.targets.as_slice(), &u.limit, u.ignore) else { return None };
             let key = point_key(plan, t)?;
@@ -102,6 +128,115 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
     }
 }
 
+fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
+    match &q.root {
+        Node::Table(t) => {
+            let columns = output_columns(q, t)?;
+            if let Some(key) = point_key(plan, t) {
+                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock }));
+            }
+            let range = short_range(plan, t, columns, None)?;
+            let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
+            let points = range.index == 0 && range.spec.any.iter().all(|a| a.interval.is_none() && a.points.len() == parts);
+            Some(if points { ShortPlan::MultiPointGet(range) } else { ShortPlan::Range(range) })
+        }
+        Node::Limit { input, limit } => {
+            let Node::Table(t) = &**input else { return None };
+            Some(ShortPlan::Range(short_range(plan, t, output_columns(q, t)?, Some(limit))?))
+        }
+        Node::Sort { input, keys, limit, .. } => sorted(plan, q, input, keys, limit.as_ref()),
+        Node::Group(group) => {
+            let Node::Table(t) = &group.input else { return None };
+            if !group.implicit || !group.carried.is_empty() {
+                return None;
+            }
+            let arguments = group.aggregates.iter().map(|(_, a)| argument(t, a)).collect::<Option<Vec<_>>>()?;
+            Some(ShortPlan::RangeAggregate(RangeAggregate { range: short_range(plan, t, Vec::new(), None)?, arguments }))
+        }
+        _ => None,
+    }
+}
+
+/// The column that a slot of a table node holds.
+fn column_of(t: &TableNode, e: &Expr) -> Option<u32> {
+    let ExprKind::Slot(s) = e.kind else { return None };
+    t.columns.iter().find(|(_, slot)| *slot == s).map(|(column, _)| *column)
+}
+
+/// The columns of the result, if it has nothing else.
+fn output_columns(q: &Query, t: &TableNode) -> Option<Vec<u32>> {
+    q.output.iter().map(|e| column_of(t, e)).collect()
+}
+
+/// The column that an aggregate reads; the inner `None` is COUNT(*).
+fn argument(t: &TableNode, a: &Aggregate) -> Option<Option<u32>> {
+    use AggregateKind::{Avg, BitAnd, BitOr, BitXor, Count, CountStar, Max, Min, Sum};
+    match (a.kind, a.args.as_slice()) {
+        (CountStar, _) => Some(None),
+        (Count | Sum | Avg | Min | Max | BitAnd | BitOr | BitXor, [only]) if !a.distinct => column_of(t, only).map(Some),
+        _ => None,
+    }
+}
+
+fn short_range(plan: &Plan, t: &TableNode, columns: Vec<u32>, limit: Option<&LimitSpec>) -> Option<ShortRange> {
+    let Access::Index { index, ranges: Some(spec), backward, first_only: false, .. } = &t.access else { return None };
+    let simple = |e: &Option<Expr>| e.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
+    if t.keep_row.is_some() || !filter_is_ranges(plan, t, *index, spec) || limit.is_some_and(|l| !simple(&l.count) || !simple(&l.offset)) {
+        return None;
+    }
+    Some(ShortRange {
+        table: t.table,
+        index: *index,
+        spec: spec.clone(),
+        backward: *backward,
+        lock: t.lock,
+        columns,
+        limit: limit.cloned(),
+    })
+}
+
+/// ORDER BY columns, over all rows or over distinct ones.
+fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<&LimitSpec>) -> Option<ShortPlan> {
+    // Slots of a DISTINCT are computed from the table's.
+    let (t, computed) = match input {
+        Node::Table(t) => (t, None),
+        Node::Distinct { input, .. } => {
+            let Node::Project { input, exprs } = &**input else { return None };
+            let Node::Table(t) = &**input else { return None };
+            (t, Some(exprs))
+        }
+        _ => return None,
+    };
+    let column = |e: &Expr| match computed {
+        None => column_of(t, e),
+        Some(exprs) => match e.kind {
+            ExprKind::Slot(s) => exprs.iter().find(|(slot, _)| *slot == s).and_then(|(_, e)| column_of(t, e)),
+            _ => None,
+        },
+    };
+    let columns = q.output.iter().map(column).collect::<Option<Vec<u32>>>()?;
+    let def = &plan.tables[t.table as usize].def;
+    let mut order = Vec::with_capacity(keys.len());
+    for key in keys {
+        let at = column(&key.expr)? as usize;
+        let ty = &def.columns[at].ty;
+        let sorts = ty.kind.is_numeric() && ty.kind != TypeKind::Bit || ty.kind.is_temporal() || ty.kind.is_string();
+        if !sorts || ty.kind.is_string() && ty.collation != key.collation {
+            return None;
+        }
+        order.push(KeyPart { column: at, prefix_chars: None, descending: key.descending });
+    }
+    let ordered = |column: &u32| order.iter().any(|part| part.column == *column as usize);
+    if computed.is_some() && !(columns.iter().all(ordered) && order.iter().all(|part| columns.contains(&(part.column as u32)))) {
+        return None;
+    }
+    if t.lock != LockMode::None {
+        return None;
+    }
+    let range = short_range(plan, t, columns, limit)?;
+    Some(ShortPlan::SortedRange(SortedRange { range, order, distinct: computed.is_some() }))
+}
+
 /// The key of a node that reads one row by its whole primary key and tests nothing else.
 fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
     let Access::Index { index: 0, ranges: Some(spec), unique: true, .. } = &t.access else { return None };
@@ -118,21 +253,22 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
         }
         key.push(point.value.clone());
     }
-    filter_is_ranges(plan, t, spec).then_some(key)
+    filter_is_ranges(plan, t, 0, spec).then_some(key)
 }
 
-/// Whether the filter says no more than the ranges do.
-fn filter_is_ranges(plan: &Plan, t: &TableNode, spec: &RangeSpec) -> bool {
+/// Whether the filter says no more than the ranges of the index do.
+fn filter_is_ranges(plan: &Plan, t: &TableNode, index: u32, spec: &RangeSpec) -> bool {
     let Some(filter) = &t.filter else { return true };
     let [only] = spec.any.as_slice() else { return false };
-    let parts = &plan.tables[t.table as usize].def.indexes[0].parts;
+    let def = &plan.tables[t.table as usize].def;
+    let primary: &[KeyPart] = if index == 0 { &[] } else { &def.indexes[0].parts };
     let mut conjuncts = Vec::new();
     filter.clone().into_conjuncts(&mut conjuncts);
     let constant = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
     let part_of = |e: &Expr| -> Option<usize> {
-        let ExprKind::Slot(s) = e.kind else { return None };
-        let column = t.columns.iter().find(|(_, slot): &&(u32, Slot)| *slot == s)?.0;
-        parts.iter().position(|p| p.column == column as usize && p.prefix_chars.is_none())
+        let column = column_of(t, e)?;
+        let mut parts = def.indexes[index as usize].parts.iter().chain(primary);
+        parts.position(|p| p.column == column as usize && p.prefix_chars.is_none())
     };
     let mut point_conditions = vec![0; only.points.len()];
     for c in &conjuncts {

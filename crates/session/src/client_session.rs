@@ -72,6 +72,8 @@ impl ClientSession {
                 max_allowed_packet: 64 << 20,
                 max_execution_time_ms: 0,
                 notes: true,
+                timestamp: 0.0,
+                auto_increment: (1, 1),
             },
             user_variables: std::collections::HashMap::new(),
             diagnostics: Diagnostics::default(),

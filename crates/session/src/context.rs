@@ -41,6 +41,10 @@ pub struct Settings {
     pub max_execution_time_ms: u32,
     /// `sql_notes`.
     pub notes: bool,
+    /// `timestamp`: the time that statements see, in seconds; 0 for the clock's.
+    pub timestamp: f64,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: (u64, u64),
 }
 
 /// What a session knows beside its engine transaction.
@@ -103,11 +107,8 @@ impl LocalTime for Core {
 impl StatementContext for Core {
     fn statement_micros(&self) -> i64 {
         if self.statement_micros.get() == 0 {
-            let fixed = find("timestamp").map(|definition| self.variables.get(definition));
-            let micros = match fixed {
-                Some(Value::Double(seconds)) if *seconds > 0.0 => (seconds * 1e6) as i64,
-                _ => self.now_micros(),
-            };
+            let fixed = self.settings.timestamp;
+            let micros = if fixed > 0.0 { (fixed * 1e6) as i64 } else { self.now_micros() };
             self.statement_micros.set(micros);
         }
         self.statement_micros.get()
@@ -220,7 +221,7 @@ impl StatementContext for Core {
     }
 
     fn auto_increment(&self) -> (u64, u64) {
-        (self.number("auto_increment_increment"), self.number("auto_increment_offset"))
+        self.settings.auto_increment
     }
 
     fn group_concat_max_len(&self) -> usize {

@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. A plan is used only while the catalogue's version is the one it was made under; the text's fingerprint, the current database,
 //!    the modes and the collation of literals are part of its key.
-//! 2. A hit in a session's own cache touches nothing shared but the plan's reference count.
+//! 2. A hit in a session's own cache writes nothing shared: the plan is taken out while it runs, and put back.
 
 use planner::Plan;
 use protocol::ColumnBlock;
@@ -103,20 +103,19 @@ impl OwnPlans {
         (key.text as usize ^ key.environment as usize) % OWN_SLOTS
     }
 
-    /// The plan of a key, if it is of this catalogue version.
+    /// Takes the plan of a key out, if it is fresh.
     #[inline]
-    pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
-        match self.slots.get(Self::slot(key)) {
-            Some(Some((of, plan))) if of == key && plan.is_fresh(catalog_version) => Some(Arc::clone(plan)),
-            _ => None,
-        }
+    pub fn take(&mut self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
+        let slot = self.slots.get_mut(Self::slot(key))?;
+        slot.take_if(|(of, plan)| of == key && plan.is_fresh(catalog_version)).map(|(_, plan)| plan)
     }
 
     /// Keeps a plan.
-    pub fn put(&mut self, key: PlanKey, plan: &Arc<CachedPlan>) {
+    #[inline]
+    pub fn put(&mut self, key: PlanKey, plan: Arc<CachedPlan>) {
         if self.slots.is_empty() {
             self.slots.resize_with(OWN_SLOTS, || None);
         }
-        self.slots[Self::slot(&key)] = Some((key, Arc::clone(plan)));
+        self.slots[Self::slot(&key)] = Some((key, plan));
     }
 }

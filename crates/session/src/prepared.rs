@@ -148,7 +148,7 @@ impl ClientSession {
                 return Err(codes::unsupported_ps().into());
             }
             statement if is_planned(&statement) => {
-                let plan = match self.find_plan(&key) {
+                let plan = match self.shared().plans.get(&key, self.shared().catalog.version()) {
                     Some(plan) => plan,
                     None => {
                         self.params.clear();
@@ -220,25 +220,26 @@ impl ClientSession {
     fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
-            let Some(prepared) = self.prepared.by_id.get(&id) else {
+            let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
                 return Err(codes::unknown_stmt_handler(id, "EXECUTE").into());
             };
             if prepared.key.is_none() {
                 let sql = Arc::clone(&prepared.sql);
                 return self.run_text(&sql, sink);
             }
-            let plan = match &prepared.plan {
-                Some(plan) if plan.is_fresh(version) => Arc::clone(plan),
-                _ => {
+            // Taken out while it runs, so that nothing shared is written.
+            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version)) {
+                Some(plan) => plan,
+                None => {
                     let sql = Arc::clone(&prepared.sql);
-                    let plan = self.plan_again(&sql)?;
-                    if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
-                        prepared.plan = Some(Arc::clone(&plan));
-                    }
-                    plan
+                    self.plan_again(&sql)?
                 }
             };
-            if self.run_cached(&plan, sink)? == Ran::Done {
+            let ran = self.run_cached(&plan, sink);
+            if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
+                prepared.plan = Some(plan);
+            }
+            if ran? == Ran::Done {
                 return Ok(());
             }
         }
@@ -248,7 +249,7 @@ impl ClientSession {
     /// Plans a prepared text after DDL.
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
-        if let Some(plan) = self.find_plan(&key) {
+        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version()) {
             return Ok(plan);
         }
         let arena = std::mem::take(&mut self.arena);

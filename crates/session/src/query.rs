@@ -52,16 +52,17 @@ impl ClientSession {
         self.lifted = lifted;
         if fingerprint.cacheable {
             let key = PlanKey { text: fingerprint.hash, environment: self.environment() };
-            if let Some(plan) = self.find_plan(&key) {
-                let next = self.following(sql, fingerprint.rest)?;
-                self.bind_literals(sql)?;
-                let ran = self.run_cached(&plan, sink)?;
-                return Ok((ran == Ran::Done).then_some(next));
-            }
-            if let Some(plan) = self.plan_lifted(sql, key) {
-                let next = self.following(sql, fingerprint.rest)?;
-                let ran = self.run_cached(&plan, sink)?;
-                return Ok((ran == Ran::Done).then_some(next));
+            let found = match self.take_plan(&key) {
+                Some(plan) => {
+                    let bound = self.following(sql, fingerprint.rest).and_then(|next| self.bind_literals(sql).map(|()| next));
+                    Some((plan, bound))
+                }
+                None => self.plan_lifted(sql, &key).map(|plan| (plan, self.following(sql, fingerprint.rest))),
+            };
+            if let Some((plan, next)) = found {
+                let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
+                self.own_plans.put(key, plan);
+                return ran;
             }
         }
         let arena = std::mem::take(&mut self.arena);
@@ -71,7 +72,7 @@ impl ClientSession {
     }
 
     /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
-    fn plan_lifted(&mut self, sql: &[u8], key: PlanKey) -> Option<Arc<CachedPlan>> {
+    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
             Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
@@ -82,8 +83,7 @@ impl ClientSession {
         };
         self.give_back(arena);
         let plan = Arc::new(planned?);
-        self.own_plans.put(key, &plan);
-        self.shared().plans.put(key, &plan);
+        self.shared().plans.put(*key, &plan);
         Some(plan)
     }
 
@@ -130,16 +130,11 @@ impl ClientSession {
         Ok(CachedPlan { plan, columns, catalog_version })
     }
 
-    /// A plan from the session's own cache or the server's.
+    /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.
     #[inline]
-    pub(crate) fn find_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+    pub(crate) fn take_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let version = self.shared().catalog.version();
-        if let Some(plan) = self.own_plans.get(key, version) {
-            return Some(plan);
-        }
-        let plan = self.shared().plans.get(key, version)?;
-        self.own_plans.put(*key, &plan);
-        Some(plan)
+        self.own_plans.take(key, version).or_else(|| self.shared().plans.get(key, version))
     }
 
     /// The lifted literals as parameter values.

@@ -162,6 +162,9 @@ impl ClientSession {
             ("max_execution_time", Value::UInt(millis)) => settings.max_execution_time_ms = *millis as u32,
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
+            ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
+            ("auto_increment_increment", Value::UInt(n)) => settings.auto_increment.0 = *n,
+            ("auto_increment_offset", Value::UInt(n)) => settings.auto_increment.1 = *n,
             ("div_precision_increment", _) => self.environment = 0,
             _ => {}
         }
@@ -181,6 +184,9 @@ impl ClientSession {
             "max_execution_time",
             "sql_notes",
             "wait_timeout",
+            "timestamp",
+            "auto_increment_increment",
+            "auto_increment_offset",
         ] {
             if let Some(definition) = find(name) {
                 let value = self.core.variables.get(definition).clone();

@@ -25,9 +25,12 @@ pub struct TransactionState {
     pub next_read_only: Option<bool>,
     /// Savepoints in order.
     savepoints: Vec<(String, Savepoint)>,
-    /// Tables in use.
+    /// Tables in use, and some that were: their guards are released, not held.
     tables: Vec<SharedGuard>,
 }
+
+/// Released guards that a session keeps from one transaction to the next.
+const TABLES_KEPT: usize = 16;
 
 impl ClientSession {
     /// Starts the engine's transaction unless one runs.
@@ -45,11 +48,29 @@ impl ClientSession {
     }
 
     /// Shares a table's metadata lock until the transaction ends.
+    #[inline]
     pub(crate) fn use_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
         let lock = &table.storage.lock;
-        if self.transaction.tables.iter().any(|guard| Arc::ptr_eq(guard.lock(), lock)) {
-            return self.check_snapshot(table);
+        let tables = &mut self.transaction.tables;
+        let known = tables.iter_mut().find(|guard| Arc::ptr_eq(guard.lock(), lock));
+        // Without a wait first: only a wait needs the time.
+        let shared = match known {
+            Some(guard) => guard.share_again(WaitPolicy::NoWait, self.engine.cancel()),
+            None => {
+                let spread = self.connection.id() as usize;
+                lock.shared(spread, WaitPolicy::NoWait, self.engine.cancel()).map(|guard| tables.push(guard))
+            }
+        };
+        match shared {
+            Ok(()) => self.check_snapshot(table),
+            Err(_) => self.wait_for_table(table),
         }
+    }
+
+    /// Waits for DDL to let go of a table.
+    #[cold]
+    fn wait_for_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
+        let lock = &table.storage.lock;
         let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
         let spread = self.connection.id() as usize;
         match lock.shared(spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
@@ -115,7 +136,11 @@ impl ClientSession {
         if !self.transaction.savepoints.is_empty() {
             self.transaction.savepoints.clear();
         }
-        self.transaction.tables.clear();
+        let tables = &mut self.transaction.tables;
+        if tables.len() > TABLES_KEPT {
+            tables.clear();
+        }
+        tables.iter_mut().for_each(SharedGuard::release);
     }
 
     /// Ends a statement that succeeded: under autocommit its transaction commits.

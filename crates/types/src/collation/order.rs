@@ -320,19 +320,20 @@ fn compare_level(level: usize, a: &[u8], b: &[u8]) -> Ordering {
 /// Appends the primary codes without an end.
 #[inline]
 fn append_primary(text: &[u8], out: &mut Vec<u8>) {
+    let ascii = text.iter().position(|byte| *byte >= 0x80).unwrap_or(text.len());
+    let start = out.len();
     out.reserve(text.len() + 1);
-    let mut rest = text;
-    while let [byte, tail @ ..] = rest
-        && *byte < 0x80
-    {
-        let code = ASCII_CODES[usize::from(*byte)];
-        if code != 0 {
-            out.push(code);
-        }
-        rest = tail;
+    out.resize(start + ascii, 0);
+    // Every character writes its code; one that is ignored has code 0, and the next one takes its place.
+    let mut at = start;
+    for byte in &text[..ascii] {
+        let code = ASCII_CODES[usize::from(*byte & 0x7F)];
+        out[at] = code;
+        at += usize::from(code != 0);
     }
-    if !rest.is_empty() {
-        append_level(0, rest, out);
+    out.truncate(at);
+    if ascii < text.len() {
+        append_level(0, &text[ascii..], out);
     }
 }
 

@@ -1,0 +1,173 @@
+//! Short plans over index ranges: rows go from the page to the wire, or into aggregates, without a frame.
+
+use crate::context::StatementContext;
+use crate::convert::limit_value;
+use crate::errors::{Error, internal};
+use crate::exec::{Exec, Scratch};
+use crate::execute::{Outcome, RowConsumer};
+use crate::run::Result;
+use crate::scan::read_mode;
+use crate::short::operand;
+use engine::{Direction, KeyRange, RowKey, Step};
+use planner::keys;
+use planner::plan::{Body, LimitSpec, Node, Plan};
+use planner::short::{RangeAggregate, ShortRange};
+use record::RowRef;
+use types::Value;
+
+/// Rows between two looks at the cancel flag.
+const ROUND_ROWS: u32 = 256;
+
+/// The key ranges, in the order of the read; `None` when they would hold more than the condition allows.
+pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value]) -> Option<Vec<KeyRange>> {
+    let def = &plan.tables[range.table as usize].def;
+    let found = keys::key_ranges(def, range.index as usize, &range.spec, &mut |e| operand(e, params).cloned())?;
+    let mut ranges = found.exact.then_some(found.ranges)?;
+    if range.backward {
+        ranges.reverse();
+    }
+    Some(ranges)
+}
+
+/// Offset and count of a LIMIT.
+pub(crate) fn limits(limit: Option<&LimitSpec>, params: &[Value]) -> Result<(u64, u64)> {
+    let Some(limit) = limit else { return Ok((0, u64::MAX)) };
+    let bound = |e: &Option<planner::expr::Expr>, absent| match e.as_ref().map(|e| operand(e, params)) {
+        None => Ok(absent),
+        Some(Some(v)) => limit_value(v),
+        Some(None) => Err(internal("LIMIT without value")),
+    };
+    Ok((bound(&limit.offset, 0)?, bound(&limit.count, u64::MAX)?))
+}
+
+/// Calls `f` with each row, under its page's latch. Every few hundred rows, and when `f` asks for it, the page is left and `between` is called: to
+/// send what has piled up, if `f` asked (then its argument is true), and to look at the cancel flag.
+pub(crate) fn for_each_row(
+    range: &ShortRange,
+    ranges: Vec<KeyRange>,
+    plan: &Plan,
+    session: &mut engine::Session,
+    mut between: impl FnMut(bool) -> Result<()>,
+    mut f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Result<Next>,
+) -> Result<()> {
+    let table = &plan.tables[range.table as usize].storage;
+    let direction = if range.backward { Direction::Backward } else { Direction::Forward };
+    for r in ranges {
+        let mut scan = session.scan(table, range.index as usize, r, direction, read_mode(range.lock))?;
+        loop {
+            let mut in_round = 0;
+            let mut outcome = Ok(Next::Row);
+            let more = scan.for_each(|row, key| {
+                in_round += 1;
+                outcome = f(row, key);
+                match outcome {
+                    Ok(Next::Row) if in_round < ROUND_ROWS => Step::Continue,
+                    _ => Step::Stop,
+                }
+            })?;
+            match outcome? {
+                Next::Stop => return Ok(()),
+                _ if !more => break,
+                next => between(next == Next::Pause)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a reader of rows wants next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next row.
+    Row,
+    /// The next row, but first the page is left.
+    Pause,
+    /// No more.
+    Stop,
+}
+
+/// Rows from the page to the wire.
+pub(crate) fn range(
+    range: &ShortRange,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
+    let (mut offset, left) = limits(range.limit.as_ref(), params)?;
+    consumer.begin(&plan.columns)?;
+    let mut count = 0;
+    if left == 0 {
+        return Ok(Some(Outcome::Rows { count }));
+    }
+    let consumer = std::cell::RefCell::new(consumer);
+    let between = |full| {
+        if full {
+            consumer.borrow_mut().drain()?;
+        }
+        if context.is_cancelled() { Err(Error::Sql(context.cancel_error())) } else { Ok(()) }
+    };
+    for_each_row(range, ranges, plan, session, between, |row, _| {
+        if offset > 0 {
+            offset -= 1;
+            return Ok(Next::Row);
+        }
+        let full = consumer.borrow_mut().record(row, &range.columns)?;
+        count += 1;
+        Ok(if count == left {
+            Next::Stop
+        } else if full {
+            Next::Pause
+        } else {
+            Next::Row
+        })
+    })?;
+    Ok(Some(Outcome::Rows { count }))
+}
+
+/// Aggregates of columns.
+pub(crate) fn aggregate(
+    aggregate: &RangeAggregate,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    let Some(ranges) = exact_ranges(&aggregate.range, plan, params) else { return Ok(None) };
+    let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
+    let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
+    let mut x = Exec::new(plan, params, session, context, scratch);
+    let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
+    let x = std::cell::RefCell::new(x);
+    let mut sums = x.borrow().new_sums(group);
+    for_each_row(
+        &aggregate.range,
+        ranges,
+        plan,
+        session,
+        |_| x.borrow().check_cancel(),
+        |row, _| {
+            let mut x = x.borrow_mut();
+            for (((_, a), sum), column) in group.aggregates.iter().zip(sums.iter_mut()).zip(&aggregate.arguments) {
+                match column {
+                    None => sum.count_row(),
+                    Some(column) => x.add_column(a, sum, row.column(*column as usize)?)?,
+                }
+            }
+            Ok(Next::Row)
+        },
+    )?;
+    let mut x = x.into_inner();
+    x.session = Some(session);
+    x.store_sums(group, sums)?;
+    let mut values = Vec::new();
+    x.output(query, &mut values)?;
+    consumer.begin(&plan.columns)?;
+    consumer.row(&values)?;
+    x.finish(scratch);
+    Ok(Some(Outcome::Rows { count: 1 }))
+}

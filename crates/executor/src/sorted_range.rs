@@ -1,0 +1,214 @@
+//! ORDER BY of columns over an index range, perhaps DISTINCT: rows are kept and sorted as they are stored, and only what is sent is decoded.
+//!
+//! # Invariants
+//! 1. The head of a row's sort key, eight bytes as a number, orders as the key does; rows with equal heads are compared in full.
+//! 2. What does not fit into [`BYTES_MAX`] is left to the ordinary plan, which accounts for its memory.
+
+use crate::context::StatementContext;
+use crate::errors::Error;
+use crate::exec::Scratch;
+use crate::execute::{Outcome, RowConsumer};
+use crate::run::Result;
+use crate::short_range::{Next, exact_ranges, for_each_row, limits};
+use catalog::TableEntry;
+use engine::RowBatch;
+use planner::plan::Plan;
+use planner::short::SortedRange;
+use record::{KeyPart, key};
+use std::cmp::Ordering;
+use types::{Collation, ColumnType, TypeKind, Value};
+
+/// Bytes of rows that are sorted here.
+const BYTES_MAX: usize = 1 << 20;
+/// Bytes of rows for which a session keeps its buffers.
+const BYTES_KEPT: usize = 64 << 10;
+/// Bytes of a string that are looked at for the head of its key: enough for eight bytes of key in most texts.
+const HEAD_TEXT_BYTES: usize = 12;
+
+/// A row in the sort.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    head: u64,
+    /// Where its whole key lies; empty when the order is one string, which is compared as it is.
+    key: (u32, u32),
+    row: u32,
+}
+
+/// Buffers of a sort.
+#[derive(Debug, Default)]
+pub(crate) struct SortBuffers {
+    rows: RowBatch,
+    entries: Vec<Entry>,
+    keys: Vec<u8>,
+}
+
+/// Runs the plan; `None` when the ordinary plan must.
+pub(crate) fn run(
+    sorted: &SortedRange,
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Option<Outcome>> {
+    let range = &sorted.range;
+    let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
+    let (offset, count) = limits(range.limit.as_ref(), params)?;
+    let entry = &plan.tables[range.table as usize];
+    let mut buffers = std::mem::take(&mut scratch.sort);
+    buffers.rows.clear();
+    let rows = &mut buffers.rows;
+    let check_cancel = |_| if context.is_cancelled() { Err(Error::Sql(context.cancel_error())) } else { Ok(()) };
+    for_each_row(range, ranges, plan, session, check_cancel, |row, _| {
+        rows.push_row(row);
+        Ok(if rows.bytes() > BYTES_MAX { Next::Stop } else { Next::Row })
+    })?;
+    if buffers.rows.bytes() > BYTES_MAX {
+        return Ok(None);
+    }
+    buffers.sort(&sorted.order, entry, sorted.distinct)?;
+    consumer.begin(&plan.columns)?;
+    let mut sent = 0;
+    for place in buffers.entries.iter().skip(usize::try_from(offset).unwrap_or(usize::MAX)) {
+        if sent == count {
+            break;
+        }
+        sent += 1;
+        if consumer.record(buffers.rows.row(&entry.storage, place.row as usize)?, &range.columns)? {
+            consumer.drain()?;
+        }
+    }
+    if buffers.rows.bytes() <= BYTES_KEPT {
+        scratch.sort = buffers;
+    }
+    Ok(Some(Outcome::Rows { count: sent }))
+}
+
+impl SortBuffers {
+    fn sort(&mut self, order: &[KeyPart], entry: &TableEntry, distinct: bool) -> Result<()> {
+        let SortBuffers { rows, entries, keys } = self;
+        entries.clear();
+        keys.clear();
+        let text = match order {
+            [part] if is_text(&entry.def.columns[part.column].ty) => Some(part),
+            _ => None,
+        };
+        for no in 0..rows.len() {
+            let row = rows.row(&entry.storage, no)?;
+            let start = keys.len();
+            let head = match text {
+                Some(part) => {
+                    let head = text_head(&entry.def.columns[part.column].ty, row.column_bytes(part.column)?, keys);
+                    keys.truncate(start);
+                    if part.descending { !head } else { head }
+                }
+                None => {
+                    key::encode_columns(row, order, keys)?;
+                    head_of(&keys[start..])
+                }
+            };
+            entries.push(Entry { head, key: (start as u32, keys.len() as u32), row: no as u32 });
+        }
+        let mut damaged = None;
+        let mut compare = |a: &Entry, b: &Entry| {
+            a.head.cmp(&b.head).then_with(|| match text {
+                None => keys[a.key.0 as usize..a.key.1 as usize].cmp(&keys[b.key.0 as usize..b.key.1 as usize]),
+                Some(part) => {
+                    let column =
+                        |no: u32| -> Result<Option<&[u8]>> { Ok(rows.row(&entry.storage, no as usize)?.column_bytes(part.column)?) };
+                    match (column(a.row), column(b.row)) {
+                        (Ok(a), Ok(b)) => {
+                            let ordering = compare_texts(entry.def.columns[part.column].ty.collation, a, b);
+                            if part.descending { ordering.reverse() } else { ordering }
+                        }
+                        (Err(error), _) | (_, Err(error)) => {
+                            damaged = Some(error);
+                            Ordering::Equal
+                        }
+                    }
+                }
+            })
+        };
+        entries.sort_unstable_by(|a, b| compare(a, b).then(a.row.cmp(&b.row)));
+        if distinct {
+            entries.dedup_by(|b, a| compare(a, b).is_eq());
+        }
+        damaged.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether the stored bytes are the string itself.
+fn is_text(ty: &ColumnType) -> bool {
+    ty.kind.is_string() && ty.kind != TypeKind::Binary
+}
+
+fn compare_texts(collation: Collation, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => collation.compare(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+/// First bytes of a key as a number. A shorter key is filled up with zeros, which changes nothing: no key is the beginning of another.
+fn head_of(key: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let count = key.len().min(8);
+    head[..count].copy_from_slice(&key[..count]);
+    u64::from_be_bytes(head)
+}
+
+/// The head of a string's ordered key. `scratch` is appended to.
+fn text_head(ty: &ColumnType, text: Option<&[u8]>, scratch: &mut Vec<u8>) -> u64 {
+    // NULL comes first; where it can come, it takes a byte.
+    let Some(text) = text else { return 0 };
+    let start = scratch.len();
+    let mut cut = HEAD_TEXT_BYTES;
+    while cut > 0 && text.get(cut).is_some_and(|byte| byte & 0xC0 == 0x80) {
+        cut -= 1;
+    }
+    let beginning = if text.len() > cut { ty.collation.append_prefix_key(&text[..cut], scratch) } else { None };
+    if beginning.is_none() || scratch.len() - start < 8 {
+        scratch.truncate(start);
+        ty.collation.append_key(text, scratch);
+    }
+    let head = head_of(&scratch[start..]);
+    if ty.nullable { head >> 8 | 1 << 56 } else { head }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_order_as_strings_do() {
+        let texts = [
+            "",
+            "a",
+            "A",
+            "abcdefgh",
+            "abcdefghijklm",
+            "abcdefghijklmn",
+            "ab-cdefghijkl",
+            "été",
+            "etf",
+            "\u{200d}\u{200d}\u{200d}\u{200d}\u{200d}z",
+            "漢字漢字漢字",
+            "zzzzzzzzzzzzzzz",
+        ];
+        for collation in
+            [Collation::DEFAULT, Collation::Binary, Collation::Utf8mb4Bin, Collation::Utf8mb4GeneralCi, Collation::Utf8mb40900AsCs]
+        {
+            for nullable in [false, true] {
+                let ty = ColumnType { nullable, ..ColumnType::varchar(100, collation) };
+                let head = |text: &str| text_head(&ty, Some(text.as_bytes()), &mut Vec::new());
+                for a in texts {
+                    for b in texts {
+                        let order = collation.compare(a.as_bytes(), b.as_bytes());
+                        assert!(head(a).cmp(&head(b)) == order || head(a) == head(b), "{a:?} {b:?} {collation:?}");
+                    }
+                }
+            }
+        }
+    }
+}
