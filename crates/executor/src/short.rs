@@ -13,6 +13,8 @@ use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LockMode, Plan};
 use planner::short::{PointGet, PointWrite, ShortPlan};
+use record::RowRef;
+use smallvec::SmallVec;
 use types::Value;
 
 /// Runs a short plan; `None` when a parameter does not fit and the ordinary plan must run.
@@ -127,7 +129,7 @@ fn point_update(
             let mode = x.context.sql_mode();
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
-            let result = point_update_row(&mut x, entry, target, &key);
+            let result = point_update_row(&mut x, entry, write, target, &key);
             x.finish(scratch);
             result.map(Some)
         }
@@ -136,43 +138,30 @@ fn point_update(
     Ok(outcome?.map(Outcome::Changes))
 }
 
-fn point_update_row<'a>(x: &mut Exec<'a>, entry: &'a TableEntry, target: &'a planner::plan::UpdateTarget, key: &[u8]) -> Result<Changes> {
+fn point_update_row<'a>(
+    x: &mut Exec<'a>,
+    entry: &'a TableEntry,
+    write: &PointWrite,
+    target: &'a planner::plan::UpdateTarget,
+    key: &[u8],
+) -> Result<Changes> {
     let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
     let mut failed = None;
-    let mut values = Vec::new();
-    let first = target.first_slot as usize;
-    let columns = entry.def.columns.len();
-    let layout = entry.storage.layout();
+    // What a duplicate key's message shows.
+    let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
+    let mut kept = Vec::new();
     // The statement's expressions run under the row's latch: the planner lets only such through as neither wait nor read tables.
-    let result = session.modify(&entry.storage, key, |row, out| {
-        for i in 0..columns {
-            match row.value(i) {
-                Ok(v) => x.frame[first + i] = v,
-                Err(e) => {
-                    failed = Some(e.into());
-                    return Modify::Keep;
-                }
+    let result = session.modify(&entry.storage, key, |row, out| match changed_row(x, entry, write, target, row, out) {
+        Ok(false) => Modify::Keep,
+        Ok(true) => {
+            if keeps_row {
+                kept.clone_from(out);
             }
+            Modify::Replace
         }
-        match x.new_values(target, 1) {
-            Ok(None) => Modify::Keep,
-            Ok(Some(new)) => {
-                out.clear();
-                match layout.encode(&new, out) {
-                    Ok(()) => {
-                        values = new;
-                        Modify::Replace
-                    }
-                    Err(e) => {
-                        failed = Some(internal(&format!("{e:?}")));
-                        Modify::Keep
-                    }
-                }
-            }
-            Err(e) => {
-                failed = Some(e);
-                Modify::Keep
-            }
+        Err(e) => {
+            failed = Some(e);
+            Modify::Keep
         }
     });
     x.session = Some(session);
@@ -184,10 +173,60 @@ fn point_update_row<'a>(x: &mut Exec<'a>, entry: &'a TableEntry, target: &'a pla
         Ok(Modified::Replaced) => Ok(Changes { matched: 1, affected: 1, ..Changes::default() }),
         Ok(_) => Ok(Changes { matched: 1, ..Changes::default() }),
         Err(engine::Error::DuplicateKey { index_no }) => {
+            let mut values = Vec::new();
+            RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
             Err(crate::store::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
         }
         Err(e) => Err(e.into()),
     }
+}
+
+/// Writes the new row to `out`; false when nothing changes.
+fn changed_row<'a>(
+    x: &mut Exec<'a>,
+    entry: &TableEntry,
+    write: &PointWrite,
+    target: &'a planner::plan::UpdateTarget,
+    row: RowRef<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let (first, columns) = (target.first_slot as usize, &entry.def.columns);
+    for column in &write.reads {
+        x.frame[first + *column as usize] = row.value(*column as usize)?;
+    }
+    x.storing = true;
+    for (column, e) in &target.set {
+        let v = x.eval(e)?;
+        let v = x.store_value(v, &columns[*column as usize], 1)?;
+        x.frame[first + *column as usize] = v;
+    }
+    x.storing = false;
+    let layout = entry.storage.layout();
+    let encode = |x: &Exec<'_>, changed: &[usize], out: &mut Vec<u8>| {
+        let changes: SmallVec<[(usize, &Value); 8]> = changed.iter().map(|column| (*column, &x.frame[first + *column])).collect();
+        out.clear();
+        layout.encode_changed(row, &changes, out).map_err(|e| internal(&format!("{e:?}")))
+    };
+    let mut changed: SmallVec<[usize; 8]> = target.set.iter().map(|(column, _)| *column as usize).collect();
+    encode(x, &changed, out)?;
+    let new = RowRef::new(layout, out);
+    let mut differs = false;
+    for column in &changed {
+        differs |= new.column_bytes(*column)? != row.column_bytes(*column)?;
+    }
+    if differs {
+        let set = changed.len();
+        for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
+            if !changed[..set].contains(&at) {
+                x.frame[first + at] = x.current_timestamp(column);
+                changed.push(at);
+            }
+        }
+        if changed.len() > set {
+            encode(x, &changed, out)?;
+        }
+    }
+    Ok(differs)
 }
 
 fn point_delete(

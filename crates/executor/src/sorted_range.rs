@@ -22,8 +22,6 @@ use types::{Collation, ColumnType, TypeKind, Value};
 const BYTES_MAX: usize = 1 << 20;
 /// Bytes of rows for which a session keeps its buffers.
 const BYTES_KEPT: usize = 64 << 10;
-/// Bytes of a string that are looked at for the head of its key: enough for eight bytes of key in most texts.
-const HEAD_TEXT_BYTES: usize = 12;
 
 /// A row in the sort.
 #[derive(Debug, Clone, Copy)]
@@ -99,8 +97,7 @@ impl SortBuffers {
             let start = keys.len();
             let head = match text {
                 Some(part) => {
-                    let head = text_head(&entry.def.columns[part.column].ty, row.column_bytes(part.column)?, keys);
-                    keys.truncate(start);
+                    let head = text_head(&entry.def.columns[part.column].ty, row.column_bytes(part.column)?);
                     if part.descending { !head } else { head }
                 }
                 None => {
@@ -110,29 +107,29 @@ impl SortBuffers {
             };
             entries.push(Entry { head, key: (start as u32, keys.len() as u32), row: no as u32 });
         }
+        entries.sort_unstable_by_key(|e| (e.head, e.row));
         let mut damaged = None;
-        let mut compare = |a: &Entry, b: &Entry| {
-            a.head.cmp(&b.head).then_with(|| match text {
-                None => keys[a.key.0 as usize..a.key.1 as usize].cmp(&keys[b.key.0 as usize..b.key.1 as usize]),
-                Some(part) => {
-                    let column =
-                        |no: u32| -> Result<Option<&[u8]>> { Ok(rows.row(&entry.storage, no as usize)?.column_bytes(part.column)?) };
-                    match (column(a.row), column(b.row)) {
-                        (Ok(a), Ok(b)) => {
-                            let ordering = compare_texts(entry.def.columns[part.column].ty.collation, a, b);
-                            if part.descending { ordering.reverse() } else { ordering }
-                        }
-                        (Err(error), _) | (_, Err(error)) => {
-                            damaged = Some(error);
-                            Ordering::Equal
-                        }
-                    }
+        let column =
+            |part: &KeyPart, no: u32| -> Result<Option<&[u8]>> { Ok(rows.row(&entry.storage, no as usize)?.column_bytes(part.column)?) };
+        let mut compare = |a: &Entry, b: &Entry| match text {
+            None => keys[a.key.0 as usize..a.key.1 as usize].cmp(&keys[b.key.0 as usize..b.key.1 as usize]),
+            Some(part) => match (column(part, a.row), column(part, b.row)) {
+                (Ok(a), Ok(b)) => {
+                    let ordering = compare_texts(entry.def.columns[part.column].ty.collation, a, b);
+                    if part.descending { ordering.reverse() } else { ordering }
                 }
-            })
+                (Err(error), _) | (_, Err(error)) => {
+                    damaged = Some(error);
+                    Ordering::Equal
+                }
+            },
         };
-        entries.sort_unstable_by(|a, b| compare(a, b).then(a.row.cmp(&b.row)));
+        // What the heads do not tell apart.
+        for equal in entries.chunk_by_mut(|a, b| a.head == b.head).filter(|equal| equal.len() > 1) {
+            equal.sort_unstable_by(|a, b| compare(a, b).then(a.row.cmp(&b.row)));
+        }
         if distinct {
-            entries.dedup_by(|b, a| compare(a, b).is_eq());
+            entries.dedup_by(|b, a| a.head == b.head && compare(a, b).is_eq());
         }
         damaged.map_or(Ok(()), Err)
     }
@@ -158,21 +155,12 @@ fn head_of(key: &[u8]) -> u64 {
     u64::from_be_bytes(head)
 }
 
-/// The head of a string's ordered key. `scratch` is appended to.
-fn text_head(ty: &ColumnType, text: Option<&[u8]>, scratch: &mut Vec<u8>) -> u64 {
+/// The head of a string column's key.
+#[inline]
+fn text_head(ty: &ColumnType, text: Option<&[u8]>) -> u64 {
     // NULL comes first; where it can come, it takes a byte.
     let Some(text) = text else { return 0 };
-    let start = scratch.len();
-    let mut cut = HEAD_TEXT_BYTES;
-    while cut > 0 && text.get(cut).is_some_and(|byte| byte & 0xC0 == 0x80) {
-        cut -= 1;
-    }
-    let beginning = if text.len() > cut { ty.collation.append_prefix_key(&text[..cut], scratch) } else { None };
-    if beginning.is_none() || scratch.len() - start < 8 {
-        scratch.truncate(start);
-        ty.collation.append_key(text, scratch);
-    }
-    let head = head_of(&scratch[start..]);
+    let head = ty.collation.key_head(text);
     if ty.nullable { head >> 8 | 1 << 56 } else { head }
 }
 
@@ -201,7 +189,7 @@ mod tests {
         {
             for nullable in [false, true] {
                 let ty = ColumnType { nullable, ..ColumnType::varchar(100, collation) };
-                let head = |text: &str| text_head(&ty, Some(text.as_bytes()), &mut Vec::new());
+                let head = |text: &str| text_head(&ty, Some(text.as_bytes()));
                 for a in texts {
                     for b in texts {
                         let order = collation.compare(a.as_bytes(), b.as_bytes());

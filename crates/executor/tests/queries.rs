@@ -290,3 +290,52 @@ fn plans_have_the_expected_shape() {
     let plan = db.plan("DELETE FROM emp WHERE id = ?", &[]).expect("a plan");
     assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointDelete(_))));
 }
+
+#[test]
+fn short_range_plans_answer_as_the_operators_do() {
+    let mut db = company();
+    let names = ["abcdefgh-one", "ABCDEFGH-two", "abcdefgh-ONE", "éa", "ea", "", "-", "zz", "zzzzzzzzzzzzzzzzzzzzz"];
+    let rows: Vec<String> = (10..400)
+        .map(|i| {
+            let city = if i % 11 == 0 { "NULL".to_owned() } else { format!("'{}'", names[i % names.len()]) };
+            format!("({i},'n{}',{city})", i % 50)
+        })
+        .collect();
+    db.change(&format!("INSERT INTO dept VALUES {}", rows.join(",")));
+    let rows: Vec<String> = (10..400).map(|i| format!("({i},'n{i}',{},{}.5,1,'2020-01-{}')", i % 7, i * 37 % 101, i % 28 + 1)).collect();
+    db.change(&format!("INSERT INTO emp VALUES {}", rows.join(",")));
+    let sorted = |sql: &str| (sql.to_owned(), "SortedRange");
+    let plain = |sql: &str| (sql.to_owned(), "Range(");
+    let sums = |sql: &str| (sql.to_owned(), "RangeAggregate");
+    let cases = [
+        sorted("SELECT DISTINCT city FROM dept WHERE id BETWEEN 10 AND 300 ORDER BY city"),
+        sorted("SELECT DISTINCT city FROM dept WHERE id BETWEEN 10 AND 300 ORDER BY city DESC LIMIT 2, 3"),
+        sorted("SELECT city, id FROM dept WHERE id BETWEEN 10 AND 300 ORDER BY city, id DESC"),
+        sorted("SELECT name, city FROM dept WHERE id > 20 AND id < 30 ORDER BY name"),
+        sorted("SELECT DISTINCT name, city FROM dept WHERE id BETWEEN 10 AND 300 ORDER BY city DESC, name"),
+        sorted("SELECT id FROM emp WHERE id < 300 ORDER BY salary DESC, id LIMIT 20"),
+        sorted("SELECT id FROM emp WHERE dept = 3 ORDER BY hired, id"),
+        plain("SELECT id, name FROM emp WHERE id BETWEEN 20 AND 200 LIMIT 5, 7"),
+        plain("SELECT id FROM emp WHERE dept = 3 AND salary > 20 ORDER BY salary DESC LIMIT 4"),
+        plain("SELECT id FROM emp WHERE id < 100 ORDER BY id DESC LIMIT 3"),
+        plain("SELECT id FROM emp WHERE id < 100 ORDER BY id DESC LIMIT 3 FOR UPDATE"),
+        plain("SELECT id FROM emp WHERE id < 100 LIMIT 0"),
+        sums("SELECT SUM(id), COUNT(*), MIN(name), MAX(salary), AVG(salary), COUNT(boss), BIT_XOR(id) FROM emp WHERE id BETWEEN 2 AND 300"),
+        sums("SELECT SUM(id) + 1, COUNT(*) FROM emp WHERE id BETWEEN 1000 AND 2000"),
+        sums("SELECT SUM(salary), COUNT(id) FROM emp WHERE dept = 4 AND salary BETWEEN 3 AND 80"),
+    ];
+    for (sql, shape) in &cases {
+        let mut plan = db.plan(sql, &[]).expect("a plan");
+        let short = format!("{:?}", plan.short);
+        assert!(short.contains(shape), "{sql}: {short}\n{}", db.explain(sql));
+        let by_short = db.run_plan(&plan, &[]).expect("rows");
+        plan.short = None;
+        let by_operators = db.run_plan(&plan, &[]).expect("rows");
+        assert_eq!(by_short.1.rows, by_operators.1.rows, "{sql}");
+        assert_eq!(by_short.0, by_operators.0, "{sql}");
+    }
+    // A parameter that does not fit the key exactly goes the ordinary way.
+    let plan = db.plan("SELECT COUNT(*) FROM emp WHERE id BETWEEN ? AND ?", &[]).expect("a plan");
+    let (_, rows) = db.run_plan(&plan, &[Value::from("12x"), Value::from("15")]).expect("rows");
+    assert_eq!(rows.rows, [["4"]]);
+}

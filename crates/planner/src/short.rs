@@ -99,6 +99,8 @@ pub struct PointWrite {
     pub table: u32,
     /// A constant or parameter for each key part.
     pub key: Vec<Expr>,
+    /// Columns that the new values are computed from.
+    pub reads: Vec<u32>,
 }
 
 /// Finds the short form of a plan.
@@ -117,12 +119,29 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
                 !e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..) | ExprKind::AssignVariable(..) | ExprKind::NoDefault(_)))
                     && !e.any(&mut |x| matches!(&x.kind, ExprKind::Func(f, _) if f.is_volatile()))
             });
-            (plain && !moves).then_some(ShortPlan::PointUpdate(PointWrite { table: t.table, key }))
+            let mut reads = Vec::new();
+            for (_, e) in &target.set {
+                e.any(&mut |x| {
+                    if let ExprKind::Slot(s) = x.kind
+                        && !reads.contains(&s)
+                    {
+                        reads.push(s);
+                    }
+                    false
+                });
+            }
+            let reads = reads.into_iter().map(|s| s.checked_sub(target.first_slot)).collect::<Option<Vec<u32>>>()?;
+            let columns = plan.tables[t.table as usize].def.columns.len();
+            (plain && !moves && reads.iter().all(|c| (*c as usize) < columns)).then_some(ShortPlan::PointUpdate(PointWrite {
+                table: t.table,
+                key,
+                reads,
+            }))
         }
         Body::Delete(d) => {
             let (Node::Table(t), [_], None, false) = (&d.input, d.targets.as_slice(), &d.limit, d.ignore) else { return None };
             let key = point_key(plan, t)?;
-            Some(ShortPlan::PointDelete(PointWrite { table: t.table, key }))
+            Some(ShortPlan::PointDelete(PointWrite { table: t.table, key, reads: Vec::new() }))
         }
         Body::Insert(_) => None,
     }

@@ -2,6 +2,7 @@
 
 use crate::header::{HEADER_BYTES, RowHeader};
 use crate::raw;
+use crate::row::RowRef;
 use std::fmt;
 use types::{ColumnType, Value};
 
@@ -207,9 +208,117 @@ impl RowLayout {
         result
     }
 
+    /// Appends `row` with the columns of `changes` set to new values; all others are copied as they are stored. The header is that of a fresh row.
+    /// On error `out` is as before.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`], and a row that cannot be read.
+    ///
+    /// # Panics
+    /// When the layout is one of an older version.
+    pub fn encode_changed(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        assert!(self.is_current, "rows are written with the current layout");
+        let start = out.len();
+        let same_shape = std::ptr::eq(row.layout(), self) && changes.iter().all(|(column, _)| self.stored[*column].1.fixed);
+        let result = if same_shape { self.patch(row, changes, out) } else { self.encode_pieces(row, changes, out) };
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    fn fresh_header(&self) -> [u8; HEADER_BYTES] {
+        RowHeader { schema_version: self.schema_version, ..RowHeader::default() }.to_bytes()
+    }
+
+    /// A copy of the row with fixed columns overwritten.
+    fn patch(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let start = out.len();
+        out.extend_from_slice(&self.fresh_header());
+        out.extend_from_slice(row.bytes().get(HEADER_BYTES..).ok_or(EncodeError { column: 0 })?);
+        let end = out.len();
+        for (column, value) in changes {
+            let (ty, place) = &self.stored[*column];
+            let at = start + place.at as usize;
+            if at + place.bytes as usize > end || start + place.null_at as usize >= end {
+                return Err(EncodeError { column: *column });
+            }
+            if value.is_null() {
+                if place.null_mask == 0 {
+                    return Err(EncodeError { column: *column });
+                }
+                out[start + place.null_at as usize] |= place.null_mask;
+                out[at..at + place.bytes as usize].fill(0);
+            } else {
+                out[start + place.null_at as usize] &= !place.null_mask;
+                // Encoded behind the row, then moved to its place.
+                raw::append(ty, value, out).ok_or(EncodeError { column: *column })?;
+                out.copy_within(end.., at);
+                out.truncate(end);
+            }
+        }
+        Ok(())
+    }
+
+    /// The row put together from stored and new columns.
+    fn encode_pieces(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let start = out.len();
+        out.extend_from_slice(&self.fresh_header());
+        out.resize(start + self.fixed_at as usize, 0);
+        let changed = |column: usize| changes.iter().rev().find(|(at, _)| *at == column).map(|(_, value)| *value);
+        let stored = |column: usize| row.column_bytes(column).map_err(|_| EncodeError { column });
+        // The text of a variable column; `None` for NULL.
+        let text = |column: usize| match changed(column) {
+            None => stored(column),
+            Some(Value::Null) => Ok(None),
+            Some(Value::Bytes(text)) => Ok(Some(text.as_slice())),
+            Some(_) => Err(EncodeError { column }),
+        };
+        let mut variable_bytes = 0;
+        for (column, (ty, place)) in self.stored.iter().enumerate() {
+            let is_null = if place.fixed {
+                let at = out.len();
+                match changed(column) {
+                    Some(Value::Null) => {}
+                    Some(value) => raw::append(ty, value, out).ok_or(EncodeError { column })?,
+                    None => out.extend_from_slice(stored(column)?.unwrap_or_default()),
+                }
+                let is_null = out.len() == at && place.bytes > 0;
+                out.resize(at + place.bytes as usize, 0);
+                is_null
+            } else {
+                let text = text(column)?;
+                variable_bytes += text.map_or(0, <[u8]>::len);
+                text.is_none()
+            };
+            if is_null {
+                if place.null_mask == 0 {
+                    return Err(EncodeError { column });
+                }
+                out[start + place.null_at as usize] |= place.null_mask;
+            }
+        }
+        let count = self.variable_count();
+        let narrow = self.ends_at() + 2 * count + variable_bytes <= NARROW_ROW_BYTES_MAX;
+        let variable = || self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed).map(|(column, _)| column);
+        let mut end = 0usize;
+        for column in variable() {
+            end += text(column)?.map_or(0, <[u8]>::len);
+            if narrow {
+                out.extend_from_slice(&(end as u16).to_le_bytes());
+            } else {
+                let end = u32::try_from(end).map_err(|_| EncodeError { column })?;
+                out.extend_from_slice(&end.to_le_bytes());
+            }
+        }
+        for column in variable() {
+            out.extend_from_slice(text(column)?.unwrap_or_default());
+        }
+        Ok(())
+    }
+
     fn encode_columns(&self, values: &[Value], out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
-        let header = RowHeader { schema_version: self.schema_version, ..RowHeader::default() };
-        out.extend_from_slice(&header.to_bytes());
+        out.extend_from_slice(&self.fresh_header());
         out.resize(start + self.fixed_at as usize, 0);
         let mut variable_bytes = 0;
         for (column, (value, (ty, place))) in values.iter().zip(&self.stored).enumerate() {

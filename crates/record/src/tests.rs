@@ -131,6 +131,33 @@ proptest! {
     }
 
     #[test]
+    fn a_changed_row_is_the_row_of_the_changed_values(
+        columns in prop::collection::vec((typed_pair(), any::<bool>(), any::<(bool, bool, bool)>()), 1..12),
+        version: u16,
+    ) {
+        let types: Vec<ColumnType> = columns.iter().map(|((ty, ..), nullable, _)| ColumnType { nullable: *nullable, ..ty.clone() }).collect();
+        let pick = |v: &Value, nullable: bool, null: bool| if nullable && null { Value::Null } else { v.clone() };
+        let before: Vec<Value> = columns.iter().map(|((_, v, _), nullable, (null, ..))| pick(v, *nullable, *null)).collect();
+        let after: Vec<Value> = columns
+            .iter()
+            .zip(&before)
+            .map(|(((_, _, v), nullable, (_, null, changes)), old)| if *changes { pick(v, *nullable, *null) } else { old.clone() })
+            .collect();
+        let layout = RowLayout::new(&types, version);
+        let (mut old, mut expect, mut changed) = (Vec::new(), Vec::new(), vec![9]);
+        layout.encode(&before, &mut old).unwrap();
+        layout.encode(&after, &mut expect).unwrap();
+        let changes: Vec<(usize, &Value)> = after.iter().enumerate().filter(|(at, _)| columns[*at].2.2).collect();
+        layout.encode_changed(RowRef::new(&layout, &old), &changes, &mut changed).unwrap();
+        prop_assert_eq!(&changed[1..], &expect[..]);
+        // A row of another layout object takes the long way.
+        changed.truncate(1);
+        let other = RowLayout::new(&types, version);
+        layout.encode_changed(RowRef::new(&other, &old), &changes, &mut changed).unwrap();
+        prop_assert_eq!(&changed[1..], &expect[..]);
+    }
+
+    #[test]
     fn rows_come_back(columns in prop::collection::vec((typed_pair(), any::<bool>(), any::<bool>()), 1..20), version: u16) {
         let types: Vec<ColumnType> = columns.iter().map(|((ty, ..), nullable, _)| ColumnType { nullable: *nullable, ..ty.clone() }).collect();
         let values: Vec<Value> = columns.iter().map(|((_, v, _), nullable, null)| if *nullable && *null { Value::Null } else { v.clone() }).collect();

@@ -27,6 +27,8 @@ pub struct CachedPlan {
     pub columns: ColumnBlock,
     /// [`catalog::Catalog::version`] when it was made.
     pub catalog_version: u64,
+    /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
+    pub provisional: bool,
 }
 
 impl CachedPlan {

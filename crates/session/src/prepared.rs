@@ -152,7 +152,7 @@ impl ClientSession {
                     Some(plan) => plan,
                     None => {
                         self.params.clear();
-                        let plan = Arc::new(self.plan(&statement, sql)?);
+                        let plan = Arc::new(self.plan_prepared(&statement, sql)?);
                         self.shared().plans.put(key, &plan);
                         plan
                     }
@@ -228,7 +228,7 @@ impl ClientSession {
                 return self.run_text(&sql, sink);
             }
             // Taken out while it runs, so that nothing shared is written.
-            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version)) {
+            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version) && !plan.provisional) {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
@@ -246,17 +246,19 @@ impl ClientSession {
         Err(too_stale())
     }
 
-    /// Plans a prepared text after DDL.
+    /// Plans a prepared text with values at hand: at its first execution, and after DDL.
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
-        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version()) {
+        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version())
+            && !plan.provisional
+        {
             return Ok(plan);
         }
         let arena = std::mem::take(&mut self.arena);
         // The plan is for parameters of any type, not for those of this execution.
         let params = std::mem::take(&mut self.params);
         let planned = match parser::parse(sql, self.lexical_mode(), &arena) {
-            Ok(parsed) => self.plan(&parsed.statement, sql).map_err(Outcome::from),
+            Ok(parsed) => self.plan_prepared(&parsed.statement, sql).map_err(Outcome::from),
             Err(error) => Err(parse_error(error).into()),
         };
         self.params = params;

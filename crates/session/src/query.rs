@@ -9,6 +9,7 @@ use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
 use planner::Plan;
+use planner::short::ShortPlan;
 use protocol::ResultSink;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -119,15 +120,25 @@ impl ClientSession {
         Ok(Some(rest))
     }
 
-    /// Plans a statement under the present catalogue. Parameter values at hand are used for estimates.
+    /// Plans a statement under the present catalogue. The parameter values at hand have the types of the text's literals.
     pub(crate) fn plan(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
-        let catalog_version = self.shared().catalog.version();
         let param_types: Vec<ColumnType> = self.params.iter().map(literal_type).collect();
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &param_types };
+        self.plan_with(statement, sql, &param_types)
+    }
+
+    /// Plans a prepared statement: its parameters have no types of their own. Values at hand are used for estimates.
+    pub(crate) fn plan_prepared(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        self.plan_with(statement, sql, &[])
+    }
+
+    fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
+        let catalog_version = self.shared().catalog.version();
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
         let plan: Plan = planner::plan_statement(statement, sql, &planning)?;
         self.shared().status.plan_cache_misses.inc();
         let columns = result_columns::block(&plan.columns);
-        Ok(CachedPlan { plan, columns, catalog_version })
+        let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
+        Ok(CachedPlan { plan, columns, catalog_version, provisional })
     }
 
     /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.

@@ -104,6 +104,49 @@ impl Collation {
         }
     }
 
+    /// The first eight bytes of the ordered key as a number, filled up with zeros: numbers that differ order as the strings do.
+    #[inline]
+    pub fn key_head(self, text: &[u8]) -> u64 {
+        if self == Collation::Utf8mb40900AiCi {
+            let (mut head, mut free) = (0, 64);
+            for &byte in text {
+                if byte >= 0x80 {
+                    return self.key_head_of_any(text);
+                }
+                // An ignored character has no code.
+                let code = u64::from(ASCII_CODES[usize::from(byte)]);
+                if code != 0 {
+                    free -= 8;
+                    head |= code << free;
+                    if free == 0 {
+                        break;
+                    }
+                }
+            }
+            return head;
+        }
+        self.key_head_of_any(text)
+    }
+
+    fn key_head_of_any(self, text: &[u8]) -> u64 {
+        // Enough for eight bytes of key in most texts.
+        const BEGINNING_BYTES: usize = 16;
+        let mut cut = BEGINNING_BYTES.min(text.len());
+        while cut > 0 && text.get(cut).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            cut -= 1;
+        }
+        let mut key = Vec::new();
+        let begun = cut < text.len() && self.append_prefix_key(&text[..cut], &mut key).is_some() && key.len() >= 8;
+        if !begun {
+            key.clear();
+            self.append_key(text, &mut key);
+        }
+        let mut head = [0; 8];
+        let count = key.len().min(8);
+        head[..count].copy_from_slice(&key[..count]);
+        u64::from_be_bytes(head)
+    }
+
     /// Appends the ordered key of the strings that *start* with `text`: the key without its end. Every string that starts with `text`
     /// (in the collation's eyes) has a key that starts with these bytes. `None` where keys do not work that way.
     pub fn append_prefix_key(self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
@@ -320,18 +363,19 @@ fn compare_level(level: usize, a: &[u8], b: &[u8]) -> Ordering {
 /// Appends the primary codes without an end.
 #[inline]
 fn append_primary(text: &[u8], out: &mut Vec<u8>) {
-    let ascii = text.iter().position(|byte| *byte >= 0x80).unwrap_or(text.len());
+    let ascii = if text.is_ascii() { text.len() } else { text.iter().position(|byte| *byte >= 0x80).unwrap_or(text.len()) };
     let start = out.len();
     out.reserve(text.len() + 1);
     out.resize(start + ascii, 0);
     // Every character writes its code; one that is ignored has code 0, and the next one takes its place.
-    let mut at = start;
+    let codes = &mut out[start..];
+    let mut count = 0;
     for byte in &text[..ascii] {
         let code = ASCII_CODES[usize::from(*byte & 0x7F)];
-        out[at] = code;
-        at += usize::from(code != 0);
+        codes[count] = code;
+        count += usize::from(code != 0);
     }
-    out.truncate(at);
+    out.truncate(start + count);
     if ascii < text.len() {
         append_level(0, &text[ascii..], out);
     }
