@@ -1,8 +1,8 @@
 //! Making room: a page is split, its parent first if that has no room for the new separator.
 //!
 //! # Invariants
-//! 1. Each split is one mini-transaction that latches parent → page → right sibling and leaves a whole tree. A parent without room is split
-//!    before, in a mini-transaction of its own, and the descent begins again.
+//! 1. Each split is one mini-transaction that latches page → parent (tried, never waited for) → right sibling and leaves a whole tree. A parent
+//!    without room is split before, in a mini-transaction of its own, and the descent begins again.
 //! 2. A separator is the shortest key above everything left of it and not above anything right of it.
 
 use base::{PageNo, TxnId};
@@ -61,15 +61,21 @@ impl BTree {
                     self.grow_root(mtr, root)?;
                 }
                 Walk::Parent { guard, slot, child } => {
-                    let Some(parent) = guard.upgrade_exclusive() else { continue };
+                    // The page first: those who found it full wait for it in line, and all but one find room when it is their turn. Waiting for the
+                    // parent instead would wake them all whenever anybody lets it go. The parent is above, so it is only tried.
                     let mut mtr = Mtr::begin(self.pool());
-                    let parent = mtr.adopt(parent);
-                    let page = mtr.latch(child)?;
+                    let latched = mtr.latch(child);
+                    if !guard.validate() {
+                        continue; // the page may not be the parent's child any more, or no page at all
+                    }
+                    let page = latched?;
                     let node = Node::open(mtr.bytes(page), child, self.index)?;
                     if node.level() != level {
                         return Err(Error::Corrupt { index: self.index, page: child, what: "not the child its parent names" });
                     }
                     let Some(point) = split_point(node, key, value_bytes) else { return Ok(()) };
+                    let Some(parent) = guard.upgrade_exclusive() else { continue };
+                    let parent = mtr.adopt(parent);
                     if Node::new(mtr.bytes(parent)).fit(slot + 1, &point.separator, CHILD_BYTES) == Fit::NoRoom {
                         drop(mtr);
                         self.make_room_at(level + 1, &point.separator, CHILD_BYTES)?;
