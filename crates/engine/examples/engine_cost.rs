@@ -39,7 +39,7 @@ impl Bench {
     fn get(&mut self) -> i64 {
         let id = self.next();
         self.seek(id);
-        let k = |row: RowRef<'_>| row.column(1).expect("a column").as_i64();
+        let k = |row: RowRef<'_>| row.column(1).and_then(|k| k.as_i64()).expect("a column").expect("no NULL");
         self.session.get(&self.table, &self.key, Read::Snapshot, k).expect("a read").expect("a row")
     }
 
@@ -103,7 +103,8 @@ fn main() {
     let mut session = engine.connect();
     session.set_flush_policy(FlushPolicy::Lazy);
     let row = |id: u64, row: &mut Vec<u8>| {
-        let values = [Value::Int(id as i64), Value::Int(7), format!("{:060}", id * 7919 % ROWS).as_str().into(), "y".repeat(60).as_str().into()];
+        let values =
+            [Value::Int(id as i64), Value::Int(7), format!("{:060}", id * 7919 % ROWS).as_str().into(), "y".repeat(60).as_str().into()];
         row.clear();
         table.layout().encode(&values, row).expect("a row");
     };
@@ -117,7 +118,15 @@ fn main() {
         session.commit().expect("a commit");
     }
     let count = std::env::var("COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(200_000);
-    let mut b = Bench { engine: engine.clone(), session, table: table.clone(), key: Vec::new(), random: 1, count, only: std::env::var("ONLY").ok() };
+    let mut b = Bench {
+        engine: engine.clone(),
+        session,
+        table: table.clone(),
+        key: Vec::new(),
+        random: 1,
+        count,
+        only: std::env::var("ONLY").ok(),
+    };
     b.measure("begin, commit", 1, |b| {
         b.begin();
         b.session.commit().expect("a commit");

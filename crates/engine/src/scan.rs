@@ -57,6 +57,13 @@ impl RowKey<'_> {
             RowKey::Whole(key) => out.extend_from_slice(key),
         }
     }
+
+    /// The key as bytes of their own.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.append_to(&mut key);
+        key
+    }
 }
 
 /// Rows of a batch, copied into one arena.

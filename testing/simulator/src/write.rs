@@ -423,7 +423,8 @@ impl World {
         if let Some(txn) = &mut client.txn {
             txn.holds_locks = true;
         }
-        let found = client.session.get(&entry.storage, &key, Read::Exclusive(Wait::Block), |row| batch.push(row, &key));
+        let found =
+            client.session.get(&entry.storage, &key, Read::Exclusive(Wait::Block), |row| batch.push(row, engine::RowKey::Whole(&key)));
         match found {
             Ok(None) if !rows.contains_key(&key) => return Ok(()),
             Ok(Some(())) if rows.contains_key(&key) => {}
