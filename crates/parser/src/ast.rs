@@ -90,7 +90,7 @@ pub enum Statement<'a> {
     CreateIndex(&'a CreateIndex<'a>),
     /// DROP INDEX.
     DropIndex(&'a DropIndex<'a>),
-    /// CREATE [OR REPLACE] VIEW.
+    /// `CREATE [OR REPLACE] VIEW`.
     CreateView(&'a CreateView<'a>),
     /// DROP VIEW.
     DropView(&'a DropTable<'a>),

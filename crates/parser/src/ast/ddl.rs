@@ -95,7 +95,7 @@ pub struct ColumnAttributes<'a> {
     pub auto_increment: bool,
     /// PRIMARY KEY.
     pub primary_key: bool,
-    /// UNIQUE [KEY].
+    /// `UNIQUE [KEY]`.
     pub unique: bool,
     /// Plain KEY is the same as PRIMARY KEY; kept apart only in error messages, so it sets `primary_key`.
     pub comment: Option<&'a [u8]>,
@@ -314,9 +314,9 @@ pub enum ReferenceAction {
 pub enum TableOption<'a> {
     /// ENGINE.
     Engine(&'a str),
-    /// [DEFAULT] CHARACTER SET.
+    /// `[DEFAULT] CHARACTER SET`.
     Charset(&'a str),
-    /// [DEFAULT] COLLATE.
+    /// `[DEFAULT] COLLATE`.
     Collate(&'a str),
     /// AUTO_INCREMENT.
     AutoIncrement(u64),
@@ -445,7 +445,7 @@ pub enum AlterAction<'a> {
     AddCheck(&'a Check<'a>),
     /// DROP CHECK or DROP CONSTRAINT.
     DropConstraint(&'a str),
-    /// ALTER CHECK or CONSTRAINT [NOT] ENFORCED.
+    /// ALTER CHECK or `CONSTRAINT [NOT] ENFORCED`.
     SetEnforced(&'a str, bool),
     /// RENAME TO.
     Rename(ObjectName<'a>),

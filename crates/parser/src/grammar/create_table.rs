@@ -18,7 +18,7 @@ pub(super) enum Element<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// CREATE TABLE after CREATE [TEMPORARY]; TABLE is next.
+    /// CREATE TABLE after `CREATE [TEMPORARY]`; TABLE is next.
     #[inline(never)]
     pub(super) fn create_table(&mut self, temporary: bool) -> PResult<Statement<'a>> {
         self.bump();

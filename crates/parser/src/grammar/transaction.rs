@@ -6,7 +6,7 @@ use crate::keyword::Kw;
 use crate::lexer::Tok;
 
 impl<'a> Parser<'a> {
-    /// BEGIN [WORK].
+    /// `BEGIN [WORK]`.
     pub(super) fn begin(&mut self) -> PResult<Statement<'a>> {
         self.bump();
         self.eat(Kw::WORK);
