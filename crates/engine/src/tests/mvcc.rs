@@ -93,7 +93,7 @@ fn run(seed: u64, steps: usize) {
                     2 => f.delete(&mut reader.session, id),
                     _ => f.update(&mut reader.session, id, k, &text),
                 };
-                let row = (action != 2).then(|| (k, text));
+                let row = (action != 2).then_some((k, text));
                 match outcome {
                     Err(Error::LockWaitTimeout) => assert!(may_be_locked, "{context}: no one has it"),
                     _ if held_by_other => panic!("{context}: {outcome:?} though another session has the row"),
@@ -113,7 +113,7 @@ fn run(seed: u64, steps: usize) {
             }
             10..=13 => {
                 let expected = reader.sees(&committed);
-                let direction = if action % 2 == 0 { Direction::Forward } else { Direction::Backward };
+                let direction = if action.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
                 let index_no = (action / 12) as usize;
                 let mut got = Vec::new();
                 // In batches of a few rows, parked in between.
