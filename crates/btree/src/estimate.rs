@@ -8,6 +8,7 @@ use crate::descend::Target;
 use crate::error::{Error, Result};
 use crate::holding;
 use crate::layout::{COUNT, INDEX_ID, LEVEL};
+use crate::node::Node;
 use crate::search;
 use crate::tree::BTree;
 
@@ -37,6 +38,30 @@ impl BTree {
             }
         }
         Ok(0)
+    }
+
+    /// A key at about this share of the way through the tree, for samples; `None` for an empty leaf. Latches one page after the other.
+    pub fn key_near(&self, share: f64) -> Result<Option<Vec<u8>>> {
+        holding::assert_none();
+        let mut share = share.clamp(0.0, 1.0);
+        let mut page = self.root;
+        let mut guard = self.pool().shared(page)?;
+        loop {
+            let node = Node::open(&guard, page, self.index)?;
+            let count = node.count();
+            if count == 0 {
+                return Ok(None);
+            }
+            let at = share * count as f64;
+            let slot = (at as usize).min(count - 1);
+            if !node.is_inner() {
+                return Ok(Some(node.key_vec(slot)));
+            }
+            share = (at - slot as f64).clamp(0.0, 1.0);
+            page = node.child(slot);
+            // The child is latched before its parent is let go: nobody can free it in between.
+            guard = self.pool().shared(page)?;
+        }
     }
 
     /// Notes the way to a bound, root first; false when something changed on the way.

@@ -37,6 +37,7 @@ mod scan;
 mod secondary;
 mod session;
 mod slots;
+mod statistics;
 mod table;
 mod undo_record;
 mod version;

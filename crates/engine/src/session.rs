@@ -164,6 +164,11 @@ impl Session {
         self.running.active
     }
 
+    /// Isolation level of the running transaction.
+    pub fn isolation(&self) -> Isolation {
+        self.running.isolation
+    }
+
     /// Whether the running transaction has changed anything.
     pub fn has_writes(&self) -> bool {
         !self.running.id.is_none()

@@ -4,6 +4,7 @@ use crate::context::StatementContext;
 use crate::errors::Error;
 use crate::memory::Memory;
 use crate::run::{HashTable, Result};
+use engine::{Isolation, Read, Wait};
 use planner::expr::Slot;
 use planner::plan::Plan;
 use std::rc::Rc;
@@ -69,6 +70,8 @@ pub struct Exec<'a> {
     pub stack_base: usize,
     /// Counts down to the next look at the cancel flag.
     pub ticks: u32,
+    /// How tables without a locking clause are read. See [`Exec::read_as_source`].
+    pub plain_read: Read,
     /// The values being computed are stored by this statement.
     pub storing: bool,
     /// NULL for a NOT NULL column becomes the implicit default.
@@ -121,8 +124,17 @@ impl<'a> Exec<'a> {
             subqueries,
             lookups,
             ticks: TICKS,
+            plain_read: Read::Snapshot,
             storing: false,
             lenient: false,
+        }
+    }
+
+    /// What a statement reads to change something by it is locked, unless the level is READ COMMITTED: as MySQL does, so that the
+    /// statement, run again in the order of commits, finds the same.
+    pub fn read_as_source(&mut self) {
+        if self.session.as_deref().is_some_and(|s| s.isolation() != Isolation::ReadCommitted) {
+            self.plain_read = Read::Share(Wait::Block);
         }
     }
 

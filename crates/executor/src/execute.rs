@@ -90,9 +90,18 @@ pub fn execute(
                 Err(e) => Err(e),
             }
         }
-        Body::Insert(insert) => x.run_insert(insert, None).map(Outcome::Changes),
-        Body::Update(update) => x.run_update(update).map(Outcome::Changes),
-        Body::Delete(delete) => x.run_delete(delete).map(Outcome::Changes),
+        Body::Insert(insert) => {
+            x.read_as_source();
+            x.run_insert(insert, None).map(Outcome::Changes)
+        }
+        Body::Update(update) => {
+            x.read_as_source();
+            x.run_update(update).map(Outcome::Changes)
+        }
+        Body::Delete(delete) => {
+            x.read_as_source();
+            x.run_delete(delete).map(Outcome::Changes)
+        }
     };
     let outcome = outcome.map(|o| x.with_explicit_id(o));
     x.finish(scratch);

@@ -30,6 +30,10 @@ pub fn read_mode(lock: LockMode) -> Read {
 }
 
 impl<'a> Exec<'a> {
+    fn read_of(&self, lock: LockMode) -> Read {
+        if lock == LockMode::None { self.plain_read } else { read_mode(lock) }
+    }
+
     /// Runs a table node.
     pub fn run_table(&mut self, node: &'a TableNode, next: Next<'_, 'a>) -> Result<Flow> {
         match &node.access {
@@ -103,9 +107,10 @@ impl<'a> Exec<'a> {
         let repeated = state.valid && state.key == key && node.lock == LockMode::None;
         if !repeated {
             let table = &self.plan.tables[node.table as usize].storage;
+            let read = self.read_of(node.lock);
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let frame = &mut self.frame;
-            let found = session.get(table, &key, read_mode(node.lock), |row| decode(row, &node.columns, node.keep_row, &key, frame))?;
+            let found = session.get(table, &key, read, |row| decode(row, &node.columns, node.keep_row, &key, frame))?;
             let found = match found {
                 None => false,
                 Some(decoded) => {
@@ -125,7 +130,7 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let direction = if backward { Direction::Backward } else { Direction::Forward };
-        let read = read_mode(node.lock);
+        let read = self.read_of(node.lock);
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
         let fixed = node.rows_hint == Some(1) && node.lock != LockMode::None;
         let mut batch = RowBatch::default();

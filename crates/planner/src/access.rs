@@ -268,15 +268,27 @@ impl<'c> Binder<'c> {
         {
             return rows.clamp(0.0, total).max(if rows == 0.0 { 0.5 } else { 1.0 });
         }
-        // Without values: a key of n parts of which k are given leaves N^(1 - k/n).
-        let index = &entry.def.indexes[index_no];
-        let parts = if index.unique { declared } else { declared + 1 } as f64;
-        let given = (ranges.point_parts.min(declared)) as f64;
-        let mut rows = total.powf((1.0 - given / parts).max(0.0));
+        let mut rows = self.rows_per_key(entry, index_no, ranges.point_parts).unwrap_or_else(|| {
+            // Without an index to look at: a key of n parts of which k are given leaves N^(1 - k/n).
+            let parts = if entry.def.indexes[index_no].unique { declared } else { declared + 1 } as f64;
+            let given = (ranges.point_parts.min(declared)) as f64;
+            total.powf((1.0 - given / parts).max(0.0))
+        });
         if ranges.has_interval {
             rows *= 0.1;
         }
         (rows * values_per_point).clamp(1.0, total)
+    }
+
+    /// Rows that share the leading parts of an index, remembered for the statement: the search asks many times.
+    fn rows_per_key(&self, entry: &TableEntry, index_no: usize, parts: usize) -> Option<f64> {
+        let key = (std::ptr::from_ref(entry).addr(), index_no, parts);
+        let known = self.densities.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let rows = if parts == 0 { None } else { self.context.rows_per_key(entry, index_no, parts) };
+            self.densities.borrow_mut().insert(key, rows);
+            rows
+        })
     }
 
     /// Estimates by looking into the index, when the values are known.

@@ -5,7 +5,8 @@ use crate::expr::{Expr, Slot};
 use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
 use catalog::TableEntry;
 use mysql_error::{SqlError, codes};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use types::ColumnType;
 
@@ -221,6 +222,12 @@ pub struct Binder<'c> {
     pub insert_row: Option<(u32, Slot)>,
     /// Tables that the statement changes: its subqueries may not read them, but for derived tables, which are read before.
     pub changed: Vec<(base::TableId, String)>,
+    /// Rows per key of index prefixes that were asked for: (table, index, parts).
+    pub densities: RefCell<HashMap<(usize, usize, usize), Option<f64>>>,
+    /// How often each subquery of an expression is expected to be asked, by subplan number.
+    pub executions: HashMap<u32, f64>,
+    /// How often the block that is being planned is expected to run.
+    pub block_executions: f64,
     /// Slots of UPDATE targets that were replaced by those of the whole row: (old, new).
     pub replaced_slots: Vec<(Slot, Slot)>,
 }
@@ -247,6 +254,9 @@ impl<'c> Binder<'c> {
             locks: false,
             insert_row: None,
             changed: Vec::new(),
+            densities: RefCell::default(),
+            executions: HashMap::new(),
+            block_executions: 1.0,
             replaced_slots: Vec::new(),
         }
     }

@@ -30,4 +30,9 @@ pub trait PlanContext {
     fn estimate(&self, table: &TableEntry, index_no: usize, range: &KeyRange) -> Option<u64>;
     /// Rows of a table.
     fn rows_estimate(&self, table: &TableEntry) -> u64;
+    /// About how many rows share the values of the first `parts` parts of an index (the primary key's follow a secondary index's own);
+    /// `None` when it cannot be told.
+    fn rows_per_key(&self, _table: &TableEntry, _index_no: usize, _parts: usize) -> Option<f64> {
+        None
+    }
 }

@@ -9,8 +9,10 @@ use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, Lo
 use std::collections::BTreeSet;
 use types::Value;
 
-/// Correlated evaluation is kept when one costs less than this share of the grouped run.
-const LOOKUP_GAIN: f64 = 8.0;
+/// Executions of a subquery about which nothing is known.
+const EXECUTIONS: f64 = 100.0;
+/// Cost of finding the answer of one row in the table of a grouped run.
+const LOOKUP_COST: f64 = 1.0;
 
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
@@ -59,6 +61,18 @@ impl<'c> Binder<'c> {
             }
             let one = Expr::literal(Value::Int(1), types::ColumnType::bigint());
             node = Node::Limit { input: Box::new(node), limit: LimitSpec { count: Some(one), offset: None } };
+        }
+
+        // A condition is tested on what the others leave, a value computed for what is left in the end.
+        let passing: f64 = group.conjuncts.iter().filter(|c| has_subquery(c)).map(crate::access::selectivity).product();
+        for c in &group.conjuncts {
+            self.note_executions(c, rows / passing);
+        }
+        for e in exprs.iter().chain(having.iter()).chain(order.iter().map(|k| &k.expr)).chain(&group_by) {
+            self.note_executions(e, rows);
+        }
+        for e in aggregates.iter().flat_map(|(_, a)| &a.args) {
+            self.note_executions(e, rows);
         }
 
         // Slots that are read above the joins.
@@ -138,6 +152,16 @@ impl<'c> Binder<'c> {
         Ok((Query { root: node, output }, rows.max(0.01)))
     }
 
+    /// Notes how often the subqueries of an expression are asked.
+    fn note_executions(&mut self, e: &Expr, rows: f64) {
+        e.walk(&mut |e| {
+            if let ExprKind::Subquery(n, _) = &e.kind {
+                let known = self.executions.entry(*n).or_insert(0.0);
+                *known = known.max(rows * self.block_executions);
+            }
+        });
+    }
+
     /// Rows a LIMIT takes, offset included, as far as it is known.
     fn limit_rows(&self, limit: &LimitSpec) -> Option<f64> {
         let known = |e: &Option<Expr>| match e.as_ref().map(|e| &e.kind) {
@@ -154,11 +178,14 @@ impl<'c> Binder<'c> {
         let mut n = 0;
         while n < self.pending.len() {
             if let Some(block) = self.pending[n].take() {
-                if let Some(lookup) = self.decorrelate(&block)? {
+                let executions = self.executions.get(&(n as u32)).copied().unwrap_or(EXECUTIONS);
+                if let Some(lookup) = self.decorrelate(&block, executions)? {
                     self.subplans[n].lookup = Some(lookup);
                 }
-                let (query, _) = self.plan_block(*block)?;
-                self.subplans[n].query = query;
+                let enclosing = std::mem::replace(&mut self.block_executions, executions);
+                let planned = self.plan_block(*block);
+                self.block_executions = enclosing;
+                self.subplans[n].query = planned?.0;
             }
             n += 1;
         }
@@ -166,7 +193,7 @@ impl<'c> Binder<'c> {
     }
 
     /// `(SELECT agg(…) FROM … WHERE inner = outer AND …)` as one grouped run, where that pays.
-    fn decorrelate(&mut self, block: &Block) -> Result<Option<Lookup>> {
+    fn decorrelate(&mut self, block: &Block, executions: f64) -> Result<Option<Lookup>> {
         let outer = &block.scope.outer;
         if outer.is_empty()
             || block.scope.volatile
@@ -267,7 +294,7 @@ impl<'c> Binder<'c> {
         once.from = from;
         once.filter = kept;
         let grouped_cost = cost(self, once.clone())?;
-        if correlated * LOOKUP_GAIN < grouped_cost {
+        if correlated * executions < grouped_cost + LOOKUP_COST * executions {
             return Ok(None);
         }
         let mut empty = block.clone();
@@ -297,6 +324,10 @@ impl<'c> Binder<'c> {
         self.pending = pending;
         Ok(Some(Lookup { grouped, empty, probe, collations, forms }))
     }
+}
+
+fn has_subquery(e: &Expr) -> bool {
+    e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))
 }
 
 fn number(v: &Value) -> Option<f64> {

@@ -309,6 +309,10 @@ impl PlanContext for Planning<'_> {
         self.engine.estimate(&table.storage, index_no, range).ok()
     }
 
+    fn rows_per_key(&self, table: &TableEntry, index_no: usize, parts: usize) -> Option<f64> {
+        self.engine.rows_per_key(&table.storage, index_no, parts).ok().flatten()
+    }
+
     fn rows_estimate(&self, table: &TableEntry) -> u64 {
         table.storage.rows_estimate()
     }

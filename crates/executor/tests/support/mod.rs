@@ -146,6 +146,9 @@ impl PlanContext for Planning<'_> {
     fn estimate(&self, table: &TableEntry, index_no: usize, range: &engine::KeyRange) -> Option<u64> {
         self.session.estimate(&table.storage, index_no, range).ok()
     }
+    fn rows_per_key(&self, table: &TableEntry, index_no: usize, parts: usize) -> Option<f64> {
+        self.session.rows_per_key(&table.storage, index_no, parts).ok().flatten()
+    }
     fn rows_estimate(&self, table: &TableEntry) -> u64 {
         table.storage.rows_estimate()
     }
