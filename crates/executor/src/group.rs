@@ -3,9 +3,10 @@
 use crate::convert::{self, Number, compare, number, number_decimal, number_f64};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
-use crate::hash_key::{self, KeyMap, KeySet};
+use crate::hash_key::{self, Key, KeyTable};
 use crate::memory::value_bytes;
 use crate::run::{Flow, Next, Result};
+use planner::expr::{Expr, ExprKind};
 use planner::plan::{Aggregate, AggregateKind, Group};
 use record::ColumnRef;
 use std::cmp::Ordering;
@@ -21,7 +22,7 @@ struct State {
 /// Running value of one aggregate.
 pub(crate) struct Accumulator {
     /// Values seen, for DISTINCT.
-    seen: Option<KeySet>,
+    seen: Option<KeyTable<()>>,
     value: Sum,
 }
 
@@ -92,23 +93,31 @@ impl<'a> Exec<'a> {
             };
             states.push(state);
         } else {
-            let mut index: KeyMap<u32> = KeyMap::default();
-            let mut key = Vec::new();
+            let mut index: KeyTable<u32> = KeyTable::default();
+            let mut buffer = Vec::new();
             self.run(&group.input, &mut |x| {
-                key.clear();
-                for ((slot, e), collation) in group.keys.iter().zip(&group.collations) {
+                buffer.clear();
+                let key = if let ([(slot, e)], [collation]) = (group.keys.as_slice(), group.collations.as_slice()) {
                     let v = x.eval(e)?;
-                    hash_key::append(&v, *collation, &mut key);
+                    let key = hash_key::lone_key(&v, *collation, &mut buffer);
                     x.set(*slot, v);
-                }
-                let at = match index.get(key.as_slice()) {
+                    key
+                } else {
+                    for ((slot, e), collation) in group.keys.iter().zip(&group.collations) {
+                        let v = x.eval(e)?;
+                        hash_key::append(&v, *collation, &mut buffer);
+                        x.set(*slot, v);
+                    }
+                    Key::Bytes(&buffer)
+                };
+                let at = match index.get(key) {
                     Some(at) => *at as usize,
                     None => {
                         let keys = group.keys.iter().map(|(slot, _)| x.get(*slot).clone()).collect();
                         let state = x.new_state(group, keys);
                         let bytes = state.keys.iter().chain(state.carried.iter()).map(value_bytes).sum::<usize>();
-                        x.memory.take(bytes + key.len() + 96 + 64 * state.sums.len())?;
-                        index.insert(key.as_slice().into(), states.len() as u32);
+                        x.memory.take(bytes + key.entry_bytes() + 96 + 64 * state.sums.len())?;
+                        index.insert(key, states.len() as u32);
                         states.push(state);
                         states.len() - 1
                     }
@@ -148,7 +157,7 @@ impl<'a> Exec<'a> {
             .aggregates
             .iter()
             .map(|(_, a)| Accumulator {
-                seen: a.distinct.then(KeySet::default),
+                seen: a.distinct.then(KeyTable::default),
                 value: match a.kind {
                     AggregateKind::CountStar | AggregateKind::Count => Sum::Count(0),
                     AggregateKind::Sum | AggregateKind::Avg => Sum::Nothing,
@@ -194,9 +203,38 @@ impl<'a> Exec<'a> {
 
     fn accumulate(&mut self, group: &'a Group, state: &mut State) -> Result<()> {
         for ((_, aggregate), sum) in group.aggregates.iter().zip(state.sums.iter_mut()) {
-            self.add(aggregate, sum)?;
+            if !self.add_column(aggregate, sum) {
+                self.add(aggregate, sum)?;
+            }
         }
         Ok(())
+    }
+
+    /// The commonest cases without a copy of the value: an integer column is added or counted. Whether that was one.
+    #[inline]
+    fn add_column(&self, a: &Aggregate, acc: &mut Accumulator) -> bool {
+        let [Expr { kind: ExprKind::Slot(slot), .. }] = a.args.as_slice() else { return false };
+        if acc.seen.is_some() {
+            return false;
+        }
+        match (self.get(*slot), &mut acc.value) {
+            (Value::Int(i), Sum::Integers { sum, count }) => {
+                *sum += i128::from(*i);
+                *count += 1;
+                true
+            }
+            (Value::Null, Sum::Integers { .. } | Sum::Decimals { .. } | Sum::Doubles { .. } | Sum::Nothing) => true,
+            (Value::Double(d), Sum::Doubles { sum, count }) => {
+                *sum += d;
+                *count += 1;
+                true
+            }
+            (v, Sum::Count(n)) if a.kind == AggregateKind::Count => {
+                *n += i64::from(!v.is_null());
+                true
+            }
+            _ => false,
+        }
     }
 
     fn add(&mut self, a: &'a Aggregate, acc: &mut Accumulator) -> Result<()> {
@@ -216,12 +254,13 @@ impl<'a> Exec<'a> {
             return Ok(());
         }
         if let Some(seen) = &mut acc.seen {
-            let mut key = Vec::new();
-            hash_key::append(&v, a.collation, &mut key);
-            if !seen.insert(key.as_slice().into()) {
+            let mut buffer = Vec::new();
+            let key = hash_key::lone_key(&v, a.collation, &mut buffer);
+            if seen.get(key).is_some() {
                 return Ok(());
             }
-            self.memory.take(key.len() + 48)?;
+            seen.insert(key, ());
+            self.memory.take(key.entry_bytes())?;
         }
         match &mut acc.value {
             Sum::Count(n) => *n += 1,
@@ -274,7 +313,7 @@ impl<'a> Exec<'a> {
             }
         }
         if let Some(seen) = &mut acc.seen {
-            if !seen.insert(key.as_slice().into()) {
+            if !seen.insert(Key::Bytes(&key), ()) {
                 return Ok(());
             }
             self.memory.take(key.len() + 48)?;

@@ -7,6 +7,91 @@ pub type KeySet = hashbrown::HashSet<Box<[u8]>, foldhash::fast::RandomState>;
 /// Map from keys.
 pub type KeyMap<V> = hashbrown::HashMap<Box<[u8]>, V, foldhash::fast::RandomState>;
 
+/// A key as it is looked up.
+#[derive(Clone, Copy, Debug)]
+pub enum Key<'k> {
+    /// A single number that is an integer of 64 bits.
+    Int(i64),
+    /// Everything else, as [`append`] writes it.
+    Bytes(&'k [u8]),
+}
+
+/// Map from keys with a table of its own for the commonest kind, a single integer: no bytes to write, to allocate and to compare.
+#[derive(Debug)]
+pub struct KeyTable<V> {
+    ints: hashbrown::HashMap<i64, V, foldhash::fast::RandomState>,
+    bytes: KeyMap<V>,
+}
+
+impl<V> Default for KeyTable<V> {
+    fn default() -> KeyTable<V> {
+        KeyTable { ints: hashbrown::HashMap::default(), bytes: KeyMap::default() }
+    }
+}
+
+impl<V> KeyTable<V> {
+    /// The value of a key.
+    #[inline]
+    pub fn get(&self, key: Key<'_>) -> Option<&V> {
+        match key {
+            Key::Int(i) => self.ints.get(&i),
+            Key::Bytes(b) => self.bytes.get(b),
+        }
+    }
+
+    /// The value of a key, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, key: Key<'_>) -> Option<&mut V> {
+        match key {
+            Key::Int(i) => self.ints.get_mut(&i),
+            Key::Bytes(b) => self.bytes.get_mut(b),
+        }
+    }
+
+    /// Sets the value of a key; whether it is new.
+    #[inline]
+    pub fn insert(&mut self, key: Key<'_>, value: V) -> bool {
+        match key {
+            Key::Int(i) => self.ints.insert(i, value).is_none(),
+            Key::Bytes(b) => self.bytes.insert(b.into(), value).is_none(),
+        }
+    }
+}
+
+impl Key<'_> {
+    /// Bytes that an entry takes, for memory accounting.
+    pub fn entry_bytes(self) -> usize {
+        match self {
+            Key::Int(_) => 24,
+            Key::Bytes(b) => b.len() + 48,
+        }
+    }
+}
+
+/// The key of a lone value. Numbers of all kinds that equal the same integer give the same key.
+#[inline]
+pub fn lone_key<'k>(v: &Value, collation: Collation, buffer: &'k mut Vec<u8>) -> Key<'k> {
+    match v {
+        Value::Int(i) => return Key::Int(*i),
+        Value::UInt(u) => {
+            if let Ok(i) = i64::try_from(*u) {
+                return Key::Int(i);
+            }
+        }
+        Value::Decimal(d) => {
+            if let Some((unscaled, 0)) = d.normalize().as_i128()
+                && let Ok(i) = i64::try_from(unscaled)
+            {
+                return Key::Int(i);
+            }
+        }
+        _ => {}
+    }
+    buffer.clear();
+    append(v, collation, buffer);
+    Key::Bytes(buffer)
+}
+
 /// Appends a value so that values that SQL calls equal give equal bytes. Exact numbers of any kind are one class.
 pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
     match v {
@@ -152,6 +237,22 @@ mod tests {
         assert_ne!(key(Value::Int(5)), key(Value::Decimal(Decimal::new(501, 2))));
         assert_eq!(key(Value::Double(0.0)), key(Value::Double(-0.0)));
         assert_eq!(key(Value::from("a")), key(Value::from("A")));
+    }
+
+    #[test]
+    fn equal_numbers_have_one_lone_key() {
+        let mut table = KeyTable::default();
+        let mut buffer = Vec::new();
+        let mut add = |v: Value| table.insert(lone_key(&v, Collation::DEFAULT, &mut buffer), ());
+        assert!(add(Value::Int(5)));
+        assert!(!add(Value::UInt(5)));
+        assert!(!add(Value::Decimal(Decimal::new(500, 2))));
+        assert!(add(Value::Decimal(Decimal::new(501, 2))));
+        assert!(add(Value::UInt(u64::MAX)));
+        assert!(!add(Value::Decimal(Decimal::new(i128::from(u64::MAX), 0))));
+        assert!(add(Value::Int(-1)));
+        assert!(add(Value::Null));
+        assert!(!add(Value::Null));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! hash, materialise) save the slots that are used above them and put them back.
 
 use crate::exec::{Cache, Exec};
-use crate::hash_key;
+use crate::hash_key::{self, Key, KeyTable};
 use crate::memory::value_bytes;
-use planner::expr::Slot;
+use planner::expr::{ExprKind, Slot};
 use planner::plan::{HashJoin, JoinKind, KeyForm, LimitSpec, Node, Query, SortKey};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -401,15 +401,16 @@ impl<'a> Exec<'a> {
             // x NOT IN (…, NULL) is never true.
             return Ok(Flow::Continue);
         }
-        let mut key = Vec::new();
+        let mut buffer = Vec::new();
         self.run(&join.probe, &mut |x| {
-            let has_null = !x.join_key(&join.probe_keys, join, &mut key)?;
+            let key = x.join_key(&join.probe_keys, join, &mut buffer)?;
+            let has_null = key.is_none();
             let mut matched = false;
             if has_null && join.null_aware && join.kind == JoinKind::Anti && !table.is_empty() {
                 return Ok(Flow::Continue);
             }
-            if !has_null {
-                let mut at = table.first(&key);
+            if let Some(key) = key {
+                let mut at = table.first(key);
                 while let Some(i) = at {
                     for (slot, value) in join.build_slots.iter().zip(table.row(i)) {
                         x.set(*slot, value.clone());
@@ -453,20 +454,20 @@ impl<'a> Exec<'a> {
             return Ok(table.clone());
         }
         let mut table = HashTable { width: join.build_slots.len(), ..HashTable::default() };
-        let mut key = Vec::new();
+        let mut buffer = Vec::new();
         self.run(&join.build, &mut |x| {
-            if !x.join_key(&join.build_keys, join, &mut key)? {
+            let Some(key) = x.join_key(&join.build_keys, join, &mut buffer)? else {
                 table.has_null = true;
                 return Ok(Flow::Continue);
-            }
-            let mut bytes = key.len() + 48;
+            };
+            let mut bytes = key.entry_bytes();
             for slot in &join.build_slots {
                 let value = x.get(*slot).clone();
                 bytes += value_bytes(&value);
                 table.values.push(value);
             }
             x.memory.take(bytes)?;
-            table.add(&key);
+            table.add(key);
             Ok(Flow::Continue)
         })?;
         self.forget_lookups();
@@ -475,14 +476,26 @@ impl<'a> Exec<'a> {
         Ok(table)
     }
 
-    /// Encodes a join key; false when a part is NULL and the join is not NULL-safe.
-    fn join_key(&mut self, exprs: &'a [planner::expr::Expr], join: &'a HashJoin, key: &mut Vec<u8>) -> Result<bool> {
+    /// The join key of the current row; `None` when a part is NULL and the join is not NULL-safe.
+    fn join_key<'k>(&mut self, exprs: &'a [planner::expr::Expr], join: &'a HashJoin, key: &'k mut Vec<u8>) -> Result<Option<Key<'k>>> {
         key.clear();
+        if let ([expr], [KeyForm::Same]) = (exprs, join.key_forms.as_slice()) {
+            if let ExprKind::Slot(slot) = expr.kind
+                && let Value::Int(i) = self.get(slot)
+            {
+                return Ok(Some(Key::Int(*i)));
+            }
+            let value = self.eval(expr)?;
+            if value.is_null() && !join.null_safe {
+                return Ok(None);
+            }
+            return Ok(Some(hash_key::lone_key(&value, join.collations[0], key)));
+        }
         for ((expr, collation), form) in exprs.iter().zip(&join.collations).zip(&join.key_forms) {
             let value = self.eval(expr)?;
             if matches!(value, Value::Null) {
                 if !join.null_safe {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 hash_key::append(&value, *collation, key);
                 continue;
@@ -495,11 +508,11 @@ impl<'a> Exec<'a> {
                 }
                 KeyForm::Temporal => match crate::convert::to_datetime(&value, self.context) {
                     Some(at) => hash_key::append(&Value::DateTime(at), *collation, key),
-                    None => return Ok(false),
+                    None => return Ok(None),
                 },
             }
         }
-        Ok(true)
+        Ok(Some(Key::Bytes(key)))
     }
 }
 
@@ -537,12 +550,12 @@ pub struct HashTable {
     width: usize,
     values: Vec<Value>,
     next: Vec<u32>,
-    heads: hash_key::KeyMap<(u32, u32)>,
+    heads: KeyTable<(u32, u32)>,
     has_null: bool,
 }
 
 impl HashTable {
-    fn add(&mut self, key: &[u8]) {
+    fn add(&mut self, key: Key<'_>) {
         let row = self.next.len() as u32;
         self.next.push(u32::MAX);
         match self.heads.get_mut(key) {
@@ -551,7 +564,7 @@ impl HashTable {
                 *last = row;
             }
             None => {
-                self.heads.insert(key.into(), (row, row));
+                self.heads.insert(key, (row, row));
             }
         }
     }
@@ -560,7 +573,7 @@ impl HashTable {
         self.next.is_empty() && !self.has_null
     }
 
-    fn first(&self, key: &[u8]) -> Option<u32> {
+    fn first(&self, key: Key<'_>) -> Option<u32> {
         self.heads.get(key).map(|(first, _)| *first)
     }
 

@@ -3,7 +3,7 @@
 use crate::binder::{Binder, Relation, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::keys;
-use crate::plan::SortKey;
+use crate::plan::{Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use catalog::TableEntry;
 use parser::ast::IndexHintKind;
@@ -275,7 +275,15 @@ impl<'c> Binder<'c> {
             total.powf((1.0 - given / parts).max(0.0))
         });
         if ranges.has_interval {
-            rows *= 0.1;
+            let width = match ranges.spec.any.as_slice() {
+                [only] => only.interval.as_ref().and_then(|i| width(i, self.context.params())),
+                _ => None,
+            };
+            rows = match width {
+                // As many keys as integers between the bounds.
+                Some(w) => self.rows_per_key(entry, index_no, ranges.point_parts + 1).map_or(rows * 0.1, |each| (each * w).min(rows)),
+                None => rows * 0.1,
+            };
         }
         (rows * values_per_point).clamp(1.0, total)
     }
@@ -294,13 +302,7 @@ impl<'c> Binder<'c> {
     /// Estimates by looking into the index, when the values are known.
     fn dive(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges) -> Option<f64> {
         let params = self.context.params();
-        let mut eval = |e: &Expr| -> Option<Value> {
-            match &e.kind {
-                ExprKind::Literal(v) => Some(v.clone()),
-                ExprKind::Param(n) => params.get(*n as usize).cloned(),
-                _ => None,
-            }
-        };
+        let mut eval = |e: &Expr| known_value(e, params);
         let key_ranges = keys::key_ranges(&entry.def, index_no, &ranges.spec, &mut eval)?.ranges;
         let mut rows = 0.0;
         let dives = key_ranges.len().min(DIVES_MAX);
@@ -312,6 +314,44 @@ impl<'c> Binder<'c> {
         }
         Some(rows)
     }
+}
+
+/// The value of a constant, as far as it is known at planning: integer arithmetic is done.
+fn known_value(e: &Expr, params: &[Value]) -> Option<Value> {
+    use crate::expr::ArithOp;
+    match &e.kind {
+        ExprKind::Literal(v) => Some(v.clone()),
+        ExprKind::Param(n) => params.get(*n as usize).cloned(),
+        ExprKind::Arith(op, a, b) => match (op, known_value(a, params)?, known_value(b, params)?) {
+            (ArithOp::Add, Value::Int(a), Value::Int(b)) => a.checked_add(b).map(Value::Int),
+            (ArithOp::Sub, Value::Int(a), Value::Int(b)) => a.checked_sub(b).map(Value::Int),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Integers between `x + a` and `x + b`, where both bounds hang on the same column of an earlier table.
+fn width(interval: &Interval, params: &[Value]) -> Option<f64> {
+    fn linear(e: &Expr, params: &[Value]) -> Option<(Option<Slot>, i64)> {
+        use crate::expr::ArithOp;
+        match &e.kind {
+            ExprKind::Slot(s) => Some((Some(*s), 0)),
+            ExprKind::Arith(op @ (ArithOp::Add | ArithOp::Sub), a, b) => {
+                let (slot, at) = linear(a, params)?;
+                let Value::Int(by) = known_value(b, params)? else { return None };
+                let at = if *op == ArithOp::Add { at.checked_add(by) } else { at.checked_sub(by) };
+                Some((slot, at?))
+            }
+            _ => match known_value(e, params)? {
+                Value::Int(i) => Some((None, i)),
+                _ => None,
+            },
+        }
+    }
+    let ([(low, _)], [(high, _)]) = (interval.low.as_slice(), interval.high.as_slice()) else { return None };
+    let ((x, from), (y, to)) = (linear(low, params)?, linear(high, params)?);
+    (x == y).then(|| (to.saturating_sub(from) as f64).max(1.0))
 }
 
 fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
