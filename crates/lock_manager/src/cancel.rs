@@ -71,12 +71,23 @@ impl WaitCell {
     }
 }
 
+/// What a statement sleeps for; the process list tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitsFor {
+    /// A row lock.
+    RowLock,
+    /// A table's metadata lock.
+    MetadataLock,
+    /// Nothing but time.
+    Time,
+}
+
 /// A statement's cancellation: set by KILL, by a time limit or by a client that has gone; looked at by long loops, and it ends waits.
 pub struct Cancel {
     /// 0, or the reason. Relaxed would do for loops that poll; acquire and release order it with `target`.
     reason: AtomicU32,
     /// Where the statement's thread sleeps now.
-    target: Mutex<Option<Arc<WaitCell>>>,
+    target: Mutex<Option<(Arc<WaitCell>, WaitsFor)>>,
 }
 
 impl Cancel {
@@ -90,7 +101,7 @@ impl Cancel {
         assert!(reason != 0, "0 means not cancelled");
         let _ = self.reason.compare_exchange(0, reason, Ordering::AcqRel, Ordering::Acquire);
         // The waiter attaches, then looks at the reason; we set the reason, then look whether it is attached; the mutex orders both.
-        if let Some(cell) = &*self.target.lock()
+        if let Some((cell, _)) = &*self.target.lock()
             && cell.end(WaitState::Killed)
         {
             cell.wake();
@@ -112,6 +123,14 @@ impl Cancel {
         self.reason().is_some()
     }
 
+    /// What the statement's thread sleeps for at this moment. Somebody whose wait has been ended no longer waits, even before it runs again.
+    pub fn waits_for(&self) -> Option<WaitsFor> {
+        match &*self.target.lock() {
+            Some((cell, what)) if cell.state() == WaitState::Waiting => Some(*what),
+            _ => None,
+        }
+    }
+
     /// Makes it fit for the next statement.
     pub fn reset(&self) {
         self.reason.store(0, Ordering::Release);
@@ -121,12 +140,12 @@ impl Cancel {
     pub fn sleep_until(&self, deadline: Option<Instant>) -> bool {
         let cell = Arc::new(WaitCell::new());
         cell.begin();
-        self.sleep(&cell, deadline) == WaitState::Killed
+        self.sleep(&cell, WaitsFor::Time, deadline) == WaitState::Killed
     }
 
     /// Sleeps on `cell`, which has begun its wait, reachable for [`Self::cancel`].
-    pub(crate) fn sleep(&self, cell: &Arc<WaitCell>, deadline: Option<Instant>) -> WaitState {
-        *self.target.lock() = Some(Arc::clone(cell));
+    pub(crate) fn sleep(&self, cell: &Arc<WaitCell>, what: WaitsFor, deadline: Option<Instant>) -> WaitState {
+        *self.target.lock() = Some((Arc::clone(cell), what));
         if self.is_cancelled() {
             cell.end(WaitState::Killed);
         }

@@ -31,7 +31,7 @@ mod registry;
 mod snapshot;
 mod table;
 
-pub use cancel::Cancel;
+pub use cancel::{Cancel, WaitsFor};
 pub use deadlock::{DeadlockMember, DeadlockReport};
 pub use manager::{Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use mode::LockMode;

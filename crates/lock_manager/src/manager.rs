@@ -1,6 +1,6 @@
 //! The lock manager: locking, waiting, releasing.
 
-use crate::cancel::{Cancel, WaitState};
+use crate::cancel::{Cancel, WaitState, WaitsFor};
 use crate::deadlock::Detector;
 use crate::mode::LockMode;
 use crate::owner::{LockId, Owner, Wait};
@@ -343,7 +343,7 @@ impl LockManager {
         if could_close && !planted(Mutant::NoDetection) {
             self.resolve_deadlocks(owner);
         }
-        let state = cancel.sleep(&owner.cell, deadline);
+        let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
         self.counts.ended.fetch_add(1, Ordering::Relaxed);
 
         let mut inner = owner.inner();

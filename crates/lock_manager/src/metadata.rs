@@ -6,7 +6,7 @@
 //! A waiting DDL must not stop those who come after it for long (one idle transaction would stop the whole table): it closes the gate for
 //! [`ExclusiveWait::block`] only, then lets newcomers pass for [`ExclusiveWait::pass`], and so on in turns until its deadline.
 
-use crate::cancel::{Cancel, WaitCell, WaitState};
+use crate::cancel::{Cancel, WaitCell, WaitState, WaitsFor};
 use crate::manager::{LockError, WaitPolicy};
 use crate::platform::atomic::{AtomicU32, Ordering};
 use crate::platform::latch::{Mutex, Rank};
@@ -118,7 +118,7 @@ impl TableLock {
                         return Ok(ExclusiveGuard { lock: Arc::clone(self) });
                     }
                 }
-                match cancel.sleep(&cell, until) {
+                match cancel.sleep(&cell, WaitsFor::MetadataLock, until) {
                     WaitState::Granted => continue,
                     WaitState::TimedOut => break,
                     _ => return self.give_up(LockError::Killed),
@@ -172,7 +172,7 @@ impl TableLock {
             cell.begin();
             slow.newcomers.push(Arc::clone(&cell));
         }
-        let state = cancel.sleep(&cell, deadline);
+        let state = cancel.sleep(&cell, WaitsFor::MetadataLock, deadline);
         if state == WaitState::Granted {
             return Ok(());
         }
@@ -191,7 +191,7 @@ impl TableLock {
             cell.begin();
             slow.queue.push_back(Arc::clone(cell));
         }
-        let state = cancel.sleep(cell, deadline);
+        let state = cancel.sleep(cell, WaitsFor::MetadataLock, deadline);
         if state == WaitState::Granted {
             return Ok(());
         }

@@ -17,6 +17,7 @@ use crate::transaction::TransactionState;
 use crate::variables::SessionVariables;
 use engine::Isolation;
 use executor::Scratch;
+use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::{Bump, LiftedLiteral};
 use protocol::{Capabilities, PacketWriter, ResultSink, RowFormat, ServerStatus};
@@ -55,6 +56,14 @@ impl ClientSession {
         let cancel = Arc::clone(engine.cancel());
         let waker = Arc::clone(&cancel);
         connection.set_waker(Arc::new(move |stop| waker.cancel(stop as u32)));
+        let waiting = Arc::clone(&cancel);
+        connection.set_wait_probe(Arc::new(move || {
+            waiting.waits_for().map(|what| match what {
+                WaitsFor::RowLock => "Waiting for row lock",
+                WaitsFor::MetadataLock => "Waiting for table metadata lock",
+                WaitsFor::Time => "User sleep",
+            })
+        }));
         let variables = SessionVariables::new(shared.variables.all());
         let core = Core {
             connection: Arc::clone(&connection),

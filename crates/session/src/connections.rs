@@ -116,6 +116,8 @@ pub struct Connection {
     time_limit_ms: AtomicU32,
     /// What to call so that waits inside the engine (row locks, admission) see the stop.
     waker: Mutex<Option<Arc<dyn Fn(Stop) + Send + Sync>>>,
+    /// What to ask for what the statement waits for; the session's.
+    wait_probe: Mutex<Option<Arc<dyn Fn() -> Option<&'static str> + Send + Sync>>>,
     label: Mutex<Label>,
     hangup: Box<dyn Hangup>,
 }
@@ -136,6 +138,7 @@ impl Connection {
             wait_timeout_s: AtomicU32::new(28_800),
             time_limit_ms: AtomicU32::new(0),
             waker: Mutex::new(Rank::Leaf, None),
+            wait_probe: Mutex::new(Rank::Leaf, None),
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), state: "login", ..Label::default() }),
             hangup,
         })
@@ -228,6 +231,17 @@ impl Connection {
     /// Sets what [`Connection::stop`] calls; the session gives its lock-wait canceller.
     pub fn set_waker(&self, waker: Arc<dyn Fn(Stop) + Send + Sync>) {
         *self.waker.lock() = Some(waker);
+    }
+
+    /// Sets what [`Connection::waits_for`] asks.
+    pub fn set_wait_probe(&self, probe: Arc<dyn Fn() -> Option<&'static str> + Send + Sync>) {
+        *self.wait_probe.lock() = Some(probe);
+    }
+
+    /// What the running statement waits for at this moment, in the process list's words.
+    pub fn waits_for(&self) -> Option<&'static str> {
+        let probe = self.wait_probe.lock().clone();
+        probe.and_then(|probe| probe())
     }
 
     /// The session's `wait_timeout` (or `interactive_timeout`).

@@ -3,11 +3,13 @@
 //! - [`Server`]: starts the `altiplano` binary on a data directory of its own and a free port.
 //! - [`Target`]: where statements go: such a server, or one that runs already (a MySQL, to keep the files honest).
 //! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
+//! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
 
 mod server;
 pub mod slt;
+pub mod spec;
 mod target;
 
 pub use server::Server;

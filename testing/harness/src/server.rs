@@ -28,6 +28,11 @@ impl Server {
         self.port
     }
 
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the server runs").id()
+    }
+
     /// The data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.directory.path().join("data")

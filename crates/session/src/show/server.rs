@@ -40,7 +40,7 @@ pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
             }
             .into(),
             Value::Int(0),
-            if running { "executing" } else { "" }.into(),
+            if running { connection.waits_for().unwrap_or("executing") } else { "" }.into(),
             if running { shown.into() } else { Value::Null },
         ]);
     }

@@ -1,0 +1,34 @@
+//! The isolation specs of `tests/isolation`, all against one server process.
+//!
+//! `SPEC=part-of-a-path` runs only the files whose path contains it; `UPDATE_EXPECT=1` writes the answers down;
+//! `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already instead (a MySQL). What lies under `known` is where MySQL answers
+//! otherwise: it is asked of Altiplano only.
+
+use harness::Server;
+use harness::spec::{self, Place};
+use std::path::Path;
+
+#[test]
+fn every_interleaving_of_tests_isolation_is_answered_as_it_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/isolation").canonicalize().expect("tests/isolation");
+    let only = std::env::var("SPEC").unwrap_or_default();
+    let external = std::env::var("ALTIPLANO_TEST_SERVER").ok();
+    let server = external.is_none().then(|| Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]));
+    let address = external.clone().unwrap_or_else(|| format!("127.0.0.1:{}", server.as_ref().map_or(0, Server::port)));
+    let place = Place::parse(&address, "altiplano_isolation").unwrap_or_else(|why| panic!("{why}"));
+    let mut failures = Vec::new();
+    let (mut steps, mut count) = (0, 0);
+    for file in spec::files(&root).expect("the directory can be read") {
+        let inside = file.strip_prefix(&root).expect("found below it");
+        if !file.to_string_lossy().contains(&only) || (external.is_some() && inside.starts_with("known")) {
+            continue;
+        }
+        count += 1;
+        match spec::run_file(&place, &file) {
+            Ok(done) => steps += done,
+            Err(why) => failures.push(why),
+        }
+    }
+    println!("{steps} steps in {count} files");
+    assert!(failures.is_empty(), "{} files differ:\n{}", failures.len(), failures.join("\n"));
+}
