@@ -66,7 +66,7 @@ impl Plant {
     fn loses_one_in(self, path: &str) -> Option<u64> {
         match self {
             Plant::LostDoublewrite if path == "doublewrite" => Some(1),
-            Plant::LostPageWrite if path == "data" => Some(40),
+            Plant::LostPageWrite if path == "data" => Some(10),
             Plant::LostLogWrite if is_segment(path) => Some(40),
             _ => None,
         }
