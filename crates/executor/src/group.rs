@@ -203,7 +203,7 @@ impl<'a> Exec<'a> {
 
     fn accumulate(&mut self, group: &'a Group, state: &mut State) -> Result<()> {
         for ((_, aggregate), sum) in group.aggregates.iter().zip(state.sums.iter_mut()) {
-            if !self.add_column(aggregate, sum) {
+            if !self.add_slot(aggregate, sum) {
                 self.add(aggregate, sum)?;
             }
         }
@@ -212,7 +212,7 @@ impl<'a> Exec<'a> {
 
     /// The commonest cases without a copy of the value: an integer column is added or counted. Whether that was one.
     #[inline]
-    fn add_column(&self, a: &Aggregate, acc: &mut Accumulator) -> bool {
+    fn add_slot(&self, a: &Aggregate, acc: &mut Accumulator) -> bool {
         let [Expr { kind: ExprKind::Slot(slot), .. }] = a.args.as_slice() else { return false };
         if acc.seen.is_some() {
             return false;
