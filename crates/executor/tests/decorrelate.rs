@@ -70,6 +70,7 @@ fn shape(tree: &str) -> String {
 #[test]
 fn a_join_without_an_index_is_grouped_once() {
     let mut db = database(false);
+    // All rows are of one warehouse: no index is worth its seeks.
     let expect = "\
 -> Aggregate
     -> Filter
@@ -80,13 +81,13 @@ fn a_join_without_an_index_is_grouped_once() {
     -> Aggregate using temporary table
         -> Nested loop inner join
             -> Filter
-                -> Index lookup on orders using PRIMARY
+                -> Table scan on orders
             -> Filter
                 -> Index lookup on order_line using PRIMARY
 -> Subquery #3 (grouped lookup on 2 keys)
     -> Aggregate using temporary table
         -> Filter
-            -> Index lookup on history using idx_h_c_w_id";
+            -> Table scan on history";
     assert_eq!(shape(&db.explain(&check_10())), expect);
     assert_eq!(db.query(&check_10()), "0");
     db.change("UPDATE customer SET c_balance = 1 WHERE c_id = 3");
