@@ -2,7 +2,7 @@
 
 use harness::Server;
 use mysql::prelude::Queryable;
-use std::sync::Mutex;
+use sync::{Mutex, Rank};
 
 /// Accounts: few enough that transfers meet.
 pub const ACCOUNTS: u64 = 50;
@@ -105,7 +105,7 @@ impl Bank {
         }
         let rows: Vec<String> = (0..ACCOUNTS).map(|id| format!("({id}, {}, {START_BALANCE})", id % 7)).collect();
         connection.query_drop(format!("INSERT INTO bank.account VALUES {}", rows.join(", "))).expect("accounts");
-        Bank { acknowledged: Mutex::default() }
+        Bank { acknowledged: Mutex::new(Rank::Leaf, Vec::new()) }
     }
 
     fn choose(random: &mut Rng) -> (u64, u64, i64) {
@@ -147,7 +147,7 @@ impl Bank {
             connection.exec_drop("INSERT INTO bank.transfer VALUES (?, ?, ?, ?, ?)", (worker, number, from, to, amount))?;
             connection.query_drop("COMMIT")
         })?;
-        self.acknowledged.lock().expect("no panic").push((worker, number));
+        self.acknowledged.lock().push((worker, number));
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Bank {
 
     /// Numbers of a worker's transfers that the server acknowledged.
     pub fn acknowledged(&self, worker: usize) -> Vec<u64> {
-        let all = self.acknowledged.lock().expect("no panic");
+        let all = self.acknowledged.lock();
         all.iter().filter(|(who, _)| *who == worker as u64).map(|(_, number)| *number).collect()
     }
 
