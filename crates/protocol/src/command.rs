@@ -14,7 +14,7 @@ pub enum Command<'a> {
     Query {
         /// The statement or, with MULTI_STATEMENTS, statements.
         sql: &'a [u8],
-        /// Query attributes, undecoded and checked; see [`crate::execute::QueryAttributes`].
+        /// Query attributes, undecoded and checked; see [`QueryAttributes`].
         attributes: QueryAttributes<'a>,
     },
     /// Columns of a table.
