@@ -294,7 +294,7 @@ fn plans_have_the_expected_shape() {
 #[test]
 fn short_range_plans_answer_as_the_operators_do() {
     let mut db = company();
-    let names = ["abcdefgh-one", "ABCDEFGH-two", "abcdefgh-ONE", "éa", "ea", "", "-", "zz", "zzzzzzzzzzzzzzzzzzzzz"];
+    let names = ["abcdefgh-one", "ABCDEFGH-two", "abcdefgh-ONE", "éa", "ea", "", "-", "zz", "zzzzzzzzzzzzzzzzzz"];
     let rows: Vec<String> = (10..400)
         .map(|i| {
             let city = if i % 11 == 0 { "NULL".to_owned() } else { format!("'{}'", names[i % names.len()]) };
