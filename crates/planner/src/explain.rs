@@ -8,8 +8,8 @@ use types::{Collation, ColumnType, Value};
 pub fn columns() -> Vec<(&'static str, ColumnType)> {
     let text = |n| ColumnType::varchar(n, Collation::DEFAULT);
     vec![
-        ("id", ColumnType::bigint_unsigned()),
-        ("select_type", text(19)),
+        ("id", ColumnType::bigint_unsigned().not_null()),
+        ("select_type", text(19).not_null()),
         ("table", text(64)),
         ("partitions", text(2000)),
         ("type", text(10)),
@@ -18,7 +18,7 @@ pub fn columns() -> Vec<(&'static str, ColumnType)> {
         ("key_len", text(4096)),
         ("ref", text(2048)),
         ("rows", ColumnType::bigint_unsigned()),
-        ("filtered", ColumnType::double()),
+        ("filtered", ColumnType { decimals: 2, ..ColumnType::double() }),
         ("Extra", text(255)),
     ]
 }

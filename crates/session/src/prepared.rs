@@ -189,6 +189,7 @@ impl ClientSession {
         let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
             return Err(codes::unknown_stmt_handler(id, "mysqld_stmt_execute").into());
         };
+        self.connection.set_statement(&prepared.sql);
         if std::mem::take(&mut prepared.too_long) {
             prepared.long_data.clear();
             return Err(codes::net_packet_too_large().into());

@@ -110,18 +110,19 @@ fn now(ty: &ColumnType) -> String {
 }
 
 pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
-    let mut head = vec![("Field", text(64)), ("Type", ColumnType::new(TypeKind::MediumText))];
+    // What is never NULL says so: clients leave room for the word in the others.
+    let mut head = vec![("Field", text(64)), ("Type", ColumnType::new(TypeKind::MediumText).not_null())];
     if full {
         head.push(("Collation", text(64)));
     }
     head.extend([
-        ("Null", text(3)),
-        ("Key", ColumnType { length: 3, ..ColumnType::new(TypeKind::Char) }),
+        ("Null", text(3).not_null()),
+        ("Key", ColumnType { length: 3, ..ColumnType::new(TypeKind::Char) }.not_null()),
         ("Default", ColumnType::new(TypeKind::Text)),
         ("Extra", text(256)),
     ]);
     if full {
-        head.extend([("Privileges", text(154)), ("Comment", ColumnType::new(TypeKind::Text))]);
+        head.extend([("Privileges", text(154)), ("Comment", ColumnType::new(TypeKind::Text).not_null())]);
     }
     let mut table = Table::new(&head);
     for (at, column) in entry.def.columns.iter().enumerate() {
@@ -147,20 +148,20 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
 
 pub(super) fn indexes(entry: &TableEntry) -> Table {
     let mut table = Table::new(&[
-        ("Table", text(64)),
-        ("Non_unique", ColumnType::int()),
+        ("Table", text(64).not_null()),
+        ("Non_unique", ColumnType::int().not_null()),
         ("Key_name", text(64)),
-        ("Seq_in_index", number()),
+        ("Seq_in_index", number().not_null()),
         ("Column_name", text(64)),
         ("Collation", text(1)),
         ("Cardinality", ColumnType::bigint()),
         ("Sub_part", ColumnType::bigint()),
-        ("Packed", text(10)),
-        ("Null", text(3)),
-        ("Index_type", text(11)),
-        ("Comment", text(8)),
-        ("Index_comment", text(2048)),
-        ("Visible", text(3)),
+        ("Packed", ColumnType::new(TypeKind::Null)),
+        ("Null", text(3).not_null()),
+        ("Index_type", text(11).not_null()),
+        ("Comment", text(8).not_null()),
+        ("Index_comment", text(2048).not_null()),
+        ("Visible", text(3).not_null()),
         ("Expression", ColumnType::new(TypeKind::LongText)),
     ]);
     let def = &entry.def;
