@@ -220,6 +220,13 @@ impl<'c> Binder<'c> {
         self.exprs(list)
     }
 
+    /// The value of a parameter that is a literal lifted from the text, whose value is part of what the plan is cached under. A prepared
+    /// statement's parameters change from one execution to the next, so nothing but estimates may rest on them.
+    fn lifted(&self, n: u32) -> Option<&Value> {
+        self.context.param_types().get(n as usize)?;
+        self.context.params().get(n as usize)
+    }
+
     /// A parameter with the type known for it.
     pub fn param(&mut self, n: u32) -> Expr {
         self.param_count = self.param_count.max(n + 1);
@@ -488,7 +495,7 @@ impl<'c> Binder<'c> {
         };
         let bytes = match &escape.kind {
             ast::ExprKind::Literal(ast::Literal::String(s)) => s.to_vec(),
-            ast::ExprKind::Param(n) => match self.context.params().get(*n as usize) {
+            ast::ExprKind::Param(n) => match self.lifted(*n) {
                 Some(Value::Bytes(b)) => b.to_vec(),
                 _ => return Err(codes::wrong_arguments("ESCAPE")),
             },
@@ -793,7 +800,7 @@ impl<'c> Binder<'c> {
             Func::StrToDate => {
                 let format = match &args[1].kind {
                     ExprKind::Literal(Value::Bytes(b)) => b.to_text().into_owned(),
-                    ExprKind::Param(n) => match self.context.params().get(*n as usize) {
+                    ExprKind::Param(n) => match self.lifted(*n) {
                         Some(Value::Bytes(b)) => b.to_text().into_owned(),
                         _ => "%Y-%m-%d %H:%i:%s.%f".to_owned(),
                     },

@@ -256,13 +256,10 @@ impl ClientSession {
             return Ok(plan);
         }
         let arena = std::mem::take(&mut self.arena);
-        // The plan is for parameters of any type, not for those of this execution.
-        let params = std::mem::take(&mut self.params);
         let planned = match parser::parse(sql, self.lexical_mode(), &arena) {
             Ok(parsed) => self.plan_prepared(&parsed.statement, sql).map_err(Outcome::from),
             Err(error) => Err(parse_error(error).into()),
         };
-        self.params = params;
         self.give_back(arena);
         let plan = Arc::new(planned?);
         self.shared().plans.put(key, &plan);
