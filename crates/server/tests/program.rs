@@ -60,7 +60,7 @@ fn a_server_starts_complains_and_stops() {
     assert!(one_line(&busy).contains("is in use"), "{busy:?}");
     let socket = dir.path().join("x.sock");
     let locked = altiplano().args(["serve", "--port", "0", "--socket"]).arg(&socket).arg("--data-dir").arg(&data).output().expect("it ran");
-    assert!(one_line(&locked).contains("in use by another process"), "{locked:?}");
+    assert!(one_line(&locked).contains("in use by another server"), "{locked:?}");
     signal(&child, rustix::process::Signal::TERM);
     assert_eq!(child.wait().expect("it ended").code(), Some(0));
     assert!(!data.join("altiplano.sock").exists());
