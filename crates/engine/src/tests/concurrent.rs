@@ -150,7 +150,8 @@ fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
             scope.spawn(move || {
                 let mut random = Random(seed ^ (reader + 9) << 40 | 1);
                 let mut s = long_wait(f);
-                while !stop.load(Ordering::SeqCst) {
+                // At least once, however late the thread comes to run.
+                loop {
                     s.begin(Isolation::RepeatableRead, true);
                     let first = seen(f, &mut s, 0, Direction::Forward);
                     for _ in 0..1 + random.below(12) {
@@ -163,6 +164,9 @@ fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
                         assert_eq!(f.get(&mut s, *id), Some((*k, text.clone())));
                     }
                     s.commit().unwrap();
+                    if stop.load(Ordering::SeqCst) {
+                        break;
+                    }
                 }
             });
         }
