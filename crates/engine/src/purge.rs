@@ -36,6 +36,13 @@ pub(crate) struct Postponed {
     finished: Finished,
     records: Vec<(UndoPtr, usize)>,
     postponed: Vec<UndoPtr>,
+    /// Where its chain goes on below `records`: the record that could not be read yet, or none.
+    unread: UndoPtr,
+}
+
+/// Whether an error may be gone another time (a full disk, a failed read). What is given up for such a one is garbage for ever.
+fn may_pass(error: &Error) -> bool {
+    matches!(error, Error::Io(_) | Error::DiskFull | Error::NoFrames | Error::LogFailed)
 }
 
 impl Engine {
@@ -72,15 +79,8 @@ impl Engine {
         for shard in 0..self.history.shard_count() {
             let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));
             for finished in taken {
-                let records = self.records_of(finished.last_undo);
-                let postponed = self.purge_records(session, finished, records.iter().map(|(address, _)| *address));
-                let work = Postponed { shard, finished, records, postponed };
-                if work.postponed.is_empty() {
-                    self.end_purge(work);
-                    count += 1;
-                } else {
-                    self.postponed.lock().push(work);
-                }
+                let work = Postponed { shard, finished, records: Vec::new(), postponed: Vec::new(), unread: finished.last_undo };
+                count += usize::from(self.purge_transaction(session, work));
             }
         }
         count
@@ -90,24 +90,31 @@ impl Engine {
     fn purge_postponed(self: &Arc<Engine>, session: &mut Session) -> usize {
         let works = std::mem::take(&mut *self.postponed.lock());
         let mut count = 0;
-        for mut work in works {
-            let again = std::mem::take(&mut work.postponed);
-            work.postponed = self.purge_records(session, work.finished, again.into_iter());
-            if work.postponed.is_empty() {
-                self.end_purge(work);
-                count += 1;
-            } else {
-                self.postponed.lock().push(work);
-            }
+        for work in works {
+            count += usize::from(self.purge_transaction(session, work));
         }
         count
     }
 
-    /// A transaction's undo records, the newest first, with their lengths. Ends early where the chain was released (before a crash) or
-    /// cannot be read.
-    fn records_of(&self, last_undo: UndoPtr) -> Vec<(UndoPtr, usize)> {
-        let mut records = Vec::new();
-        let mut at = last_undo;
+    /// Purges what it can of a transaction; keeps the rest for another round. Returns whether the transaction is done with.
+    fn purge_transaction(self: &Arc<Engine>, session: &mut Session, mut work: Postponed) -> bool {
+        let again = std::mem::take(&mut work.postponed);
+        let known = work.records.len();
+        work.unread = self.read_chain(work.unread, &mut work.records);
+        let fresh = work.records[known..].iter().map(|(address, _)| *address);
+        work.postponed = self.purge_records(session, work.finished, again.into_iter().chain(fresh));
+        let done = work.postponed.is_empty() && work.unread.is_none();
+        if done {
+            self.end_purge(work);
+        } else {
+            self.postponed.lock().push(work);
+        }
+        done
+    }
+
+    /// Adds a transaction's undo records from `at` on, the newest first, with their lengths. Ends where the chain was released (before a
+    /// crash) or is damaged. Returns the record that cannot be read now but may be later, or none.
+    fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>) -> UndoPtr {
         while !at.is_none() {
             let read = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
             match read.map_err(Error::from).and_then(|record| record.map_err(|_| Error::corrupt("undo record"))) {
@@ -115,14 +122,17 @@ impl Engine {
                     records.push((at, bytes));
                     at = previous;
                 }
-                Err(Error::UndoGone) => break,
+                Err(Error::UndoGone) => return UndoPtr::NONE,
                 Err(error) => {
+                    if may_pass(&error) {
+                        return at;
+                    }
                     (self.config.on_warning)(&format!("purge: {error}"));
-                    break;
+                    return UndoPtr::NONE;
                 }
             }
         }
-        records
+        at
     }
 
     /// Purges records of a transaction; returns those to be asked again.
@@ -137,8 +147,7 @@ impl Engine {
             match self.purge_record(session, address) {
                 Ok(Removed::Settled) => {}
                 Ok(Removed::AskAgain) => postponed.push(address),
-                // The disk was full, or a read failed: another time it may go, and what is given up now is garbage for ever.
-                Err(Error::Io(_) | Error::DiskFull | Error::NoFrames | Error::LogFailed) => postponed.push(address),
+                Err(error) if may_pass(&error) => postponed.push(address),
                 // Damage in one place does not stop purge elsewhere; what it left behind stays.
                 Err(error) => (self.config.on_warning)(&format!("purge of transaction {}: {error}", finished.txn)),
             }
