@@ -21,6 +21,7 @@ mod check;
 mod checkpoint;
 mod config;
 mod counters;
+mod covered;
 mod engine;
 mod error;
 mod external;

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. A consistent scan of the primary index calls its closure under the leaf's latch; a scan through a secondary index collects a batch
-//!    of entries of one leaf, lets the leaf go, and fetches each row by its key.
+//!    of entries of one leaf, lets the leaf go, and fetches each row by its key (`covered.rs` spares it the rows where it can).
 //! 2. A locking scan waits with no latch held and then looks at the same key again.
 //! 3. A row is reported by a secondary scan only when its visible version has the entry's key; so a row whose key moved inside
 //!    the range is reported once.
@@ -46,6 +46,8 @@ pub enum RowKey<'a> {
     Stored(KeyRef<'a>),
     /// Whole.
     Whole(&'a [u8]),
+    /// The end of a secondary entry's key, after so many bytes of its user parts.
+    EndOf(KeyRef<'a>, usize),
 }
 
 impl RowKey<'_> {
@@ -55,6 +57,14 @@ impl RowKey<'_> {
         match self {
             RowKey::Stored(key) => key.append_to(out),
             RowKey::Whole(key) => out.extend_from_slice(key),
+            RowKey::EndOf(entry, user_bytes) => {
+                let mut user_bytes = *user_bytes;
+                for piece in entry.pieces() {
+                    let skipped = user_bytes.min(piece.len());
+                    out.extend_from_slice(&piece[skipped..]);
+                    user_bytes -= skipped;
+                }
+            }
         }
     }
 
@@ -97,6 +107,11 @@ impl RowBatch {
         self.rows.is_empty()
     }
 
+    /// Whether it holds as many rows as are wanted, or about 1 MiB.
+    pub(crate) fn is_full(&self, rows_max: usize) -> bool {
+        self.len() >= rows_max || self.bytes() >= 1 << 20
+    }
+
     /// Bytes of all rows and keys, for memory accounting.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
@@ -132,7 +147,7 @@ impl RowBatch {
 }
 
 /// Where a scan stands.
-enum Place {
+pub(crate) enum Place {
     /// Not begun.
     Start,
     /// The last key that was dealt with.
@@ -144,22 +159,22 @@ enum Place {
 /// Rows of one index in a range. Borrows the session: a statement that writes between rows takes batches, and
 /// [`Scan::park`]s the scan.
 pub struct Scan<'s> {
-    session: &'s mut Session,
-    state: ScanState,
+    pub(crate) session: &'s mut Session,
+    pub(crate) state: ScanState,
 }
 
 /// A scan without its session.
 pub struct ScanState {
-    table: Arc<Table>,
-    index_no: usize,
-    range: KeyRange,
-    direction: Direction,
-    read: Read,
-    place: Place,
+    pub(crate) table: Arc<Table>,
+    pub(crate) index_no: usize,
+    pub(crate) range: KeyRange,
+    pub(crate) direction: Direction,
+    pub(crate) read: Read,
+    pub(crate) place: Place,
 }
 
 /// Entries of a secondary leaf that are looked up together.
-const ENTRIES_PER_BATCH: usize = 128;
+pub(crate) const ENTRIES_PER_BATCH: usize = 128;
 
 impl Session {
     /// A scan of `table.indexes[index_no]`. Nothing is read yet.
@@ -208,14 +223,14 @@ impl Scan<'_> {
         if rows_max > 0 {
             self.for_each(|row, key| {
                 batch.push(row, key);
-                if batch.len() >= rows_max || batch.bytes() >= 1 << 20 { Step::Stop } else { Step::Continue }
+                if batch.is_full(rows_max) { Step::Stop } else { Step::Continue }
             })?;
         }
         Ok(batch.len())
     }
 
     /// Positions a cursor on the next entry to deal with; `false` when there is none.
-    fn position(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
+    pub(crate) fn position(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
         match (&state.place, state.direction) {
             (Place::End, _) => return Ok(false),
             (Place::Start, Direction::Forward) => cursor.seek(&state.range.lower, Seek::AtOrAfter)?,
@@ -356,16 +371,33 @@ impl Scan<'_> {
                 self.state.place = Place::End;
                 return Ok(false);
             }
-            for no in 0..batch.len() {
-                let entry = batch.entry(no);
-                if self.fetch(&table, &entry, f)? == Step::Stop {
-                    self.state.place = Place::After(entry.key.to_vec());
-                    return Ok(true);
-                }
+            if self.fetch_all(&table, &batch, f)? == Step::Stop {
+                return Ok(true);
             }
-            let last = batch.entry(batch.len() - 1).key.to_vec();
-            self.state.place = Place::After(last);
         }
+    }
+
+    /// Reports the rows behind entries, and leaves the scan after the last one that was reported.
+    pub(crate) fn fetch_all(
+        &mut self,
+        table: &Arc<Table>,
+        batch: &EntryBatch,
+        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step,
+    ) -> Result<Step> {
+        let mut step = Step::Continue;
+        let mut last = None;
+        for no in 0..batch.len() {
+            let entry = batch.entry(no);
+            step = self.fetch(table, &entry, f)?;
+            last = Some(entry.key);
+            if step == Step::Stop {
+                break;
+            }
+        }
+        if let Some(key) = last {
+            self.state.place = Place::After(key.to_vec());
+        }
+        Ok(step)
     }
 
     /// Reports the row behind an entry, if the reader sees it with this key.
@@ -412,7 +444,7 @@ impl ScanState {
 
 /// Entries copied out of a leaf.
 #[derive(Default)]
-struct EntryBatch {
+pub(crate) struct EntryBatch {
     bytes: Vec<u8>,
     entries: Vec<(usize, usize, usize)>,
 }
@@ -424,20 +456,20 @@ struct Entry<'b> {
 }
 
 impl EntryBatch {
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (_, user, _) = Session::entry_parts(key, value)?;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);

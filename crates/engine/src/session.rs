@@ -84,6 +84,7 @@ pub(crate) struct Buffers {
     pub(crate) new_row: Vec<u8>,
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
+    pub(crate) covered: crate::covered::Buffers,
 }
 
 impl Engine {

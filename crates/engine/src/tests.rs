@@ -2,12 +2,13 @@
 
 use crate::*;
 use env::{Disk, SimClock, SimDisk};
-use record::{KeyPart, RowLayout, RowRef};
+use record::{KeyPart, KeyRestore, RowLayout, RowRef};
 use std::sync::Arc;
 use std::time::Duration;
 use types::{Collation, ColumnType, Value};
 
 mod concurrent;
+mod covered;
 mod mvcc;
 mod recovery;
 mod undone;
@@ -154,6 +155,11 @@ impl Fixture {
         })
         .expect("a scan");
         ids
+    }
+
+    /// How columns come back from the entries of an index.
+    fn restore(&self, index_no: usize, columns: [usize; 2]) -> KeyRestore {
+        KeyRestore::new(self.table.layout(), &self.table.indexes[index_no].full_parts, columns).expect("columns that the index holds")
     }
 
     /// Every index is sound, and each has exactly the rows.

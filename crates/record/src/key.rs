@@ -32,17 +32,18 @@ impl KeyPart {
 }
 
 /// Whether the key of a whole column of this type gives the value back. Collations that fold characters do not; floats neither
-/// (negative zero is one with zero).
+/// (negative zero is one with zero). A CHAR is kept without the spaces at its end, so keys that pad with them lose nothing.
 pub fn is_reversible(ty: &ColumnType) -> bool {
     match ty.kind {
         TypeKind::Float | TypeKind::Double | TypeKind::Json | TypeKind::Null => false,
+        TypeKind::Char => ty.collation.key_is_reversible_but_for_padding(),
         kind if kind.is_string() => ty.collation.key_is_reversible(),
         _ => true,
     }
 }
 
-const NULL_LEAD: u8 = 0;
-const VALUE_LEAD: u8 = 1;
+pub(crate) const NULL_LEAD: u8 = 0;
+pub(crate) const VALUE_LEAD: u8 = 1;
 
 /// Appends the parts of a row's key.
 pub fn encode_columns(row: RowRef<'_>, parts: &[KeyPart], out: &mut Vec<u8>) -> Result<(), Malformed> {
@@ -228,6 +229,26 @@ pub fn decode_part(ty: &ColumnType, part: &KeyPart, key: &mut &[u8]) -> Result<V
             Value::Bytes(text.into())
         }
     })
+}
+
+/// Overwrites `out` with the bytes that a row holds for a fixed-width column whose key bytes (upright, without the lead) are `key`; they are
+/// as many. The inverse of what encoding does to them.
+#[inline]
+pub(crate) fn stored_of_fixed(ty: &ColumnType, key: &[u8], out: &mut [u8]) {
+    match ty.kind {
+        TypeKind::Decimal => out.copy_from_slice(key),
+        kind => {
+            let signed = kind.is_integer() && !ty.unsigned || matches!(kind, TypeKind::Time | TypeKind::Timestamp);
+            match *key {
+                [a, b, c, d] => out.copy_from_slice(&[d, c, b, a]),
+                [a, b, c, d, e, f, g, h] => out.copy_from_slice(&[h, g, f, e, d, c, b, a]),
+                _ => out.iter_mut().zip(key.iter().rev()).for_each(|(to, from)| *to = *from),
+            }
+            if signed && let Some(last) = out.last_mut() {
+                *last ^= 0x80;
+            }
+        }
+    }
 }
 
 /// Bounds of the part's keys of strings that start with `literal`: from the first inclusive to the second exclusive, in key order.

@@ -174,6 +174,14 @@ impl RowLayout {
         &self.sources[column]
     }
 
+    /// Where a column of a current row is; `None` for a layout of an older version's rows.
+    pub(crate) fn place(&self, column: usize) -> Option<Place> {
+        match self.sources.get(column)? {
+            Source::Row(place) if self.is_current => Some(*place),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn ends_at(&self) -> usize {
         self.ends_at as usize
@@ -227,7 +235,7 @@ impl RowLayout {
         result
     }
 
-    fn fresh_header(&self) -> [u8; HEADER_BYTES] {
+    pub(crate) fn fresh_header(&self) -> [u8; HEADER_BYTES] {
         RowHeader { schema_version: self.schema_version, ..RowHeader::default() }.to_bytes()
     }
 

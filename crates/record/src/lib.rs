@@ -13,12 +13,13 @@
 //! Overflow chains of large rows and the values of secondary entries are the engine's.
 //!
 //! # Start at
-//! [`RowLayout`], then [`key`].
+//! [`RowLayout`], then [`key`]; [`KeyRestore`] for the way back from a key to a row.
 
 pub mod header;
 pub mod key;
 mod layout;
 mod raw;
+mod restore;
 mod row;
 
 #[cfg(test)]
@@ -28,4 +29,5 @@ pub use base::Malformed;
 pub use header::RowHeader;
 pub use key::KeyPart;
 pub use layout::{ColumnSource, EncodeError, RowLayout};
+pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

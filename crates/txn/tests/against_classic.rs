@@ -69,6 +69,11 @@ impl Pair {
             assert_eq!(view.sees(id, TxnId::NONE) || id.is_none(), classic.sees(id, TxnId::NONE), "{id} in {view:?}");
             assert!(view.sees(id, id));
         }
+        let first = view.first_unseen();
+        assert!(view.low() <= first && first <= view.high(), "{first} in {view:?}");
+        assert!(first == view.high() || !view.sees(first, TxnId::NONE), "{first} in {view:?}");
+        let below = view.low().0.max(1)..first.0;
+        assert!(below.map(TxnId).all(|id| view.sees(id, TxnId::NONE)), "{first} in {view:?}");
     }
 
     fn compare_active(&self) {

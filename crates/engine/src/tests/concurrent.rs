@@ -91,6 +91,29 @@ fn seen(f: &Fixture, session: &mut Session, index_no: usize, direction: Directio
     rows
 }
 
+/// What a reader sees of ids and k by the entries of the index on k.
+fn seen_by_keys(f: &Fixture, session: &mut Session, direction: Direction) -> Vec<(i64, i64)> {
+    let restore = f.restore(1, [1, 0]);
+    let mut rows = Vec::new();
+    let mut scan = session.scan(&f.table, 1, KeyRange::all(), direction, Read::Snapshot).unwrap();
+    scan.for_each_covered(&restore, |row, key| {
+        assert_eq!(key.to_vec(), f.key(int(row, 0)));
+        rows.push((int(row, 1), int(row, 0)));
+        Step::Continue
+    })
+    .unwrap();
+    if direction == Direction::Backward {
+        rows.reverse();
+    }
+    rows
+}
+
+fn keys_of(rows: &[(i64, i64, String)]) -> Vec<(i64, i64)> {
+    let mut keys: Vec<(i64, i64)> = rows.iter().map(|(id, k, _)| (*k, *id)).collect();
+    keys.sort_unstable();
+    keys
+}
+
 #[test]
 fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
     const IDS: u64 = 120;
@@ -158,6 +181,7 @@ fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
                         let direction = if random.below(2) == 0 { Direction::Forward } else { Direction::Backward };
                         let index_no = random.below(3) as usize;
                         assert_eq!(seen(f, &mut s, index_no, direction), first, "by index {index_no} {direction:?}");
+                        assert_eq!(seen_by_keys(f, &mut s, direction), keys_of(&first), "by keys {direction:?}");
                         scans.fetch_add(1, Ordering::Relaxed);
                     }
                     for (id, k, text) in &first {

@@ -199,9 +199,17 @@ impl Collation {
         matches!(self, Collation::Binary | Collation::Utf8mb40900Bin)
     }
 
-    /// Appends the string of an ordered key at the start of `key` and returns the key's bytes. `None`: the key is malformed or the
-    /// collation's keys are not reversible.
+    /// Whether [`Collation::decode_key`] gives back a string that does not end with a space.
+    pub fn key_is_reversible_but_for_padding(self) -> bool {
+        self.key_is_reversible() || self == Collation::Utf8mb4Bin
+    }
+
+    /// Appends the string of an ordered key at the start of `key`, for `utf8mb4_bin` without the spaces at its end, and returns the key's
+    /// bytes. `None`: the key is malformed or the collation's keys are not reversible.
     pub fn decode_key(self, key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        if self == Collation::Utf8mb4Bin {
+            return pad_space::decode_key(key, out);
+        }
         if !self.key_is_reversible() {
             return None;
         }

@@ -125,6 +125,27 @@ fn push_weight(weight: u32, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends the string of an ordered key whose weights are code points, and returns the key's bytes; `None` when its end is missing.
+pub(super) fn decode_key(key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match *key.get(at)? {
+            0x20 => match *key.get(at + 1)? {
+                1 => return Some(at + 2),
+                0 | 2 => {
+                    out.push(0x20);
+                    at += 2;
+                }
+                _ => return None,
+            },
+            byte => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+}
+
 /// Bytes of the ordered key at the start of `key`; `None` when its end is missing.
 pub(super) fn key_bytes(key: &[u8]) -> Option<usize> {
     let mut at = 0;

@@ -66,6 +66,14 @@ proptest! {
     }
 
     #[test]
+    fn keys_by_code_point_come_back_without_padding(a in text()) {
+        let encoded = key(Collation::Utf8mb4Bin, a.as_bytes());
+        let mut out = Vec::new();
+        prop_assert_eq!(Collation::Utf8mb4Bin.decode_key(&encoded, &mut out), Some(encoded.len()));
+        prop_assert_eq!(out, a.trim_end_matches(' ').as_bytes());
+    }
+
+    #[test]
     fn keys_of_strings_start_with_the_prefix_key(prefix in text(), rest in text()) {
         let whole = format!("{prefix}{rest}");
         for collation in Collation::ALL {
