@@ -19,7 +19,7 @@ use crate::park::ParkingLot;
 use crate::redo::Skipped;
 use crate::replacement::Replacement;
 use crate::stats::{Stats, StatsSnapshot};
-use crate::word::{self, Acquired};
+use crate::word::{self, Acquired, Word};
 
 /// Settings of the pool.
 #[derive(Debug, Clone)]
@@ -60,6 +60,16 @@ pub struct BufferPool {
     store: Arc<PageStore>,
     wal: Arc<Wal>,
     config: PoolConfig,
+}
+
+/// How an attempt to have a page ended.
+enum Found<'p> {
+    /// It was in memory: latched as asked, in this frame; the word is as it was seen.
+    There(Word, usize),
+    /// It was not: this thread brought it, and has it exclusively.
+    Brought(ExclusiveGuard<'p>),
+    /// Others have it, and the attempt does not wait.
+    Busy,
 }
 
 impl BufferPool {
@@ -113,6 +123,31 @@ impl BufferPool {
         self.stats.hit();
     }
 
+    /// Attempts to have a page until it is had or others keep it. An absent page is claimed by one thread, which `bring`s it into a frame.
+    fn come_by<'p>(
+        &'p self,
+        cell: &'p AtomicU64,
+        page: PageNo,
+        attempt: impl Fn() -> Acquired,
+        bring: impl Fn() -> Result<usize, PoolError>,
+    ) -> Result<Found<'p>, PoolError> {
+        loop {
+            match attempt() {
+                Acquired::Held(word) => {
+                    let frame = word.frame().expect("a held page has a frame");
+                    self.hit(frame);
+                    return Ok(Found::There(word, frame));
+                }
+                Acquired::Busy => return Ok(Found::Busy),
+                Acquired::Absent if word::claim_absent(cell) => {
+                    let frame = bring()?;
+                    return Ok(Found::Brought(ExclusiveGuard::new(self, cell, page, frame)));
+                }
+                Acquired::Absent => {}
+            }
+        }
+    }
+
     /// Latches a page for reading, reading it in when absent.
     #[inline]
     pub fn shared(&self, page: PageNo) -> Result<SharedGuard<'_>, PoolError> {
@@ -126,16 +161,11 @@ impl BufferPool {
 
     #[cold]
     fn shared_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<SharedGuard<'p>, PoolError> {
-        loop {
-            if let Acquired::Held(held) = word::shared(cell, page.0, &self.lot, None) {
-                let frame = held.frame().expect("a held page has a frame");
-                self.hit(frame);
-                return Ok(SharedGuard::new(self, cell, page, frame));
-            }
-            if word::claim_absent(cell) {
-                let frame = self.load_claimed(cell, page)?;
-                return Ok(ExclusiveGuard::new(self, cell, page, frame).downgrade());
-            }
+        let wait = || word::shared(cell, page.0, &self.lot, None);
+        match self.come_by(cell, page, wait, || self.load_claimed(cell, page))? {
+            Found::There(_, frame) => Ok(SharedGuard::new(self, cell, page, frame)),
+            Found::Brought(guard) => Ok(guard.downgrade()),
+            Found::Busy => unreachable!("a wait without a deadline gave up"),
         }
     }
 
@@ -157,38 +187,28 @@ impl BufferPool {
             self.hit(frame);
             return Ok(ExclusiveGuard::new(self, cell, page, frame));
         }
-        self.exclusive_slow(cell, page)
+        self.exclusive_slow(cell, page, || self.load_claimed(cell, page))
     }
 
     #[cold]
-    fn exclusive_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<ExclusiveGuard<'p>, PoolError> {
-        loop {
-            if let Acquired::Held(held) = word::exclusive(cell, page.0, &self.lot, None) {
-                let frame = held.frame().expect("a held page has a frame");
-                self.hit(frame);
-                return Ok(ExclusiveGuard::new(self, cell, page, frame));
-            }
-            if word::claim_absent(cell) {
-                let frame = self.load_claimed(cell, page)?;
-                return Ok(ExclusiveGuard::new(self, cell, page, frame));
-            }
+    fn exclusive_slow<'p>(
+        &'p self,
+        cell: &'p AtomicU64,
+        page: PageNo,
+        bring: impl Fn() -> Result<usize, PoolError>,
+    ) -> Result<ExclusiveGuard<'p>, PoolError> {
+        let wait = || word::exclusive(cell, page.0, &self.lot, None);
+        match self.come_by(cell, page, wait, bring)? {
+            Found::There(_, frame) => Ok(ExclusiveGuard::new(self, cell, page, frame)),
+            Found::Brought(guard) => Ok(guard),
+            Found::Busy => unreachable!("a wait without a deadline gave up"),
         }
     }
 
     /// A page whose old content does not matter: latched exclusively, not read from disk, bytes unspecified until the caller sets them.
     pub(crate) fn exclusive_unread(&self, page: PageNo) -> Result<ExclusiveGuard<'_>, PoolError> {
         let cell = self.cell(page)?;
-        loop {
-            if let Acquired::Held(held) = word::exclusive(cell, page.0, &self.lot, None) {
-                let frame = held.frame().expect("a held page has a frame");
-                self.hit(frame);
-                return Ok(ExclusiveGuard::new(self, cell, page, frame));
-            }
-            if word::claim_absent(cell) {
-                let frame = self.place_claimed(cell, page)?;
-                return Ok(ExclusiveGuard::new(self, cell, page, frame));
-            }
-        }
+        self.exclusive_slow(cell, page, || self.place_claimed(cell, page))
     }
 
     /// A page for reading without a latch; read in when absent. Waits while a writer has it, and keeps no writer waiting.
@@ -206,15 +226,12 @@ impl BufferPool {
 
     #[cold]
     fn optimistic_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<OptimisticGuard<'p>, PoolError> {
+        let wait = || word::readable(cell, page.0, &self.lot, None);
         loop {
-            if let Acquired::Held(seen) = word::readable(cell, page.0, &self.lot, None) {
-                let frame = seen.frame().expect("a readable page has a frame");
-                self.hit(frame);
-                return Ok(OptimisticGuard::new(self, cell, page, seen, frame));
-            }
-            if word::claim_absent(cell) {
-                let frame = self.load_claimed(cell, page)?;
-                drop(ExclusiveGuard::new(self, cell, page, frame));
+            match self.come_by(cell, page, wait, || self.load_claimed(cell, page))? {
+                Found::There(seen, frame) => return Ok(OptimisticGuard::new(self, cell, page, seen, frame)),
+                Found::Brought(guard) => drop(guard),
+                Found::Busy => unreachable!("a wait without a deadline gave up"),
             }
         }
     }
@@ -222,46 +239,26 @@ impl BufferPool {
     /// Latches shared unless a writer has the page: then `None`. Reads the page in when absent.
     pub fn try_shared(&self, page: PageNo) -> Result<Option<SharedGuard<'_>>, PoolError> {
         let cell = self.cell(page)?;
-        loop {
-            match word::try_shared(cell) {
-                Acquired::Held(held) => {
-                    let frame = held.frame().expect("a held page has a frame");
-                    self.hit(frame);
-                    return Ok(Some(SharedGuard::new(self, cell, page, frame)));
-                }
-                Acquired::Busy => return Ok(None),
-                Acquired::Absent if word::claim_absent(cell) => {
-                    let frame = self.load_claimed(cell, page)?;
-                    return Ok(Some(ExclusiveGuard::new(self, cell, page, frame).downgrade()));
-                }
-                Acquired::Absent => {}
-            }
-        }
+        Ok(match self.come_by(cell, page, || word::try_shared(cell), || self.load_claimed(cell, page))? {
+            Found::There(_, frame) => Some(SharedGuard::new(self, cell, page, frame)),
+            Found::Brought(guard) => Some(guard.downgrade()),
+            Found::Busy => None,
+        })
     }
 
     /// Latches exclusively unless anybody has the page: then `None`. Reads the page in when absent.
     pub fn try_exclusive(&self, page: PageNo) -> Result<Option<ExclusiveGuard<'_>>, PoolError> {
         let cell = self.cell(page)?;
-        loop {
-            match word::try_exclusive(cell) {
-                Acquired::Held(held) => {
-                    let frame = held.frame().expect("a held page has a frame");
-                    self.hit(frame);
-                    return Ok(Some(ExclusiveGuard::new(self, cell, page, frame)));
-                }
-                Acquired::Busy => return Ok(None),
-                Acquired::Absent if word::claim_absent(cell) => {
-                    let frame = self.load_claimed(cell, page)?;
-                    return Ok(Some(ExclusiveGuard::new(self, cell, page, frame)));
-                }
-                Acquired::Absent => {}
-            }
-        }
+        Ok(match self.come_by(cell, page, || word::try_exclusive(cell), || self.load_claimed(cell, page))? {
+            Found::There(_, frame) => Some(ExclusiveGuard::new(self, cell, page, frame)),
+            Found::Brought(guard) => Some(guard),
+            Found::Busy => None,
+        })
     }
 
     /// Whether the page is in memory now.
     pub fn is_resident(&self, page: PageNo) -> bool {
-        self.cell(page).is_ok_and(|cell| word::Word(cell.load(Ordering::Relaxed)).frame().is_some())
+        self.cell(page).is_ok_and(|cell| Word(cell.load(Ordering::Relaxed)).frame().is_some())
     }
 
     /// The log.

@@ -6,7 +6,7 @@ use crate::mode::LockMode;
 use crate::owner::{LockId, Owner, Wait};
 use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
-use crate::platform::{Arc, CachePadded, Mutant, planted};
+use crate::platform::{Arc, CachePadded, planted};
 use crate::registry::Registry;
 use crate::table::{Request, Shard, Wakes};
 use base::{IndexId, TxnId};
@@ -190,7 +190,7 @@ impl LockManager {
             let mut inner = holding.inner();
             // `release_all` clears the id under this latch before it looks at the list. Either it has, and the holder's lock is
             // about to vanish (the owner may even serve another transaction), or it will find the lock in the list.
-            let holding_still = inner.txn == holder || planted(Mutant::ImplicitWithoutRecheck);
+            let holding_still = inner.txn == holder || planted("implicit_without_recheck");
             if holding_still {
                 let is_new = shard.grant_implicit(slot, &holding);
                 if is_new {
@@ -244,7 +244,7 @@ impl LockManager {
             let mut shard = self.shards[id.shard as usize].lock();
             let held = shard.revoke(id.slot, owner);
             assert!(held, "{owner:?} lists a lock that it does not hold");
-            if !planted(Mutant::ReleaseWithoutHandOver) {
+            if !planted("release_without_hand_over") {
                 shard.settle(id.slot, &mut wakes);
             }
             drop(shard);
@@ -340,7 +340,7 @@ impl LockManager {
         };
         drop(shard);
         self.counts.waits.fetch_add(1, Ordering::Relaxed);
-        if could_close && !planted(Mutant::NoDetection) {
+        if could_close && !planted("no_detection") {
             self.resolve_deadlocks(owner);
         }
         let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
@@ -358,7 +358,7 @@ impl LockManager {
         let mut wakes = Wakes::new();
         let mut shard = self.shards[id.shard as usize].lock();
         shard.leave_queue(id.slot, owner);
-        if !planted(Mutant::TimeoutWithoutHandOver) {
+        if !planted("timeout_without_hand_over") {
             // Those behind may have been held up by this request alone.
             shard.settle(id.slot, &mut wakes);
         }

@@ -10,7 +10,7 @@ use crate::cancel::{Cancel, WaitCell, WaitState, WaitsFor};
 use crate::manager::{LockError, WaitPolicy};
 use crate::platform::atomic::{AtomicU32, Ordering};
 use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{Arc, CachePadded, Mutant, planted};
+use crate::platform::{Arc, CachePadded, planted};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ impl TableLock {
     fn enter(&self, stripe: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
         loop {
             self.stripes[stripe].fetch_add(1, Ordering::SeqCst);
-            if self.gate.load(Ordering::SeqCst) <= POLITE || planted(Mutant::SharedWithoutRecheck) {
+            if self.gate.load(Ordering::SeqCst) <= POLITE || planted("shared_without_recheck") {
                 return Ok(());
             }
             self.leave(stripe);

@@ -4,38 +4,19 @@
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
 use base::{IndexId, TxnId};
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shuttle::thread;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// What `crate::platform` of the product is, over shuttle.
 mod platform {
     pub(crate) use crate::futex;
     pub(crate) use crate::latch;
+    pub use models::planted;
     pub use shuttle::sync::{Arc, Condvar, Mutex, atomic};
     pub use shuttle::{lazy_static, thread};
     pub use sync::CachePadded;
-
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub enum Mutant {
-        ReleaseWithoutHandOver,
-        TimeoutWithoutHandOver,
-        ImplicitWithoutRecheck,
-        NoDetection,
-        SharedWithoutRecheck,
-    }
-
-    // Shuttle runs all threads of a schedule on the OS thread of the test.
-    std::thread_local! {
-        pub static PLANTED: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
-    }
-
-    pub fn planted(mutant: Mutant) -> bool {
-        PLANTED.get() == Some(mutant)
-    }
 }
 
 #[allow(dead_code)]
@@ -72,7 +53,7 @@ use cancel::Cancel;
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
 use metadata::{ExclusiveWait, TableLock};
 use mode::LockMode::{Exclusive, Shared};
-use platform::{Mutant, PLANTED};
+use models::Schedules;
 
 const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
 
@@ -80,28 +61,7 @@ fn key(key: &[u8]) -> LockKeyRef<'_> {
     LockKeyRef { index: IndexId(1), key }
 }
 
-fn schedules() -> usize {
-    std::env::var("LOCK_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
-}
-
-fn explore(model: fn()) {
-    shuttle::Runner::new(RandomScheduler::new(schedules()), Default::default()).run(model);
-    for depth in [2, 3] {
-        shuttle::Runner::new(PctScheduler::new(depth, schedules()), Default::default()).run(model);
-    }
-}
-
-/// The model holds as it is, and fails with each of these bugs.
-fn check(model: fn(), mutants: &[Mutant]) {
-    PLANTED.set(None);
-    explore(model);
-    for mutant in mutants {
-        PLANTED.set(Some(*mutant));
-        let found = catch_unwind(AssertUnwindSafe(|| explore(model))).is_err();
-        PLANTED.set(None);
-        assert!(found, "the planted {mutant:?} was not found");
-    }
-}
+const SCHEDULES: Schedules = Schedules { count: 6_000, variable: "LOCK_SCHEDULES" };
 
 /// Three owners of one key; one of them gives up at once, one is killed.
 fn hand_over() {
@@ -141,7 +101,7 @@ fn hand_over() {
 
 #[test]
 fn locks_are_handed_over() {
-    check(hand_over, &[Mutant::ReleaseWithoutHandOver]);
+    SCHEDULES.check(hand_over, &["release_without_hand_over"]);
 }
 
 /// A reader behind a writer that gives up, while the first reader stays.
@@ -173,7 +133,7 @@ fn behind_one_that_leaves() {
 
 #[test]
 fn who_leaves_lets_others_pass() {
-    check(behind_one_that_leaves, &[Mutant::TimeoutWithoutHandOver]);
+    SCHEDULES.check(behind_one_that_leaves, &["timeout_without_hand_over"]);
 }
 
 /// The holder of an implicit lock ends while others ask for the row. Its owner goes on to serve another transaction.
@@ -211,7 +171,7 @@ fn implicit_against_finish() {
 
 #[test]
 fn implicit_locks_are_made_explicit_or_not_at_all() {
-    check(implicit_against_finish, &[Mutant::ImplicitWithoutRecheck]);
+    SCHEDULES.check(implicit_against_finish, &["implicit_without_recheck"]);
 }
 
 /// Three owners in a ring: somebody is the victim, everybody ends, and a victim is needed (nobody is one without a cycle).
@@ -246,7 +206,7 @@ fn ring() {
 
 #[test]
 fn rings_are_broken_by_one_victim() {
-    check(ring, &[Mutant::NoDetection]);
+    SCHEDULES.check(ring, &["no_detection"]);
 }
 
 /// Readers and DDL on one table.
@@ -282,5 +242,5 @@ fn metadata_lock() {
 
 #[test]
 fn ddl_has_a_table_alone() {
-    check(metadata_lock, &[Mutant::SharedWithoutRecheck]);
+    SCHEDULES.check(metadata_lock, &["shared_without_recheck"]);
 }

@@ -367,6 +367,62 @@ pub enum ExprKind {
     NoDefault(Box<str>),
 }
 
+/// The direct operands of an expression, by shared or by exclusive reference: `$iter` and `$deref` are `iter` and `as_ref`, or `iter_mut` and `as_mut`.
+macro_rules! for_each_operand {
+    ($kind:expr, $f:ident, $iter:ident, $deref:ident) => {{
+        use ExprKind::*;
+        match $kind {
+            Literal(_) | Param(_) | Slot(_) | UserVariable(_) | SystemVariable(..) | NoDefault(_) => {}
+            Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => $f(a),
+            IsNull { operand, .. } | IsTruth { operand, .. } => $f(operand),
+            CompareRows(_, _, a, b) => a.$iter().chain(b.$iter()).for_each($f),
+            And(list) | Or(list) | Func(_, list) => list.$iter().for_each($f),
+            Between { operand, low, high, .. } => {
+                $f(operand);
+                $f(low);
+                $f(high);
+            }
+            InList { operand, list, .. } => {
+                $f(operand);
+                list.$iter().for_each($f);
+            }
+            InRows { operand, list, .. } => {
+                operand.$iter().for_each(&mut *$f);
+                list.$iter().flatten().for_each($f);
+            }
+            Like { operand, pattern, .. } => {
+                $f(operand);
+                $f(pattern);
+            }
+            Case { operand, branches, otherwise, .. } => {
+                if let Some(operand) = operand {
+                    $f(operand);
+                }
+                for (when, then) in branches {
+                    $f(when);
+                    $f(then);
+                }
+                if let Some(otherwise) = otherwise {
+                    $f(otherwise);
+                }
+            }
+            DateAdd { date, amount, .. } => {
+                $f(date);
+                $f(amount);
+            }
+            Subquery(_, kind) => match kind.$deref() {
+                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
+                SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.$iter().for_each($f),
+                SubqueryKind::Quantified { needle, .. } => $f(needle),
+            },
+        }
+    }};
+}
+
 impl Expr {
     /// A constant.
     pub fn literal(value: Value, ty: ColumnType) -> Expr {
@@ -380,110 +436,12 @@ impl Expr {
 
     /// Calls `f` on each direct operand.
     pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        use ExprKind::*;
-        match &self.kind {
-            Literal(_) | Param(_) | Slot(_) | UserVariable(_) | SystemVariable(..) | NoDefault(_) => {}
-            Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => f(a),
-            IsNull { operand, .. } | IsTruth { operand, .. } => f(operand),
-            CompareRows(_, _, a, b) => a.iter().chain(b).for_each(f),
-            And(list) | Or(list) | Func(_, list) => list.iter().for_each(f),
-            Between { operand, low, high, .. } => {
-                f(operand);
-                f(low);
-                f(high);
-            }
-            InList { operand, list, .. } => {
-                f(operand);
-                list.iter().for_each(f);
-            }
-            InRows { operand, list, .. } => {
-                operand.iter().for_each(&mut *f);
-                list.iter().flatten().for_each(f);
-            }
-            Like { operand, pattern, .. } => {
-                f(operand);
-                f(pattern);
-            }
-            Case { operand, branches, otherwise, .. } => {
-                if let Some(operand) = operand {
-                    f(operand);
-                }
-                for (when, then) in branches {
-                    f(when);
-                    f(then);
-                }
-                if let Some(otherwise) = otherwise {
-                    f(otherwise);
-                }
-            }
-            DateAdd { date, amount, .. } => {
-                f(date);
-                f(amount);
-            }
-            Subquery(_, kind) => match &**kind {
-                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
-                SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.iter().for_each(f),
-                SubqueryKind::Quantified { needle, .. } => f(needle),
-            },
-        }
+        for_each_operand!(&self.kind, f, iter, as_ref)
     }
 
     /// Calls `f` on each direct operand, to change it.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        use ExprKind::*;
-        match &mut self.kind {
-            Literal(_) | Param(_) | Slot(_) | UserVariable(_) | SystemVariable(..) | NoDefault(_) => {}
-            Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => f(a),
-            IsNull { operand, .. } | IsTruth { operand, .. } => f(operand),
-            CompareRows(_, _, a, b) => a.iter_mut().chain(b).for_each(f),
-            And(list) | Or(list) | Func(_, list) => list.iter_mut().for_each(f),
-            Between { operand, low, high, .. } => {
-                f(operand);
-                f(low);
-                f(high);
-            }
-            InList { operand, list, .. } => {
-                f(operand);
-                list.iter_mut().for_each(f);
-            }
-            InRows { operand, list, .. } => {
-                operand.iter_mut().for_each(&mut *f);
-                list.iter_mut().flatten().for_each(f);
-            }
-            Like { operand, pattern, .. } => {
-                f(operand);
-                f(pattern);
-            }
-            Case { operand, branches, otherwise, .. } => {
-                if let Some(operand) = operand {
-                    f(operand);
-                }
-                for (when, then) in branches {
-                    f(when);
-                    f(then);
-                }
-                if let Some(otherwise) = otherwise {
-                    f(otherwise);
-                }
-            }
-            DateAdd { date, amount, .. } => {
-                f(date);
-                f(amount);
-            }
-            Subquery(_, kind) => match &mut **kind {
-                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
-                SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.iter_mut().for_each(f),
-                SubqueryKind::Quantified { needle, .. } => f(needle),
-            },
-        }
+        for_each_operand!(&mut self.kind, f, iter_mut, as_mut)
     }
 
     /// Calls `f` on this expression and everything below it.

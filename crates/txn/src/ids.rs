@@ -28,7 +28,7 @@
 
 use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{BITMAP_WORDS, BLOCK_IDS, COPY_ATTEMPTS, CachePadded, LONG_INLINE, Mutant, RING_IDS, futex, hint, planted, thread};
+use crate::platform::{BITMAP_WORDS, BLOCK_IDS, COPY_ATTEMPTS, CachePadded, LONG_INLINE, RING_IDS, futex, hint, planted, thread};
 use crate::view::ReadView;
 use base::TxnId;
 
@@ -159,7 +159,7 @@ impl Ids {
             }
             // SeqCst here and on `hold`: either the mover's drain counts us, or we see its hold.
             self.counters.begun.fetch_add(1, Ordering::SeqCst);
-            if self.bounds.hold.load(Ordering::SeqCst) != 0 && !planted(Mutant::MoveWithoutDrain) {
+            if self.bounds.hold.load(Ordering::SeqCst) != 0 && !planted("move_without_drain") {
                 self.counters.ended.fetch_add(1, Ordering::SeqCst);
                 self.wait_for_hold();
                 continue;
@@ -277,7 +277,7 @@ impl Ids {
         }
 
         let begun_after = self.counters.begun.load(Ordering::Acquire);
-        let unspoilt = begun == begun_after || planted(Mutant::CopyWithoutRecheck);
+        let unspoilt = begun == begun_after || planted("copy_without_recheck");
         view.stamp(begun, ended);
         unspoilt && bounds.shape.load(Ordering::Acquire) == shape
     }
@@ -356,7 +356,7 @@ impl Ids {
                 return;
             }
             self.bounds.low_word.fetch_max(run, Ordering::SeqCst);
-            if planted(Mutant::LowWithoutRecheck) {
+            if planted("low_without_recheck") {
                 return;
             }
         }
@@ -400,7 +400,7 @@ impl Ids {
     fn move_window(&self, long: &mut Vec<u64>) {
         let bounds = &*self.bounds;
         bounds.hold.fetch_add(1, Ordering::SeqCst);
-        if !planted(Mutant::MoveWithoutDrain) {
+        if !planted("move_without_drain") {
             // `ended` first: equal then means that none was under way when it was read, and newcomers see `hold`.
             while self.counters.ended.load(Ordering::SeqCst) != self.counters.begun.load(Ordering::SeqCst) {
                 thread::yield_now();

@@ -1,7 +1,7 @@
 //! The transaction system: ids, views and the purge limit behind one surface.
 
 use crate::ids::{FinishSeq, Ids};
-use crate::platform::{Mutant, planted};
+use crate::platform::planted;
 use crate::slots::{PurgeLimit, Slots, ViewSlotHandle};
 use crate::view::ReadView;
 use base::TxnId;
@@ -72,7 +72,7 @@ impl TxnSystem {
                     return;
                 }
                 slot.publish(low, ended);
-                if self.ids.begun() == begun || planted(Mutant::ReuseBeforePublish) {
+                if self.ids.begun() == begun || planted("reuse_before_publish") {
                     return;
                 }
             }
@@ -81,7 +81,7 @@ impl TxnSystem {
     }
 
     fn open_fresh(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
-        if planted(Mutant::CopyBeforePublish) {
+        if planted("copy_before_publish") {
             self.ids.copy(view);
             slot.publish(view.low().0, view.ended());
             return;

@@ -5,13 +5,12 @@
 
 use base::TxnId;
 use shuttle::rand::Rng;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::Arc;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What `crate::platform` of the product is, over shuttle and small.
 mod platform {
     pub(crate) use crate::futex;
+    pub use models::planted;
     pub use shuttle::sync::Arc;
     pub use shuttle::sync::{Condvar, Mutex, atomic};
     pub use shuttle::{hint, lazy_static, thread};
@@ -24,24 +23,6 @@ mod platform {
     pub const BITMAP_WORDS: usize = 1;
     pub const LONG_INLINE: usize = 2;
     pub const COPY_ATTEMPTS: u32 = 2;
-
-    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub enum Mutant {
-        CopyWithoutRecheck,
-        MoveWithoutDrain,
-        ReuseBeforePublish,
-        CopyBeforePublish,
-        LowWithoutRecheck,
-    }
-
-    // Shuttle runs all threads of a schedule on the OS thread of the test.
-    std::thread_local! {
-        pub static PLANTED: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
-    }
-
-    pub fn planted(mutant: Mutant) -> bool {
-        PLANTED.get() == Some(mutant)
-    }
 }
 
 #[allow(clippy::enum_variant_names)] // crate-private here, public there
@@ -62,32 +43,11 @@ mod system;
 #[path = "../src/view.rs"]
 mod view;
 
-use platform::{Mutant, PLANTED};
+use models::Schedules;
 use system::TxnSystem;
 use view::ReadView;
 
-fn schedules() -> usize {
-    std::env::var("TXN_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000)
-}
-
-fn explore(model: fn()) {
-    shuttle::Runner::new(RandomScheduler::new(schedules()), Default::default()).run(model);
-    for depth in [2, 3] {
-        shuttle::Runner::new(PctScheduler::new(depth, schedules()), Default::default()).run(model);
-    }
-}
-
-/// The model holds as it is, and fails with each of these bugs.
-fn check(model: fn(), mutants: &[Mutant]) {
-    PLANTED.set(None);
-    explore(model);
-    for mutant in mutants {
-        PLANTED.set(Some(*mutant));
-        let found = catch_unwind(AssertUnwindSafe(|| explore(model))).is_err();
-        PLANTED.set(None);
-        assert!(found, "the planted {mutant:?} was not found");
-    }
-}
+const SCHEDULES: Schedules = Schedules { count: 9_000, variable: "TXN_SCHEDULES" };
 
 /// T1 and T2 lie in different words. T2 finishes only after a view of its own saw T1.
 fn views_are_closed() {
@@ -128,7 +88,7 @@ fn views_are_closed() {
 
 #[test]
 fn a_view_is_closed_under_what_its_transactions_saw() {
-    check(views_are_closed, &[Mutant::CopyWithoutRecheck]);
+    SCHEDULES.check(views_are_closed, &["copy_without_recheck"]);
 }
 
 /// The window moves on while old transactions finish and views are copied.
@@ -180,7 +140,7 @@ fn window_moves() {
 
 #[test]
 fn the_window_moves_under_finishers_and_readers() {
-    check(window_moves, &[Mutant::MoveWithoutDrain]);
+    SCHEDULES.check(window_moves, &["move_without_drain"]);
 }
 
 /// A view is opened while others finish and purge asks what it may remove.
@@ -221,12 +181,12 @@ fn purge_against_views(opened_before: bool) {
 
 #[test]
 fn purge_takes_nothing_from_a_view_being_opened() {
-    check(|| purge_against_views(false), &[Mutant::CopyBeforePublish]);
+    SCHEDULES.check(|| purge_against_views(false), &["copy_before_publish"]);
 }
 
 #[test]
 fn purge_takes_nothing_from_a_view_being_reused() {
-    check(|| purge_against_views(true), &[Mutant::ReuseBeforePublish]);
+    SCHEDULES.check(|| purge_against_views(true), &["reuse_before_publish"]);
 }
 
 /// Two words fill up at the same time; the low mark must pass both, and reach into the one behind them.
@@ -248,7 +208,7 @@ fn low_mark_follows() {
 
 #[test]
 fn the_low_mark_does_not_stick() {
-    check(low_mark_follows, &[Mutant::LowWithoutRecheck]);
+    SCHEDULES.check(low_mark_follows, &["low_without_recheck"]);
 }
 
 /// What finished before a view was opened is seen, also when the view is an old one.
@@ -272,5 +232,5 @@ fn reuse_is_current() {
 
 #[test]
 fn a_reused_view_is_as_good_as_a_new_one() {
-    check(reuse_is_current, &[]);
+    SCHEDULES.check(reuse_is_current, &[]);
 }

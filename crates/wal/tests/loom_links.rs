@@ -5,20 +5,11 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod platform {
     pub use loom::sync::atomic::{AtomicU64, Ordering};
+    pub use models::planted;
     pub use sync::CachePadded;
-
-    // Loom runs all threads of a model on the OS thread of the test.
-    std::thread_local! {
-        pub static PLANTED: std::cell::Cell<&'static str> = const { std::cell::Cell::new("") };
-    }
-
-    pub fn planted(bug: &str) -> bool {
-        PLANTED.get() == bug
-    }
 }
 
 #[allow(dead_code)] // what the model does not use
@@ -29,7 +20,6 @@ mod link_buffer;
 mod reserve;
 
 use link_buffer::LinkBuffer;
-use platform::PLANTED;
 use reserve::Reserver;
 
 const UNIT: u64 = 8;
@@ -98,8 +88,7 @@ fn run() {
     assert_eq!(written, START + filled * UNIT, "{filled} records");
 }
 
-fn explore(bug: &'static str) {
-    PLANTED.set(bug);
+fn explore() {
     let mut builder = loom::model::Builder::new();
     if builder.preemption_bound.is_none() {
         builder.preemption_bound = Some(2);
@@ -108,16 +97,12 @@ fn explore(bug: &'static str) {
 }
 
 fn finds(bug: &'static str, complaints: &[&str]) {
-    let found = catch_unwind(AssertUnwindSafe(|| explore(bug)));
-    PLANTED.set("");
-    let panic = found.expect_err("the planted bug was not found");
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
-    assert!(complaints.iter().any(|complaint| text.contains(complaint)), "{bug} was found by {text:?}");
+    models::must_find(bug, complaints, explore);
 }
 
 #[test]
 fn filled_bytes_are_ordered_before_whoever_follows_the_links() {
-    explore("");
+    explore();
 }
 
 #[test]

@@ -3,26 +3,17 @@
 //! The source of `group.rs` is compiled here over shuttle. Bugs planted in it must be found. Replay a failure with the schedule that
 //! shuttle prints: `shuttle::replay`. More schedules: `WAL_SCHEDULES=1000000 cargo test -p wal --release --test shuttle_group`.
 
-use shuttle::scheduler::RandomScheduler;
+use models::Schedules;
 use shuttle::sync::Arc;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What `crate::platform` of the product is, over shuttle.
 mod platform {
     pub(crate) use crate::futex;
+    pub use models::planted;
     pub use shuttle::sync::atomic::{self, AtomicBool, AtomicU32, AtomicU64, Ordering};
     pub use shuttle::sync::{Condvar, Mutex};
     pub use shuttle::{lazy_static, thread};
     pub use sync::CachePadded;
-
-    // Shuttle runs all threads of a schedule on the OS thread of the test.
-    std::thread_local! {
-        pub static PLANTED: std::cell::Cell<&'static str> = const { std::cell::Cell::new("") };
-    }
-
-    pub fn planted(bug: &str) -> bool {
-        PLANTED.get() == bug
-    }
 }
 
 #[allow(clippy::enum_variant_names)] // public in its own crate
@@ -33,7 +24,7 @@ mod futex;
 mod group;
 
 use group::Group;
-use platform::{AtomicBool, AtomicU64, Ordering, PLANTED};
+use platform::{AtomicBool, AtomicU64, Ordering};
 
 struct Model {
     group: Group,
@@ -89,33 +80,18 @@ fn run(threads: usize, commits: usize) {
     }
 }
 
-/// Fixed, so that a run can be repeated; `WAL_SEED` chooses another.
-fn seed() -> u64 {
-    let seed = std::env::var("WAL_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(20_261_120);
-    println!("WAL_SEED={seed}");
-    seed
-}
-
-fn explore(bug: &'static str, schedules: usize, threads: usize, commits: usize) {
-    let schedules = std::env::var("WAL_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(schedules);
-    PLANTED.set(bug);
-    let mut config = shuttle::Config::new();
-    config.silence_warnings = true;
-    shuttle::Runner::new(RandomScheduler::new_from_seed(seed(), schedules), config).run(move || run(threads, commits));
+fn explore(count: usize, threads: usize, commits: usize) {
+    Schedules { count, variable: "WAL_SCHEDULES" }.explore(move || run(threads, commits));
 }
 
 fn finds(bug: &'static str, complaints: &[&str]) {
-    let found = catch_unwind(AssertUnwindSafe(|| explore(bug, 20_000, 4, 2)));
-    PLANTED.set("");
-    let panic = found.expect_err("the planted bug was not found");
-    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
-    assert!(complaints.iter().any(|complaint| text.contains(complaint)), "{bug} was found by {text:?}");
+    models::must_find(bug, complaints, || explore(20_000, 4, 2));
 }
 
 #[test]
 fn every_committer_becomes_durable_and_no_wake_is_in_vain() {
-    explore("", 3_000, 4, 2);
-    explore("", 1_000, 6, 3);
+    explore(3_000, 4, 2);
+    explore(1_000, 6, 3);
 }
 
 #[test]

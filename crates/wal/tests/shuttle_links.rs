@@ -3,22 +3,13 @@
 //! The sources of `link_buffer.rs` and `reserve.rs` are compiled here over shuttle; planted bugs must be found.
 //! More schedules: `WAL_SCHEDULES=1000000 cargo test -p wal --release --test shuttle_links`. Memory orders: `loom_links.rs`.
 
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use models::Schedules;
 use shuttle::sync::Arc;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod platform {
+    pub use models::planted;
     pub use shuttle::sync::atomic::{AtomicU64, Ordering};
     pub use sync::CachePadded;
-
-    // Shuttle runs all threads of a schedule on the OS thread of the test.
-    std::thread_local! {
-        pub static PLANTED: std::cell::Cell<&'static str> = const { std::cell::Cell::new("") };
-    }
-
-    pub fn planted(bug: &str) -> bool {
-        PLANTED.get() == bug
-    }
 }
 
 #[allow(dead_code)] // what the model does not use
@@ -29,7 +20,7 @@ mod link_buffer;
 mod reserve;
 
 use link_buffer::LinkBuffer;
-use platform::{AtomicU64, Ordering, PLANTED};
+use platform::{AtomicU64, Ordering};
 use reserve::Reserver;
 
 const UNIT: u64 = 8;
@@ -114,34 +105,17 @@ fn run() {
     }
 }
 
-/// Fixed, so that a run can be repeated; `WAL_SEED` chooses another.
-fn seed() -> u64 {
-    let seed = std::env::var("WAL_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(20_261_120);
-    println!("WAL_SEED={seed}");
-    seed
-}
-
-/// Half of the schedules are random; the other half runs threads by priority with few changes, which finds what needs a long stall.
-fn explore(bug: &'static str, schedules: usize) {
-    let schedules = std::env::var("WAL_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(schedules);
-    PLANTED.set(bug);
-    let mut config = shuttle::Config::new();
-    config.silence_warnings = true;
-    shuttle::Runner::new(RandomScheduler::new_from_seed(seed(), schedules / 2), config.clone()).run(run);
-    shuttle::Runner::new(PctScheduler::new_from_seed(seed(), 3, schedules / 2), config).run(run);
+fn explore(count: usize) {
+    Schedules { count, variable: "WAL_SCHEDULES" }.explore(run);
 }
 
 fn finds(bug: &'static str, complaints: &[&str]) {
-    let found = catch_unwind(AssertUnwindSafe(|| explore(bug, 100_000)));
-    PLANTED.set("");
-    let panic = found.expect_err("the planted bug was not found");
-    let text = panic.downcast_ref::<String>().map_or("", String::as_str);
-    assert!(complaints.iter().any(|complaint| text.contains(complaint)), "{bug} was found by {text:?}");
+    models::must_find(bug, complaints, || explore(100_000));
 }
 
 #[test]
 fn the_contiguous_prefix_is_filled_over_many_laps() {
-    explore("", 4_000);
+    explore(4_000);
 }
 
 #[test]
