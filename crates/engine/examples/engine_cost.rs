@@ -50,8 +50,8 @@ impl Bench {
             // One byte of `k` differs; a real executor patches or encodes, here only the engine counts.
             new.clear();
             new.extend_from_slice(row.bytes());
-            let last = record::header::HEADER_BYTES + 9;
-            new[last] ^= 1;
+            // After the byte of null bits and `id`.
+            new[record::header::HEADER_BYTES + 5] ^= 1;
             Modify::Replace
         };
         self.session.modify(&self.table, &self.key, change).expect("an update");

@@ -83,6 +83,7 @@ impl Session {
     }
 
     fn try_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<bool> {
+        self.running.may_hold_locks = true;
         match self.engine.locks.lock(&self.owner, lock, mode, WaitPolicy::NoWait, &self.cancel) {
             Ok(_) => Ok(true),
             Err(LockError::WouldBlock) => Ok(false),
@@ -98,6 +99,7 @@ impl Session {
             Wait::NoWait => WaitPolicy::NoWait,
             Wait::SkipLocked => WaitPolicy::NoWait,
         };
+        self.running.may_hold_locks = true;
         let engine = &self.engine;
         let granted = match obstacle {
             Obstacle::Writer(holder) => {

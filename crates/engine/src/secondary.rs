@@ -193,6 +193,7 @@ impl Session {
         let index = &table.indexes[index_no];
         let lock = LockKeyRef { index: index.id, key: user };
         let policy = WaitPolicy::Wait(self.lock_deadline());
+        self.running.may_hold_locks = true;
         self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, policy, &self.cancel)?;
         'again: loop {
             let mut cursor = index.tree.cursor();

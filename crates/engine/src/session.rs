@@ -56,6 +56,8 @@ pub(crate) struct Running {
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
     fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
+    /// Whether the owner may hold explicit locks.
+    pub(crate) may_hold_locks: bool,
 }
 
 /// One connection's handle to the engine. Used by one thread at a time.
@@ -118,6 +120,7 @@ impl Running {
             leaves_garbage: false,
             fresh_undo: Vec::new(),
             view_open: false,
+            may_hold_locks: false,
         }
     }
 
@@ -148,6 +151,7 @@ impl Running {
         self.leaves_garbage = false;
         self.fresh_undo.clear();
         self.view_open = false;
+        self.may_hold_locks = false;
     }
 }
 
@@ -295,10 +299,13 @@ impl Session {
 
     /// Clears what the ended transaction held.
     fn end(&mut self) {
-        if !self.running.id.is_none() {
+        let wrote = !self.running.id.is_none();
+        if wrote {
             self.slot.clear();
         }
-        self.engine.locks.release_all(&self.owner);
+        if wrote || self.running.may_hold_locks {
+            self.engine.locks.release_all(&self.owner);
+        }
         self.close_view();
         self.running.reset();
     }

@@ -227,6 +227,7 @@ impl Session {
         let external = (old_header.flags | new[0]) & EXTERNAL != 0;
         let (prefix, suffix) = if external { (0, 0) } else { common_ends(old_body, new_body) };
         let middle = &old_body[prefix..old_body.len() - suffix];
+        let (same_length, middle_end) = (old_body.len() == new_body.len() && !external, new_body.len() - suffix);
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind };
         let undo = self.append_undo(table, key, change)?;
         self.buffers.old_keys = left_behind;
@@ -234,7 +235,17 @@ impl Session {
         let flags = new[0] & EXTERNAL;
         RowHeader { flags, schema_version: table.layout().schema_version(), txn: self.running.id, undo }.write(new);
         self.slot.unsettle();
-        let done = leaf.replace(new, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
+        let note = |mtr: &mut buffer_pool::Mtr<'_>| note_change(mtr, undo, &self.buffers.undo, counter.as_ref());
+        let done = if same_length && middle_end - prefix < new.len() / 2 {
+            // The log gets the header and what differs, not the whole row.
+            leaf.patch(0, &new[..HEADER_BYTES], note);
+            if prefix < middle_end {
+                leaf.patch(HEADER_BYTES + prefix, &new[HEADER_BYTES + prefix..HEADER_BYTES + middle_end], |_| {});
+            }
+            Ok(Ok(()))
+        } else {
+            leaf.replace(new, note)
+        };
         if let Ok(Ok(())) = done {
             leaf.finish();
             self.changed(undo, true);
