@@ -15,6 +15,8 @@ use types::Value;
 pub struct Scratch {
     pub(crate) frame: Vec<Value>,
     pub(crate) key: Vec<u8>,
+    /// A row's bytes.
+    pub(crate) row: Vec<u8>,
     pub(crate) sort: crate::sorted_range::SortBuffers,
 }
 

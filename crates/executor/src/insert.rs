@@ -1,5 +1,6 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
+use crate::auto_increment::AutoIncrement;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
@@ -10,7 +11,7 @@ use engine::{Read, Wait};
 use planner::plan::{Insert, InsertColumn, InsertSource};
 use record::RowRef;
 use std::sync::Arc;
-use types::{SqlMode, TypeKind, Value};
+use types::Value;
 
 /// State of one INSERT.
 pub(crate) struct Inserter<'a> {
@@ -18,10 +19,7 @@ pub(crate) struct Inserter<'a> {
     entry: &'a Arc<TableEntry>,
     auto_column: Option<usize>,
     row_no: u64,
-    /// Values reserved and not yet used: (next, left).
-    reserved: (u64, u64),
-    /// Rows still expected, so that one reservation serves them.
-    expected: u64,
+    counter: AutoIncrement,
     row: Vec<u8>,
     values: Vec<Value>,
     pub(crate) changes: Changes,
@@ -50,8 +48,7 @@ impl<'a> Exec<'a> {
             entry,
             auto_column: entry.def.auto_increment_column(),
             row_no: 0,
-            reserved: (0, 0),
-            expected: rows_known.max(1),
+            counter: AutoIncrement::new(rows_known),
             row: Vec::new(),
             values: Vec::with_capacity(entry.def.columns.len()),
             changes: Changes::default(),
@@ -63,7 +60,7 @@ impl<'a> Exec<'a> {
                     state.row_no += 1;
                     self.values_row(&mut state, row)?;
                     self.insert_row(&mut state)?;
-                    state.expected = state.expected.saturating_sub(1).max(1);
+                    state.counter.row_done();
                 }
             }
             InsertSource::Query(query) => {
@@ -72,18 +69,18 @@ impl<'a> Exec<'a> {
                 self.storing = false;
                 let rows = self.collect_query(query, width)?;
                 self.storing = true;
-                state.expected = rows.len() as u64;
+                state.counter = AutoIncrement::new(rows.len() as u64);
                 for row in rows {
                     self.tick()?;
                     state.row_no += 1;
                     self.source_row(&mut state, &row)?;
                     self.insert_row(&mut state)?;
-                    state.expected = state.expected.saturating_sub(1).max(1);
+                    state.counter.row_done();
                 }
             }
             InsertSource::External => {
                 let Some(external) = external else { return Err(internal("INSERT without rows")) };
-                state.expected = 64;
+                state.counter = AutoIncrement::new(64);
                 while let Some(row) = external()? {
                     self.tick()?;
                     state.row_no += 1;
@@ -168,44 +165,11 @@ impl<'a> Exec<'a> {
     /// Gives the AUTO_INCREMENT column its value; returns it when it was generated.
     fn auto_increment(&mut self, state: &mut Inserter<'a>) -> Result<Option<u64>> {
         let Some(at) = state.auto_column else { return Ok(None) };
-        let given = match &state.values[at] {
-            Value::Null => None,
-            Value::Int(0) | Value::UInt(0) if !self.context.sql_mode().contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) => None,
-            Value::Int(i) => Some(*i),
-            Value::UInt(u) => Some(i64::try_from(*u).unwrap_or(i64::MAX)),
-            Value::Double(d) => Some(*d as i64),
-            Value::Float(f) => Some(*f as i64),
-            _ => Some(0),
-        };
-        if let Some(given) = given {
-            if given > 0 {
-                state.entry.storage.note_auto_increment(given as u64);
-                // What was reserved below it is not used any more: later rows come after it.
-                if given as u64 >= state.reserved.0 {
-                    state.reserved = (0, 0);
-                }
-            }
-            return Ok(None);
-        }
-        let (increment, offset) = self.context.auto_increment();
-        if state.reserved.1 == 0 {
-            let count = state.expected.max(1);
-            state.reserved = (state.entry.storage.next_auto_increment(count, increment, offset), count);
-        }
-        let value = state.reserved.0;
-        state.reserved = (value.saturating_add(increment), state.reserved.1 - 1);
-        let column = &state.entry.def.columns[at];
-        let max = column.ty.integer_range().map_or(u64::MAX as i128, |(_, high)| high);
-        if i128::from(value) > max || value == u64::MAX {
-            return Err(mysql_error::SqlError::with_message(1467, "Failed to read auto-increment value from storage engine").into());
-        }
-        state.values[at] = match column.ty.kind {
-            TypeKind::Double => Value::Double(value as f64),
-            TypeKind::Float => Value::Float(value as f32),
-            _ if column.ty.unsigned => Value::UInt(value),
-            _ => Value::Int(value as i64),
-        };
-        Ok(Some(value))
+        let generated = state.counter.generate(state.entry, at, &state.values[at], &*self.context)?;
+        Ok(generated.map(|(id, value)| {
+            state.values[at] = value;
+            id
+        }))
     }
 
     fn insert_row(&mut self, state: &mut Inserter<'a>) -> Result<()> {

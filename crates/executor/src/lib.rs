@@ -11,6 +11,7 @@
 //! # Start at
 //! [`execute`], then `run.rs` (operators) and `eval.rs` (expressions).
 
+mod auto_increment;
 mod change;
 mod context;
 mod convert;
@@ -29,6 +30,7 @@ mod output;
 mod run;
 mod scan;
 mod short;
+mod short_insert;
 mod short_range;
 mod sorted_range;
 mod store;

@@ -6,7 +6,7 @@ use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
-use crate::{short_range, sorted_range};
+use crate::{short_insert, short_range, sorted_range};
 use catalog::TableEntry;
 use engine::{Modified, Modify, Read};
 use planner::expr::{Expr, ExprKind};
@@ -34,6 +34,7 @@ pub(crate) fn run(
         ShortPlan::RangeAggregate(aggregate) => short_range::aggregate(aggregate, plan, params, session, context, scratch, consumer),
         ShortPlan::PointUpdate(write) => point_update(write, plan, params, session, context, scratch),
         ShortPlan::PointDelete(write) => point_delete(write, plan, params, session, scratch),
+        ShortPlan::Insert => short_insert::run(plan, params, session, context, scratch),
     }
 }
 

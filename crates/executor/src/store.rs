@@ -1,88 +1,123 @@
-//! Rows on their way into tables: conversion to column types, defaults, NULL rules, AUTO_INCREMENT.
+//! Values on their way into tables: conversion to column types, defaults, NULL rules.
 
+use crate::context::StatementContext;
 use crate::convert::local_time;
 use crate::errors::Error;
 use crate::exec::Exec;
 use crate::run::Result;
 use catalog::{ColumnDef, DefaultValue, TableDef};
-use mysql_error::{SqlError, codes};
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use types::{LocalTime, StoreContext, Timestamp, TypeKind, Value};
 
-impl Exec<'_> {
-    /// Converts a value for a column. `row` counts from 1, for messages. `from_decimals` are the fraction digits of a temporal value's own type.
-    pub fn store_value(&mut self, value: Value, column: &ColumnDef, row: u64) -> Result<Value> {
-        if value.is_null() {
-            return self.store_null(column, row);
-        }
-        // The usual case needs no conversion at all.
-        match (&value, column.ty.kind) {
-            (Value::Int(i), TypeKind::BigInt) if !column.ty.unsigned => return Ok(Value::Int(*i)),
-            (Value::Int(i), TypeKind::Int) if !column.ty.unsigned && i32::try_from(*i).is_ok() => return Ok(value),
-            _ => {}
-        }
-        let mode = self.context.sql_mode();
-        let strict = mode.is_strict() && !self.lenient;
-        let zone: &dyn LocalTime = &*self.context;
-        let mut warnings = Vec::new();
-        let mut context = StoreContext {
-            mode,
-            strict,
-            column: &column.name,
-            row,
-            zone,
-            now_micros: self.context.statement_micros(),
-            warnings: &mut warnings,
-        };
-        let stored = types::store_convert(value, &column.ty, &mut context);
-        for w in warnings {
-            self.context.warn(w);
-        }
-        stored.map_err(Error::Sql)
-    }
+/// What storing forgives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leniency {
+    /// Wrong values are adjusted, with a warning: not strict, or IGNORE.
+    pub values: bool,
+    /// NULL for a NOT NULL column becomes the implicit default.
+    pub nulls: bool,
+}
 
-    fn store_null(&mut self, column: &ColumnDef, _row: u64) -> Result<Value> {
-        if column.ty.nullable {
-            return Ok(Value::Null);
-        }
-        if self.null_lenient {
-            // IGNORE, and multi-row inserts without strict mode: the implicit default.
-            self.warn(1048, format!("Column '{}' cannot be null", column.name));
-            return Ok(types::implicit_default(&column.ty));
-        }
-        Err(codes::bad_null_error(&column.name).into())
-    }
+impl Leniency {
+    /// Nothing: a strict mode without IGNORE.
+    pub const NONE: Leniency = Leniency { values: false, nulls: false };
+}
 
-    /// The value of a column that an INSERT does not name.
-    pub fn default_value(&mut self, column: &ColumnDef) -> Result<Value> {
-        match &column.default {
-            DefaultValue::Null => Ok(Value::Null),
-            DefaultValue::Constant(v) => Ok(v.clone()),
-            DefaultValue::CurrentTimestamp => Ok(self.current_timestamp(column)),
-            DefaultValue::None if column.ty.nullable => Ok(Value::Null),
-            DefaultValue::None => {
-                if self.context.sql_mode().is_strict() && !self.lenient {
-                    return Err(codes::no_default_for_field(&column.name).into());
-                }
-                self.warn(1364, format!("Field '{}' doesn't have a default value", column.name));
-                Ok(types::implicit_default(&column.ty))
+/// Converts a value for a column. `row` counts from 1, for messages.
+pub(crate) fn store_value(
+    value: Value,
+    column: &ColumnDef,
+    row: u64,
+    leniency: Leniency,
+    context: &mut dyn StatementContext,
+) -> Result<Value> {
+    if value.is_null() {
+        return store_null(column, leniency, context);
+    }
+    // The usual case needs no conversion at all.
+    if types::is_stored_as_it_is(&value, &column.ty) {
+        return Ok(value);
+    }
+    let mode = context.sql_mode();
+    let strict = mode.is_strict() && !leniency.values;
+    let mut warnings = Vec::new();
+    let now_micros = context.statement_micros();
+    let zone: &dyn LocalTime = &*context;
+    let mut store = StoreContext { mode, strict, column: &column.name, row, zone, now_micros, warnings: &mut warnings };
+    let stored = types::store_convert(value, &column.ty, &mut store);
+    for w in warnings {
+        context.warn(w);
+    }
+    stored.map_err(Error::Sql)
+}
+
+fn store_null(column: &ColumnDef, leniency: Leniency, context: &mut dyn StatementContext) -> Result<Value> {
+    if column.ty.nullable {
+        return Ok(Value::Null);
+    }
+    if leniency.nulls {
+        // IGNORE, and multi-row inserts without strict mode: the implicit default.
+        warn(context, 1048, format!("Column '{}' cannot be null", column.name));
+        return Ok(types::implicit_default(&column.ty));
+    }
+    Err(codes::bad_null_error(&column.name).into())
+}
+
+/// The value of a column that an INSERT does not name.
+pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mut dyn StatementContext) -> Result<Value> {
+    match &column.default {
+        DefaultValue::Null => Ok(Value::Null),
+        DefaultValue::Constant(v) => Ok(v.clone()),
+        DefaultValue::CurrentTimestamp => Ok(current_timestamp(column, context)),
+        DefaultValue::None if column.ty.nullable => Ok(Value::Null),
+        DefaultValue::None => {
+            if context.sql_mode().is_strict() && !leniency.values {
+                return Err(codes::no_default_for_field(&column.name).into());
             }
-        }
-    }
-
-    /// The statement's time with the column's type and precision.
-    pub fn current_timestamp(&self, column: &ColumnDef) -> Value {
-        let micros = self.context.statement_micros();
-        let step = 10i64.pow(6 - u32::from(column.ty.decimals.min(6)));
-        let instant = Timestamp::from_micros(micros - micros.rem_euclid(step));
-        match column.ty.kind {
-            TypeKind::Timestamp => Value::Timestamp(instant),
-            _ => Value::DateTime(local_time(instant, &*self.context)),
+            warn(context, 1364, format!("Field '{}' doesn't have a default value", column.name));
+            Ok(types::implicit_default(&column.ty))
         }
     }
 }
 
+/// The statement's time with the column's type and precision.
+fn current_timestamp(column: &ColumnDef, context: &dyn StatementContext) -> Value {
+    let micros = context.statement_micros();
+    let step = 10i64.pow(6 - u32::from(column.ty.decimals.min(6)));
+    let instant = Timestamp::from_micros(micros - micros.rem_euclid(step));
+    match column.ty.kind {
+        TypeKind::Timestamp => Value::Timestamp(instant),
+        _ => Value::DateTime(local_time(instant, context)),
+    }
+}
+
+fn warn(context: &mut dyn StatementContext, code: u16, message: String) {
+    context.warn(Warning { level: WarningLevel::Warning, code, message });
+}
+
+impl Exec<'_> {
+    fn leniency(&self) -> Leniency {
+        Leniency { values: self.lenient, nulls: self.null_lenient }
+    }
+
+    /// Converts a value for a column. `row` counts from 1, for messages.
+    pub fn store_value(&mut self, value: Value, column: &ColumnDef, row: u64) -> Result<Value> {
+        store_value(value, column, row, self.leniency(), self.context)
+    }
+
+    /// The value of a column that an INSERT does not name.
+    pub fn default_value(&mut self, column: &ColumnDef) -> Result<Value> {
+        default_value(column, self.leniency(), self.context)
+    }
+
+    /// The statement's time with the column's type and precision.
+    pub fn current_timestamp(&self, column: &ColumnDef) -> Value {
+        current_timestamp(column, &*self.context)
+    }
+}
+
 /// 1062 for a row that meets an existing key.
-pub fn duplicate_entry(def: &TableDef, index_no: usize, values: &[Value], context: &dyn crate::context::StatementContext) -> SqlError {
+pub fn duplicate_entry(def: &TableDef, index_no: usize, values: &[Value], context: &dyn StatementContext) -> SqlError {
     let Some(index) = def.indexes.get(index_no) else { return codes::dup_entry("", "") };
     let mut entry = Vec::new();
     for (i, part) in index.parts.iter().enumerate() {

@@ -113,3 +113,100 @@ fn no_primary_key() {
     assert_eq!(db.query("SELECT a, b FROM h ORDER BY b"), "5|2, 2|3");
     assert_eq!(db.query("SELECT b FROM h WHERE a = 2"), "3");
 }
+
+/// Statements whose values are constants, run by the short plan and by the ordinary one: everything that can be seen is the same.
+#[test]
+fn short_inserts_do_as_ordinary_ones() {
+    let make = || {
+        let mut db = Database::new();
+        db.table_with(
+            "t",
+            &[
+                ("id", ColumnType::int().not_null()),
+                ("k", ColumnType::int().not_null()),
+                ("c", ColumnType { kind: TypeKind::Char, ..ColumnType::varchar(10, Collation::DEFAULT) }),
+                ("v", ColumnType::varchar(10, Collation::DEFAULT)),
+                ("d", ColumnType::decimal(6, 2)),
+                ("u", ColumnType::bigint_unsigned()),
+                ("f", ColumnType::double()),
+                ("at", ColumnType::temporal(TypeKind::DateTime, 0)),
+                ("must", ColumnType::int().not_null()),
+            ],
+            &[("PRIMARY", true, &["id"]), ("k", true, &["k"]), ("c", false, &["c", "v"])],
+            |def| {
+                def.columns[0].auto_increment = true;
+                def.columns[1].default = DefaultValue::Constant(Value::Int(7));
+                def.columns[7].default = DefaultValue::CurrentTimestamp;
+            },
+        );
+        db.table("plain", &[("a", ColumnType::varchar(20_000, Collation::DEFAULT)), ("b", ColumnType::int())], &[("b", true, &["b"])]);
+        db
+    };
+    let long = "x".repeat(9_000);
+    let statements: Vec<(String, Vec<Value>)> = [
+        "INSERT INTO t (must) VALUES (1)",
+        "INSERT INTO t (k, must) VALUES (8, 1), (9, '2'), (10, 3.4)",
+        "INSERT INTO t VALUES (0, 11, 'abc', 'abc', 1.5, 5, 1.5, '2024-01-02 03:04:05', 1)",
+        "INSERT INTO t VALUES (100, 12, 'abc  ', 'abc   ', '1.555', 18446744073709551615, '2e3', 20240102030405, 1), (NULL, 13, 'é', 'é', 7, 0, 7, NULL, 1)",
+        "INSERT INTO t (id, k, must, d) VALUES (0, 14, 1, 9999.999)",
+        "INSERT INTO t (id, k, must, d) VALUES (0, 14, 1, 99999)",
+        "INSERT INTO t (k, must) VALUES (15, 1), (15, 1)",
+        "INSERT INTO t (id, k, must) VALUES (100, 16, 1)",
+        "INSERT INTO t (k, must, v) VALUES (17, 1, '12345678901')",
+        "INSERT INTO t (k, must, v) VALUES (17, 1, '1234567890  ')",
+        "INSERT INTO t (k, must, c) VALUES (18, 1, '1234567890  ')",
+        "INSERT INTO t (k, must) VALUES (19, 1), (NULL, 1)",
+        "INSERT INTO t (k) VALUES (20)",
+        "INSERT INTO t (k, must) VALUES (99999999999, 1)",
+        "INSERT INTO t (k, must) VALUES ('21', 1), ('x', 1)",
+        "INSERT INTO t (k, must, u) VALUES (22, 1, '-1')",
+        "INSERT INTO t (k, must, at) VALUES (23, 1, '2024-13-01')",
+        "INSERT INTO t (id, k, must) VALUES (2147483647, 24, 1)",
+        "INSERT INTO t (k, must) VALUES (25, 1)",
+        "INSERT INTO plain VALUES ()",
+        "INSERT INTO plain VALUES (), ()",
+        "INSERT INTO plain () VALUES ()",
+    ]
+    .into_iter()
+    .map(|sql| (sql.to_owned(), Vec::new()))
+    .chain([
+        (format!("INSERT INTO plain VALUES ('{long}', 1), ('{long}', 2)"), Vec::new()),
+        (format!("INSERT INTO plain VALUES ('{long}', 3), ('{long}', 1)"), Vec::new()),
+        ("INSERT INTO plain VALUES (?, ?), (?, 31)".to_owned(), vec![Value::from("ä"), Value::Double(30.5), Value::Null]),
+        ("INSERT INTO plain VALUES (?, ?)".to_owned(), vec![Value::Bytes(b"\xFF".into()), Value::Int(40)]),
+        ("INSERT INTO plain VALUES (?, ?)".to_owned(), vec![Value::Int(12), Value::UInt(u64::MAX)]),
+    ])
+    .collect();
+    let lenient = SqlMode::parse("").expect("a mode");
+    let on_zero = SqlMode::parse("STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO").expect("a mode");
+    for mode in [SqlMode::DEFAULT, lenient, on_zero] {
+        let (mut short, mut ordinary) = (make(), make());
+        short.context.mode = mode;
+        ordinary.context.mode = mode;
+        for (sql, params) in &statements {
+            let by_short = short.plan(sql, params).expect("a plan");
+            assert!(matches!(by_short.short, Some(planner::short::ShortPlan::Insert)), "{sql}");
+            let mut by_operators = ordinary.plan(sql, params).expect("a plan");
+            by_operators.short = None;
+            let one = short.run_plan(&by_short, params).map(|(outcome, _)| outcome).map_err(|e| e.to_string());
+            let other = ordinary.run_plan(&by_operators, params).map(|(outcome, _)| outcome).map_err(|e| e.to_string());
+            assert_eq!(one, other, "{sql}");
+            assert_eq!(format!("{:?}", short.context.warnings), format!("{:?}", ordinary.context.warnings), "{sql}");
+            for table in ["t", "plain"] {
+                let all = format!("SELECT * FROM {table}");
+                assert_eq!(short.query(&all), ordinary.query(&all), "{sql}");
+            }
+        }
+    }
+    let db = make();
+    for sql in [
+        "INSERT INTO t (k, must) VALUES (1 + 1, 1)",
+        "INSERT IGNORE INTO t (k, must) VALUES (1, 1)",
+        "REPLACE INTO t (k, must) VALUES (1, 1)",
+        "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE k = 3",
+        "INSERT INTO t (k, must) SELECT 1, 1",
+        "INSERT INTO t (k, must, at) VALUES (1, 1, NOW())",
+    ] {
+        assert!(db.plan(sql, &[]).expect("a plan").short.is_none(), "{sql}");
+    }
+}

@@ -4,7 +4,7 @@
 //! the key exactly (a string for a number, NULL, a value out of range); then the ordinary plan runs.
 
 use crate::expr::{CmpOp, Expr, ExprKind};
-use crate::plan::{Access, Aggregate, AggregateKind, Body, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode};
+use crate::plan::{Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode};
 use record::KeyPart;
 use types::TypeKind;
 
@@ -25,6 +25,8 @@ pub enum ShortPlan {
     PointUpdate(PointWrite),
     /// `DELETE FROM t WHERE primary key = …`.
     PointDelete(PointWrite),
+    /// `INSERT INTO t VALUES` rows of constants and parameters. What it needs is in the ordinary plan.
+    Insert,
 }
 
 impl ShortPlan {
@@ -32,7 +34,8 @@ impl ShortPlan {
     #[inline]
     pub fn suits_any_size(&self) -> bool {
         match self {
-            ShortPlan::PointGet(_) | ShortPlan::MultiPointGet(_) | ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_) => true,
+            ShortPlan::PointGet(_) | ShortPlan::MultiPointGet(_) => true,
+            ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_) | ShortPlan::Insert => true,
             ShortPlan::Range(range) => range.index == 0,
             ShortPlan::SortedRange(sorted) => sorted.range.index == 0,
             ShortPlan::RangeAggregate(aggregate) => aggregate.range.index == 0,
@@ -143,7 +146,12 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
             let key = point_key(plan, t)?;
             Some(ShortPlan::PointDelete(PointWrite { table: t.table, key, reads: Vec::new() }))
         }
-        Body::Insert(_) => None,
+        Body::Insert(i) => {
+            let InsertSource::Values(rows) = &i.source else { return None };
+            let constant = |value: &Option<Expr>| value.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
+            let plain = !i.replace && !i.ignore && i.on_duplicate.is_empty() && rows.iter().flatten().all(constant);
+            plain.then_some(ShortPlan::Insert)
+        }
     }
 }
 

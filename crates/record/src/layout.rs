@@ -207,9 +207,21 @@ impl RowLayout {
     /// When the count of values is not that of the columns, or the layout is one of an older version.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         assert_eq!(values.len(), self.types.len(), "one value a column");
+        self.encode_from(|column| &values[column], out)
+    }
+
+    /// The same with values that lie here and there: `value` gives that of a column, and is asked several times.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`].
+    ///
+    /// # Panics
+    /// When the layout is one of an older version.
+    #[inline]
+    pub fn encode_from<'v>(&self, value: impl Fn(usize) -> &'v Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         assert!(self.is_current, "rows are written with the current layout");
         let start = out.len();
-        let result = self.encode_columns(values, out, start);
+        let result = self.encode_columns(value, out, start);
         if result.is_err() {
             out.truncate(start);
         }
@@ -325,11 +337,13 @@ impl RowLayout {
         Ok(())
     }
 
-    fn encode_columns(&self, values: &[Value], out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
+    #[inline]
+    fn encode_columns<'v>(&self, value: impl Fn(usize) -> &'v Value, out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
         out.extend_from_slice(&self.fresh_header());
         out.resize(start + self.fixed_at as usize, 0);
         let mut variable_bytes = 0;
-        for (column, (value, (ty, place))) in values.iter().zip(&self.stored).enumerate() {
+        for (column, (ty, place)) in self.stored.iter().enumerate() {
+            let value = value(column);
             if value.is_null() {
                 if place.null_mask == 0 {
                     return Err(EncodeError { column });
@@ -348,22 +362,22 @@ impl RowLayout {
         }
         let count = self.variable_count();
         let narrow = self.ends_at() + 2 * count + variable_bytes <= NARROW_ROW_BYTES_MAX;
-        let variable = || values.iter().zip(&self.stored).filter(|(_, (_, place))| !place.fixed);
+        let variable = || self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed).map(|(column, _)| column);
         let mut end = 0usize;
-        for (value, (_, place)) in variable() {
-            if let Value::Bytes(text) = value {
+        for column in variable() {
+            if let Value::Bytes(text) = value(column) {
                 end += text.len();
             }
             if narrow {
                 out.extend_from_slice(&(end as u16).to_le_bytes());
             } else {
                 // Four gigabytes in one row are past what a statement may hold.
-                let end = u32::try_from(end).map_err(|_| EncodeError { column: place.at as usize })?;
+                let end = u32::try_from(end).map_err(|_| EncodeError { column })?;
                 out.extend_from_slice(&end.to_le_bytes());
             }
         }
-        for (value, _) in variable() {
-            if let Value::Bytes(text) = value {
+        for column in variable() {
+            if let Value::Bytes(text) = value(column) {
                 out.extend_from_slice(text);
             }
         }

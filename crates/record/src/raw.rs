@@ -126,6 +126,9 @@ pub(crate) fn integer_of(ty: &ColumnType, value: &Value) -> Option<i128> {
 /// Appends a value of the column's type (see [`types::store_convert`]); `None` when it is not one. NULL is the caller's.
 pub(crate) fn append(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
     match (ty.kind, value) {
+        // What most rows hold, without the wide arithmetic of the general case.
+        (TypeKind::Int, Value::Int(v)) if !ty.unsigned => out.extend_from_slice(&i32::try_from(*v).ok()?.to_le_bytes()),
+        (TypeKind::BigInt, Value::Int(v)) if !ty.unsigned => out.extend_from_slice(&v.to_le_bytes()),
         (kind, _) if kind.is_integer() || matches!(kind, TypeKind::Bit | TypeKind::Year | TypeKind::Enum | TypeKind::Set) => {
             let mut integer = integer_of(ty, value)?;
             if kind == TypeKind::Year && integer != 0 {

@@ -9,7 +9,7 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 
-use crate::{ByteString, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
+use crate::{ByteString, ColumnType, DECIMALS_NOT_FIXED, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 
 /// What storing a value needs to know beside its type.
@@ -76,14 +76,25 @@ impl StoreContext<'_> {
 /// (MySQL refuses NULL even in non-strict mode when an INSERT without IGNORE has a single row: set `strict` for that, the caller knows.)
 #[inline]
 pub fn store_convert(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value, SqlError> {
-    // What most statements store, without a call.
-    match (&value, ty.kind) {
-        (Value::Int(v), TypeKind::BigInt) if !ty.unsigned => return Ok(Value::Int(*v)),
-        (Value::Int(v), TypeKind::Int) if !ty.unsigned && i32::try_from(*v).is_ok() => return Ok(value),
-        (Value::Bytes(v), TypeKind::VarChar) if v.len() <= ty.length as usize && v.is_ascii() => return Ok(value),
-        _ => {}
+    if is_stored_as_it_is(&value, ty) { Ok(value) } else { convert(value, ty, context) }
+}
+
+/// Whether a value is stored unchanged, without error or warning: what most statements store. `false` says nothing.
+#[inline]
+#[must_use]
+pub fn is_stored_as_it_is(value: &Value, ty: &ColumnType) -> bool {
+    match (value, ty.kind) {
+        (Value::Int(_), TypeKind::BigInt) => !ty.unsigned,
+        (Value::Int(v), TypeKind::Int) => !ty.unsigned && i32::try_from(*v).is_ok(),
+        (Value::Int(v), TypeKind::SmallInt) => !ty.unsigned && i16::try_from(*v).is_ok(),
+        (Value::Int(v), TypeKind::TinyInt) => !ty.unsigned && i8::try_from(*v).is_ok(),
+        (Value::Double(v), TypeKind::Double) => v.is_finite() && !ty.unsigned && ty.decimals == DECIMALS_NOT_FIXED,
+        (Value::Bytes(v), TypeKind::VarChar) => v.len() <= ty.length as usize && v.is_ascii(),
+        (Value::Bytes(v), TypeKind::Char) => v.len() <= ty.length as usize && v.is_ascii() && v.last() != Some(&b' '),
+        (Value::Bytes(v), TypeKind::Text | TypeKind::MediumText | TypeKind::LongText) => v.len() <= ty.length as usize && v.is_ascii(),
+        (Value::Null, _) => ty.nullable,
+        _ => false,
     }
-    convert(value, ty, context)
 }
 
 fn convert(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value, SqlError> {
