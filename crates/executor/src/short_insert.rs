@@ -112,7 +112,6 @@ fn insert_rows<'v>(
 }
 
 /// Finds or makes the value of each column but a generated one.
-#[allow(clippy::too_many_arguments)] // what one row of an INSERT consists of
 fn place_values<'v>(
     entry: &'v TableEntry,
     given: &'v [Option<Expr>],

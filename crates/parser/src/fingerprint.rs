@@ -185,8 +185,9 @@ fn listed(hasher: &mut Hasher, sql: &[u8], prev: &Token, token: &Token) {
     hasher.bytes(TAG_LISTED | token.tok as u64, &sql[token.start as usize..token.end as usize]);
 }
 
+/// What a lifted token is.
 #[inline]
-fn lifted(sql: &[u8], token: &Token) -> LiftedLiteral {
+pub(crate) fn lifted(sql: &[u8], token: &Token) -> LiftedLiteral {
     let mut literal = LiftedLiteral { kind: LiteralKind::Int, escaped: token.has(ESCAPED), start: token.start, end: token.end, int: 0 };
     literal.kind = match token.tok {
         Tok::Int => match text::int_value(&sql[token.start as usize..token.end as usize]) {

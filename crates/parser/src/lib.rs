@@ -25,6 +25,7 @@ mod keyword;
 mod lexer;
 mod lift;
 mod mode;
+mod template;
 mod text;
 
 pub use bumpalo::Bump;
@@ -36,3 +37,4 @@ pub use grammar::{
 pub use keyword::{is_reserved_word, keywords};
 pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
+pub use template::Template;

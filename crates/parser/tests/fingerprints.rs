@@ -1,6 +1,6 @@
 //! Fingerprints: what changes the hash, what is lifted, and that the parser lifts the same.
 
-use parser::{Bump, LiteralKind, SqlMode, fingerprint, parse, parse_parameterised};
+use parser::{Bump, LiteralKind, SqlMode, Template, fingerprint, parse, parse_parameterised};
 use proptest::prelude::*;
 
 fn print_of(sql: &str) -> (u128, bool, Vec<String>) {
@@ -191,11 +191,158 @@ fn parser_and_fingerprint_agree_on_the_corpus() {
     }
 }
 
+/// If `other` matches the template of `sql`, it has the same fingerprint, and the literals that the fingerprint gives. Says whether it matches.
+fn agree_on_template(sql: &str, other: &str, mode: SqlMode) -> bool {
+    let (mut params, mut matched) = (Vec::new(), Vec::new());
+    let print = fingerprint(sql.as_bytes(), mode, &mut params);
+    if !print.cacheable || print.rest != sql.len() {
+        return false;
+    }
+    let Some(template) = Template::new(sql.as_bytes(), &params) else { return false };
+    assert!(template.matches(sql.as_bytes(), mode, &mut matched), "{sql}");
+    assert_eq!(params, matched, "{sql}");
+    if !template.matches(other.as_bytes(), mode, &mut matched) {
+        return false;
+    }
+    let other_print = fingerprint(other.as_bytes(), mode, &mut params);
+    assert_eq!((other_print.hash, other_print.cacheable, other_print.rest), (print.hash, true, other.len()), "{sql}\n{other}");
+    assert_eq!(params, matched, "{sql}\n{other}");
+    true
+}
+
+#[test]
+fn texts_that_match_a_template() {
+    let matches = |sql, other| agree_on_template(sql, other, SqlMode::default());
+    let insert = "INSERT INTO t (a, b) VALUES (1, 'x'), (2,'y')";
+    assert!(matches(insert, "INSERT INTO t (a, b) VALUES (100, 'it''s'), (0,\"\\\"\")"));
+    assert!(!matches(insert, "INSERT INTO t (a, b) VALUES (100, 5), (0,'y')"));
+    assert!(!matches(insert, "INSERT INTO t (a, b) VALUES (100, 'x'), (0,'y') "));
+    assert!(!matches(insert, "INSERT INTO t (a, b) VALUES (100, 'x'), (0,'y'"));
+    assert!(!matches(insert, "insert INTO t (a, b) VALUES (1, 'x'), (2,'y')"));
+    assert!(!matches(insert, ""));
+    let select = "SELECT 5, c FROM t1 WHERE id = 7 AND d = 1.5 LIMIT 3";
+    assert!(matches(select, "SELECT 5, c FROM t1 WHERE id = 12345678901 AND d = 9.75 LIMIT 0"));
+    assert!(!matches(select, "SELECT 6, c FROM t1 WHERE id = 7 AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7.0 AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7e0 AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 0x7 AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7a AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 9223372036854775808 AND d = 1.5 LIMIT 3"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7 AND d = .5 LIMIT 3"));
+    assert!(matches("SELECT a FROM t /* 1 */ WHERE b=1 -- 2", "SELECT a FROM t /* 1 */ WHERE b=22 -- 2"));
+    assert!(!agree_on_template("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = \"x\"", SqlMode::ANSI_QUOTES));
+    assert!(agree_on_template("SELECT a FROM t WHERE b = 'x'", "SELECT a FROM t WHERE b = 'x\\'", SqlMode::NO_BACKSLASH_ESCAPES));
+    let mut params = Vec::new();
+    let long = format!("SELECT a FROM t WHERE b = '{}'", "x".repeat(5000));
+    assert!(fingerprint(long.as_bytes(), SqlMode::default(), &mut params).cacheable);
+    assert_eq!(Template::new(long.as_bytes(), &params), None);
+    assert!(fingerprint(b"SELECT a FROM t WHERE b = .5", SqlMode::default(), &mut params).cacheable);
+    assert_eq!(Template::new(b"SELECT a FROM t WHERE b = .5", &params), None);
+}
+
+/// Two texts that differ in some literals, or in more.
+fn two_texts() -> impl Strategy<Value = (String, String)> {
+    let literal = prop::sample::select(vec![
+        "1",
+        "0",
+        "42",
+        "9223372036854775808",
+        "99999999999999999999",
+        "1.5",
+        "1.",
+        ".5",
+        "2e3",
+        "2e",
+        "7a",
+        "0x41",
+        "0b1",
+        "'x'",
+        "''",
+        "'it''s'",
+        "'a\\'b'",
+        "\"q\"",
+        "\"\"",
+        "'--'",
+        "'/*'",
+        "x'41'",
+        "b'1'",
+        "n'x'",
+        "N'x'",
+        "@v",
+        "-1",
+        "1'x'",
+        "'a' 'b'",
+        "t.1",
+        "?",
+        "e",
+        "'",
+    ]);
+    let fixed = prop::sample::select(vec![
+        "SELECT a FROM t WHERE ",
+        "INSERT INTO t VALUES (",
+        "UPDATE t SET a=",
+        " AND b=",
+        ",",
+        ", ",
+        ")",
+        "(",
+        "=",
+        " ",
+        "",
+        "-",
+        "--",
+        "-- ",
+        "/*",
+        "*/",
+        "/",
+        ".",
+        "a",
+        "b",
+        "x",
+        "n",
+        "_utf8mb4",
+        "e",
+        "@",
+        "#",
+        "\n",
+        ";",
+        " LIMIT ",
+        " ORDER BY ",
+        "`",
+        "DATE",
+        " IN (",
+        "->",
+        "!",
+        "/*+",
+        "+",
+        "\\",
+    ]);
+    let part = (fixed, literal.clone(), literal, prop::bool::weighted(0.7));
+    prop::collection::vec(part, 1..6).prop_map(|parts| {
+        let (mut one, mut other) = (String::from("SELECT a FROM t WHERE c="), String::from("SELECT a FROM t WHERE c="));
+        for (fixed, a, b, with_literal) in parts {
+            one.push_str(fixed);
+            other.push_str(fixed);
+            if with_literal {
+                one.push_str(a);
+                other.push_str(b);
+            }
+        }
+        (one, other)
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn parser_and_fingerprint_agree(sql in pieces()) {
         agree(&sql);
         agree(&format!("SELECT a FROM t WHERE {sql}"));
+    }
+
+    #[test]
+    fn templates_and_fingerprint_agree((one, other) in two_texts(), mode in prop::sample::select(vec![0, SqlMode::ANSI_QUOTES.0, SqlMode::NO_BACKSLASH_ESCAPES.0])) {
+        agree_on_template(&one, &other, SqlMode(mode));
+        agree_on_template(&other, &one, SqlMode(mode));
     }
 }

@@ -9,7 +9,7 @@ use crate::connections::Connection;
 use crate::context::{Core, Settings};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
-use crate::plan_cache::OwnPlans;
+use crate::plan_cache::{OwnPlans, OwnTexts};
 use crate::prepared::PreparedStatements;
 use crate::service::Session;
 use crate::shared::Shared;
@@ -34,6 +34,7 @@ pub struct ClientSession {
     pub(crate) transaction: TransactionState,
     pub(crate) scratch: Scratch,
     pub(crate) own_plans: OwnPlans,
+    pub(crate) own_texts: OwnTexts,
     pub(crate) prepared: PreparedStatements,
     /// Parameter values of the running statement.
     pub(crate) params: Vec<Value>,
@@ -102,6 +103,7 @@ impl ClientSession {
             transaction: TransactionState::default(),
             scratch: Scratch::default(),
             own_plans: OwnPlans::default(),
+            own_texts: OwnTexts::default(),
             prepared: PreparedStatements::default(),
             params: Vec::new(),
             lifted: Vec::new(),

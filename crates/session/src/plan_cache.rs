@@ -4,7 +4,10 @@
 //! 1. A plan is used only while the catalogue's version is the one it was made under; the text's fingerprint, the current database,
 //!    the modes and the collation of literals are part of its key.
 //! 2. A hit in a session's own cache writes nothing shared: the plan is taken out while it runs, and put back.
+//!
+//! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
+use parser::{LiftedLiteral, SqlMode, Template};
 use planner::Plan;
 use protocol::ColumnBlock;
 use std::sync::Arc;
@@ -29,6 +32,8 @@ pub struct CachedPlan {
     pub catalog_version: u64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
+    /// The text it was made for, to recognise texts like it.
+    pub template: Option<Template>,
 }
 
 impl CachedPlan {
@@ -119,5 +124,107 @@ impl OwnPlans {
             self.slots.resize_with(OWN_SLOTS, || None);
         }
         self.slots[Self::slot(&key)] = Some((key, plan));
+    }
+}
+
+/// First bytes of a text by which its template is looked for. A literal among them makes a text hard to find again.
+const HEAD_BYTES: usize = 24;
+const TEXT_SETS: usize = 16;
+/// Texts of a set: those that begin alike are all in one.
+const TEXT_WAYS: usize = 4;
+
+/// Where in [`OwnTexts`] a plan was taken from.
+#[derive(Debug, Clone, Copy)]
+pub struct TextPlace {
+    at: usize,
+    head: u64,
+}
+
+/// A session's plans by their templates.
+#[derive(Default)]
+pub struct OwnTexts {
+    /// Sets of [`TEXT_WAYS`], newest first: hash of a text's head and of the session's environment, and the plan.
+    plans: Vec<Option<(u64, Arc<CachedPlan>)>>,
+}
+
+impl OwnTexts {
+    /// Hash of the head of a text; `None` for one that is too short.
+    #[inline]
+    fn head(sql: &[u8], environment: u64) -> Option<u64> {
+        let head = sql.first_chunk::<HEAD_BYTES>()?;
+        let words = head.as_chunks::<8>().0;
+        let mixed = words
+            .iter()
+            .fold(environment, |hash, word| (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
+        Some(mixed)
+    }
+
+    #[inline]
+    fn set(head: u64) -> usize {
+        head as usize % TEXT_SETS * TEXT_WAYS
+    }
+
+    /// Takes out the plan of a text like `sql`, whose literals are then in `literals`.
+    #[inline]
+    pub fn take(
+        &mut self,
+        sql: &[u8],
+        mode: SqlMode,
+        environment: u64,
+        catalog_version: u64,
+        literals: &mut Vec<LiftedLiteral>,
+    ) -> Option<(TextPlace, Arc<CachedPlan>)> {
+        let head = Self::head(sql, environment)?;
+        let set = Self::set(head);
+        let ways = self.plans.get_mut(set..set + TEXT_WAYS)?;
+        for (way, entry) in ways.iter_mut().enumerate() {
+            let found = entry.take_if(|(of, plan)| {
+                *of == head
+                    && plan.is_fresh(catalog_version)
+                    && plan.template.as_ref().is_some_and(|template| template.matches(sql, mode, literals))
+            });
+            if let Some((_, plan)) = found {
+                return Some((TextPlace { at: set + way, head }, plan));
+            }
+        }
+        None
+    }
+
+    /// Puts a plan back that was taken out.
+    #[inline]
+    pub fn put_back(&mut self, place: TextPlace, plan: Arc<CachedPlan>) {
+        self.plans[place.at] = Some((place.head, plan));
+    }
+
+    /// Keeps a plan for texts like that which it was made for.
+    pub fn put(&mut self, environment: u64, plan: &Arc<CachedPlan>) {
+        let Some(head) = plan.template.as_ref().and_then(|template| Self::head(template.text(), environment)) else { return };
+        if self.plans.is_empty() {
+            self.plans.resize_with(TEXT_SETS * TEXT_WAYS, || None);
+        }
+        let set = Self::set(head);
+        let ways = &mut self.plans[set..set + TEXT_WAYS];
+        if ways.iter().flatten().any(|(_, known)| Arc::ptr_eq(known, plan)) {
+            // The text is written otherwise than the plan's own.
+            return;
+        }
+        let free = ways.iter().position(Option::is_none).unwrap_or(TEXT_WAYS - 1);
+        ways[..=free].rotate_right(1);
+        ways[0] = Some((head, Arc::clone(plan)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_tell_texts_and_environments_apart() {
+        let head = |sql: &str, environment| OwnTexts::head(sql.as_bytes(), environment);
+        assert_eq!(head("SELECT 1", 1), None);
+        let (one, other) = ("SELECT c FROM sbtest1 WHERE id=1", "SELECT c FROM sbtest2 WHERE id=1");
+        assert_eq!(head(one, 1), head("SELECT c FROM sbtest1 WHERE id=22", 1));
+        assert_ne!(head(one, 1), head(other, 1));
+        assert_ne!(head(one, 1), head(one, 2));
     }
 }

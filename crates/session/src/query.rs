@@ -48,20 +48,26 @@ impl ClientSession {
     /// One attempt at a statement; `None` when its plan was stale.
     fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
         let mode = self.lexical_mode();
-        let mut lifted = std::mem::take(&mut self.lifted);
-        let fingerprint = parser::fingerprint(sql, mode, &mut lifted);
-        self.lifted = lifted;
+        let environment = self.environment();
+        let version = self.shared().catalog.version();
+        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &mut self.lifted) {
+            let ran = self.bind_literals(sql).and_then(|()| self.run_cached(&plan, sink));
+            self.own_texts.put_back(place, plan);
+            return Ok((ran? == Ran::Done).then_some(None));
+        }
+        let fingerprint = parser::fingerprint(sql, mode, &mut self.lifted);
         if fingerprint.cacheable {
-            let key = PlanKey { text: fingerprint.hash, environment: self.environment() };
+            let key = PlanKey { text: fingerprint.hash, environment };
             let found = match self.take_plan(&key) {
                 Some(plan) => {
                     let bound = self.following(sql, fingerprint.rest).and_then(|next| self.bind_literals(sql).map(|()| next));
                     Some((plan, bound))
                 }
-                None => self.plan_lifted(sql, &key).map(|plan| (plan, self.following(sql, fingerprint.rest))),
+                None => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
             };
             if let Some((plan, next)) = found {
                 let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
+                self.own_texts.put(environment, &plan);
                 self.own_plans.put(key, plan);
                 return ran;
             }
@@ -73,7 +79,7 @@ impl ClientSession {
     }
 
     /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
-    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey) -> Option<Arc<CachedPlan>> {
+    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
             Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
@@ -83,7 +89,10 @@ impl ClientSession {
             _ => None,
         };
         self.give_back(arena);
-        let plan = Arc::new(planned?);
+        let mut plan = planned?;
+        // Of several statements only the first would be told by the text as a whole.
+        plan.template = if rest == sql.len() { parser::Template::new(sql, &self.lifted) } else { None };
+        let plan = Arc::new(plan);
         self.shared().plans.put(*key, &plan);
         Some(plan)
     }
@@ -138,7 +147,7 @@ impl ClientSession {
         self.shared().status.plan_cache_misses.inc();
         let columns = result_columns::block(&plan.columns);
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
-        Ok(CachedPlan { plan, columns, catalog_version, provisional })
+        Ok(CachedPlan { plan, columns, catalog_version, provisional, template: None })
     }
 
     /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.

@@ -1,0 +1,83 @@
+//! Texts that differ from a known one in its literals only: found by comparing, without reading tokens.
+//!
+//! Most clients send few texts, over and over, with other literals. What stands between the lifted literals of a text is kept as it is; a new text
+//! that has the same bytes there, and literals of the same kinds, has the fingerprint of the first.
+//!
+//! # Why that is so
+//! The lexer stands in the same state before a literal in both texts, because all before it was read alike; the literal itself is read by the
+//! lexer. What follows a literal is compared from where the lexer left off. Nothing the lexer reads before a literal depends on more of it than that
+//! it begins with a digit or a quotation mark, and what is lifted depends on the kinds of tokens alone (`lift.rs`).
+
+use crate::fingerprint::{LiftedLiteral, LiteralKind, lifted};
+use crate::lexer::{Lexer, Tok};
+use crate::mode::SqlMode;
+
+/// Longest text that is kept.
+const TEXT_BYTES_MAX: usize = 4096;
+
+/// A text and where its lifted literals stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    text: Box<[u8]>,
+    literals: Box<[Place]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    kind: LiteralKind,
+    start: u32,
+    end: u32,
+}
+
+/// A literal may stand here: one that begins with a point depends on what is before it.
+#[inline]
+fn begins_literal(byte: Option<&u8>) -> bool {
+    matches!(byte, Some(b'0'..=b'9' | b'\'' | b'"'))
+}
+
+impl Template {
+    /// Keeps a text whose [`crate::fingerprint`] is cacheable and reaches to its end, with the literals that it lifted. `None` when it is too long or unusual.
+    #[must_use]
+    pub fn new(sql: &[u8], literals: &[LiftedLiteral]) -> Option<Template> {
+        if sql.len() > TEXT_BYTES_MAX || !literals.iter().all(|literal| begins_literal(sql.get(literal.start as usize))) {
+            return None;
+        }
+        let literals = literals.iter().map(|literal| Place { kind: literal.kind, start: literal.start, end: literal.end }).collect();
+        Some(Template { text: sql.into(), literals })
+    }
+
+    /// The text that was kept.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether `sql` differs in its literals only; they are then in `params` (cleared first), as [`crate::fingerprint`] would give them under the same mode.
+    #[must_use]
+    pub fn matches(&self, sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -> bool {
+        params.clear();
+        let mut lexer = Lexer::new(sql, mode);
+        let mut of = 0;
+        for place in &self.literals {
+            let between = &self.text[of..place.start as usize];
+            if !sql[lexer.pos..].starts_with(between) {
+                return false;
+            }
+            lexer.pos += between.len();
+            if !begins_literal(sql.get(lexer.pos)) {
+                return false;
+            }
+            let token = lexer.next();
+            if !matches!(token.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::String) {
+                return false;
+            }
+            let literal = lifted(sql, &token);
+            if literal.kind != place.kind {
+                return false;
+            }
+            params.push(literal);
+            of = place.end as usize;
+        }
+        sql[lexer.pos..] == self.text[of..]
+    }
+}
