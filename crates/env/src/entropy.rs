@@ -41,13 +41,13 @@ impl Entropy for RealEntropy {
 /// Repeatable bytes from a seed. Not for secrets.
 #[derive(Debug)]
 pub struct SimEntropy {
-    rng: Mutex<Rng>,
+    rng: Mutex<SplitMix64>,
 }
 
 impl SimEntropy {
     /// The same seed gives the same bytes.
     pub fn new(seed: u64) -> Self {
-        SimEntropy { rng: Mutex::new(Rank::Leaf, Rng::new(seed)) }
+        SimEntropy { rng: Mutex::new(Rank::Leaf, SplitMix64::new(seed)) }
     }
 }
 
@@ -60,16 +60,19 @@ impl Entropy for SimEntropy {
     }
 }
 
-/// SplitMix64: small, repeatable, good enough for simulated faults.
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, repeatable, good enough for simulated faults.
 #[derive(Debug, Clone)]
-pub(crate) struct Rng(u64);
+pub struct SplitMix64(u64);
 
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
-        Rng(seed)
+impl SplitMix64 {
+    /// The same seed gives the same words.
+    pub fn new(seed: u64) -> Self {
+        SplitMix64(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next word.
+    #[allow(clippy::should_implement_trait)] // it never ends, so it is no iterator
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -23,6 +23,6 @@ mod sim_file;
 pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
 pub use clock::{Clock, RealClock, SimClock};
 pub use disk::{Disk, File, FileKind, OpenMode};
-pub use entropy::{Entropy, RealEntropy, SimEntropy};
+pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use real_disk::{OpenError, RealDisk};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};

@@ -10,7 +10,7 @@
 //!   that is what Linux does.
 //! - After the operation on which a crash was planned, everything fails until [`SimDisk::crash`]; handles opened before stay dead.
 
-use crate::entropy::Rng;
+use crate::entropy::SplitMix64;
 use crate::sim_file::{Change, Inode, SimFile};
 use crate::{Disk, File, FileKind, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ pub(crate) enum NameChange {
 }
 
 pub(crate) struct State {
-    rng: Rng,
+    rng: SplitMix64,
     pub(crate) inodes: BTreeMap<u64, Inode>,
     next_inode: u64,
     names: BTreeMap<String, u64>,
@@ -192,7 +192,7 @@ impl SimDisk {
     /// An empty disk. The seed decides what each crash does.
     pub fn new(seed: u64) -> Self {
         let state = State {
-            rng: Rng::new(seed),
+            rng: SplitMix64::new(seed),
             inodes: BTreeMap::new(),
             next_inode: 1,
             names: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! A file of the simulated disk: what is durable, what readers see, and the changes between.
 
-use crate::entropy::Rng;
+use crate::entropy::SplitMix64;
 use crate::sim_disk::{CrashReport, State};
 use crate::{DIRECT_ALIGN, File};
 use std::io;
@@ -45,7 +45,7 @@ impl Change {
     }
 
     /// Applies each sector of a write by the toss of a coin; returns how many of how many.
-    fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut Rng) -> (u64, u64) {
+    fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut SplitMix64) -> (u64, u64) {
         let Change::Write { offset, bytes } = self else {
             self.apply(file);
             return (1, 1);
@@ -89,7 +89,7 @@ impl Inode {
     }
 
     /// Decides the fate of each unsynced change.
-    pub(crate) fn settle(&mut self, rng: &mut Rng) -> CrashReport {
+    pub(crate) fn settle(&mut self, rng: &mut SplitMix64) -> CrashReport {
         let mut report = CrashReport::default();
         for change in self.pending.drain(..) {
             match rng.below(3) {

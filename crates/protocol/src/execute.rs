@@ -3,7 +3,7 @@
 use crate::codec::{Bytes, Malformed};
 use crate::command::{Execute, QueryAttributes};
 use crate::constants::ColumnType;
-use crate::number::{WireDateTime, WireTime};
+use types::{Date, DateTime, Time};
 
 /// No cursor: send all rows at once.
 pub const CURSOR_NONE: u8 = 0;
@@ -43,9 +43,9 @@ pub enum ParamValue<'a> {
     /// Strings, blobs, and decimals as text; the type tells which.
     Bytes(&'a [u8]),
     /// DATE, DATETIME or TIMESTAMP; fields are in range or zero.
-    DateTime(WireDateTime),
-    /// TIME.
-    Time(WireTime),
+    DateTime(DateTime),
+    /// TIME; its hours may be more than MySQL stores.
+    Time(Time),
 }
 
 /// A parameter with its type.
@@ -224,48 +224,54 @@ pub fn value<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamVa
     })
 }
 
-fn datetime(bytes: &mut Bytes<'_>) -> Result<WireDateTime, Malformed> {
+fn datetime(bytes: &mut Bytes<'_>) -> Result<DateTime, Malformed> {
     let length = bytes.u8()?;
-    let mut value = WireDateTime::default();
     if !matches!(length, 0 | 4 | 7 | 11) {
         return Err(Malformed);
     }
+    let (mut year, mut month, mut day, mut hour, mut minute, mut second, mut micros) = (0, 0, 0, 0, 0, 0, 0);
     if length >= 4 {
-        (value.year, value.month, value.day) = (bytes.u16()?, bytes.u8()?, bytes.u8()?);
+        (year, month, day) = (bytes.u16()?, bytes.u8()?, bytes.u8()?);
     }
     if length >= 7 {
-        (value.hour, value.minute, value.second) = (bytes.u8()?, bytes.u8()?, bytes.u8()?);
+        (hour, minute, second) = (bytes.u8()?, bytes.u8()?, bytes.u8()?);
     }
     if length >= 11 {
-        value.micros = bytes.u32()?;
+        micros = bytes.u32()?;
     }
-    let in_range = value.year <= 9999
-        && value.month <= 12
-        && value.day <= 31
-        && value.hour <= 23
-        && value.minute <= 59
-        && value.second <= 59
-        && value.micros <= 999_999;
-    if in_range { Ok(value) } else { Err(Malformed) }
+    let in_range = year <= 9999 && month <= 12 && day <= 31 && hour <= 23 && minute <= 59 && second <= 59 && micros <= 999_999;
+    if in_range { Ok(DateTime::from_fields(Date::from_fields(year, month, day), hour, minute, second, micros)) } else { Err(Malformed) }
 }
 
-fn time(bytes: &mut Bytes<'_>) -> Result<WireTime, Malformed> {
+/// More hours than any TIME has; beyond them nothing is told apart.
+const HOURS_MAX: u32 = 1_000_000;
+
+fn time(bytes: &mut Bytes<'_>) -> Result<Time, Malformed> {
     let length = bytes.u8()?;
-    let mut value = WireTime::default();
     if !matches!(length, 0 | 8 | 12) {
         return Err(Malformed);
     }
+    let (mut negative, mut hours, mut minute, mut second, mut micros) = (false, 0, 0, 0, 0);
     if length >= 8 {
-        value.negative = bytes.u8()? != 0;
+        negative = bytes.u8()? != 0;
         let days = bytes.u32()?;
-        let hours = u32::from(bytes.u8()?);
-        // MySQL's TIME ends at 838 hours; anything larger is left for the session to refuse, without overflow here.
-        value.hours = days.saturating_mul(24).saturating_add(hours);
-        (value.minute, value.second) = (bytes.u8()?, bytes.u8()?);
+        hours = days.saturating_mul(24).saturating_add(u32::from(bytes.u8()?)).min(HOURS_MAX);
+        (minute, second) = (bytes.u8()?, bytes.u8()?);
     }
     if length >= 12 {
-        value.micros = bytes.u32()?;
+        micros = bytes.u32()?;
     }
-    let in_range = value.minute <= 59 && value.second <= 59 && value.micros <= 999_999;
-    if in_range { Ok(value) } else { Err(Malformed) }
+    let in_range = minute <= 59 && second <= 59 && micros <= 999_999;
+    if in_range { Ok(Time::from_fields(negative, hours, minute, second, micros)) } else { Err(Malformed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_hours_than_any_time_has_are_a_value_not_an_overflow() {
+        let days = [8, 1, 0xFF, 0xFF, 0xFF, 0xFF, 23, 59, 59];
+        assert_eq!(time(&mut Bytes::new(&days)), Ok(Time::from_fields(true, HOURS_MAX, 59, 59, 0)));
+    }
 }

@@ -24,7 +24,6 @@ pub mod command;
 pub mod constants;
 pub mod execute;
 pub mod handshake;
-pub mod number;
 pub mod packet;
 pub mod reader;
 pub mod reply;

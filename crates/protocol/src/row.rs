@@ -5,11 +5,8 @@
 
 use crate::codec::{put_lenenc_bytes, put_lenenc_int};
 use crate::constants::DECIMALS_NOT_FIXED;
-use crate::number::{
-    WireDateTime, WireTime, put_date_text, put_datetime_text, put_f32_text, put_f64_text, put_i64_text, put_padded, put_time_text,
-    put_u64_text,
-};
 use crate::writer::PacketWriter;
+use types::{Date, DateTime, Time};
 
 /// Bytes of an integer column in a binary row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +42,11 @@ pub trait RowWriter {
     where
         Self: Sized;
     /// DATE.
-    fn date(&mut self, year: u16, month: u8, day: u8);
+    fn date(&mut self, value: Date);
     /// DATETIME or TIMESTAMP with `decimals` digits of the fraction.
-    fn datetime(&mut self, value: &WireDateTime, decimals: u8);
+    fn datetime(&mut self, value: DateTime, decimals: u8);
     /// TIME with `decimals` digits of the fraction.
-    fn time(&mut self, value: &WireTime, decimals: u8);
+    fn time(&mut self, value: Time, decimals: u8);
     /// Closes the row.
     fn end(self)
     where
@@ -77,10 +74,11 @@ fn widen_length(out: &mut Vec<u8>, at: usize, length: usize) {
     out.splice(at..=at, prefix);
 }
 
-fn put_fixed(out: &mut Vec<u8>, value: f64, decimals: u8) {
-    use std::io::Write;
-    // Writing into a Vec cannot fail.
-    let _ = write!(out, "{value:.*}", usize::from(decimals));
+/// Appends `value` padded with zeros to `width` digits.
+fn put_padded(out: &mut Vec<u8>, value: u64, width: usize) {
+    let digits = value.checked_ilog10().map_or(1, |log| log as usize + 1);
+    out.resize(out.len() + width.saturating_sub(digits), b'0');
+    types::write_u64(value, out);
 }
 
 /// A row of the text protocol.
@@ -111,12 +109,12 @@ impl RowWriter for TextRow<'_> {
 
     #[inline]
     fn int(&mut self, value: i64, _width: IntBytes) {
-        self.with(|out| put_i64_text(out, value));
+        self.with(|out| types::write_i64(value, out));
     }
 
     #[inline]
     fn uint(&mut self, value: u64, _width: IntBytes) {
-        self.with(|out| put_u64_text(out, value));
+        self.with(|out| types::write_u64(value, out));
     }
 
     fn zerofill(&mut self, value: u64, _width: IntBytes, digits: u8) {
@@ -124,11 +122,19 @@ impl RowWriter for TextRow<'_> {
     }
 
     fn float(&mut self, value: f32, decimals: u8) {
-        self.with(|out| if decimals >= DECIMALS_NOT_FIXED { put_f32_text(out, value) } else { put_fixed(out, f64::from(value), decimals) });
+        self.with(|out| {
+            if decimals >= DECIMALS_NOT_FIXED {
+                types::format_float(value, out)
+            } else {
+                types::format_fixed(f64::from(value), decimals, out)
+            }
+        });
     }
 
     fn double(&mut self, value: f64, decimals: u8) {
-        self.with(|out| if decimals >= DECIMALS_NOT_FIXED { put_f64_text(out, value) } else { put_fixed(out, value, decimals) });
+        self.with(|out| {
+            if decimals >= DECIMALS_NOT_FIXED { types::format_double(value, out) } else { types::format_fixed(value, decimals, out) }
+        });
     }
 
     #[inline]
@@ -141,16 +147,16 @@ impl RowWriter for TextRow<'_> {
         self.with(write);
     }
 
-    fn date(&mut self, year: u16, month: u8, day: u8) {
-        self.with(|out| put_date_text(out, year, month, day));
+    fn date(&mut self, value: Date) {
+        self.with(|out| value.write_to(out));
     }
 
-    fn datetime(&mut self, value: &WireDateTime, decimals: u8) {
-        self.with(|out| put_datetime_text(out, value, decimals));
+    fn datetime(&mut self, value: DateTime, decimals: u8) {
+        self.with(|out| value.write_to(decimals, out));
     }
 
-    fn time(&mut self, value: &WireTime, decimals: u8) {
-        self.with(|out| put_time_text(out, value, decimals));
+    fn time(&mut self, value: Time, decimals: u8) {
+        self.with(|out| value.write_to(decimals, out));
     }
 
     #[inline]
@@ -243,15 +249,15 @@ impl RowWriter for BinaryRow<'_> {
         put_with_length(self.next(), write);
     }
 
-    fn date(&mut self, year: u16, month: u8, day: u8) {
-        put_datetime_binary(self.next(), &WireDateTime { year, month, day, ..WireDateTime::default() });
+    fn date(&mut self, value: Date) {
+        put_datetime_binary(self.next(), DateTime::from_date(value));
     }
 
-    fn datetime(&mut self, value: &WireDateTime, _decimals: u8) {
+    fn datetime(&mut self, value: DateTime, _decimals: u8) {
         put_datetime_binary(self.next(), value);
     }
 
-    fn time(&mut self, value: &WireTime, _decimals: u8) {
+    fn time(&mut self, value: Time, _decimals: u8) {
         put_time_binary(self.next(), value);
     }
 
@@ -263,15 +269,15 @@ impl RowWriter for BinaryRow<'_> {
 }
 
 /// Appends a binary DATE, DATETIME or TIMESTAMP: as many fields as are not zero at the end.
-pub fn put_datetime_binary(out: &mut Vec<u8>, value: &WireDateTime) {
-    let year = value.year.to_le_bytes();
-    let date = [year[0], year[1], value.month, value.day];
-    let time = [value.hour, value.minute, value.second];
-    if value.micros != 0 {
+pub fn put_datetime_binary(out: &mut Vec<u8>, value: DateTime) {
+    let year = value.year().to_le_bytes();
+    let date = [year[0], year[1], value.month(), value.day()];
+    let time = [value.hour(), value.minute(), value.second()];
+    if value.microsecond() != 0 {
         out.push(11);
         out.extend_from_slice(&date);
         out.extend_from_slice(&time);
-        out.extend_from_slice(&value.micros.to_le_bytes());
+        out.extend_from_slice(&value.microsecond().to_le_bytes());
     } else if time != [0; 3] {
         out.push(7);
         out.extend_from_slice(&date);
@@ -285,16 +291,16 @@ pub fn put_datetime_binary(out: &mut Vec<u8>, value: &WireDateTime) {
 }
 
 /// Appends a binary TIME.
-pub fn put_time_binary(out: &mut Vec<u8>, value: &WireTime) {
-    if value.hours == 0 && value.minute == 0 && value.second == 0 && value.micros == 0 {
+pub fn put_time_binary(out: &mut Vec<u8>, value: Time) {
+    if value == Time::default() {
         out.push(0);
         return;
     }
-    out.push(if value.micros == 0 { 8 } else { 12 });
-    out.push(u8::from(value.negative));
-    out.extend_from_slice(&(value.hours / 24).to_le_bytes());
-    out.extend_from_slice(&[(value.hours % 24) as u8, value.minute, value.second]);
-    if value.micros != 0 {
-        out.extend_from_slice(&value.micros.to_le_bytes());
+    out.push(if value.microsecond() == 0 { 8 } else { 12 });
+    out.push(u8::from(value.is_negative()));
+    out.extend_from_slice(&(value.hour() / 24).to_le_bytes());
+    out.extend_from_slice(&[(value.hour() % 24) as u8, value.minute(), value.second()]);
+    if value.microsecond() != 0 {
+        out.extend_from_slice(&value.microsecond().to_le_bytes());
     }
 }

@@ -11,10 +11,10 @@ use protocol::command::Command;
 use protocol::constants::{Capabilities, ColumnFlags, ColumnType, ServerStatus};
 use protocol::execute::{ParamType, ParamValue};
 use protocol::handshake::{Greeting, HandshakeResponse, attribute_pairs};
-use protocol::number::{WireDateTime, WireTime};
 use protocol::reply::{ErrReply, OkReply, PrepareReply, session_state, write_eof, write_infile_request};
 use protocol::row::{BinaryRow, IntBytes, RowWriter, TextRow};
 use protocol::{ColumnDefinition, PacketWriter};
+use types::{Date, DateTime, Time};
 
 /// The payload of the only packet in `out`.
 fn payload(out: &PacketWriter) -> &[u8] {
@@ -262,10 +262,10 @@ fn write_all(row: &mut impl RowWriter) {
     row.bytes(b"text");
     row.bytes_with(|out| out.extend_from_slice(b"123.45"));
     row.bytes_with(|out| out.extend_from_slice(&[b'x'; 300]));
-    row.date(2024, 2, 29);
-    row.datetime(&WireDateTime { year: 2024, month: 2, day: 29, hour: 1, minute: 2, second: 3, micros: 4 }, 6);
-    row.datetime(&WireDateTime::default(), 0);
-    row.time(&WireTime { negative: true, hours: 100, minute: 1, second: 2, micros: 3 }, 6);
+    row.date(Date::from_fields(2024, 2, 29));
+    row.datetime(DateTime::from_fields(Date::from_fields(2024, 2, 29), 1, 2, 3, 4), 6);
+    row.datetime(DateTime::ZERO, 0);
+    row.time(Time::from_fields(true, 100, 1, 2, 3), 6);
     row.zerofill(7, IntBytes::Four, 5);
 }
 
@@ -380,8 +380,8 @@ fn executions_of_theirs_are_read() {
             ParamValue::Double(0.25),
             ParamValue::Float(0.5),
             ParamValue::Bytes(b"abc"),
-            ParamValue::DateTime(WireDateTime { year: 2024, month: 2, day: 29, hour: 1, minute: 2, second: 3, micros: 4 }),
-            ParamValue::Time(WireTime { negative: true, hours: 26, minute: 3, second: 4, micros: 0 }),
+            ParamValue::DateTime(DateTime::from_fields(Date::from_fields(2024, 2, 29), 1, 2, 3, 4)),
+            ParamValue::Time(Time::from_fields(true, 26, 3, 4, 0)),
             ParamValue::Null,
             ParamValue::Int(1),
         ]

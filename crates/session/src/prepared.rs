@@ -17,7 +17,7 @@ use protocol::{BoundParam, ColumnDefinition, ColumnType as WireType, ParamType, 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use types::{Date, DateTime, Decimal, Time, Value};
+use types::{Decimal, Value};
 
 /// Prepared statements of a session.
 #[derive(Default)]
@@ -336,13 +336,10 @@ fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>) -> Result<Value, Sql
             },
             _ => Value::bytes(bytes),
         },
-        ParamValue::DateTime(t) => {
-            let date = Date::from_fields(t.year, t.month, t.day);
-            match param.param_type.column_type {
-                WireType::Date => Value::Date(date),
-                _ => Value::DateTime(DateTime::from_fields(date, t.hour, t.minute, t.second, t.micros)),
-            }
-        }
-        ParamValue::Time(t) => Value::Time(Time::from_fields(t.negative, t.hours, t.minute, t.second, t.micros).clamp_range()),
+        ParamValue::DateTime(datetime) => match param.param_type.column_type {
+            WireType::Date => Value::Date(datetime.date()),
+            _ => Value::DateTime(datetime),
+        },
+        ParamValue::Time(time) => Value::Time(time.clamp_range()),
     })
 }

@@ -1,10 +1,9 @@
 //! Values and stored columns as fields of a row, text or binary.
 
 use base::Malformed;
-use protocol::number::{WireDateTime, WireTime};
 use protocol::{IntBytes, RowWriter};
 use record::ColumnRef;
-use types::{ColumnType, Date, DateTime, LocalTime, Time, TypeKind, Value};
+use types::{ColumnType, DateTime, LocalTime, TypeKind, Value};
 
 /// Bytes of an integer kind on the wire.
 fn width(kind: TypeKind) -> IntBytes {
@@ -14,26 +13,6 @@ fn width(kind: TypeKind) -> IntBytes {
         TypeKind::MediumInt | TypeKind::Int => IntBytes::Four,
         _ => IntBytes::Eight,
     }
-}
-
-fn wire_datetime(datetime: DateTime) -> WireDateTime {
-    WireDateTime {
-        year: datetime.year(),
-        month: datetime.month(),
-        day: datetime.day(),
-        hour: datetime.hour(),
-        minute: datetime.minute(),
-        second: datetime.second(),
-        micros: datetime.microsecond(),
-    }
-}
-
-fn wire_time(time: Time) -> WireTime {
-    WireTime { negative: time.is_negative(), hours: time.hour(), minute: time.minute(), second: time.second(), micros: time.microsecond() }
-}
-
-fn put_date(row: &mut impl RowWriter, date: Date) {
-    row.date(date.year(), date.month(), date.day());
 }
 
 /// Writes a value as a column of type `ty`, which is what the client was told. `zone` shows timestamps.
@@ -59,12 +38,12 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
         },
         Value::Bytes(bytes) => row.bytes(bytes),
         Value::Date(date) => match ty.kind {
-            TypeKind::DateTime | TypeKind::Timestamp => row.datetime(&wire_datetime(DateTime::from_date(*date)), ty.decimals),
-            TypeKind::Date => put_date(row, *date),
+            TypeKind::DateTime | TypeKind::Timestamp => row.datetime(DateTime::from_date(*date), ty.decimals),
+            TypeKind::Date => row.date(*date),
             _ => row.bytes_with(|out| date.write_to(out)),
         },
         Value::Time(time) => match ty.kind {
-            TypeKind::Time => row.time(&wire_time(*time), ty.decimals),
+            TypeKind::Time => row.time(*time, ty.decimals),
             _ => row.bytes_with(|out| time.write_to(ty.decimals.min(6), out)),
         },
         Value::DateTime(datetime) => put_datetime(row, ty, *datetime),
@@ -74,9 +53,9 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
 
 fn put_datetime(row: &mut impl RowWriter, ty: &ColumnType, datetime: DateTime) {
     match ty.kind {
-        TypeKind::DateTime | TypeKind::Timestamp => row.datetime(&wire_datetime(datetime), ty.decimals),
-        TypeKind::Date => put_date(row, datetime.date()),
-        TypeKind::Time => row.time(&wire_time(datetime.time()), ty.decimals),
+        TypeKind::DateTime | TypeKind::Timestamp => row.datetime(datetime, ty.decimals),
+        TypeKind::Date => row.date(datetime.date()),
+        TypeKind::Time => row.time(datetime.time(), ty.decimals),
         _ => row.bytes_with(|out| datetime.write_to(ty.decimals.min(6), out)),
     }
 }
@@ -93,7 +72,7 @@ fn put_int(row: &mut impl RowWriter, ty: &ColumnType, n: i64) {
                 row.int(n, width(kind))
             }
         }
-        _ => row.bytes_with(|out| protocol::number::put_i64_text(out, n)),
+        _ => row.bytes_with(|out| types::write_i64(n, out)),
     }
 }
 
@@ -114,7 +93,7 @@ fn put_uint(row: &mut impl RowWriter, ty: &ColumnType, n: u64) {
                 row.uint(n, width(kind))
             }
         }
-        _ => row.bytes_with(|out| protocol::number::put_u64_text(out, n)),
+        _ => row.bytes_with(|out| types::write_u64(n, out)),
     }
 }
 

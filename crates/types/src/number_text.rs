@@ -176,6 +176,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn integers_print_as_the_standard_library_prints_them() {
+        let text = |write: &dyn Fn(&mut Vec<u8>)| {
+            let mut out = Vec::new();
+            write(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        for value in [0, 1, 9, 10, 99, 100, 12_345, -1, -10, i64::MAX, i64::MIN] {
+            assert_eq!(text(&|out| write_i64(value, out)), value.to_string());
+        }
+        for value in (0..64).flat_map(|shift| [1u64 << shift, (1u64 << shift) - 1]).chain([u64::MAX]) {
+            assert_eq!(text(&|out| write_u64(value, out)), value.to_string());
+        }
+    }
+
+    #[test]
     fn doubles_print_as_mysql_prints_them() {
         let check = |value: f64, expect: &str| {
             let mut out = Vec::new();

@@ -1,20 +1,18 @@
 //! Random numbers from a seed.
 
-/// SplitMix64.
+use env::SplitMix64;
+
+/// Choices from a seed; other ones than the simulated disk's of the same seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed ^ 0x5EED_0F5E_ED0F_5EED)
+        Random(SplitMix64::new(seed ^ 0x5EED_0F5E_ED0F_5EED))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// In `0..bound`.
