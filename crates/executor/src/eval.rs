@@ -1,6 +1,7 @@
 //! Evaluation of expressions over the frame.
 
-use crate::convert::{self, Number, coerce, compare, number, number_decimal, number_f64, text, truth};
+use crate::arithmetic::{Fault, arithmetic, negated};
+use crate::convert::{self, coerce, compare, number, number_decimal, text, truth};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run::Result;
@@ -8,7 +9,7 @@ use crate::subquery::holds;
 use mysql_error::codes;
 use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind};
 use std::cmp::Ordering;
-use types::{ByteString, Collation, Decimal, SqlMode, TypeKind, Value};
+use types::{ByteString, Collation, Decimal, SqlMode, Value};
 
 impl Exec<'_> {
     /// A value that stands ready, without evaluation.
@@ -261,117 +262,13 @@ impl Exec<'_> {
         Ok(coerce(v, &source.ty, &of.ty, &*self.context))
     }
 
+    #[inline]
     fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
-        if a.is_null() || b.is_null() {
-            return Ok(Value::Null);
+        match arithmetic(op, a, b, &e.ty, &*self.context) {
+            Ok(v) => Ok(v),
+            Err(Fault::DivisionByZero) => self.division_by_zero(),
+            Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &spell(op, a, b))),
         }
-        if let (Value::Int(x), Value::Int(y)) = (a, b) {
-            let result = match op {
-                ArithOp::Add => x.checked_add(*y),
-                ArithOp::Sub => x.checked_sub(*y),
-                ArithOp::Mul => x.checked_mul(*y),
-                _ => return self.arith_slow(op, a, b, e),
-            };
-            return match result {
-                Some(v) => Ok(Value::Int(v)),
-                None => Err(out_of_range("BIGINT", &spell(op, a, b))),
-            };
-        }
-        self.arith_slow(op, a, b, e)
-    }
-
-    #[inline(never)]
-    fn arith_slow(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
-        if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
-            let (x, y) = (convert::to_u64(a, &*self.context), convert::to_u64(b, &*self.context));
-            return Ok(Value::UInt(match op {
-                ArithOp::BitAnd => x & y,
-                ArithOp::BitOr => x | y,
-                ArithOp::BitXor => x ^ y,
-                ArithOp::ShiftLeft => x.checked_shl(y.min(64) as u32).unwrap_or(0),
-                _ => x.checked_shr(y.min(64) as u32).unwrap_or(0),
-            }));
-        }
-        let context = &*self.context;
-        let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
-        let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
-            return self.arith_wide(op, &x, &y, a, b, e);
-        };
-        let wide = |n: &Number| match n {
-            Number::Int(i) => i128::from(*i),
-            Number::UInt(u) => i128::from(*u),
-            _ => 0,
-        };
-        let (i, j) = (wide(&x), wide(&y));
-        let mut unsigned = matches!(x, Number::UInt(_)) || matches!(y, Number::UInt(_));
-        let result = match op {
-            ArithOp::Add => i.checked_add(j),
-            ArithOp::Sub => {
-                unsigned &= !self.context.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION);
-                i.checked_sub(j)
-            }
-            ArithOp::Mul => i.checked_mul(j),
-            ArithOp::Div => return self.arith_wide(op, &x, &y, a, b, e),
-            ArithOp::IntDiv | ArithOp::Mod if j == 0 => return self.division_by_zero(),
-            ArithOp::IntDiv => i.checked_div(j),
-            _ => {
-                unsigned = matches!(x, Number::UInt(_));
-                i.checked_rem(j)
-            }
-        };
-        let kind = if unsigned { "BIGINT UNSIGNED" } else { "BIGINT" };
-        let fits =
-            result.and_then(|r| if unsigned { u64::try_from(r).ok().map(Value::UInt) } else { i64::try_from(r).ok().map(Value::Int) });
-        fits.ok_or_else(|| out_of_range(kind, &spell(op, a, b)))
-    }
-
-    fn arith_wide(&mut self, op: ArithOp, x: &Number, y: &Number, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
-        if matches!(x, Number::Double(_)) || matches!(y, Number::Double(_)) {
-            let (p, q) = (number_f64(x), number_f64(y));
-            let result = match op {
-                ArithOp::Add => p + q,
-                ArithOp::Sub => p - q,
-                ArithOp::Mul => p * q,
-                _ if q == 0.0 => return self.division_by_zero(),
-                ArithOp::Div => p / q,
-                ArithOp::Mod => p % q,
-                _ => {
-                    let d = (p / q).trunc();
-                    if !(-9.3e18..=1.9e19).contains(&d) {
-                        return Err(out_of_range("BIGINT", &spell(op, a, b)));
-                    }
-                    return Ok(if d > i64::MAX as f64 { Value::UInt(d as u64) } else { Value::Int(d as i64) });
-                }
-            };
-            return if result.is_finite() { Ok(Value::Double(result)) } else { Err(out_of_range("DOUBLE", &spell(op, a, b))) };
-        }
-        let (Some(p), Some(q)) = (number_decimal(x), number_decimal(y)) else {
-            return Err(out_of_range("DECIMAL", &spell(op, a, b)));
-        };
-        let result = match op {
-            ArithOp::Add => p.add(&q),
-            ArithOp::Sub => p.sub(&q),
-            ArithOp::Mul => p.mul(&q),
-            _ if q.is_zero() => return self.division_by_zero(),
-            // A quotient is rounded to the scale of its type before it is used further.
-            ArithOp::Div => {
-                let quotient = p.div(&q, u32::from(self.context.div_precision_increment()));
-                let scale = (e.ty.kind == TypeKind::Decimal).then_some(e.ty.decimals);
-                quotient.and_then(|d| scale.map_or(Some(d.clone()), |s| d.rescale(s)))
-            }
-            ArithOp::Mod => p.rem(&q),
-            _ => match p.div_integer(&q) {
-                Some(d) => {
-                    return match (d.to_i64(), d.to_u64()) {
-                        (Ok(i), _) => Ok(Value::Int(i)),
-                        (_, Ok(u)) => Ok(Value::UInt(u)),
-                        _ => Err(out_of_range("BIGINT", &spell(op, a, b))),
-                    };
-                }
-                None => None,
-            },
-        };
-        result.map(Value::Decimal).ok_or_else(|| out_of_range("DECIMAL", &spell(op, a, b)))
     }
 
     /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error while strict values are stored.
@@ -388,19 +285,10 @@ impl Exec<'_> {
 
     #[inline(never)]
     fn negate(&mut self, v: &Value, e: &Expr) -> Result<Value> {
-        Ok(match number(v, &*self.context) {
-            None => Value::Null,
-            Some(Number::Int(i)) => match i.checked_neg() {
-                Some(n) => Value::Int(n),
-                None => return Err(out_of_range("BIGINT", &format!("-({i})"))),
-            },
-            Some(Number::UInt(u)) => match i64::try_from(-i128::from(u)) {
-                Ok(n) => Value::Int(n),
-                Err(_) if e.ty.kind == TypeKind::Decimal => Value::Decimal(Decimal::new(-i128::from(u), 0)),
-                Err(_) => return Err(out_of_range("BIGINT", &format!("-({u})"))),
-            },
-            Some(Number::Decimal(d)) => Value::Decimal(d.negate()),
-            Some(Number::Double(d)) => Value::Double(-d),
+        negated(v, &e.ty, &*self.context).map_err(|_| {
+            let mut shown = Vec::new();
+            convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
+            out_of_range("BIGINT", &format!("-({})", String::from_utf8_lossy(&shown)))
         })
     }
 

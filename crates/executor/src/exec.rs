@@ -1,9 +1,11 @@
 //! State of one executing statement.
 
+use crate::batch::HashTable;
+use crate::batch::chunk::Chunk;
 use crate::context::StatementContext;
 use crate::errors::Error;
 use crate::memory::Memory;
-use crate::run::{HashTable, Result};
+use crate::run::Result;
 use engine::{Isolation, Read, Wait};
 use planner::expr::Slot;
 use planner::plan::Plan;
@@ -66,6 +68,8 @@ pub struct Exec<'a> {
     pub caches: Vec<Option<Cache>>,
     /// Answers of subqueries.
     pub subqueries: Vec<crate::subquery::State>,
+    /// Chunks that are free, for their memory.
+    pub chunks: Vec<Chunk>,
     /// Last unique lookups.
     pub lookups: Vec<LookupState>,
     /// Address of the stack when the execution began.
@@ -124,6 +128,7 @@ impl<'a> Exec<'a> {
             memory,
             caches,
             subqueries,
+            chunks: Vec::new(),
             lookups,
             ticks: TICKS,
             plain_read: Read::Snapshot,

@@ -70,26 +70,7 @@ pub fn execute(
     let mut x = Exec::new(plan, params, session, context, scratch);
     let outcome = match &plan.body {
         Body::Query(query) if !plan.into.is_empty() => x.run_into(query),
-        Body::Query(query) => {
-            let mut count = 0;
-            let mut begun = false;
-            let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
-            let result = x.run(&query.root, &mut |x| {
-                x.output(query, &mut values)?;
-                if !begun {
-                    begun = true;
-                    consumer.begin(&plan.columns)?;
-                }
-                consumer.row(&values)?;
-                count += 1;
-                Ok(Flow::Continue)
-            });
-            match result {
-                Ok(_) if !begun => consumer.begin(&plan.columns).map(|()| Outcome::Rows { count }),
-                Ok(_) => Ok(Outcome::Rows { count }),
-                Err(e) => Err(e),
-            }
-        }
+        Body::Query(query) => x.run_output(query, consumer),
         Body::Insert(insert) => {
             x.read_as_source();
             x.run_insert(insert, None).map(Outcome::Changes)

@@ -71,39 +71,56 @@ impl Key<'_> {
 /// The key of a lone value. Numbers of all kinds that equal the same integer give the same key.
 #[inline]
 pub fn lone_key<'k>(v: &Value, collation: Collation, buffer: &'k mut Vec<u8>) -> Key<'k> {
-    match v {
-        Value::Int(i) => return Key::Int(*i),
-        Value::UInt(u) => {
-            if let Ok(i) = i64::try_from(*u) {
-                return Key::Int(i);
-            }
-        }
-        Value::Decimal(d) => {
-            if let Some((unscaled, 0)) = d.normalize().as_i128()
-                && let Ok(i) = i64::try_from(unscaled)
-            {
-                return Key::Int(i);
-            }
-        }
-        _ => {}
+    if let Some(i) = integer_of(v) {
+        return Key::Int(i);
     }
     buffer.clear();
     append(v, collation, buffer);
     Key::Bytes(buffer)
 }
 
+/// The integer of 64 bits that a number equals.
+#[inline]
+pub fn integer_of(v: &Value) -> Option<i64> {
+    match v {
+        Value::Int(i) => Some(*i),
+        Value::UInt(u) => i64::try_from(*u).ok(),
+        Value::Decimal(d) => match d.normalize().as_i128() {
+            Some((unscaled, 0)) => i64::try_from(unscaled).ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Appends an integer as [`append`] does.
+#[inline]
+pub fn append_integer(i: i128, out: &mut Vec<u8>) {
+    let mut bytes = [1; 17];
+    bytes[1..].copy_from_slice(&i.to_le_bytes());
+    out.extend_from_slice(&bytes);
+}
+
+/// Appends a string as [`append`] does.
+#[inline]
+pub fn append_bytes(text: &[u8], collation: Collation, out: &mut Vec<u8>) {
+    out.push(5);
+    append_text_key(text, collation, out);
+}
+
+/// Appends a string as [`append_ordered`] does.
+#[inline]
+pub fn append_ordered_bytes(text: &[u8], collation: Collation, out: &mut Vec<u8>) {
+    out.push(1);
+    append_text_key(text, collation, out);
+}
+
 /// Appends a value so that values that SQL calls equal give equal bytes. Exact numbers of any kind are one class.
 pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
     match v {
         Value::Null => out.push(0),
-        Value::Int(i) => {
-            out.push(1);
-            out.extend_from_slice(&i128::from(*i).to_le_bytes());
-        }
-        Value::UInt(u) => {
-            out.push(1);
-            out.extend_from_slice(&i128::from(*u).to_le_bytes());
-        }
+        Value::Int(i) => append_integer(i128::from(*i), out),
+        Value::UInt(u) => append_integer(i128::from(*u), out),
         Value::Decimal(d) => {
             let normal = d.normalize();
             match normal.as_i128() {
@@ -128,10 +145,7 @@ pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
         }
         Value::Float(f) => append_double(f64::from(*f), out),
         Value::Double(d) => append_double(*d, out),
-        Value::Bytes(b) => {
-            out.push(5);
-            append_text_key(b, collation, out);
-        }
+        Value::Bytes(b) => append_bytes(b, collation, out),
         Value::Date(d) => {
             out.push(6);
             out.extend_from_slice(&types::DateTime::from_date(*d).packed().to_le_bytes());

@@ -9,9 +9,12 @@
 //! Transactions, statement savepoints and what an error undoes: the session. Wire formats: [`RowConsumer`] is implemented there.
 //!
 //! # Start at
-//! [`execute`], then `run.rs` (operators) and `eval.rs` (expressions).
+//! [`execute`], then `run.rs` (operators), `batch/mod.rs` (the same by vectors of rows) and `eval.rs` (expressions).
 
+mod aggregate;
+mod arithmetic;
 mod auto_increment;
+mod batch;
 mod change;
 mod context;
 mod convert;
@@ -21,7 +24,6 @@ mod eval;
 mod exec;
 mod execute;
 mod functions;
-mod group;
 mod hash_key;
 mod insert;
 mod memory;

@@ -204,6 +204,8 @@ pub struct Binder<'c> {
     pub cache_count: u32,
     /// Next table node number.
     pub table_nodes: u32,
+    /// Something volatile was bound anywhere in the statement.
+    pub volatile: bool,
     /// Parameters seen.
     pub param_count: u32,
     /// Query blocks from the outermost inward.
@@ -245,6 +247,7 @@ impl<'c> Binder<'c> {
             slot_types: Vec::new(),
             cache_count: 0,
             table_nodes: 0,
+            volatile: false,
             param_count: 0,
             scopes: Vec::new(),
             ctes: Vec::new(),

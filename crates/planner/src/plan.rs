@@ -44,6 +44,8 @@ pub struct Plan {
     pub short: Option<ShortPlan>,
     /// The statement writes or locks rows, so that it needs a transaction.
     pub writes: bool,
+    /// Some expression has effects or is not the same for every evaluation (user variables, RAND, SLEEP …): rows go through the plan one by one.
+    pub volatile: bool,
 }
 
 /// Metadata of a result column.

@@ -137,6 +137,7 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
         columns,
         short: None,
         writes,
+        volatile: b.volatile,
     };
     plan.short = short::recognise(&plan);
     Ok(plan)

@@ -200,8 +200,12 @@ fn context() -> Context {
 
 impl Database {
     pub fn new() -> Database {
+        Database::with_config(EngineConfig::small())
+    }
+
+    pub fn with_config(config: EngineConfig) -> Database {
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
-        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
+        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), config).expect("an engine");
         let catalog = Catalog::open(&engine).expect("a catalogue");
         let mut session = engine.connect();
         catalog.create_database(&mut session, "test", Collation::DEFAULT).expect("a database");
@@ -289,17 +293,22 @@ impl Database {
     }
 
     pub fn run_plan(&mut self, plan: &Plan, params: &[Value]) -> Result<(Outcome, Rows), executor::Error> {
+        let mut rows = Rows::default();
+        self.run_for(plan, params, &mut rows).map(|outcome| (outcome, rows))
+    }
+
+    /// Runs a plan for a consumer.
+    pub fn run_for(&mut self, plan: &Plan, params: &[Value], consumer: &mut dyn RowConsumer) -> Result<Outcome, executor::Error> {
         self.session.begin(Isolation::RepeatableRead, false);
         self.session.statement_start();
-        let mut rows = Rows::default();
-        let result = executor::execute(plan, params, &mut self.session, &mut self.context, &mut self.scratch, &mut rows);
+        let result = executor::execute(plan, params, &mut self.session, &mut self.context, &mut self.scratch, consumer);
         match result {
             Ok(outcome) => {
                 self.session.commit().expect("a commit");
                 if let Outcome::Changes(Changes { generated_id: Some(id), .. }) = &outcome {
                     self.context.last_insert_id = *id;
                 }
-                Ok((outcome, rows))
+                Ok(outcome)
             }
             Err(e) => {
                 self.session.rollback().expect("a rollback");

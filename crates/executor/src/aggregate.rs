@@ -1,32 +1,24 @@
-//! GROUP BY: hash and stream aggregation.
+//! Aggregate functions: running values of groups. The grouping itself is in `batch/group.rs`.
 
 use crate::convert::{self, Number, compare, number, number_decimal, number_f64};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::hash_key::{self, Key, KeyTable};
-use crate::memory::value_bytes;
-use crate::run::{Flow, Next, Result};
+use crate::run::Result;
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Aggregate, AggregateKind, Group};
 use record::ColumnRef;
 use std::cmp::Ordering;
 use types::{Decimal, Value};
 
-/// A group: grouping values, carried slots of its first row, accumulators.
-struct State {
-    keys: Box<[Value]>,
-    carried: Box<[Value]>,
-    sums: Box<[Accumulator]>,
-}
-
 /// Running value of one aggregate.
 pub(crate) struct Accumulator {
     /// Values seen, for DISTINCT.
-    seen: Option<KeyTable<()>>,
-    value: Sum,
+    pub(crate) seen: Option<Box<KeyTable<()>>>,
+    pub(crate) value: Sum,
 }
 
-enum Sum {
+pub(crate) enum Sum {
     Count(i64),
     /// Integers add up here until they do not fit.
     Integers {
@@ -55,6 +47,22 @@ enum Sum {
 }
 
 impl Accumulator {
+    /// Of a group without rows.
+    pub(crate) fn new(a: &Aggregate) -> Accumulator {
+        Accumulator {
+            seen: a.distinct.then(Box::default),
+            value: match a.kind {
+                AggregateKind::CountStar | AggregateKind::Count => Sum::Count(0),
+                AggregateKind::Sum | AggregateKind::Avg => Sum::Nothing,
+                AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => Sum::Extreme(None),
+                AggregateKind::BitAnd => Sum::Bits(u64::MAX),
+                AggregateKind::BitOr | AggregateKind::BitXor => Sum::Bits(0),
+                AggregateKind::GroupConcat => Sum::Concat(Vec::new()),
+                _ => Sum::Variance { count: 0, mean: 0.0, squares: 0.0 },
+            },
+        }
+    }
+
     /// COUNT(*).
     #[inline]
     pub(crate) fn count_row(&mut self) {
@@ -65,110 +73,9 @@ impl Accumulator {
 }
 
 impl<'a> Exec<'a> {
-    /// Runs a grouping node.
-    pub fn run_group(&mut self, group: &'a Group, next: Next<'_, 'a>) -> Result<Flow> {
-        let before = self.memory.used();
-        let mut states: Vec<State> = Vec::new();
-        if group.implicit {
-            let mut state: Option<State> = None;
-            self.run(&group.input, &mut |x| {
-                if state.is_none() {
-                    state = Some(x.new_state(group, Box::default()));
-                }
-                match &mut state {
-                    Some(s) => x.accumulate(group, s)?,
-                    None => return Err(crate::errors::internal("group without state")),
-                }
-                Ok(Flow::Continue)
-            })?;
-            let state = match state {
-                Some(s) => s,
-                None => {
-                    // One group without rows: what it carries is NULL.
-                    for slot in &group.carried {
-                        self.set(*slot, Value::Null);
-                    }
-                    self.new_state(group, Box::default())
-                }
-            };
-            states.push(state);
-        } else {
-            let mut index: KeyTable<u32> = KeyTable::default();
-            let mut buffer = Vec::new();
-            self.run(&group.input, &mut |x| {
-                buffer.clear();
-                let key = if let ([(slot, e)], [collation]) = (group.keys.as_slice(), group.collations.as_slice()) {
-                    let v = x.eval(e)?;
-                    let key = hash_key::lone_key(&v, *collation, &mut buffer);
-                    x.set(*slot, v);
-                    key
-                } else {
-                    for ((slot, e), collation) in group.keys.iter().zip(&group.collations) {
-                        let v = x.eval(e)?;
-                        hash_key::append(&v, *collation, &mut buffer);
-                        x.set(*slot, v);
-                    }
-                    Key::Bytes(&buffer)
-                };
-                let at = match index.get(key) {
-                    Some(at) => *at as usize,
-                    None => {
-                        let keys = group.keys.iter().map(|(slot, _)| x.get(*slot).clone()).collect();
-                        let state = x.new_state(group, keys);
-                        let bytes = state.keys.iter().chain(state.carried.iter()).map(value_bytes).sum::<usize>();
-                        x.memory.take(bytes + key.entry_bytes() + 96 + 64 * state.sums.len())?;
-                        index.insert(key, states.len() as u32);
-                        states.push(state);
-                        states.len() - 1
-                    }
-                };
-                x.accumulate(group, &mut states[at])?;
-                Ok(Flow::Continue)
-            })?;
-        }
-        self.forget_lookups();
-        for (i, state) in states.into_iter().enumerate() {
-            if i % 256 == 0 {
-                self.check_cancel()?;
-            }
-            for ((slot, _), v) in group.keys.iter().zip(state.keys.into_vec()) {
-                self.set(*slot, v);
-            }
-            for (slot, v) in group.carried.iter().zip(state.carried.into_vec()) {
-                self.set(*slot, v);
-            }
-            self.store_sums(group, state.sums)?;
-            if next(self)? == Flow::Stop {
-                return Ok(Flow::Stop);
-            }
-        }
-        self.memory.give_back_to(before);
-        Ok(Flow::Continue)
-    }
-
-    fn new_state(&self, group: &Group, keys: Box<[Value]>) -> State {
-        let carried = group.carried.iter().map(|s| self.get(*s).clone()).collect();
-        State { keys, carried, sums: self.new_sums(group) }
-    }
-
     /// Accumulators of a group without rows.
     pub(crate) fn new_sums(&self, group: &Group) -> Box<[Accumulator]> {
-        group
-            .aggregates
-            .iter()
-            .map(|(_, a)| Accumulator {
-                seen: a.distinct.then(KeyTable::default),
-                value: match a.kind {
-                    AggregateKind::CountStar | AggregateKind::Count => Sum::Count(0),
-                    AggregateKind::Sum | AggregateKind::Avg => Sum::Nothing,
-                    AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => Sum::Extreme(None),
-                    AggregateKind::BitAnd => Sum::Bits(u64::MAX),
-                    AggregateKind::BitOr | AggregateKind::BitXor => Sum::Bits(0),
-                    AggregateKind::GroupConcat => Sum::Concat(Vec::new()),
-                    _ => Sum::Variance { count: 0, mean: 0.0, squares: 0.0 },
-                },
-            })
-            .collect()
+        group.aggregates.iter().map(|(_, a)| Accumulator::new(a)).collect()
     }
 
     /// Puts the results of a group into their slots.
@@ -201,8 +108,9 @@ impl<'a> Exec<'a> {
         }
     }
 
-    fn accumulate(&mut self, group: &'a Group, state: &mut State) -> Result<()> {
-        for ((_, aggregate), sum) in group.aggregates.iter().zip(state.sums.iter_mut()) {
+    /// Adds the row in the frame to a group.
+    pub(crate) fn accumulate(&mut self, group: &'a Group, sums: &mut [Accumulator]) -> Result<()> {
+        for ((_, aggregate), sum) in group.aggregates.iter().zip(sums) {
             if !self.add_slot(aggregate, sum) {
                 self.add(aggregate, sum)?;
             }
@@ -249,7 +157,8 @@ impl<'a> Exec<'a> {
         self.add_value(a, acc, v)
     }
 
-    fn add_value(&mut self, a: &Aggregate, acc: &mut Accumulator, v: Value) -> Result<()> {
+    /// Adds a value.
+    pub(crate) fn add_value(&mut self, a: &Aggregate, acc: &mut Accumulator, v: Value) -> Result<()> {
         if v.is_null() {
             return Ok(());
         }
@@ -333,7 +242,8 @@ impl<'a> Exec<'a> {
         Ok(())
     }
 
-    fn result(&mut self, a: &Aggregate, acc: Accumulator) -> Result<Value> {
+    /// The result of a group.
+    pub(crate) fn result(&mut self, a: &Aggregate, acc: Accumulator) -> Result<Value> {
         Ok(match acc.value {
             Sum::Count(n) => Value::Int(n),
             Sum::Extreme(v) => v.unwrap_or_default(),
@@ -394,7 +304,8 @@ impl<'a> Exec<'a> {
     }
 }
 
-fn add_number(sum: &mut Sum, n: Number) -> Result<()> {
+/// Adds a number to a SUM or AVG.
+pub(crate) fn add_number(sum: &mut Sum, n: Number) -> Result<()> {
     let overflow = || out_of_range("DECIMAL", "sum");
     match (&mut *sum, n) {
         (Sum::Nothing, Number::Int(i)) => *sum = Sum::Integers { sum: i128::from(i), count: 1 },

@@ -1,0 +1,205 @@
+//! Operators that pass chunks on: filter, projection, LIMIT, DISTINCT, UNION.
+
+use crate::batch::Sink;
+use crate::batch::chunk::{CHUNK_ROWS, Chunk};
+use crate::batch::compare::{NULL, TRUE};
+use crate::batch::expression::Vector;
+use crate::batch::keys;
+use crate::exec::Exec;
+use crate::hash_key::KeyTable;
+use crate::run::{Flow, Result};
+use planner::expr::{Expr, ExprKind, Slot};
+use planner::plan::{LimitSpec, Node, Query};
+use types::Collation;
+
+impl<'a> Exec<'a> {
+    /// Passes on the rows for which the predicate is true.
+    pub(super) fn filter_chunk(&mut self, predicate: &'a Expr, chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let parts = match &predicate.kind {
+            ExprKind::And(list) => list.as_slice(),
+            _ => std::slice::from_ref(predicate),
+        };
+        let mut open: Option<Vec<u16>> = None;
+        // Rows that a part leaves unknown do not pass, but later parts are evaluated for them: they may warn.
+        let mut unknown: Option<Box<[bool; CHUNK_ROWS]>> = None;
+        for (number, part) in parts.iter().enumerate() {
+            let rows = open.as_deref().unwrap_or(chunk.rows());
+            let Some(truths) = self.truths(part, chunk, rows) else {
+                if let Some(open) = open {
+                    chunk.select(open);
+                }
+                return self.filter_rows(&parts[number..], unknown.as_deref(), chunk, sink);
+            };
+            let mut left = Vec::with_capacity(rows.len());
+            for row in rows {
+                match truths[usize::from(*row)] {
+                    TRUE => left.push(*row),
+                    NULL if number + 1 < parts.len() => {
+                        left.push(*row);
+                        unknown.get_or_insert_with(|| Box::new([false; CHUNK_ROWS]))[usize::from(*row)] = true;
+                    }
+                    _ => {}
+                }
+            }
+            if left.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            open = Some(left);
+        }
+        if let Some(mut open) = open {
+            if let Some(unknown) = unknown {
+                open.retain(|row| !unknown[usize::from(*row)]);
+                if open.is_empty() {
+                    return Ok(Flow::Continue);
+                }
+            }
+            chunk.select(open);
+        }
+        sink(self, chunk)
+    }
+
+    /// The same with the evaluator: each row passes on before the next one is looked at.
+    fn filter_rows(&mut self, parts: &'a [Expr], unknown: Option<&[bool; CHUNK_ROWS]>, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut single = self.take_chunk(std::iter::empty());
+        let mut flow = Flow::Continue;
+        for row in chunk.rows() {
+            self.tick()?;
+            chunk.load(usize::from(*row), &mut self.frame);
+            let mut passes = unknown.is_none_or(|unknown| !unknown[usize::from(*row)]);
+            for part in parts {
+                match self.truth(part)? {
+                    Some(true) => {}
+                    None => passes = false,
+                    Some(false) => {
+                        passes = false;
+                        break;
+                    }
+                }
+            }
+            if passes {
+                single.take_row(chunk, usize::from(*row));
+                flow = sink(self, &mut single)?;
+                if flow == Flow::Stop {
+                    break;
+                }
+            }
+        }
+        self.forget_lookups();
+        self.return_chunk(single);
+        Ok(flow)
+    }
+
+    /// Adds computed columns; later expressions may read earlier ones.
+    pub(super) fn project_chunk(&mut self, exprs: &'a [(Slot, Expr)], chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        for (slot, expr) in exprs {
+            let Some(column) = self.column_of(expr, chunk) else {
+                return self.project_rows(exprs.iter().map(|(slot, expr)| (*slot, expr)), chunk, sink);
+            };
+            chunk.put(*slot, column);
+        }
+        sink(self, chunk)
+    }
+
+    /// The same with the evaluator: each row passes on before the next one is looked at.
+    fn project_rows(&mut self, exprs: impl Iterator<Item = (Slot, &'a Expr)> + Clone, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut single = self.take_chunk(std::iter::empty());
+        let mut flow = Flow::Continue;
+        for row in chunk.rows() {
+            self.tick()?;
+            chunk.load(usize::from(*row), &mut self.frame);
+            single.take_row(chunk, usize::from(*row));
+            for (slot, expr) in exprs.clone() {
+                let value = self.eval(expr)?;
+                single.put_value(slot, &value);
+                self.set(slot, value);
+            }
+            flow = sink(self, &mut single)?;
+            if flow == Flow::Stop {
+                break;
+            }
+        }
+        self.forget_lookups();
+        self.return_chunk(single);
+        Ok(flow)
+    }
+
+    pub(super) fn limit_batches(&mut self, input: &'a Node, limit: &'a LimitSpec, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let (mut offset, mut left) = self.limits(limit)?;
+        if left == 0 {
+            return Ok(Flow::Continue);
+        }
+        let mut stopped_above = false;
+        self.run_batches(input, &mut |x, chunk| {
+            let count = chunk.rows().len() as u64;
+            if offset >= count {
+                offset -= count;
+                return Ok(Flow::Continue);
+            }
+            let passed = left.min(count - offset);
+            chunk.keep(offset as usize, passed as usize);
+            offset = 0;
+            left -= passed;
+            if sink(x, chunk)? == Flow::Stop {
+                stopped_above = true;
+                return Ok(Flow::Stop);
+            }
+            Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
+        })?;
+        Ok(if stopped_above { Flow::Stop } else { Flow::Continue })
+    }
+
+    pub(super) fn distinct_batches(
+        &mut self,
+        input: &'a Node,
+        slots: &'a [Slot],
+        collations: &'a [Collation],
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        let mut seen: KeyTable<()> = KeyTable::default();
+        let mut buffer = Vec::new();
+        let mut held = 0;
+        let flow = self.run_batches(input, &mut |x, chunk| {
+            let mut kept = Vec::new();
+            let mut bytes = 0;
+            let parts: Vec<Vector<'_>> = slots.iter().map(|slot| x.slot_vector(*slot, chunk)).collect();
+            for row in chunk.rows() {
+                let key = keys::key_at(&parts, collations, usize::from(*row), &mut buffer);
+                if seen.insert(key, ()) {
+                    bytes += key.entry_bytes();
+                    kept.push(*row);
+                }
+            }
+            held += bytes;
+            x.memory.take(bytes)?;
+            if kept.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            chunk.select(kept);
+            sink(x, chunk)
+        })?;
+        self.memory.give_back(held);
+        Ok(flow)
+    }
+
+    pub(super) fn union_batches(&mut self, branches: &'a [Query], slots: &'a [Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
+        for branch in branches {
+            let flow = self.run_batches(&branch.root, &mut |x, chunk| {
+                let mut columns = Vec::with_capacity(slots.len());
+                for expr in &branch.output {
+                    match x.column_of(expr, chunk) {
+                        Some(column) => columns.push(column),
+                        None => return x.project_rows(slots.iter().copied().zip(&branch.output), chunk, sink),
+                    }
+                }
+                for (slot, column) in slots.iter().zip(columns) {
+                    chunk.put(*slot, column);
+                }
+                sink(x, chunk)
+            })?;
+            if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}

@@ -1,0 +1,414 @@
+//! GROUP BY by hash, and aggregates without GROUP BY.
+
+use crate::aggregate::{Accumulator, Sum, add_number};
+use crate::batch::Sink;
+use crate::batch::chunk::Chunk;
+use crate::batch::column::{Column, Data};
+use crate::batch::expression::Vector;
+use crate::batch::keys;
+use crate::convert;
+use crate::exec::Exec;
+use crate::hash_key::{self, Key, KeyTable};
+use crate::memory::value_bytes;
+use crate::run::{Flow, Result};
+use planner::plan::{Aggregate, AggregateKind, Group};
+use std::cmp::Ordering;
+use types::{Decimal, Value};
+
+/// The groups so far, by number in the order in which they turned up.
+struct Groups<'a> {
+    group: &'a Group,
+    index: KeyTable<u32>,
+    keys: Vec<Column>,
+    carried: Vec<Column>,
+    /// Running values, one after the other for each group.
+    sums: Vec<Accumulator>,
+    count: usize,
+    /// Bytes accounted.
+    held: usize,
+    buffer: Vec<u8>,
+    /// Group of each row of the chunk at hand.
+    numbers: Vec<u32>,
+}
+
+impl<'a> Exec<'a> {
+    pub(super) fn group_batches(&mut self, group: &'a Group, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut groups = Groups::new(group);
+        if self.prefers_batches(&group.input) {
+            self.run_batches(&group.input, &mut |x, chunk| {
+                groups.add_chunk(x, chunk)?;
+                Ok(Flow::Continue)
+            })?;
+        } else {
+            self.run(&group.input, &mut |x| {
+                groups.add_row(x)?;
+                Ok(Flow::Continue)
+            })?;
+        }
+        if group.implicit && groups.count == 0 {
+            // One group without rows: what it carries is NULL.
+            for slot in &group.carried {
+                self.set(*slot, Value::Null);
+            }
+            groups.open(self, None, None)?;
+        }
+        let held = groups.held;
+        let flow = groups.emit(self, sink)?;
+        self.memory.give_back(held);
+        Ok(flow)
+    }
+}
+
+impl<'a> Groups<'a> {
+    fn new(group: &'a Group) -> Groups<'a> {
+        Groups {
+            group,
+            index: KeyTable::default(),
+            keys: group.keys.iter().map(|_| Column::new()).collect(),
+            carried: group.carried.iter().map(|_| Column::new()).collect(),
+            sums: Vec::new(),
+            count: 0,
+            held: 0,
+            buffer: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Begins a group with the row at a place of a chunk, or with the row in the frame. Its keys are the caller's.
+    fn open(&mut self, x: &mut Exec<'a>, chunk: Option<(&Chunk, usize)>, key: Option<usize>) -> Result<usize> {
+        let mut bytes = key.unwrap_or(0) + 32 + 64 * self.group.aggregates.len();
+        for (slot, column) in self.group.carried.iter().zip(&mut self.carried) {
+            let value = match chunk.and_then(|(chunk, at)| chunk.column(*slot).map(|column| column.value(at))) {
+                Some(value) => value,
+                None => x.get(*slot).clone(),
+            };
+            bytes += value_bytes(&value);
+            column.push(&value);
+        }
+        self.sums.extend(self.group.aggregates.iter().map(|(_, a)| Accumulator::new(a)));
+        self.count += 1;
+        self.held += bytes;
+        x.memory.take(bytes)?;
+        Ok(self.count - 1)
+    }
+
+    /// Adds the row in the frame.
+    fn add_row(&mut self, x: &mut Exec<'a>) -> Result<()> {
+        let group = self.group;
+        let at = if group.implicit {
+            if self.count == 0 {
+                self.open(x, None, None)?;
+            }
+            0
+        } else {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.clear();
+            let key = if let ([(slot, e)], [collation]) = (group.keys.as_slice(), group.collations.as_slice()) {
+                let v = x.eval(e)?;
+                let key = hash_key::lone_key(&v, *collation, &mut buffer);
+                x.set(*slot, v);
+                key
+            } else {
+                for ((slot, e), collation) in group.keys.iter().zip(&group.collations) {
+                    let v = x.eval(e)?;
+                    hash_key::append(&v, *collation, &mut buffer);
+                    x.set(*slot, v);
+                }
+                Key::Bytes(&buffer)
+            };
+            let at = match self.index.get(key) {
+                Some(at) => *at as usize,
+                None => {
+                    let mut bytes = key.entry_bytes();
+                    for ((slot, _), column) in group.keys.iter().zip(&mut self.keys) {
+                        bytes += value_bytes(x.get(*slot));
+                        column.push(x.get(*slot));
+                    }
+                    self.index.insert(key, self.count as u32);
+                    self.open(x, None, Some(bytes))?
+                }
+            };
+            self.buffer = buffer;
+            at
+        };
+        let stride = group.aggregates.len();
+        x.accumulate(group, &mut self.sums[at * stride..][..stride])
+    }
+
+    /// Adds the rows of a chunk: all by columns, or all one by one.
+    fn add_chunk(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<()> {
+        if self.add_columns(x, chunk)?.is_none() {
+            for row in chunk.rows() {
+                chunk.load(usize::from(*row), &mut x.frame);
+                self.add_row(x)?;
+            }
+            x.forget_lookups();
+        }
+        Ok(())
+    }
+
+    /// `None` (and nothing done) when the rows need the evaluator.
+    fn add_columns(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<Option<()>> {
+        let group = self.group;
+        let rows = chunk.rows();
+        if rows.is_empty() {
+            return Ok(Some(()));
+        }
+        let mut keys = Vec::with_capacity(group.keys.len());
+        for (_, e) in &group.keys {
+            match x.vector(e, chunk, rows) {
+                Some(vector) => keys.push(vector),
+                None => return Ok(None),
+            }
+        }
+        let mut arguments = Vec::with_capacity(group.aggregates.len());
+        for (_, aggregate) in &group.aggregates {
+            let argument = match (aggregate.kind, aggregate.args.as_slice()) {
+                (AggregateKind::CountStar, _) => Vector::Constant(Value::TRUE),
+                (AggregateKind::GroupConcat, _) => return Ok(None),
+                (_, [e]) => match x.vector(e, chunk, rows) {
+                    Some(vector) => vector,
+                    None => return Ok(None),
+                },
+                _ => return Ok(None),
+            };
+            arguments.push(argument);
+        }
+        if group.implicit {
+            if self.count == 0 {
+                self.open(x, Some((chunk, usize::from(rows[0]))), None)?;
+            }
+        } else {
+            self.find(x, chunk, &keys)?;
+        }
+        let stride = group.aggregates.len();
+        for (number, ((_, aggregate), argument)) in group.aggregates.iter().zip(&arguments).enumerate() {
+            let plain = !aggregate.distinct;
+            if group.implicit {
+                let sum = &mut self.sums[number];
+                if plain && add_run(aggregate, sum, argument, rows) {
+                    continue;
+                }
+                for row in rows {
+                    let at = usize::from(*row);
+                    if !(plain && add_one(aggregate, sum, argument, at)) {
+                        x.add_value(aggregate, sum, argument.value(at))?;
+                    }
+                }
+                continue;
+            }
+            for (row, group_no) in rows.iter().zip(&self.numbers) {
+                let sum = &mut self.sums[*group_no as usize * stride + number];
+                let at = usize::from(*row);
+                if !(plain && add_one(aggregate, sum, argument, at)) {
+                    x.add_value(aggregate, sum, argument.value(at))?;
+                }
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// The group of each row, new ones included.
+    fn find(&mut self, x: &mut Exec<'a>, chunk: &Chunk, parts: &[Vector<'_>]) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        for row in chunk.rows() {
+            let at = usize::from(*row);
+            let key = keys::key_at(parts, &self.group.collations, at, &mut buffer);
+            let number = match self.index.get(key) {
+                Some(number) => *number,
+                None => {
+                    let mut bytes = key.entry_bytes();
+                    for (part, column) in parts.iter().zip(&mut self.keys) {
+                        let value = part.value(at);
+                        bytes += value_bytes(&value);
+                        column.push(&value);
+                    }
+                    let number = self.count as u32;
+                    self.index.insert(key, number);
+                    self.open(x, Some((chunk, at)), Some(bytes))?;
+                    number
+                }
+            };
+            numbers.push(number);
+        }
+        self.buffer = buffer;
+        self.numbers = numbers;
+        Ok(())
+    }
+
+    /// Gives the groups out.
+    fn emit(self, x: &mut Exec<'a>, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let group = self.group;
+        // GROUP_CONCAT may warn: each group goes its way before the next result is put together.
+        let warns = group.aggregates.iter().any(|(_, a)| a.kind == AggregateKind::GroupConcat);
+        let rows_max = if warns { 1 } else { x.chunk_rows_max() };
+        let slots = || {
+            let keys = group.keys.iter().map(|(slot, _)| *slot);
+            keys.chain(group.carried.iter().copied()).chain(group.aggregates.iter().map(|(slot, _)| *slot))
+        };
+        let kept = self.keys.len() + self.carried.len();
+        let mut sums = self.sums.into_iter();
+        let mut chunk = x.take_chunk(slots());
+        let mut start = 0;
+        let mut flow = Flow::Continue;
+        while start < self.count && flow == Flow::Continue {
+            let end = self.count.min(start + rows_max);
+            let columns = chunk.columns_mut();
+            for (to, from) in columns.iter_mut().zip(self.keys.iter().chain(&self.carried)) {
+                to.gather(from, start..end);
+            }
+            for _ in start..end {
+                for ((_, aggregate), to) in group.aggregates.iter().zip(&mut columns[kept..]) {
+                    if let Some(sum) = sums.next() {
+                        to.push(&x.result(aggregate, sum)?);
+                    }
+                }
+            }
+            chunk.set_len(end - start);
+            flow = x.pass_collected(&mut chunk, sink)?;
+            chunk.reset(slots());
+            start = end;
+        }
+        x.return_chunk(chunk);
+        Ok(flow)
+    }
+}
+
+/// Adds one row's value where that needs no more than a machine operation. Whether it did.
+#[inline]
+fn add_one(a: &Aggregate, sum: &mut Accumulator, argument: &Vector<'_>, at: usize) -> bool {
+    if a.kind == AggregateKind::CountStar {
+        sum.count_row();
+        return true;
+    }
+    if argument.has_nulls() && argument.is_null(at) {
+        // But for COUNT(DISTINCT) of several, which is not here, no aggregate looks at NULL.
+        return true;
+    }
+    match (&mut sum.value, argument.column().map(Column::data)) {
+        (Sum::Count(n), _) => *n += 1,
+        (Sum::Integers { sum, count }, Some(Data::Int(values))) => {
+            *sum += i128::from(values[at]);
+            *count += 1;
+        }
+        (Sum::Doubles { sum, count }, Some(Data::Double(values))) => {
+            *sum += values[at];
+            *count += 1;
+        }
+        (Sum::Decimals { sum, count }, Some(Data::Decimal(values, scale))) => match sum.add(&Decimal::new(values[at], *scale)) {
+            Some(total) => {
+                *sum = total;
+                *count += 1;
+            }
+            None => return false,
+        },
+        (Sum::Extreme(Some(best)), Some(data)) => return is_no_better(a, best, data, at),
+        _ => return false,
+    }
+    true
+}
+
+/// Whether a value leaves MIN or MAX as it is; false also where that takes a closer look.
+#[inline]
+fn is_no_better(a: &Aggregate, best: &Value, data: &Data, at: usize) -> bool {
+    let order = match (data, best) {
+        (Data::Int(values), Value::Int(best)) => values[at].cmp(best),
+        (Data::UInt(values), Value::UInt(best)) => values[at].cmp(best),
+        (Data::Date(values), Value::Date(best)) => values[at].cmp(best),
+        (Data::DateTime(values), Value::DateTime(best)) => values[at].cmp(best),
+        (Data::Decimal(values, scale), Value::Decimal(best)) => match best.as_i128() {
+            Some((best, own)) if own == *scale => values[at].cmp(&best),
+            _ => return false,
+        },
+        (Data::Bytes(texts), Value::Bytes(best)) => a.collation.compare(texts.get(at), best),
+        _ => return false,
+    };
+    match a.kind {
+        AggregateKind::Min => order != Ordering::Less,
+        AggregateKind::Max => order != Ordering::Greater,
+        AggregateKind::AnyValue => true,
+        _ => false,
+    }
+}
+
+/// Adds the rows of a chunk to the only group. Whether it did.
+fn add_run(a: &Aggregate, sum: &mut Accumulator, argument: &Vector<'_>, rows: &[u16]) -> bool {
+    let counted = || rows.iter().filter(|row| !argument.is_null(usize::from(**row)));
+    match (a.kind, &mut sum.value) {
+        (AggregateKind::CountStar, Sum::Count(n)) => {
+            *n += rows.len() as i64;
+            return true;
+        }
+        (AggregateKind::Count, Sum::Count(n)) => {
+            *n += if argument.has_nulls() { counted().count() as i64 } else { rows.len() as i64 };
+            return true;
+        }
+        _ => {}
+    }
+    if !matches!(a.kind, AggregateKind::Sum | AggregateKind::Avg) {
+        return false;
+    }
+    match argument.column().map(Column::data) {
+        Some(Data::Int(values)) => {
+            let mut total = 0i128;
+            let mut count = 0;
+            for row in counted() {
+                total += i128::from(values[usize::from(*row)]);
+                count += 1;
+            }
+            match &mut sum.value {
+                Sum::Integers { sum, count: n } => {
+                    *sum += total;
+                    *n += count;
+                }
+                Sum::Nothing if count == 0 => {}
+                Sum::Nothing => sum.value = Sum::Integers { sum: total, count },
+                _ => return false,
+            }
+            true
+        }
+        Some(Data::Decimal(values, scale)) => {
+            let mut total = 0i128;
+            let mut count = 0;
+            for row in counted() {
+                match total.checked_add(values[usize::from(*row)]) {
+                    Some(sum) => total = sum,
+                    None => return false,
+                }
+                count += 1;
+            }
+            if count == 0 {
+                return true;
+            }
+            let total = Decimal::new(total, *scale);
+            match &mut sum.value {
+                Sum::Decimals { sum, count: n } => match sum.add(&total) {
+                    Some(more) => {
+                        *sum = more;
+                        *n += count;
+                        true
+                    }
+                    None => false,
+                },
+                Sum::Nothing => {
+                    sum.value = Sum::Decimals { sum: total, count };
+                    true
+                }
+                _ => false,
+            }
+        }
+        Some(Data::Double(values)) => {
+            for row in counted() {
+                // One after the other: a sum of doubles depends on the order.
+                let number = convert::Number::Double(values[usize::from(*row)]);
+                if add_number(&mut sum.value, number).is_err() {
+                    return false;
+                }
+            }
+            true
+        }
+        _ => false,
+    }
+}

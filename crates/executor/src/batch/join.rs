@@ -1,0 +1,439 @@
+//! Hash joins: the right side is kept as columns under its keys, the left side probes by chunks.
+
+use crate::batch::Sink;
+use crate::batch::chunk::{CHUNK_ROWS, Chunk};
+use crate::batch::column::Column;
+use crate::batch::expression::Vector;
+use crate::batch::{harmless, keys};
+use crate::exec::{Cache, Exec};
+use crate::hash_key::{self, Key, KeyTable};
+use crate::run::{Flow, Result, same_values};
+use planner::expr::Expr;
+use planner::plan::{HashJoin, JoinKind, KeyForm};
+use std::rc::Rc;
+use types::{Collation, Value};
+
+/// No row.
+const NO_ROW: u32 = u32::MAX;
+
+/// The right side: its rows as columns, chained by key in the order in which they came.
+#[derive(Default)]
+pub struct HashTable {
+    columns: Vec<Column>,
+    /// The next row with the same key.
+    next: Vec<u32>,
+    /// First and last row of each key.
+    heads: KeyTable<(u32, u32)>,
+    /// A row had no key, so that NOT IN is never true.
+    has_null: bool,
+    /// Some key has several rows.
+    has_chains: bool,
+}
+
+impl HashTable {
+    fn add(&mut self, key: Key<'_>) {
+        let row = self.next.len() as u32;
+        self.next.push(NO_ROW);
+        match self.heads.get_mut(key) {
+            Some((_, last)) => {
+                self.next[*last as usize] = row;
+                *last = row;
+                self.has_chains = true;
+            }
+            None => {
+                self.heads.insert(key, (row, row));
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.next.is_empty() && !self.has_null
+    }
+
+    #[inline]
+    fn first(&self, key: Key<'_>) -> u32 {
+        self.heads.get(key).map_or(NO_ROW, |(first, _)| *first)
+    }
+
+    /// Puts a row's values into the frame.
+    fn load(&self, row: u32, join: &HashJoin, frame: &mut [Value]) {
+        for (slot, column) in join.build_slots.iter().zip(&self.columns) {
+            frame[*slot as usize] = column.value(row as usize);
+        }
+    }
+}
+
+impl<'a> Exec<'a> {
+    pub(super) fn join_batches(&mut self, join: &'a HashJoin, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let table = self.hash_table(join)?;
+        if join.kind == JoinKind::Anti && join.null_aware && table.has_null {
+            // x NOT IN (…, NULL) is never true.
+            return Ok(Flow::Continue);
+        }
+        let mut heads = Vec::new();
+        self.run_batches(&join.probe, &mut |x, chunk| {
+            if !x.find_heads(join, &table, chunk, &mut heads) {
+                return x.probe_rows(join, &table, chunk, sink);
+            }
+            match join.kind {
+                JoinKind::Semi | JoinKind::Anti if join.on.is_none() => {
+                    let semi = join.kind == JoinKind::Semi;
+                    let kept = |row: &u16| match heads[usize::from(*row)] {
+                        Head::Row(_) => semi,
+                        Head::None => !semi,
+                        Head::NoKey => !semi && !(join.null_aware && !table.is_empty()),
+                    };
+                    let kept: Vec<u16> = chunk.rows().iter().copied().filter(kept).collect();
+                    if kept.is_empty() {
+                        return Ok(Flow::Continue);
+                    }
+                    chunk.select(kept);
+                    sink(x, chunk)
+                }
+                JoinKind::Inner | JoinKind::Left if join.on.is_none() || join.kind == JoinKind::Inner => {
+                    let mut passed = |x: &mut Exec<'a>, chunk: &mut Chunk| match &join.on {
+                        Some(on) => x.filter_chunk(on, chunk, sink),
+                        None => sink(x, chunk),
+                    };
+                    if table.has_chains || chunk.rows().len() * 4 < chunk.len() {
+                        x.pairs(join, &table, chunk, &heads, &mut passed)
+                    } else {
+                        x.widen(join, &table, chunk, &heads, &mut passed)
+                    }
+                }
+                _ => x.probe_rows(join, &table, chunk, sink),
+            }
+        })
+    }
+
+    /// The first match of each row; false when the keys need the evaluator.
+    fn find_heads(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, heads: &mut Vec<Head>) -> bool {
+        let Some(parts) = self.key_vectors(&join.probe_keys, chunk) else { return false };
+        heads.clear();
+        heads.resize(chunk.len(), Head::None);
+        let mut buffer = Vec::new();
+        for row in chunk.rows() {
+            let at = usize::from(*row);
+            heads[at] = match self.key_at(join, &parts, at, &mut buffer) {
+                None => Head::NoKey,
+                Some(key) => match table.first(key) {
+                    NO_ROW => Head::None,
+                    first => Head::Row(first),
+                },
+            };
+        }
+        true
+    }
+
+    fn key_vectors<'c>(&mut self, exprs: &'a [Expr], chunk: &'c Chunk) -> Option<Vec<Vector<'c>>> {
+        exprs.iter().map(|e| self.vector(e, chunk, chunk.rows())).collect()
+    }
+
+    /// The key of a row; `None` when a part is NULL and the join is not NULL-safe.
+    #[inline]
+    fn key_at<'k>(&self, join: &HashJoin, parts: &[Vector<'_>], at: usize, buffer: &'k mut Vec<u8>) -> Option<Key<'k>> {
+        if !join.null_safe && parts.iter().any(|part| part.has_nulls() && part.is_null(at)) {
+            return None;
+        }
+        if join.key_forms.iter().all(|form| *form == KeyForm::Same) {
+            return Some(keys::key_at(parts, &join.collations, at, buffer));
+        }
+        buffer.clear();
+        for ((part, collation), form) in parts.iter().zip(&join.collations).zip(&join.key_forms) {
+            self.append_form(&part.value(at), *form, *collation, buffer)?;
+        }
+        Some(Key::Bytes(buffer))
+    }
+
+    /// Appends a key part in the form that both sides share; `None` for what has none.
+    fn append_form(&self, value: &Value, form: KeyForm, collation: Collation, out: &mut Vec<u8>) -> Option<()> {
+        match form {
+            _ if value.is_null() => hash_key::append(value, collation, out),
+            KeyForm::Same => hash_key::append(value, collation, out),
+            KeyForm::Double => hash_key::append(&Value::Double(crate::convert::to_f64(value)), collation, out),
+            KeyForm::Temporal => {
+                let at = crate::convert::to_datetime(value, &*self.context)?;
+                hash_key::append(&Value::DateTime(at), collation, out);
+            }
+        }
+        Some(())
+    }
+
+    /// The key of the row in the frame; `None` as in [`Exec::key_at`].
+    fn row_key<'k>(&mut self, exprs: &'a [Expr], join: &'a HashJoin, buffer: &'k mut Vec<u8>) -> Result<Option<Key<'k>>> {
+        let mut parts = Vec::with_capacity(exprs.len());
+        for e in exprs {
+            let value = self.eval(e)?;
+            if value.is_null() && !join.null_safe {
+                return Ok(None);
+            }
+            parts.push(Vector::Constant(value));
+        }
+        Ok(self.key_at(join, &parts, 0, buffer))
+    }
+
+    /// Rows with at most one match each: the right side's values become columns of the same chunk.
+    fn widen(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &mut Chunk, heads: &[Head], sink: Sink<'_, 'a>) -> Result<Flow> {
+        let left = join.kind == JoinKind::Left;
+        if !left {
+            let kept: Vec<u16> = chunk.rows().iter().copied().filter(|row| matches!(heads[usize::from(*row)], Head::Row(_))).collect();
+            if kept.is_empty() {
+                return Ok(Flow::Continue);
+            }
+            chunk.select(kept);
+        }
+        for (slot, from) in join.build_slots.iter().zip(&table.columns) {
+            let mut column = Column::new();
+            if from.len() == 0 {
+                (0..chunk.len()).for_each(|_| column.push_null());
+            } else {
+                // Who has no match gets any row here; it does not count, or becomes NULL.
+                column.gather(from, heads.iter().map(|head| head.row().unwrap_or(0) as usize));
+                if left {
+                    heads.iter().enumerate().filter(|(_, head)| head.row().is_none()).for_each(|(at, _)| column.set_null(at));
+                }
+            }
+            chunk.put(*slot, column);
+        }
+        sink(self, chunk)
+    }
+
+    /// Rows with several matches: new chunks of all pairs.
+    fn pairs(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, heads: &[Head], sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut pairs: Vec<(u16, u32)> = Vec::with_capacity(CHUNK_ROWS);
+        let rows_max = self.chunk_rows_max();
+        let mut out = self.take_chunk(std::iter::empty());
+        let mut flow = Flow::Continue;
+        for row in chunk.rows() {
+            let mut at = heads[usize::from(*row)].row();
+            if at.is_none() && join.kind == JoinKind::Left {
+                at = Some(NO_ROW);
+            }
+            while let Some(build) = at {
+                pairs.push((*row, build));
+                if pairs.len() == rows_max {
+                    flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+                    if flow == Flow::Stop {
+                        break;
+                    }
+                }
+                at = table.next.get(build as usize).copied().filter(|next| *next != NO_ROW);
+            }
+            if flow == Flow::Stop {
+                break;
+            }
+        }
+        if flow == Flow::Continue && !pairs.is_empty() {
+            flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+        }
+        self.return_chunk(out);
+        Ok(flow)
+    }
+
+    fn pass_pairs(
+        &mut self,
+        join: &'a HashJoin,
+        table: &HashTable,
+        chunk: &Chunk,
+        pairs: &mut Vec<(u16, u32)>,
+        out: &mut Chunk,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        out.reset(chunk.slots().iter().copied().chain(join.build_slots.iter().copied()));
+        let (left, right) = out.columns_mut().split_at_mut(chunk.slots().len());
+        for (to, from) in left.iter_mut().zip(chunk.columns()) {
+            to.gather(from, pairs.iter().map(|(row, _)| usize::from(*row)));
+        }
+        let unmatched = pairs.iter().any(|(_, build)| *build == NO_ROW);
+        for (to, from) in right.iter_mut().zip(&table.columns) {
+            if unmatched {
+                for (_, build) in pairs.iter() {
+                    if *build == NO_ROW { to.push_null() } else { to.push_from(from, *build as usize) }
+                }
+            } else {
+                to.gather(from, pairs.iter().map(|(_, build)| *build as usize));
+            }
+        }
+        out.set_len(pairs.len());
+        pairs.clear();
+        self.pass_collected(out, sink)
+    }
+
+    /// Probes with one row after the other: keys that need the evaluator, and conditions that decide whether a row has a partner.
+    fn probe_rows(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let pure = join.on.as_ref().is_none_or(harmless::is_harmless) && join.probe_keys.iter().all(harmless::is_harmless);
+        let rows_max = if pure { self.chunk_rows_max() } else { 1 };
+        let mut pairs: Vec<(u16, u32)> = Vec::new();
+        let mut out = self.take_chunk(std::iter::empty());
+        let mut kept = Vec::new();
+        let mut buffer = Vec::new();
+        let mut flow = Flow::Continue;
+        for row in chunk.rows() {
+            self.tick()?;
+            chunk.load(usize::from(*row), &mut self.frame);
+            let key = self.row_key(&join.probe_keys, join, &mut buffer)?;
+            if key.is_none() && join.null_aware && join.kind == JoinKind::Anti && !table.is_empty() {
+                continue;
+            }
+            let mut matched = false;
+            let mut at = key.map_or(NO_ROW, |key| table.first(key));
+            while at != NO_ROW {
+                let passes = match &join.on {
+                    None => true,
+                    Some(on) => {
+                        table.load(at, join, &mut self.frame);
+                        self.is_true(on)?
+                    }
+                };
+                if passes {
+                    matched = true;
+                    if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                        break;
+                    }
+                    pairs.push((*row, at));
+                    if pairs.len() >= rows_max {
+                        flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+                        if flow == Flow::Stop {
+                            break;
+                        }
+                        // What is above may have used the frame.
+                        chunk.load(usize::from(*row), &mut self.frame);
+                    }
+                }
+                at = table.next[at as usize];
+            }
+            if flow == Flow::Stop {
+                break;
+            }
+            match join.kind {
+                JoinKind::Left if !matched => pairs.push((*row, NO_ROW)),
+                JoinKind::Semi if matched => kept.push(*row),
+                JoinKind::Anti if !matched => kept.push(*row),
+                _ => {}
+            }
+            if pairs.len() >= rows_max {
+                flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+            }
+            if kept.len() >= rows_max {
+                flow = self.pass_kept(chunk, &mut kept, &mut out, sink)?;
+            }
+            if flow == Flow::Stop {
+                break;
+            }
+        }
+        self.forget_lookups();
+        if flow == Flow::Continue && !pairs.is_empty() {
+            flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+        }
+        if flow == Flow::Continue && !kept.is_empty() {
+            flow = self.pass_kept(chunk, &mut kept, &mut out, sink)?;
+        }
+        self.return_chunk(out);
+        Ok(flow)
+    }
+
+    fn pass_kept(&mut self, chunk: &Chunk, kept: &mut Vec<u16>, out: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        out.reset(chunk.slots().iter().copied());
+        for (to, from) in out.columns_mut().iter_mut().zip(chunk.columns()) {
+            to.gather(from, kept.iter().map(|row| usize::from(*row)));
+        }
+        out.set_len(kept.len());
+        kept.clear();
+        self.pass_collected(out, sink)
+    }
+
+    /// The table of the right side, built once while the outer slots it reads stay the same.
+    fn hash_table(&mut self, join: &'a HashJoin) -> Result<Rc<HashTable>> {
+        let outer: Vec<Value> = join.outer_slots.iter().map(|s| self.get(*s).clone()).collect();
+        if let Some(Cache { table: Some(table), outer: of, .. }) = &self.caches[join.cache as usize]
+            && same_values(of, &outer)
+        {
+            return Ok(table.clone());
+        }
+        let mut table = HashTable { columns: join.build_slots.iter().map(|_| Column::new()).collect(), ..HashTable::default() };
+        if self.prefers_batches(&join.build) {
+            self.run_batches(&join.build, &mut |x, chunk| {
+                x.build_chunk(join, &mut table, chunk)?;
+                Ok(Flow::Continue)
+            })?;
+        } else {
+            self.run(&join.build, &mut |x| {
+                x.build_row(join, &mut table)?;
+                Ok(Flow::Continue)
+            })?;
+        }
+        self.forget_lookups();
+        let table = Rc::new(table);
+        self.caches[join.cache as usize] = Some(Cache { rows: Rc::default(), outer, table: Some(table.clone()) });
+        Ok(table)
+    }
+
+    /// Adds the row in the frame to the table.
+    fn build_row(&mut self, join: &'a HashJoin, table: &mut HashTable) -> Result<()> {
+        let mut buffer = Vec::new();
+        let Some(key) = self.row_key(&join.build_keys, join, &mut buffer)? else {
+            table.has_null = true;
+            return Ok(());
+        };
+        let mut bytes = key.entry_bytes();
+        for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
+            let value = &self.frame[*slot as usize];
+            bytes += crate::memory::value_bytes(value);
+            column.push(value);
+        }
+        table.add(key);
+        self.memory.take(bytes)
+    }
+
+    fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, chunk: &Chunk) -> Result<()> {
+        let Some(parts) = self.key_vectors(&join.build_keys, chunk) else {
+            for row in chunk.rows() {
+                chunk.load(usize::from(*row), &mut self.frame);
+                self.build_row(join, table)?;
+            }
+            return Ok(());
+        };
+        let mut buffer = Vec::new();
+        let mut kept: Vec<u16> = Vec::with_capacity(chunk.rows().len());
+        let mut bytes = 0;
+        for row in chunk.rows() {
+            match self.key_at(join, &parts, usize::from(*row), &mut buffer) {
+                None => table.has_null = true,
+                Some(key) => {
+                    bytes += key.entry_bytes();
+                    table.add(key);
+                    kept.push(*row);
+                }
+            }
+        }
+        for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
+            match chunk.column(*slot) {
+                Some(from) => column.gather(from, kept.iter().map(|row| usize::from(*row))),
+                None => kept.iter().for_each(|_| column.push(self.get(*slot))),
+            }
+        }
+        bytes += chunk.bytes() / chunk.len().max(1) * kept.len();
+        self.memory.take(bytes)
+    }
+}
+
+/// The first match of a row.
+#[derive(Clone, Copy, PartialEq)]
+enum Head {
+    /// None.
+    None,
+    /// A part of the key is NULL.
+    NoKey,
+    /// This row of the right side.
+    Row(u32),
+}
+
+impl Head {
+    #[inline]
+    fn row(self) -> Option<u32> {
+        match self {
+            Head::Row(row) => Some(row),
+            _ => None,
+        }
+    }
+}

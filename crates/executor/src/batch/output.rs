@@ -1,0 +1,77 @@
+//! The top of a SELECT: result rows for the consumer.
+
+use crate::batch::chunk::Chunk;
+use crate::exec::Exec;
+use crate::execute::{Outcome, RowConsumer};
+use crate::output::shown;
+use crate::run::{Flow, Result};
+use planner::plan::Query;
+use types::Value;
+
+/// A consumer that is told of the columns when the first row comes, so that an error before it is the whole answer.
+struct Results<'r> {
+    consumer: &'r mut dyn RowConsumer,
+    count: u64,
+}
+
+impl Results<'_> {
+    fn row(&mut self, columns: &[planner::plan::OutputColumn], values: &[Value]) -> Result<()> {
+        if self.count == 0 {
+            self.consumer.begin(columns)?;
+        }
+        self.count += 1;
+        self.consumer.row(values)
+    }
+}
+
+impl<'a> Exec<'a> {
+    /// Runs a query for its result rows.
+    pub fn run_output(&mut self, query: &'a Query, consumer: &mut dyn RowConsumer) -> Result<Outcome> {
+        let columns = self.plan.columns.as_slice();
+        let mut results = Results { consumer, count: 0 };
+        let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
+        if self.prefers_batches(&query.root) {
+            self.run_batches(&query.root, &mut |x, chunk| x.output_chunk(query, chunk, &mut values, &mut results))?;
+        } else {
+            self.run(&query.root, &mut |x| {
+                x.output(query, &mut values)?;
+                results.row(columns, &values)?;
+                Ok(Flow::Continue)
+            })?;
+        }
+        if results.count == 0 {
+            results.consumer.begin(columns)?;
+        }
+        Ok(Outcome::Rows { count: results.count })
+    }
+
+    /// Gives out the rows of a chunk: their values by columns, or all of each row before the next one.
+    fn output_chunk(&mut self, query: &'a Query, chunk: &Chunk, values: &mut Vec<Value>, results: &mut Results<'_>) -> Result<Flow> {
+        let columns = self.plan.columns.as_slice();
+        let mut vectors = Vec::with_capacity(query.output.len());
+        for e in &query.output {
+            match self.vector(e, chunk, chunk.rows()) {
+                Some(vector) => vectors.push(vector),
+                None => {
+                    for row in chunk.rows() {
+                        self.tick()?;
+                        chunk.load(usize::from(*row), &mut self.frame);
+                        self.output(query, values)?;
+                        results.row(columns, values)?;
+                    }
+                    self.forget_lookups();
+                    return Ok(Flow::Continue);
+                }
+            }
+        }
+        for row in chunk.rows() {
+            values.clear();
+            for (i, (e, vector)) in query.output.iter().zip(&vectors).enumerate() {
+                let ty = columns.get(i).map_or(&e.ty, |c| &c.ty);
+                values.push(shown(vector.value(usize::from(*row)), &e.ty, ty, &*self.context));
+            }
+            results.row(columns, values)?;
+        }
+        Ok(Flow::Continue)
+    }
+}

@@ -1,0 +1,159 @@
+//! Consistent scans: the used columns go from the page straight into a chunk.
+
+use crate::batch::Sink;
+use crate::batch::chunk::{CHUNK_BYTES, Chunk};
+use crate::batch::column::Column;
+use crate::errors::internal;
+use crate::exec::Exec;
+use crate::run::{Flow, Result};
+use engine::{Direction, KeyRange, Read, Step};
+use planner::plan::{Access, LockMode, TableNode};
+use record::RowRef;
+use types::{Decimal, TypeKind};
+
+/// Rows of the first chunk; chunks double in size.
+const FIRST_ROWS: usize = 16;
+/// Scans that are expected to read fewer rows go row by row: a chunk would cost more than it saves.
+const ROWS_MIN: f64 = 8.0;
+
+impl<'a> Exec<'a> {
+    /// Whether a table is read by chunks: a consistent read of many rows, in a statement without side effects.
+    pub(super) fn scans_by_batch(&self, node: &TableNode) -> bool {
+        let many = match &node.access {
+            Access::Full { .. } => true,
+            Access::Index { unique, first_only, .. } => !unique && !first_only,
+            Access::Virtual => false,
+        };
+        many && node.rows >= ROWS_MIN
+            && node.lock == LockMode::None
+            && self.plain_read == Read::Snapshot
+            && node.keep_row.is_none()
+            && !self.plan.volatile
+    }
+
+    /// Runs a table node.
+    pub(super) fn scan_batches(&mut self, node: &'a TableNode, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let (index_no, ranges, backward) = match &node.access {
+            Access::Full { backward } => (0, vec![KeyRange::all()], *backward),
+            Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], *backward),
+            Access::Index { index, ranges: Some(spec), backward, .. } => {
+                let mut ranges = self.key_ranges(node.table, *index as usize, spec)?;
+                if *backward {
+                    ranges.reverse();
+                }
+                (*index as usize, ranges, *backward)
+            }
+            Access::Virtual => return Err(internal("a virtual table has no index")),
+        };
+        let mut chunk = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
+        let mut rows_max = node.rows_hint.map_or(FIRST_ROWS, |rows| rows as usize).clamp(1, self.chunk_rows_max());
+        for range in ranges {
+            if self.scan_range(node, index_no, range, backward, &mut rows_max, &mut chunk, sink)? == Flow::Stop {
+                self.return_chunk(chunk);
+                return Ok(Flow::Stop);
+            }
+        }
+        // Rows of short ranges share a chunk.
+        let flow = if chunk.len() > 0 { self.pass_scanned(node, &mut chunk, sink)? } else { Flow::Continue };
+        self.return_chunk(chunk);
+        Ok(flow)
+    }
+
+    /// Reads a range; what does not fill a chunk stays in `chunk`.
+    fn scan_range(
+        &mut self,
+        node: &'a TableNode,
+        index_no: usize,
+        range: KeyRange,
+        backward: bool,
+        rows_max: &mut usize,
+        chunk: &mut Chunk,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        let plan = self.plan;
+        let table = &plan.tables[node.table as usize].storage;
+        let direction = if backward { Direction::Backward } else { Direction::Forward };
+        let mut range = Some(range);
+        let mut state = None;
+        loop {
+            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+            let mut scan = match state.take() {
+                None => session.scan(table, index_no, range.take().expect("first round"), direction, Read::Snapshot)?,
+                Some(state) => session.resume(state),
+            };
+            let mut count = chunk.len();
+            let mut bytes = 0;
+            let mut failed = None;
+            let columns = chunk.columns_mut();
+            let more = scan.for_each(|row, _| {
+                match append_row(row, node, columns) {
+                    Ok(row_bytes) => bytes += row_bytes,
+                    Err(e) => {
+                        failed = Some(e);
+                        return Step::Stop;
+                    }
+                }
+                count += 1;
+                if count >= *rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
+            })?;
+            state = Some(scan.park());
+            if let Some(e) = failed {
+                return Err(e);
+            }
+            chunk.set_len(count);
+            if !more {
+                return Ok(Flow::Continue);
+            }
+            if self.pass_scanned(node, chunk, sink)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+            *rows_max = (*rows_max * 2).min(self.chunk_rows_max());
+        }
+    }
+
+    /// Passes a full chunk on through the table's filter and empties it.
+    fn pass_scanned(&mut self, node: &'a TableNode, chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        self.check_cancel()?;
+        let bytes = chunk.bytes();
+        self.memory.take(bytes)?;
+        let flow = match &node.filter {
+            Some(filter) => self.filter_chunk(filter, chunk, sink)?,
+            None => sink(self, chunk)?,
+        };
+        self.memory.give_back(bytes);
+        chunk.reset(node.columns.iter().map(|(_, slot)| *slot));
+        Ok(flow)
+    }
+}
+
+/// Appends the used columns of a row; returns how many bytes of strings that were.
+#[inline]
+fn append_row(row: RowRef<'_>, node: &TableNode, columns: &mut [Column]) -> Result<usize> {
+    let mut bytes = 0;
+    for ((number, _), column) in node.columns.iter().zip(columns) {
+        let stored = row.column(*number as usize)?;
+        let Some(raw) = stored.bytes else {
+            column.push_null();
+            continue;
+        };
+        match stored.ty.kind {
+            kind if kind.is_integer() => {
+                if stored.ty.unsigned {
+                    column.push_uint(stored.as_u64()?.unwrap_or_default());
+                } else {
+                    column.push_int(stored.as_i64()?.unwrap_or_default());
+                }
+            }
+            TypeKind::Decimal => match Decimal::decode_ordered(raw, stored.ty.decimals) {
+                Some(decimal) => column.push_decimal(decimal),
+                None => column.push(&stored.value()?),
+            },
+            kind if kind.is_string() => {
+                bytes += raw.len();
+                column.push_bytes(raw);
+            }
+            _ => column.push(&stored.value()?),
+        }
+    }
+    Ok(bytes)
+}

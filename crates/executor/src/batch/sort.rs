@@ -1,0 +1,228 @@
+//! ORDER BY: rows are kept as columns beside their memory-comparable keys, and given out in the order of the keys. With a LIMIT only the first rows
+//! are kept.
+
+use crate::batch::Sink;
+use crate::batch::chunk::Chunk;
+use crate::batch::column::Column;
+use crate::exec::Exec;
+use crate::run::{Flow, Result};
+use planner::expr::Slot;
+use planner::plan::{LimitSpec, Node, SortKey};
+
+/// Rows above what a LIMIT wants that are gathered before the surplus is thrown away.
+const SURPLUS_ROWS: usize = 1024;
+/// Bytes of a row's bookkeeping, for memory accounting.
+const ROW_BYTES: usize = 32;
+
+/// Rows and their keys.
+struct Sorter<'a> {
+    keys: &'a [SortKey],
+    saved: &'a [Slot],
+    columns: Vec<Column>,
+    key_ends: Vec<usize>,
+    key_bytes: Vec<u8>,
+    /// How many rows are wanted.
+    keep: usize,
+    /// Once there are enough: the key that a row must be below.
+    bound: Option<Vec<u8>>,
+    held: usize,
+    buffer: Vec<u8>,
+    /// Places of the rows of the chunk at hand that are kept.
+    kept: Vec<u16>,
+}
+
+impl<'a> Exec<'a> {
+    pub(super) fn sort_batches(
+        &mut self,
+        input: &'a Node,
+        keys: &'a [SortKey],
+        saved: &'a [Slot],
+        limit: Option<&'a LimitSpec>,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        let (offset, count) = match limit {
+            Some(limit) => self.limits(limit)?,
+            None => (0, u64::MAX),
+        };
+        if count == 0 {
+            return Ok(Flow::Continue);
+        }
+        let mut sorter = Sorter {
+            keys,
+            saved,
+            columns: saved.iter().map(|_| Column::new()).collect(),
+            key_ends: Vec::new(),
+            key_bytes: Vec::new(),
+            keep: usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX),
+            bound: None,
+            held: 0,
+            buffer: Vec::new(),
+            kept: Vec::new(),
+        };
+        if self.prefers_batches(input) {
+            self.run_batches(input, &mut |x, chunk| {
+                sorter.add_chunk(x, chunk)?;
+                Ok(Flow::Continue)
+            })?;
+        } else {
+            self.run(input, &mut |x| {
+                sorter.add_row(x)?;
+                Ok(Flow::Continue)
+            })?;
+        }
+        self.check_cancel()?;
+        self.forget_lookups();
+        let order = sorter.order();
+        let mut order = order.get(offset as usize..).unwrap_or_default();
+        let mut chunk = self.take_chunk(saved.iter().copied());
+        let mut flow = Flow::Continue;
+        while !order.is_empty() && flow == Flow::Continue {
+            let (now, later) = order.split_at(order.len().min(self.chunk_rows_max()));
+            for (to, from) in chunk.columns_mut().iter_mut().zip(&sorter.columns) {
+                to.gather(from, now.iter().map(|row| *row as usize));
+            }
+            chunk.set_len(now.len());
+            flow = self.pass_collected(&mut chunk, sink)?;
+            chunk.reset(saved.iter().copied());
+            order = later;
+        }
+        self.return_chunk(chunk);
+        self.memory.give_back(sorter.held);
+        Ok(flow)
+    }
+}
+
+impl<'a> Sorter<'a> {
+    fn len(&self) -> usize {
+        self.key_ends.len()
+    }
+
+    fn key(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.key_ends[row - 1] };
+        &self.key_bytes[start..self.key_ends[row]]
+    }
+
+    /// Keeps the key in `buffer` for a new row, unless the row is not wanted.
+    #[inline]
+    fn push_key(&mut self) -> bool {
+        // Of equal keys the earlier ones stay.
+        if self.bound.as_ref().is_some_and(|bound| self.buffer.as_slice() >= bound.as_slice()) {
+            return false;
+        }
+        self.key_bytes.extend_from_slice(&self.buffer);
+        self.key_ends.push(self.key_bytes.len());
+        true
+    }
+
+    /// Adds the row in the frame.
+    fn add_row(&mut self, x: &mut Exec<'a>) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        x.sort_key(self.keys, &mut buffer)?;
+        self.buffer = buffer;
+        if self.push_key() {
+            let mut bytes = self.buffer.len() + ROW_BYTES;
+            for (slot, column) in self.saved.iter().zip(&mut self.columns) {
+                let value = x.get(*slot);
+                bytes += crate::memory::value_bytes(value);
+                column.push(value);
+            }
+            self.held += bytes;
+            x.memory.take(bytes)?;
+            self.drop_surplus(x);
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a chunk.
+    fn add_chunk(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<()> {
+        let mut parts = Vec::with_capacity(self.keys.len());
+        for key in self.keys {
+            match x.vector(&key.expr, chunk, chunk.rows()) {
+                Some(vector) => parts.push(vector),
+                None => {
+                    for row in chunk.rows() {
+                        chunk.load(usize::from(*row), &mut x.frame);
+                        self.add_row(x)?;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        let (rows_before, bytes_before) = (self.len(), self.key_bytes.len());
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.clear();
+        for row in chunk.rows() {
+            let at = usize::from(*row);
+            self.buffer.clear();
+            for (key, part) in self.keys.iter().zip(&parts) {
+                let start = self.buffer.len();
+                match part.column() {
+                    Some(column) => column.append_ordered(at, key.collation, &mut self.buffer),
+                    None => crate::hash_key::append_ordered(&part.value(at), key.collation, &mut self.buffer),
+                }
+                if key.descending {
+                    self.buffer[start..].iter_mut().for_each(|b| *b = !*b);
+                }
+            }
+            if self.push_key() {
+                kept.push(*row);
+            }
+        }
+        if !kept.is_empty() {
+            for (slot, column) in self.saved.iter().zip(&mut self.columns) {
+                match chunk.column(*slot) {
+                    Some(from) => column.gather(from, kept.iter().map(|row| usize::from(*row))),
+                    None => kept.iter().for_each(|_| column.push(x.get(*slot))),
+                }
+            }
+            let share = chunk.bytes() / chunk.len().max(1);
+            let bytes = (share + ROW_BYTES) * (self.len() - rows_before) + self.key_bytes.len() - bytes_before;
+            self.held += bytes;
+            x.memory.take(bytes)?;
+            self.drop_surplus(x);
+        }
+        self.kept = kept;
+        Ok(())
+    }
+
+    /// Rows in the order of their keys; equal ones in the order in which they came. At most those wanted.
+    fn order(&self) -> Vec<u32> {
+        let head = |row: usize| {
+            let key = self.key(row);
+            let mut head = [0; 8];
+            let len = key.len().min(8);
+            head[..len].copy_from_slice(&key[..len]);
+            u64::from_be_bytes(head)
+        };
+        let mut order: Vec<(u64, u32)> = (0..self.len()).map(|row| (head(row), row as u32)).collect();
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| self.key(a.1 as usize).cmp(self.key(b.1 as usize))).then_with(|| a.1.cmp(&b.1))
+        });
+        order.truncate(self.keep);
+        order.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// Throws rows past the LIMIT away, once there are many of them.
+    fn drop_surplus(&mut self, x: &mut Exec<'a>) {
+        if self.len() < self.keep.saturating_add(self.keep.max(SURPLUS_ROWS)) {
+            return;
+        }
+        let order = self.order();
+        let mut key_ends = Vec::with_capacity(order.len());
+        let mut key_bytes = Vec::new();
+        for row in &order {
+            key_bytes.extend_from_slice(self.key(*row as usize));
+            key_ends.push(key_bytes.len());
+        }
+        for column in &mut self.columns {
+            let mut sorted = Column::new();
+            sorted.gather(column, order.iter().map(|row| *row as usize));
+            *column = sorted;
+        }
+        (self.key_ends, self.key_bytes) = (key_ends, key_bytes);
+        self.bound = order.len().checked_sub(1).map(|last| self.key(last).to_vec());
+        let held = self.columns.iter().map(Column::bytes).sum::<usize>() + self.key_bytes.len() + ROW_BYTES * order.len();
+        x.memory.give_back(self.held.saturating_sub(held));
+        self.held = self.held.min(held);
+    }
+}
