@@ -81,7 +81,7 @@ impl<'a> Exec<'a> {
                     let kept = |row: &u16| match heads[usize::from(*row)] {
                         Head::Row(_) => semi,
                         Head::None => !semi,
-                        Head::NoKey => !semi && !(join.null_aware && !table.is_empty()),
+                        Head::NoKey => !semi && (!join.null_aware || table.is_empty()),
                     };
                     let kept: Vec<u16> = chunk.rows().iter().copied().filter(kept).collect();
                     if kept.is_empty() {

@@ -210,7 +210,7 @@ fn expression(r: &mut Random, depth: u32, params: usize) -> Expr {
 fn random_chunk(r: &mut Random) -> Chunk {
     let len = r.below(40) as usize;
     let mut chunk = Chunk::default();
-    chunk.reset((0..KINDS as u32).map(|slot| slot));
+    chunk.reset(0..KINDS as u32);
     let nulls: Vec<u64> = (0..KINDS).map(|_| r.pick(&[0, 0, 1, 5, 10])).collect();
     for (kind, column) in chunk.columns_mut().iter_mut().enumerate() {
         for _ in 0..len {
