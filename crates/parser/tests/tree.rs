@@ -122,6 +122,11 @@ fn result_columns_are_named_by_their_text() {
     let items = select(sql, SqlMode::default(), &arena).items;
     let names: Vec<_> = items.iter().map(|i| String::from_utf8_lossy(i.column_name(sql.as_bytes())).into_owned()).collect();
     assert_eq!(names, ["a+1", "Count( * )", "b", "lit", "y", "NULL", "a", "1 /* c */ + 2"]);
+    let long = format!("SELECT null, '  spaced', '{0}', LENGTH('{0}'), 1 AS {0}", "é".repeat(200));
+    let items = select(&long, SqlMode::default(), &arena).items;
+    let names: Vec<_> = items.iter().map(|i| std::str::from_utf8(i.column_name(long.as_bytes())).expect("whole characters")).collect();
+    assert_eq!(names[..2], ["NULL", "spaced"]);
+    assert_eq!([names[2].len(), names[3].len(), names[4].len()], [254, 254, 256]);
 }
 
 fn joins(table: &TableRef) -> String {

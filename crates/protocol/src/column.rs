@@ -120,6 +120,8 @@ pub struct ColumnBlock {
     /// Whole packets, numbered from 1 as in the first reply to a command.
     bytes: Box<[u8]>,
     column_count: usize,
+    /// Sequence ids that the packets take: a definition with a huge name takes several.
+    frame_count: u8,
 }
 
 /// The sequence id that the packets of a block begin with.
@@ -135,7 +137,8 @@ impl ColumnBlock {
         for column in columns {
             column.write(&mut out);
         }
-        Self { bytes: out.bytes().into(), column_count: columns.len() }
+        let frame_count = out.sequence().wrapping_sub(BLOCK_SEQUENCE);
+        Self { bytes: out.bytes().into(), column_count: columns.len(), frame_count }
     }
 
     /// Columns of the result.
@@ -147,7 +150,7 @@ impl ColumnBlock {
     #[inline]
     pub fn write(&self, out: &mut PacketWriter) {
         let first = out.sequence();
-        let start = out.append_packets(&self.bytes, self.column_count + 1);
+        let start = out.append_packets(&self.bytes, self.frame_count);
         if first != BLOCK_SEQUENCE {
             out.renumber(start, first);
         }

@@ -153,6 +153,17 @@ mod tests {
     use crate::row::{IntBytes, RowWriter};
 
     #[test]
+    fn a_block_with_a_huge_name_takes_as_many_sequence_ids_as_it_has_frames() {
+        let name = vec![b'n'; 20 << 20];
+        let block = ColumnBlock::new(&[ColumnDefinition::expression(&name, ColumnType::LongLong)]);
+        let (mut out, mut client) = (PacketWriter::new(), NoClient::default());
+        out.set_sequence(1);
+        ResultSink::new(&mut out, &mut client, Capabilities::PROTOCOL_41, RowFormat::Text).column_block(&block, ServerStatus::AUTOCOMMIT);
+        // The count, two frames of the definition, the end of the head.
+        assert_eq!(out.sequence(), 5);
+    }
+
+    #[test]
     fn a_long_result_is_sent_in_pieces_and_a_block_equals_definitions() {
         let columns = [ColumnDefinition::expression(b"a", ColumnType::LongLong), ColumnDefinition::expression(b"b", ColumnType::VarString)];
         let run = |block: Option<&ColumnBlock>, first_sequence: u8| {

@@ -120,13 +120,13 @@ impl PacketWriter {
         self.end();
     }
 
-    /// Appends packets that were encoded before, `count` of them; returns where they begin.
+    /// Appends packets that were encoded before and took `frame_count` sequence ids, counted as these are; returns where they begin.
     #[inline]
-    pub(crate) fn append_packets(&mut self, packets: &[u8], count: usize) -> usize {
+    pub(crate) fn append_packets(&mut self, packets: &[u8], frame_count: u8) -> usize {
         debug_assert_eq!(self.start, CLOSED, "a packet is open");
         let start = self.buffer.len();
         self.buffer.extend_from_slice(packets);
-        self.sequence = self.sequence.wrapping_add(count as u8);
+        self.sequence = self.sequence.wrapping_add(frame_count);
         start
     }
 

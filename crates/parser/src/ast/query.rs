@@ -148,20 +148,45 @@ pub enum SelectItem<'a> {
 
 impl<'a> SelectItem<'a> {
     /// The name MySQL gives the result column: alias, column name, content of a string literal, or else the text as written.
-    /// `sql` is the text that was parsed. Empty for wildcards.
+    /// Aliases are cut to [`ALIAS_BYTES_MAX`] and the last two to [`COLUMN_NAME_BYTES_MAX`] bytes. `sql` is the text that was
+    /// parsed. Empty for wildcards.
     #[must_use]
     pub fn column_name(&self, sql: &'a [u8]) -> &'a [u8] {
         match self {
             SelectItem::Wildcard | SelectItem::TableWildcard(_) => b"",
-            SelectItem::Expr { alias: Some(alias), .. } => alias.as_bytes(),
+            SelectItem::Expr { alias: Some(alias), .. } => cut(alias.as_bytes(), ALIAS_BYTES_MAX),
             SelectItem::Expr { expr, alias: None } => match expr.kind {
                 ExprKind::Column(column) => column.column.as_bytes(),
-                ExprKind::Literal(Literal::String(value) | Literal::National(value)) => value,
-                ExprKind::Literal(Literal::Introduced(literal)) => literal.value,
-                _ => expr.span.slice(sql),
+                ExprKind::Literal(Literal::String(value) | Literal::National(value)) => name_of_text(value),
+                ExprKind::Literal(Literal::Introduced(literal)) => name_of_text(literal.value),
+                ExprKind::Literal(Literal::Null) => b"NULL",
+                _ => cut(expr.span.slice(sql), COLUMN_NAME_BYTES_MAX),
             },
         }
     }
+}
+
+/// Longest name of a result column that the statement does not name, as MySQL's.
+pub const COLUMN_NAME_BYTES_MAX: usize = 255;
+/// Longest alias that a result column is named by, as MySQL's.
+pub const ALIAS_BYTES_MAX: usize = 256;
+
+/// The name that the content of a string literal makes: what is not printable is left out at its beginning.
+fn name_of_text(text: &[u8]) -> &[u8] {
+    let start = text.iter().position(|b| *b > b' ' && *b != 0x7F).unwrap_or(text.len());
+    cut(&text[start..], COLUMN_NAME_BYTES_MAX)
+}
+
+/// The first bytes of a name; no character is cut.
+fn cut(text: &[u8], bytes_max: usize) -> &[u8] {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let mut end = bytes_max;
+    while end > 0 && text[end] & 0xC0 == 0x80 {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// A table reference in FROM.

@@ -1,0 +1,219 @@
+//! Sessions against the real server: stops at any point, clients that vanish, large packets, uploads, shutdown in the middle of work.
+
+use harness::Server;
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler, OptsBuilder};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Runs for hours if nobody stops it.
+const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE a.v + b.v + c.v + d.v < 0";
+
+fn server() -> Server {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    server.connect().query_drop("CREATE DATABASE d").expect("a database");
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
+    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 1000].join(","))).expect("rows");
+    server
+}
+
+fn connect(server: &Server) -> Conn {
+    Conn::new(server.options(Some("d"))).expect("a connection")
+}
+
+fn code(error: &mysql::Error) -> u16 {
+    match error {
+        mysql::Error::MySqlError(error) => error.code,
+        other => panic!("not an error of the server: {other}"),
+    }
+}
+
+/// Waits until `condition` holds: what happens in the server is told by its process list only.
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what}: not after 30 s");
+        std::thread::yield_now();
+    }
+}
+
+type Process = (u32, String, String, Option<String>, String, i64, Option<String>, Option<String>);
+
+fn process(watcher: &mut Conn, id: u32) -> Option<Process> {
+    watcher.query::<Process, _>("SHOW FULL PROCESSLIST").expect("a list").into_iter().find(|process| process.0 == id)
+}
+
+fn until_running(watcher: &mut Conn, id: u32, text: &str) {
+    until(text, || process(watcher, id).is_some_and(|process| process.7.is_some_and(|info| info.contains(text))));
+}
+
+#[test]
+fn kill_reaches_statements_that_compute_wait_or_idle() {
+    let server = server();
+    let (mut watcher, mut victim, mut holder) = (connect(&server), connect(&server), connect(&server));
+    let id = victim.connection_id();
+    // Computing, as text and prepared.
+    for prepared in [false, true] {
+        std::thread::scope(|scope| {
+            let statement = scope.spawn(|| if prepared { victim.exec_drop(ENDLESS, ()) } else { victim.query_drop(ENDLESS) });
+            until_running(&mut watcher, id, "JOIN n d");
+            watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+            assert_eq!(code(&statement.join().expect("no panic").expect_err("stopped")), 1317);
+        });
+        assert_eq!(victim.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+    }
+    // Waiting for a row lock.
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE n SET v = 2 WHERE id = 1").expect("a lock");
+    std::thread::scope(|scope| {
+        let statement = scope.spawn(|| victim.query_drop("UPDATE n SET v = 3 WHERE id = 1"));
+        until_running(&mut watcher, id, "v = 3");
+        watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+        assert_eq!(code(&statement.join().expect("no panic").expect_err("stopped")), 1317);
+    });
+    // Idle in a transaction: its locks go with it.
+    watcher.query_drop(format!("KILL {}", holder.connection_id())).expect("a kill");
+    victim.query_drop("UPDATE n SET v = 4 WHERE id = 1").expect("the lock is free");
+    assert!(holder.query_drop("SELECT 1").is_err());
+    assert_eq!(code(&watcher.query_drop("KILL 4294967295").expect_err("nobody")), 1094);
+}
+
+#[test]
+fn a_client_that_vanishes_takes_its_statement_and_locks_along() {
+    let server = server();
+    let mut watcher = connect(&server);
+    let mut holder = connect(&server);
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE n SET v = 2 WHERE id = 1").expect("a lock");
+    for statement in [ENDLESS, "UPDATE n SET v = 3 WHERE id = 1"] {
+        // A client that can be cut off in the middle: another process.
+        let mut client = std::process::Command::new(env!("CARGO_BIN_EXE_altiplano"))
+            .args(["sql", "-P", &server.port().to_string(), "-e", &format!("BEGIN; UPDATE n SET v = 9 WHERE id = 5; {statement}"), "d"])
+            .spawn()
+            .expect("a client");
+        let mark = &statement[statement.len() - 12..];
+        let mut id = None;
+        until(mark, || {
+            let list: Vec<Process> = watcher.query("SHOW FULL PROCESSLIST").expect("a list");
+            id = list.iter().find(|p| p.7.as_ref().is_some_and(|info| info.ends_with(mark))).map(|p| p.0);
+            id.is_some()
+        });
+        client.kill().expect("a kill");
+        client.wait().expect("it ended");
+        let id = id.expect("found above");
+        until("the statement ends", || process(&mut watcher, id).is_none());
+        watcher.query_drop("UPDATE n SET v = 1 WHERE id = 5").expect("its lock is free");
+    }
+}
+
+#[test]
+fn values_and_statements_of_many_megabytes_pass() {
+    let server = server();
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE b (id INT PRIMARY KEY, x LONGBLOB)").expect("a table");
+    // Around the length of a full frame, and over it.
+    for (id, bytes) in [(1, (1 << 24) - 40), (2, (1 << 24) - 1), (3, 20 << 20)] {
+        let blob: Vec<u8> = (0..bytes as u32).map(|n| (n >> 3) as u8 ^ n as u8).collect();
+        connection.exec_drop("INSERT INTO b VALUES (?, ?)", (id, &blob)).expect("a blob goes in");
+        assert!(connection.exec_first::<Vec<u8>, _, _>("SELECT x FROM b WHERE id = ?", (id,)).expect("it comes out") == Some(blob));
+    }
+    for length in (1 << 24) - 8..(1 << 24) + 1 {
+        let text: Option<String> = connection.query_first(format!("SELECT REPEAT('z', {length})")).expect("a long value");
+        assert_eq!(text.map(|t| t.len()), Some(length));
+    }
+    // A statement with a huge literal, whose text would be the column's name.
+    let length: Option<usize> = connection.query_first(format!("SELECT LENGTH('{}')", "x".repeat(40 << 20))).expect("a long statement");
+    assert_eq!(length, Some(40 << 20));
+    // A statement over the limit costs itself only.
+    connection.query_drop("SET GLOBAL max_allowed_packet = 1048576").expect("a limit");
+    let mut limited = connect(&server);
+    assert_eq!(code(&limited.query_drop(format!("SELECT '{}'", "x".repeat(1 << 20))).expect_err("too long")), 1153);
+    assert_eq!(limited.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_long_chains_are_not() {
+    let server = server();
+    let mut connection = connect(&server);
+    let deep = |open: &str, close: &str| format!("SELECT {}1{}", open.repeat(20_000), close.repeat(20_000));
+    for text in [deep("(", ")"), deep("IF(1,", ",2)"), deep("(SELECT ", ")"), deep("-", ""), deep("NOT ", "")] {
+        assert!([1064, 1436].contains(&code(&connection.query_drop(text).expect_err("too deep"))));
+        assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+    }
+    let chain = vec!["v = 1"; 20_000].join(" OR ");
+    assert_eq!(connection.query_first::<u32, _>(format!("SELECT COUNT(*) FROM n WHERE {chain}")).expect("long"), Some(1000));
+}
+
+#[test]
+fn a_file_of_the_client_is_loaded() {
+    let server = server();
+    let file: Vec<u8> = (0..20_000).flat_map(|n| format!("{n}\tname {n}\t{}.25\t\\N\n", n / 4).into_bytes()).collect();
+    let handler = LocalInfileHandler::new(move |_, out| out.write_all(&file));
+    let options = OptsBuilder::from_opts(server.options(Some("d"))).local_infile_handler(Some(handler));
+    let mut connection = Conn::new(options).expect("a connection");
+    connection.query_drop("SET GLOBAL local_infile = ON").expect("allowed");
+    connection.query_drop("CREATE TABLE l (id INT PRIMARY KEY, s VARCHAR(40), d DECIMAL(12,2), x INT, KEY (s))").expect("a table");
+    connection.query_drop("LOAD DATA LOCAL INFILE 'f' INTO TABLE l").expect("a load");
+    assert_eq!(connection.affected_rows(), 20_000);
+    let sums: Option<(u64, u64, String, u64)> = connection.query_first("SELECT COUNT(*), SUM(id), SUM(d), COUNT(x) FROM l").expect("sums");
+    assert_eq!(sums, Some((20_000, 199_990_000, "49995000.00".to_owned(), 0)));
+}
+
+#[test]
+fn a_prepared_statement_is_planned_a_few_times_not_at_each_execution() {
+    let server = server();
+    let mut connection = connect(&server);
+    let planned = |connection: &mut Conn| {
+        let row: Option<(String, u64)> =
+            connection.query_first("SHOW GLOBAL STATUS LIKE 'Altiplano_plan_cache_misses'").expect("a counter");
+        row.expect("it is there").1
+    };
+    let statement = connection
+        .prep("SELECT COUNT(*) FROM n a JOIN n b ON b.id = a.v WHERE a.id BETWEEN ? AND ? OR a.id BETWEEN ? AND ?")
+        .expect("prepared");
+    let before = planned(&mut connection);
+    for n in 1..50 {
+        let count: Option<u32> = connection.exec_first(&statement, (n, n + 4, 500 + n, 500 + n)).expect("it runs");
+        assert_eq!(count, Some(6));
+    }
+    let after = planned(&mut connection);
+    assert!(after - before <= 2, "planned {} times", after - before);
+}
+
+#[test]
+fn a_stop_in_the_middle_of_work_keeps_what_was_acknowledged() {
+    let mut server = server();
+    connect(&server).query_drop("CREATE TABLE w (worker INT, n INT, PRIMARY KEY (worker, n))").expect("a table");
+    let acknowledged: Vec<AtomicU32> = (0..8).map(|_| AtomicU32::new(0)).collect();
+    let stopping = AtomicBool::new(false);
+    let mut connections: Vec<Conn> = (0..8).map(|_| connect(&server)).collect();
+    std::thread::scope(|scope| {
+        for (worker, (connection, done)) in connections.iter_mut().zip(&acknowledged).enumerate() {
+            let stopping = &stopping;
+            scope.spawn(move || {
+                for n in 1.. {
+                    match connection.exec_drop("INSERT INTO w VALUES (?, ?)", (worker, n)) {
+                        Ok(()) => done.store(n, Ordering::SeqCst),
+                        Err(error) => {
+                            assert!(stopping.load(Ordering::SeqCst), "{error}");
+                            return;
+                        }
+                    }
+                }
+            });
+        }
+        until("everybody works", || acknowledged.iter().all(|done| done.load(Ordering::SeqCst) >= 10));
+        stopping.store(true, Ordering::SeqCst);
+        assert_eq!(server.stop(), Some(0));
+    });
+    server.restart();
+    let mut connection = connect(&server);
+    for (worker, done) in acknowledged.iter().enumerate() {
+        let done = done.load(Ordering::SeqCst);
+        let found: Option<(u32, u32)> = connection.exec_first("SELECT COUNT(*), MAX(n) FROM w WHERE worker = ?", (worker,)).expect("rows");
+        let (count, max) = found.expect("a row");
+        assert!(count == max && (done..=done + 1).contains(&max), "worker {worker}: {done} acknowledged, {count} rows up to {max}");
+    }
+}
