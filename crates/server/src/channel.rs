@@ -83,6 +83,7 @@ impl Channel {
         if !self.socket.wait_readable(SHRINK_AFTER) {
             self.reader.shrink();
             self.out.shrink_to(IDLE_BYTES);
+            self.connection.shrink_statement();
         }
     }
 

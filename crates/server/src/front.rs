@@ -10,7 +10,7 @@ use mysql_error::{SqlError, codes};
 use protocol::reply::OkReply;
 use protocol::{Command, ErrReply, PacketWriter};
 use session::command::{ClientAddress, Flow, Login, command_error};
-use session::connections::{Connection, Hangup, Phase, Stop};
+use session::connections::{Connection, Hangup, Phase, SLEEP, Stop};
 use session::service::{FrontSettings, Service, Session};
 use sync::futex;
 
@@ -108,7 +108,7 @@ impl<S: Service> Front<S> {
             Err(error) => return channel.send_error(&error),
         };
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
-        channel.connection.enter(Phase::Idle);
+        channel.connection.end_command();
         if channel.send() {
             self.command_loop(channel, &mut session, login);
         }
@@ -126,7 +126,7 @@ impl<S: Service> Front<S> {
                 Ok(Received::TooLarge(sequence)) => {
                     channel.out.set_sequence(sequence);
                     channel.send_error(&codes::net_packet_too_large());
-                    channel.connection.enter(Phase::Idle);
+                    channel.connection.end_command();
                     continue;
                 }
                 Err(Lost::OutOfOrder) => {
@@ -138,7 +138,8 @@ impl<S: Service> Front<S> {
                     return channel.send_farewell(channel.connection.stop_requested(), was);
                 }
             };
-            if !channel.connection.begin_command() {
+            let byte = channel.reader.payload(&place).first().copied().unwrap_or(SLEEP);
+            if !channel.connection.begin_command(byte) {
                 return channel.send_farewell(channel.connection.stop_requested(), Phase::Running);
             }
             channel.out.set_sequence(place.reply_sequence());
@@ -177,7 +178,7 @@ impl<S: Service> Front<S> {
                     return;
                 }
             }
-            channel.connection.enter(Phase::Idle);
+            channel.connection.end_command();
             if !channel.send() || flow == Flow::Quit {
                 return;
             }
@@ -252,6 +253,5 @@ fn set_label(connection: &Connection, login: &Login) {
     connection.set_label(|label| {
         label.user.clone_from(&login.user);
         label.database.clone_from(&login.database);
-        label.state = "";
     });
 }

@@ -233,6 +233,9 @@ impl Session for ClientSession {
     }
 }
 
+/// Longest name of a database.
+const IDENTIFIER_CHARS_MAX: usize = 64;
+
 /// Panics that statements have survived; the number names the incident to the client and in the log.
 static INCIDENTS: AtomicU64 = AtomicU64::new(0);
 
@@ -266,14 +269,16 @@ impl ClientSession {
             }
             Command::StmtReset(id) => {
                 let known = self.prepared.reset(id);
-                self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysqld_stmt_reset").into()) });
+                self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into()) });
             }
             Command::StmtFetch { statement_id, .. } => {
                 // Results are sent whole; no cursor is ever open.
-                self.reply_simple(out, io, Err(codes::unknown_stmt_handler(statement_id, "mysqld_stmt_fetch").into()));
+                self.reply_simple(out, io, Err(codes::unknown_stmt_handler(statement_id, "mysql_stmt_precheck").into()));
             }
             Command::InitDb(name) => {
                 let result = match std::str::from_utf8(name) {
+                    Ok("") => Err(codes::no_db_error().into()),
+                    Ok(name) if name.chars().count() > IDENTIFIER_CHARS_MAX => Err(codes::too_long_ident(name).into()),
                     Ok(name) => self.use_database(name),
                     Err(_) => Err(codes::bad_db_error(String::from_utf8_lossy(name)).into()),
                 };
@@ -292,11 +297,12 @@ impl ClientSession {
                 let result = self.reset();
                 self.reply_simple(out, io, result.map_err(Into::into));
             }
-            Command::SetOption(option) => {
+            Command::SetOption(option @ (0 | 1)) => {
                 self.multi_statements = option == 0;
                 let status = self.server_status();
                 protocol::reply::write_eof(status, 0, out);
             }
+            Command::SetOption(_) => self.reply_simple(out, io, Err(codes::unknown_com_error().into())),
             Command::ProcessKill(_) => self.reply_simple(out, io, Err(codes::unknown_com_error().into())),
             Command::Quit | Command::ChangeUser(_) => return Flow::Quit,
         }

@@ -1,8 +1,9 @@
 //! The connections of the server: who they are, what they do, how to stop them.
 //!
 //! A connection's own thread marks each command with one store on its own cache line; everybody else (KILL, the process
-//! list, the server's watcher) reads that from outside. No clock is read per command: the watcher notices by itself how
-//! long a connection has been doing the same thing.
+//! list, the server's watcher) reads that from outside. No clock is read per command: the watcher looks at all connections
+//! a few times a second and leaves with each since when it has seen it doing the same thing ([`Connection::look`]), which
+//! also makes `Time` of the process list.
 //!
 //! # Invariants
 //! 1. A connection is in the registry from before its first packet until its session has ended.
@@ -10,6 +11,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 
 use hashbrown::HashMap;
 use sync::{CachePadded, Mutex, Rank};
@@ -32,8 +34,20 @@ pub enum Phase {
     Closed = 5,
 }
 
+// The activity word, from its low end: phase, command byte, changes of phase within the command, number of the turn. Commands
+// and the waits between them take turns.
 const PHASE_BITS: u32 = 3;
+const COMMAND_BITS: u32 = 8;
+const CHANGE_BITS: u32 = 10;
+const CHANGE_SHIFT: u32 = PHASE_BITS + COMMAND_BITS;
+const TURN_SHIFT: u32 = CHANGE_SHIFT + CHANGE_BITS;
 const PHASE_MASK: u64 = (1 << PHASE_BITS) - 1;
+const CHANGE_MASK: u64 = ((1 << CHANGE_BITS) - 1) << CHANGE_SHIFT;
+
+/// Command byte of a connection that waits for a command; MySQL's name for it is `Sleep`.
+pub const SLEEP: u8 = 0x00;
+/// Command byte of a connection that is not logged in yet; MySQL's name for it is `Connect`.
+pub const CONNECT: u8 = 0x0B;
 
 /// Why a statement or connection must stop. Higher numbers win over lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,19 +109,31 @@ pub struct Label {
     pub database: Option<String>,
     /// The running (or last) statement, cut to [`STATEMENT_BYTES_MAX`].
     pub statement: Vec<u8>,
-    /// What the statement is doing, such as `executing`.
-    pub state: &'static str,
 }
 
-/// Bytes of a statement's text that the process list keeps.
-pub const STATEMENT_BYTES_MAX: usize = 1024;
+/// Bytes of a statement's text that the process list keeps, as MySQL's.
+pub const STATEMENT_BYTES_MAX: usize = 65_535;
+/// Bytes for a statement's text that an idle connection keeps.
+const STATEMENT_BYTES_KEPT: usize = 1024;
+
+/// What the watcher has seen of a connection; it alone writes here.
+#[derive(Debug)]
+struct Seen {
+    /// The activity word. Release on store and acquire on load: who sees it sees its times, or later ones.
+    activity: AtomicU64,
+    /// When the word was first seen as it is, in milliseconds of the registry's clock.
+    since_ms: AtomicU64,
+    /// When its turn was first seen.
+    turn_since_ms: AtomicU64,
+}
 
 /// One connection.
 pub struct Connection {
     id: u32,
-    /// Number of phase changes, shifted, and the phase. Written by the connection's thread only. The release store pairs
+    /// What the connection does (see `TURN_SHIFT`). Written by its own thread only. The release store pairs
     /// with the acquire load of `activity`: who sees a command running comes after its `stop` was forgotten.
     activity: CachePadded<AtomicU64>,
+    seen: Seen,
     /// A [`Stop`]. Release on store and acquire on load, so that who sees the stop sees what was done before it.
     stop: AtomicU32,
     /// Seconds; set by the session when the variable changes, read by the watcher.
@@ -133,13 +159,15 @@ impl Connection {
     pub fn new(id: u32, host: String, hangup: Box<dyn Hangup>) -> Arc<Self> {
         Arc::new(Self {
             id,
-            activity: CachePadded::new(AtomicU64::new(Phase::Handshake as u64)),
+            activity: CachePadded::new(AtomicU64::new(u64::from(CONNECT) << PHASE_BITS | Phase::Handshake as u64)),
+            // No activity word is that large, so the first look sees something new.
+            seen: Seen { activity: AtomicU64::new(u64::MAX), since_ms: AtomicU64::new(0), turn_since_ms: AtomicU64::new(0) },
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
             time_limit_ms: AtomicU32::new(0),
             waker: Mutex::new(Rank::Leaf, None),
             wait_probe: Mutex::new(Rank::Leaf, None),
-            label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), state: "login", ..Label::default() }),
+            label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), ..Label::default() }),
             hangup,
         })
     }
@@ -149,11 +177,19 @@ impl Connection {
         self.id
     }
 
-    /// Marks what the connection does now. Only its own thread calls this.
+    /// Marks what the connection does within its command, or while it waits for one. Only its own thread calls this.
     #[inline]
     pub fn enter(&self, phase: Phase) {
-        let count = (self.activity.load(Ordering::Relaxed) >> PHASE_BITS).wrapping_add(1);
-        self.activity.store(count << PHASE_BITS | phase as u64, Ordering::Release);
+        let word = self.activity.load(Ordering::Relaxed);
+        // Changes are counted in a circle: the watcher sees that there was one, the turn stays.
+        let changes = word.wrapping_add(1 << CHANGE_SHIFT) & CHANGE_MASK;
+        self.activity.store(word & !(CHANGE_MASK | PHASE_MASK) | changes | phase as u64, Ordering::Release);
+    }
+
+    #[inline]
+    fn next_turn(&self, command: u8, phase: Phase) {
+        let turn = (self.activity.load(Ordering::Relaxed) >> TURN_SHIFT).wrapping_add(1);
+        self.activity.store(turn << TURN_SHIFT | u64::from(command) << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
     /// The activity word: a value that has stayed the same means that the connection still does the same thing.
@@ -174,18 +210,51 @@ impl Connection {
         }
     }
 
+    /// The command byte in an activity word: a `COM_` number, [`SLEEP`] or [`CONNECT`].
+    pub const fn command_of(activity: u64) -> u8 {
+        (activity >> PHASE_BITS) as u8
+    }
+
     /// What the connection does now.
     pub fn phase(&self) -> Phase {
         Self::phase_of(self.activity())
     }
 
-    /// Begins a command: forgets a kill of the last statement. False when the connection must end instead.
+    /// Begins a command, given by its byte: forgets a kill of the last statement. False when the connection must end instead.
     #[inline]
-    pub fn begin_command(&self) -> bool {
+    pub fn begin_command(&self, command: u8) -> bool {
         // Forget first: whoever sees the command running and kills it must not have the kill forgotten.
         let goes_on = self.stop.load(Ordering::Acquire) == Stop::No as u32 || self.forget_statement_stop();
-        self.enter(Phase::Running);
+        self.next_turn(command, Phase::Running);
         goes_on
+    }
+
+    /// Ends the command, or the login: the connection waits for the next command.
+    #[inline]
+    pub fn end_command(&self) {
+        self.next_turn(SLEEP, Phase::Idle);
+    }
+
+    /// A look by the watcher: the activity word, and for how many milliseconds looks have found it like that. Only one thread may call this.
+    pub fn look(&self, now_ms: u64) -> (u64, u64) {
+        let (activity, seen) = (self.activity(), self.seen.activity.load(Ordering::Relaxed));
+        if activity == seen {
+            return (activity, now_ms.saturating_sub(self.seen.since_ms.load(Ordering::Relaxed)));
+        }
+        self.seen.since_ms.store(now_ms, Ordering::Relaxed);
+        if activity >> TURN_SHIFT != seen >> TURN_SHIFT {
+            self.seen.turn_since_ms.store(now_ms, Ordering::Relaxed);
+        }
+        self.seen.activity.store(activity, Ordering::Release);
+        (activity, 0)
+    }
+
+    /// For how many seconds looks have found the connection in the turn of `activity`, a word just read. Late by one look at most.
+    pub fn seconds_in_turn(&self, activity: u64, now_ms: u64) -> u64 {
+        if self.seen.activity.load(Ordering::Acquire) >> TURN_SHIFT != activity >> TURN_SHIFT {
+            return 0;
+        }
+        now_ms.saturating_sub(self.seen.turn_since_ms.load(Ordering::Relaxed)) / 1000
     }
 
     #[cold]
@@ -277,6 +346,13 @@ impl Connection {
         label.statement.extend_from_slice(&sql[..sql.len().min(STATEMENT_BYTES_MAX)]);
     }
 
+    /// Gives back the memory of a long statement's text; its connection is idle.
+    pub fn shrink_statement(&self) {
+        let mut label = self.label.lock();
+        label.statement.clear();
+        label.statement.shrink_to(STATEMENT_BYTES_KEPT);
+    }
+
     /// A copy of the words.
     pub fn label(&self) -> Label {
         self.label.lock().clone()
@@ -290,6 +366,7 @@ pub struct Connections {
     shards: Box<[CachePadded<Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>>>]>,
     next_id: AtomicU32,
     count: AtomicU32,
+    started: Instant,
 }
 
 impl Default for Connections {
@@ -308,7 +385,12 @@ impl Connections {
     /// No connection; ids begin at 1. (MySQL's begin at 8, after its own threads; nobody depends on it.)
     pub fn new() -> Self {
         let shards = (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, HashMap::default()))).collect();
-        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0) }
+        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0), started: Instant::now() }
+    }
+
+    /// Milliseconds since the registry was made: the clock of [`Connection::look`].
+    pub fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn shard(&self, id: u32) -> &Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>> {
@@ -402,15 +484,15 @@ mod tests {
         connection.set_waker(Arc::new(move |_| {
             counter.fetch_add(1, Ordering::Relaxed);
         }));
-        assert!(connection.begin_command());
+        assert!(connection.begin_command(3));
         assert!(connections.kill(connection.id(), Stop::Query));
         assert_eq!(connection.stop_requested(), Stop::Query);
-        assert!(connection.begin_command());
+        assert!(connection.begin_command(3));
         assert_eq!(connection.stop_requested(), Stop::No);
         assert!(connections.kill(connection.id(), Stop::Connection));
         connection.stop(Stop::Query);
         assert_eq!(connection.stop_requested(), Stop::Connection);
-        assert!(!connection.begin_command());
+        assert!(!connection.begin_command(3));
         assert_eq!((wakes.load(Ordering::Relaxed), hangs.load(Ordering::Relaxed)), (2, 1));
         connections.remove(connection.id());
         assert_eq!(connections.count(), 0);
@@ -427,5 +509,28 @@ mod tests {
             assert_ne!(connection.activity(), last);
             last = connection.activity();
         }
+    }
+
+    #[test]
+    fn looks_tell_how_long_a_command_has_been_running() {
+        let connection = Connection::new(1, String::new(), Box::new(Hang(Arc::default())));
+        let seconds = |now_ms| connection.seconds_in_turn(connection.activity(), now_ms);
+        assert_eq!((connection.look(5_000), Connection::command_of(connection.activity())), ((connection.activity(), 0), CONNECT));
+        assert_eq!((connection.look(7_500).1, seconds(7_500)), (2_500, 2));
+        assert!(connection.begin_command(0x17));
+        // Not looked at yet.
+        assert_eq!(seconds(8_000), 0);
+        connection.look(8_000);
+        // A change of phase is something new to the watcher, not to the process list; a thousand of them come around in a circle.
+        for round in 0..5_000 {
+            connection.enter(if round % 2 == 0 { Phase::Writing } else { Phase::Running });
+            assert_eq!(connection.look(9_000).1, 0);
+        }
+        assert_eq!((seconds(11_000), Connection::command_of(connection.activity()), connection.phase()), (3, 0x17, Phase::Running));
+        connection.end_command();
+        assert_eq!((seconds(12_000), Connection::command_of(connection.activity())), (0, SLEEP));
+        connection.look(12_000);
+        connection.enter(Phase::Reading);
+        assert_eq!((connection.look(13_000).1, seconds(15_000)), (0, 3));
     }
 }

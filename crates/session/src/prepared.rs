@@ -81,6 +81,7 @@ impl ClientSession {
     /// COM_STMT_PREPARE.
     pub(crate) fn prepare(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.shared().status.com_stmt_prepare.inc();
+        self.connection.set_statement(sql);
         self.core.diagnostics.clear();
         let prepared = match self.prepare_text(sql) {
             Ok(prepared) => prepared,
@@ -187,7 +188,7 @@ impl ClientSession {
         let id = execute.statement_id;
         self.shared().status.com_stmt_execute.inc();
         let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
-            return Err(codes::unknown_stmt_handler(id, "mysqld_stmt_execute").into());
+            return Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into());
         };
         self.connection.set_statement(&prepared.sql);
         if std::mem::take(&mut prepared.too_long) {
