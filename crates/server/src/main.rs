@@ -25,8 +25,10 @@ fn main() -> ExitCode {
 
 fn run_server(options: ServeOptions) -> ExitCode {
     let environment = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let result =
-        options.resolve(environment).map_err(serve::Failure::from).and_then(|settings| serve::serve(&settings, open::open, open::close));
+    let result = options.resolve(environment).map_err(serve::Failure::from).and_then(|settings| {
+        heap::start_giving_back()?;
+        serve::serve(&settings, open::open, open::close)
+    });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -4,6 +4,7 @@
 //! 1. A plan is used only while the catalogue's version is the one it was made under; the text's fingerprint, the current database,
 //!    the modes and the collation of literals are part of its key.
 //! 2. A hit in a session's own cache writes nothing shared: the plan is taken out while it runs, and put back.
+//! 3. What is kept is bounded by the texts' bytes, not by their number only: a plan holds the literals that are part of what it is kept for.
 //!
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
@@ -34,6 +35,8 @@ pub struct CachedPlan {
     pub provisional: bool,
     /// The text it was made for, to recognise texts like it.
     pub template: Option<Template>,
+    /// Bytes of the text it was made for, a measure of its own size.
+    pub text_bytes: usize,
 }
 
 impl CachedPlan {
@@ -47,8 +50,18 @@ impl CachedPlan {
 const SHARDS: usize = 64;
 /// Plans of a shard; when it is full it starts anew, which costs each statement in use one planning.
 const SHARD_PLANS_MAX: usize = 256;
+/// Bytes of text of a shard's plans; when there are more it starts anew as well.
+const SHARD_TEXT_BYTES_MAX: usize = 2 << 20;
+/// Longest text whose plan is kept.
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Longest text whose plan a session keeps for itself.
+const OWN_TEXT_BYTES_MAX: usize = 16 << 10;
 
-type Shard = hashbrown::HashMap<PlanKey, Arc<CachedPlan>, foldhash::fast::FixedState>;
+#[derive(Default)]
+struct Shard {
+    plans: hashbrown::HashMap<PlanKey, Arc<CachedPlan>, foldhash::fast::FixedState>,
+    text_bytes: usize,
+}
 
 /// The server's plans.
 pub struct PlanCache {
@@ -67,21 +80,29 @@ impl PlanCache {
 
     /// The plan of a key, if it is of this catalogue version.
     pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
-        self.shard(key).read().get(key).filter(|plan| plan.is_fresh(catalog_version)).cloned()
+        self.shard(key).read().plans.get(key).filter(|plan| plan.is_fresh(catalog_version)).cloned()
     }
 
     /// Keeps a plan.
     pub fn put(&self, key: PlanKey, plan: &Arc<CachedPlan>) {
-        let mut shard = self.shard(&key).write();
-        if shard.len() >= SHARD_PLANS_MAX && !shard.contains_key(&key) {
-            shard.clear();
+        if plan.text_bytes > TEXT_BYTES_MAX {
+            return;
         }
-        shard.insert(key, Arc::clone(plan));
+        let mut guard = self.shard(&key).write();
+        let shard = &mut *guard;
+        let full = shard.plans.len() >= SHARD_PLANS_MAX || shard.text_bytes + plan.text_bytes > SHARD_TEXT_BYTES_MAX;
+        if full && !shard.plans.contains_key(&key) {
+            *shard = Shard::default();
+        }
+        shard.text_bytes += plan.text_bytes;
+        if let Some(old) = shard.plans.insert(key, Arc::clone(plan)) {
+            shard.text_bytes -= old.text_bytes;
+        }
     }
 
     /// Plans held.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().len()).sum()
+        self.shards.iter().map(|shard| shard.read().plans.len()).sum()
     }
 
     /// Whether none is held.
@@ -120,6 +141,9 @@ impl OwnPlans {
     /// Keeps a plan.
     #[inline]
     pub fn put(&mut self, key: PlanKey, plan: Arc<CachedPlan>) {
+        if plan.text_bytes > OWN_TEXT_BYTES_MAX {
+            return;
+        }
         if self.slots.is_empty() {
             self.slots.resize_with(OWN_SLOTS, || None);
         }
