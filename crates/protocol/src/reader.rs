@@ -89,7 +89,7 @@ impl PacketReader {
         self.sequence = sequence;
     }
 
-    /// The next packet, if it has arrived wholly. `limit` is `max_allowed_packet`.
+    /// The next packet, if it has arrived wholly. `limit` is `max_allowed_packet`: as in MySQL, a packet must be shorter.
     #[inline]
     pub fn next(&mut self, limit: usize) -> Result<Option<PacketPlace>, ReadError> {
         let available = self.end - self.header;
@@ -98,7 +98,7 @@ impl PacketReader {
         }
         let header = &self.buffer[self.header..self.header + HEADER_BYTES];
         let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
-        if length >= FRAME_PAYLOAD_MAX || length > limit || header[3] != self.sequence || available < HEADER_BYTES + length {
+        if length >= FRAME_PAYLOAD_MAX || length >= limit || header[3] != self.sequence || available < HEADER_BYTES + length {
             return self.next_slow(limit);
         }
         let start = self.header + HEADER_BYTES;
@@ -129,7 +129,7 @@ impl PacketReader {
             if header[3] != self.sequence {
                 return Err(ReadError::OutOfOrder);
             }
-            if self.joined + length > limit {
+            if self.joined + length >= limit {
                 self.header += HEADER_BYTES;
                 self.sequence = self.sequence.wrapping_add(1);
                 self.joined = 0;
