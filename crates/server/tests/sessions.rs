@@ -11,7 +11,11 @@ use std::time::{Duration, Instant};
 const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE a.v + b.v + c.v + d.v < 0";
 
 fn server() -> Server {
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    server_with(&[])
+}
+
+fn server_with(arguments: &[&str]) -> Server {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments);
     server.connect().query_drop("CREATE DATABASE d").expect("a database");
     let mut connection = connect(&server);
     connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
@@ -45,8 +49,9 @@ fn process(watcher: &mut Conn, id: u32) -> Option<Process> {
     watcher.query::<Process, _>("SHOW FULL PROCESSLIST").expect("a list").into_iter().find(|process| process.0 == id)
 }
 
-fn until_running(watcher: &mut Conn, id: u32, text: &str) {
-    until(text, || process(watcher, id).is_some_and(|process| process.7.is_some_and(|info| info.contains(text))));
+/// Waits until a connection runs a command with this text. (While a text is prepared it is shown as well: a kill would hit that.)
+fn until_running(watcher: &mut Conn, id: u32, command: &str, text: &str) {
+    until(text, || process(watcher, id).is_some_and(|process| process.4 == command && process.7.is_some_and(|info| info.contains(text))));
 }
 
 #[test]
@@ -55,10 +60,10 @@ fn kill_reaches_statements_that_compute_wait_or_idle() {
     let (mut watcher, mut victim, mut holder) = (connect(&server), connect(&server), connect(&server));
     let id = victim.connection_id();
     // Computing, as text and prepared.
-    for prepared in [false, true] {
+    for (prepared, command) in [(false, "Query"), (true, "Execute")] {
         std::thread::scope(|scope| {
             let statement = scope.spawn(|| if prepared { victim.exec_drop(ENDLESS, ()) } else { victim.query_drop(ENDLESS) });
-            until_running(&mut watcher, id, "JOIN n d");
+            until_running(&mut watcher, id, command, "JOIN n d");
             watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
             assert_eq!(code(&statement.join().expect("no panic").expect_err("stopped")), 1317);
         });
@@ -69,7 +74,7 @@ fn kill_reaches_statements_that_compute_wait_or_idle() {
     holder.query_drop("UPDATE n SET v = 2 WHERE id = 1").expect("a lock");
     std::thread::scope(|scope| {
         let statement = scope.spawn(|| victim.query_drop("UPDATE n SET v = 3 WHERE id = 1"));
-        until_running(&mut watcher, id, "v = 3");
+        until_running(&mut watcher, id, "Query", "v = 3");
         watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
         assert_eq!(code(&statement.join().expect("no panic").expect_err("stopped")), 1317);
     });
@@ -126,11 +131,104 @@ fn values_and_statements_of_many_megabytes_pass() {
     // A statement with a huge literal, whose text would be the column's name.
     let length: Option<usize> = connection.query_first(format!("SELECT LENGTH('{}')", "x".repeat(40 << 20))).expect("a long statement");
     assert_eq!(length, Some(40 << 20));
-    // A statement over the limit costs itself only.
-    connection.query_drop("SET GLOBAL max_allowed_packet = 1048576").expect("a limit");
-    let mut limited = connect(&server);
-    assert_eq!(code(&limited.query_drop(format!("SELECT '{}'", "x".repeat(1 << 20))).expect_err("too long")), 1153);
-    assert_eq!(limited.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+}
+
+/// Resident memory of the server's process.
+fn resident_bytes(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("facts about the process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("resident memory");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+}
+
+#[test]
+fn a_statement_of_a_hundred_megabytes_passes_and_its_memory_comes_back() {
+    const BYTES: usize = 100_000_000;
+    let server = server_with(&["--set", "max_allowed_packet=268435456"]);
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE h (id INT PRIMARY KEY, x LONGTEXT)").expect("a table");
+    // The pool and the ring of the log are touched for the first time below.
+    let kept = resident_bytes(&server) + (64 << 20) + (64 << 20);
+    // Seven frames; the text says at its ends whether it is whole.
+    let literal = format!("begin{}end", "m".repeat(BYTES - 8));
+    let length: Option<usize> = connection.query_first(format!("SELECT LENGTH('{literal}')")).expect("a long statement");
+    assert_eq!(length, Some(BYTES));
+    connection.query_drop(format!("INSERT INTO h VALUES (1, '{literal}')")).expect("a long row");
+    let facts: Option<(usize, String, String)> =
+        connection.query_first("SELECT LENGTH(x), LEFT(x, 6), RIGHT(x, 4) FROM h WHERE id = 1").expect("a read");
+    assert_eq!(facts, Some((BYTES, "beginm".to_owned(), "mend".to_owned())));
+    let back: Option<String> = connection.query_first("SELECT x FROM h").expect("a long result");
+    assert!(back.as_deref() == Some(&literal), "what came back differs");
+    // An idle connection keeps none of it.
+    drop(back);
+    until("the memory comes back", || resident_bytes(&server) < kept + (48 << 20));
+    assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+}
+
+#[test]
+fn a_statement_over_the_packet_limit_costs_itself_only() {
+    const LIMIT: usize = 1 << 20;
+    let server = server();
+    connect(&server).query_drop(format!("SET GLOBAL max_allowed_packet = {LIMIT}")).expect("a limit");
+    // The client must not refuse by itself.
+    let options = OptsBuilder::from_opts(server.options(Some("d"))).max_allowed_packet(Some(1 << 30));
+    let mut limited = Conn::new(options).expect("a connection");
+    let text = |bytes: usize| format!("SELECT LENGTH('{}')", "x".repeat(bytes - "_SELECT LENGTH('')".len()));
+    // MySQL's limit is the first length that does not pass.
+    for (bytes, passes) in [(LIMIT - 1, true), (LIMIT, false), (LIMIT + 1, false), (17 << 20, false), (100_000_000, false)] {
+        match limited.query_drop(text(bytes)) {
+            Ok(()) => assert!(passes, "{bytes} bytes passed"),
+            Err(error) => assert!(!passes && code(&error) == 1153, "{bytes} bytes: {error}"),
+        }
+        assert_eq!(limited.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
+    }
+    // Nor does a function make more than the limit: NULL and a warning.
+    assert_eq!(limited.query_first::<Option<String>, _>(format!("SELECT REPEAT('z', {})", LIMIT + 1)).expect("a result"), Some(None));
+    let warnings: Vec<(String, u16, String)> = limited.query("SHOW WARNINGS").expect("a list");
+    assert_eq!(warnings.iter().map(|w| w.1).collect::<Vec<_>>(), [1301]);
+    assert_eq!(connect(&server).query_first::<u8, _>("SELECT 1").expect("the server goes on"), Some(1));
+}
+
+#[test]
+fn the_process_list_tells_what_connections_do_and_for_how_long() {
+    let server = server();
+    let (mut watcher, mut holder, mut victim) = (connect(&server), connect(&server), connect(&server));
+    let (id, own) = (victim.connection_id(), watcher.connection_id());
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE n SET v = 2 WHERE id = 1").expect("a lock");
+    let tail = "x".repeat(5000);
+    let text = format!("UPDATE n SET v = 3 WHERE id = 1 /* {tail} */");
+    for (prepared, command) in [(false, "Query"), (true, "Execute")] {
+        std::thread::scope(|scope| {
+            let statement = scope.spawn(|| if prepared { victim.exec_drop(&text, ()) } else { victim.query_drop(&text) });
+            until("it waits", || process(&mut watcher, id).is_some_and(|process| process.6.as_deref() == Some("Waiting for row lock")));
+            // The time goes on while it waits, so the watcher need not be waited for.
+            until("the time of the statement is told", || process(&mut watcher, id).is_some_and(|process| process.5 >= 1));
+            let (_, user, host, database, was, seconds, _, info) = process(&mut watcher, id).expect("it is listed");
+            assert_eq!(
+                (user.as_str(), database.as_deref(), was.as_str(), info.as_deref()),
+                ("root", Some("d"), command, Some(text.as_str()))
+            );
+            assert!(host.starts_with("localhost:") && (1..30).contains(&seconds), "{host} {seconds}");
+            let short: Vec<Process> = watcher.query("SHOW PROCESSLIST").expect("a list");
+            let cut = short.into_iter().find(|process| process.0 == id).and_then(|process| process.7);
+            assert_eq!(cut.as_deref(), Some(&text[..100]));
+            watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+            assert_eq!(code(&statement.join().expect("no panic").expect_err("stopped")), 1317);
+        });
+        // The reply and the next look cross; then it sleeps, with no text.
+        until("it sleeps", || process(&mut watcher, id).is_some_and(|process| process.4 == "Sleep"));
+        let (_, _, _, _, _, _, state, info) = process(&mut watcher, id).expect("it is listed");
+        assert_eq!((state.as_deref(), info), (Some(""), None));
+    }
+    let (_, _, _, _, was, seconds, state, info) = process(&mut watcher, own).expect("it is listed");
+    assert_eq!((was.as_str(), seconds, state.as_deref(), info.as_deref()), ("Query", 0, Some("init"), Some("SHOW FULL PROCESSLIST")));
+    // Who has only connected is there as well, without a name.
+    let stranger = std::net::TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    until("the stranger is listed", || {
+        let list: Vec<Process> = watcher.query("SHOW PROCESSLIST").expect("a list");
+        list.iter().any(|p| p.1 == "unauthenticated user" && p.4 == "Connect" && p.6.as_deref() == Some("Receiving from client"))
+    });
+    drop(stranger);
 }
 
 #[test]

@@ -16,7 +16,12 @@ pub struct Server {
 impl Server {
     /// Starts `binary` with more arguments after `serve`, on an empty data directory, and waits until it accepts connections.
     pub fn start(binary: impl AsRef<Path>, arguments: &[&str]) -> Server {
-        let directory = tempfile::Builder::new().prefix("altiplano-test-").tempdir().expect("a temporary directory");
+        Server::start_in(&std::env::temp_dir(), binary, arguments)
+    }
+
+    /// As [`Server::start`], with the data directory somewhere below `parent`.
+    pub fn start_in(parent: &Path, binary: impl AsRef<Path>, arguments: &[&str]) -> Server {
+        let directory = tempfile::Builder::new().prefix("altiplano-test-").tempdir_in(parent).expect("a temporary directory");
         let arguments = arguments.iter().map(ToString::to_string).collect();
         let mut server = Server { binary: binary.as_ref().into(), directory, arguments, child: None, port: 0 };
         server.launch();

@@ -1,0 +1,162 @@
+//! A disk that is full, under the real server: what needs space fails with MySQL's number, what needs none goes on, and what was
+//! acknowledged is there afterwards.
+//!
+//! The disk is a small tmpfs, which only root may mount; without the right the test says so and does nothing.
+
+use harness::Server;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::process::Command;
+
+const DISK_BYTES: u64 = 640 << 20;
+
+/// A tmpfs, taken away when dropped.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    fn mount() -> Option<SmallDisk> {
+        let place = tempfile::Builder::new().prefix("altiplano-disk-").tempdir().expect("a directory");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "tmpfs"]).arg(place.path()).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(SmallDisk(place)),
+            other => {
+                println!("left out: a tmpfs cannot be mounted here: {other:?}");
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn free_bytes(&self) -> u64 {
+        let facts = rustix::fs::statvfs(self.path()).expect("facts about the disk");
+        facts.f_bavail * facts.f_frsize
+    }
+
+    /// Leaves `bytes` free, by a file that takes the rest.
+    fn fill(&self, bytes: u64) {
+        let file = OpenOptions::new().create(true).append(true).open(self.filler()).expect("a file");
+        let taken = file.metadata().expect("its length").len();
+        let more = self.free_bytes().saturating_sub(bytes);
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, taken + more).expect("space is taken");
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.filler()).expect("the file is there");
+    }
+
+    fn filler(&self) -> std::path::PathBuf {
+        self.path().join("filler")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // The server has gone by then.
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+fn connect(server: &Server) -> Conn {
+    Conn::new(server.options(Some("d"))).expect("a connection")
+}
+
+fn code(error: &mysql::Error) -> u16 {
+    match error {
+        mysql::Error::MySqlError(error) => error.code,
+        other => panic!("not an error of the server: {other}"),
+    }
+}
+
+/// What a row with this id holds; every one is different.
+fn text_of(id: u32) -> String {
+    format!("{id:07}").repeat(1_000)
+}
+
+/// Inserts rows from `next` on until one fails; the error's number. `next` is then the first that was not acknowledged.
+fn insert_until_full(connection: &mut Conn, next: &mut u32) -> u16 {
+    let limit = *next + 200_000;
+    while *next < limit {
+        if let Err(error) = connection.exec_drop("INSERT INTO t VALUES (?, ?, 0)", (*next, text_of(*next))) {
+            return code(&error);
+        }
+        *next += 1;
+    }
+    panic!("{limit} rows found room");
+}
+
+/// All rows below `next` are there, whole; and no other.
+fn check_rows(connection: &mut Conn, next: u32) {
+    let facts: Option<(u32, Option<u32>)> = connection.query_first("SELECT COUNT(*), MAX(id) FROM t").expect("a read");
+    assert_eq!(facts, Some((next, next.checked_sub(1))));
+    let mut seen = 0;
+    let rows = connection.query_iter("SELECT id, s FROM t FORCE INDEX (PRIMARY) ORDER BY id").expect("a read");
+    for row in rows {
+        let (id, text): (u32, String) = mysql::from_row(row.expect("a row"));
+        assert!(id == seen && text == text_of(id), "row {id} where {seen} was expected, {} bytes", text.len());
+        seen += 1;
+    }
+    assert_eq!(seen, next);
+}
+
+#[test]
+fn a_full_disk_fails_writes_only_and_loses_nothing() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let mut server = Server::start_in(disk.path(), env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut connection = server.connect();
+    connection.query_drop("CREATE DATABASE d").expect("a database");
+    connection.query_drop("USE d").expect("used");
+    connection.query_drop("CREATE TABLE t (id INT PRIMARY KEY, s TEXT NOT NULL, n INT NOT NULL, KEY (n))").expect("a table");
+    let mut next = 0;
+
+    // Round 1: the space comes back while the server runs.
+    disk.fill(24 << 20);
+    let full = insert_until_full(&mut connection, &mut next);
+    assert!([1114, 1021].contains(&full), "{full}");
+    assert!(next > 100, "{next} rows only");
+    check_rows(&mut connection, next);
+    // A transaction that meets the full disk can be rolled back, and a second connection can log in and read.
+    connection.query_drop("BEGIN").expect("a transaction");
+    let mut within = next;
+    assert_eq!(insert_until_full(&mut connection, &mut within), full);
+    connection.query_drop("ROLLBACK").expect("rolled back");
+    check_rows(&mut connect(&server), next);
+    disk.free();
+    for _ in 0..50 {
+        connection.exec_drop("INSERT INTO t VALUES (?, ?, 0)", (next, text_of(next))).expect("there is room again");
+        next += 1;
+    }
+    check_rows(&mut connection, next);
+
+    // Round 2: the log fills the disk by updates that take no pages; then the server dies and starts with more space.
+    disk.fill(8 << 20);
+    let mut updates = 0_u32;
+    let outcome = loop {
+        if let Err(error) = connection.exec_drop("UPDATE t SET s = REVERSE(s), n = n + 1 WHERE id = ?", (updates % next,)) {
+            break Some(code(&error));
+        }
+        updates += 1;
+        if updates == 40_000 {
+            // Checkpoints have made room in the log again and again.
+            break None;
+        }
+    };
+    println!("round 2: {outcome:?} after {updates} updates");
+    assert!(outcome.is_none_or(|code| [1114, 1021].contains(&code)), "{outcome:?}");
+    let sum: Option<u32> = connection.query_first("SELECT SUM(n) FROM t").expect("a read");
+    assert_eq!(sum, Some(updates));
+    server.kill();
+    disk.free();
+    server.restart();
+    let mut connection = connect(&server);
+    let sum: Option<u32> = connection.query_first("SELECT SUM(n) FROM t FORCE INDEX (n) WHERE n >= 0").expect("a read");
+    assert_eq!(sum, Some(updates));
+    connection.query_drop("UPDATE t SET s = REVERSE(s) WHERE n % 2 = 1").expect("there is room");
+    check_rows(&mut connection, next);
+    assert_eq!(server.stop(), Some(0));
+    drop(File::open(disk.path()).expect("the disk is still there"));
+}

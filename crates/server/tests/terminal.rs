@@ -1,0 +1,146 @@
+//! `altiplano sql` as a person at a terminal meets it: through a pseudo-terminal, against the real server.
+
+use harness::Server;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::process::{Child, Command};
+
+/// What is not there after this long does not come.
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+
+/// A client in a terminal of its own.
+struct Terminal {
+    master: File,
+    child: Child,
+    /// What the terminal showed since the last expectation was met.
+    shown: String,
+}
+
+impl Terminal {
+    fn open(server: &Server, home: &Path) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&master).expect("granted");
+        unlockpt(&master).expect("unlocked");
+        let name = OsString::from_vec(ptsname(&master, Vec::new()).expect("its name").into_bytes());
+        let slave = OpenOptions::new().read(true).write(true).open(name).expect("the terminal's other end");
+        let child = Command::new(env!("CARGO_BIN_EXE_altiplano"))
+            .args(["sql", "-P", &server.port().to_string()])
+            .env_clear()
+            .env("HOME", home)
+            .env("TERM", "xterm")
+            .stdin(slave.try_clone().expect("a copy"))
+            .stdout(slave.try_clone().expect("a copy"))
+            .stderr(slave)
+            .spawn()
+            .expect("the program starts");
+        Terminal { master: File::from(master), child, shown: String::new() }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Waits until the terminal has shown all of `texts`, one after the other.
+    fn expect(&mut self, texts: &[&str]) {
+        for text in texts {
+            loop {
+                if let Some(at) = self.shown.find(text) {
+                    self.shown.drain(..at + text.len());
+                    break;
+                }
+                assert!(self.read_more(), "`{text}` does not come after\n{}", self.shown);
+            }
+        }
+    }
+
+    /// False when the other end is closed, or nothing comes.
+    fn read_more(&mut self) -> bool {
+        let mut fds = [PollFd::new(&self.master, PollFlags::IN)];
+        if poll(&mut fds, Some(&PATIENCE)).expect("a poll") == 0 {
+            return false;
+        }
+        let mut bytes = [0; 4096];
+        // The client's end is closed: EIO.
+        let Ok(count) = self.master.read(&mut bytes) else { return false };
+        self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        count > 0
+    }
+
+    fn end(mut self) -> Option<i32> {
+        self.expect(&["Bye"]);
+        self.child.wait().expect("it ended").code()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const PROMPT: &str = "altiplano> ";
+
+#[test]
+fn a_person_types_statements_and_finds_them_again() {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let home = tempfile::tempdir().expect("a directory");
+    let mut terminal = Terminal::open(&server, home.path());
+    terminal.expect(&["Connected to", "leave with", PROMPT]);
+    // A statement over two lines; the second prompt tells that it goes on.
+    terminal.press("SELECT 20 + 3 AS one,\r");
+    terminal.expect(&["-> "]);
+    terminal.press("'a;b' AS two;\r");
+    terminal.expect(&["| one | two |", "|  23 | a;b |", "1 row in set", PROMPT]);
+    // A quote goes on over lines as well, and a line may hold two statements.
+    terminal.press("SELECT 'x\r");
+    terminal.expect(&["'> "]);
+    terminal.press("y' AS v\\G SELECT 7 AS w;\r");
+    terminal.expect(&["1. row", "v: x", "| w |", "| 7 |", PROMPT]);
+    // An error is told and the session goes on; so do lines that ask for something else than a statement.
+    terminal.press("SELECT nothing FROM nowhere;\r");
+    terminal.expect(&["ERROR 1046 (3D000)", PROMPT]);
+    terminal.press("\\s\r");
+    terminal.expect(&["as root", PROMPT]);
+    // Given up with Ctrl-C: nothing of it is left.
+    terminal.press("SELECT 'never\r");
+    terminal.expect(&["'> "]);
+    terminal.press("\x03");
+    terminal.expect(&[PROMPT]);
+    terminal.press("SELECT 40 + 2 AS answer;\r");
+    terminal.expect(&["| answer |", "|     42 |", PROMPT]);
+    // The last statement comes back with the arrow up.
+    terminal.press("\x1b[A\r");
+    terminal.expect(&["| answer |", "|     42 |", PROMPT]);
+    terminal.press("quit\r");
+    assert_eq!(terminal.end(), Some(0));
+    let history = std::fs::read_to_string(home.path().join(".altiplano_history")).expect("a history");
+    assert!(history.contains("SELECT 40 + 2 AS answer;") && history.contains("SELECT 20 + 3 AS one,"), "{history}");
+    assert!(!history.contains("never"), "{history}");
+
+    // The next session has the history; Ctrl-D leaves.
+    let mut terminal = Terminal::open(&server, home.path());
+    terminal.expect(&[PROMPT]);
+    terminal.press("\x1b[A\x1b[A\r");
+    terminal.expect(&["| answer |", "|     42 |", PROMPT]);
+    terminal.press("\x04");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_server_that_has_gone_is_told_and_found_again() {
+    let mut server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let home = tempfile::tempdir().expect("a directory");
+    let mut terminal = Terminal::open(&server, home.path());
+    terminal.expect(&[PROMPT]);
+    server.kill();
+    terminal.press("SELECT 1;\r");
+    terminal.expect(&["ERROR 20", "cannot connect", PROMPT]);
+    terminal.press("quit\r");
+    assert_eq!(terminal.end(), Some(0));
+}
