@@ -1,5 +1,7 @@
 //! Nothing a stranger sends panics or overflows the stack: deep nesting, mutated statements, random bytes, large texts.
 
+mod any_text;
+
 use std::thread;
 
 use parser::{Bump, SqlMode, fingerprint, parse, parse_parameterised};
@@ -175,6 +177,20 @@ fn random_bytes_do_not_panic() {
         }
         run(&bytes);
     }
+}
+
+/// What a fuzzer once found, or what took it far; see `fuzz/README.md`.
+#[test]
+fn inputs_of_the_fuzzer_pass_again() {
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/regressions/sql_text");
+    let mut count = 0;
+    for entry in std::fs::read_dir(place).expect("the regression inputs") {
+        let path = entry.expect("an entry").path();
+        println!("input {}", path.display());
+        any_text::run(&std::fs::read(path).expect("an input"));
+        count += 1;
+    }
+    assert!(count > 0, "{place} is empty");
 }
 
 #[test]

@@ -37,6 +37,20 @@ proptest! {
     }
 }
 
+/// What a fuzzer once found, or what took it far; see `fuzz/README.md`.
+#[test]
+fn inputs_of_the_fuzzer_pass_again() {
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/regressions/protocol");
+    let mut count = 0;
+    for entry in std::fs::read_dir(place).expect("the regression inputs") {
+        let path = entry.expect("an entry").path();
+        println!("input {}", path.display());
+        every_decoder::run(&std::fs::read(path).expect("an input"));
+        count += 1;
+    }
+    assert!(count > 0, "{place} is empty");
+}
+
 #[test]
 fn a_header_that_announces_much_costs_nothing() {
     let mut reader = PacketReader::new();

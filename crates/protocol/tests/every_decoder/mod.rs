@@ -6,6 +6,14 @@ use protocol::handshake::{ChangeUser, Greeting, HandshakeResponse};
 use protocol::reply::{ErrReply, OkReply};
 use protocol::{ColumnDefinition, PacketReader};
 
+/// One input of the fuzzer: capabilities, parameter count, piece length, then the bytes.
+pub fn run(input: &[u8]) {
+    let Some((head, bytes)) = input.split_first_chunk::<6>() else { return };
+    let flags = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+    decode_everything(bytes, flags, usize::from(head[4]));
+    read_packets(bytes, usize::from(head[5]) + 1, usize::from(head[4]) * 16);
+}
+
 /// Runs every decoder over `bytes`.
 pub fn decode_everything(bytes: &[u8], flags: u32, params: usize) {
     let capabilities = Capabilities(flags);
