@@ -38,6 +38,8 @@ const STATEMENTS: &[(&str, &str)] = &[
         "nested, 10 rows",
         "SELECT COUNT(DISTINCT item.id) FROM line JOIN item ON item.id = line.item WHERE line.id BETWEEN 5000 AND 5009 AND item.weight < 900",
     ),
+    ("sort, 10 rows", "SELECT id, price FROM line WHERE id BETWEEN 5000 AND 5009 ORDER BY price + 0, note"),
+    ("group, 10 rows", "SELECT item, SUM(price), COUNT(*) FROM line WHERE id BETWEEN 5000 AND 5009 GROUP BY item"),
     ("LIMIT 3", "SELECT id FROM line WHERE quantity < 90 LIMIT 3"),
 ];
 
@@ -83,7 +85,7 @@ macro_rules! functions {
 
 functions! {
     statement_00 statement_01 statement_02 statement_03 statement_04 statement_05 statement_06 statement_07 statement_08
-    statement_09 statement_10 statement_11 statement_12 statement_13 statement_14 statement_15 statement_16
+    statement_09 statement_10 statement_11 statement_12 statement_13 statement_14 statement_15 statement_16 statement_17 statement_18
 }
 
 fn load(db: &mut Database, rows: u64) {

@@ -3,6 +3,7 @@
 use crate::header::{HEADER_BYTES, RowHeader};
 use crate::raw;
 use crate::row::RowRef;
+use base::Malformed;
 use std::fmt;
 use types::{ColumnType, Value};
 
@@ -46,6 +47,22 @@ pub(crate) struct Place {
     pub(crate) at: u32,
     /// Bytes of a fixed column.
     pub(crate) bytes: u32,
+}
+
+/// Where a column of fixed width stands in every row of one layout: for those who read a column of many rows.
+#[derive(Debug, Clone, Copy)]
+pub struct FixedPlace(Place);
+
+impl FixedPlace {
+    /// The column's bytes in a row of the layout, `None` for NULL.
+    #[inline(always)]
+    pub fn bytes<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, Malformed> {
+        let place = &self.0;
+        if place.null_mask != 0 && row.get(place.null_at as usize).ok_or(Malformed)? & place.null_mask != 0 {
+            return Ok(None);
+        }
+        row.get(place.at as usize..(place.at + place.bytes) as usize).map(Some).ok_or(Malformed)
+    }
 }
 
 /// Where a column is read from.
@@ -167,6 +184,14 @@ impl RowLayout {
     /// Type of a column.
     pub fn column_type(&self, column: usize) -> &ColumnType {
         &self.types[column]
+    }
+
+    /// Where a column is, if it is at the same place in all rows of this layout.
+    pub fn fixed_place(&self, column: usize) -> Option<FixedPlace> {
+        match self.sources.get(column)? {
+            Source::Row(place) if place.fixed => Some(FixedPlace(*place)),
+            _ => None,
+        }
     }
 
     #[inline]

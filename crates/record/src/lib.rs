@@ -28,6 +28,6 @@ mod tests;
 pub use base::Malformed;
 pub use header::RowHeader;
 pub use key::KeyPart;
-pub use layout::{ColumnSource, EncodeError, RowLayout};
+pub use layout::{ColumnSource, EncodeError, FixedPlace, RowLayout};
 pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

@@ -220,6 +220,20 @@ impl Decimal {
     /// every value of DECIMAL(precision, scale). The value is rounded to `scale`; `false` (nothing written) when it does not fit.
     pub fn encode_ordered(&self, precision: u32, scale: u8, out: &mut Vec<u8>) -> bool {
         let bytes = Self::ordered_bytes(precision);
+        // Sort keys of ordinary columns: a number of 64 bits and some zeros behind it.
+        if let Repr::Small { scale: own, .. } = self.0
+            && own <= scale
+            && bytes > 16
+            && precision >= u32::from(scale) + 20
+            && let Ok(unscaled) = i64::try_from(self.small_unscaled())
+        {
+            let power = POW10[usize::from(scale - own)];
+            let magnitude = u128::from(unscaled.unsigned_abs());
+            let low = magnitude * (power & u128::from(u64::MAX));
+            let high = magnitude * (power >> 64) + (low >> 64);
+            append_biased(unscaled < 0, [low as u64, high as u64, (high >> 64) as u64, 0], bytes, out);
+            return true;
+        }
         let rounded;
         let source = if self.scale() == scale {
             self
@@ -240,21 +254,7 @@ impl Decimal {
         }
         let (negative, magnitude, _) = source.parts();
         let Some(magnitude) = magnitude.checked_mul_pow10(padding) else { return false };
-        let mut limbs = magnitude.0;
-        if negative {
-            let mut carry = true;
-            for limb in &mut limbs {
-                let (sum, overflow) = (!*limb).overflowing_add(u64::from(carry));
-                *limb = sum;
-                carry = overflow;
-            }
-        }
-        let mut all = [0u8; 32];
-        for (chunk, limb) in all.chunks_exact_mut(8).zip(limbs.iter().rev()) {
-            chunk.copy_from_slice(&limb.to_be_bytes());
-        }
-        all[32 - bytes] ^= 0x80;
-        out.extend_from_slice(&all[32 - bytes..]);
+        append_biased(negative, magnitude.0, bytes, out);
         true
     }
 
@@ -300,6 +300,24 @@ impl Decimal {
         }
         Some(Decimal::from_parts(negative, Uint(limbs), scale))
     }
+}
+
+/// Appends a number of 256 bits in offset binary: its last bytes, big-endian.
+fn append_biased(negative: bool, mut limbs: [u64; 4], bytes: usize, out: &mut Vec<u8>) {
+    if negative {
+        let mut carry = true;
+        for limb in &mut limbs {
+            let (sum, overflow) = (!*limb).overflowing_add(u64::from(carry));
+            *limb = sum;
+            carry = overflow;
+        }
+    }
+    let mut all = [0u8; 32];
+    for (chunk, limb) in all.chunks_exact_mut(8).zip(limbs.iter().rev()) {
+        chunk.copy_from_slice(&limb.to_be_bytes());
+    }
+    all[32 - bytes] ^= 0x80;
+    out.extend_from_slice(&all[32 - bytes..]);
 }
 
 /// Bytes that hold `±(10^p - 1)` in offset binary, by precision: one more bit than the magnitude.

@@ -292,19 +292,19 @@ impl Column {
         let len = self.len;
         self.data = match value {
             Value::Null => return,
-            Value::Int(_) => Data::Int(vec![0; len]),
-            Value::UInt(_) => Data::UInt(vec![0; len]),
-            Value::Float(_) => Data::Float(vec![0.0; len]),
-            Value::Double(_) => Data::Double(vec![0.0; len]),
+            Value::Int(_) => Data::Int(filled(0, len)),
+            Value::UInt(_) => Data::UInt(filled(0, len)),
+            Value::Float(_) => Data::Float(filled(0.0, len)),
+            Value::Double(_) => Data::Double(filled(0.0, len)),
             Value::Decimal(d) => match d.as_i128() {
-                Some((_, scale)) => Data::Decimal(vec![0; len], scale),
+                Some((_, scale)) => Data::Decimal(filled(0, len), scale),
                 None => Data::Values(vec![Value::Null; len]),
             },
-            Value::Bytes(_) => Data::Bytes(Strings { ends: vec![0; len], bytes: Vec::new() }),
-            Value::Date(_) => Data::Date(vec![Date::default(); len]),
-            Value::Time(_) => Data::Time(vec![Time::default(); len]),
-            Value::DateTime(_) => Data::DateTime(vec![DateTime::default(); len]),
-            Value::Timestamp(_) => Data::Timestamp(vec![Timestamp::default(); len]),
+            Value::Bytes(_) => Data::Bytes(Strings { ends: filled(0, len), bytes: Vec::new() }),
+            Value::Date(_) => Data::Date(filled(Date::default(), len)),
+            Value::Time(_) => Data::Time(filled(Time::default(), len)),
+            Value::DateTime(_) => Data::DateTime(filled(DateTime::default(), len)),
+            Value::Timestamp(_) => Data::Timestamp(filled(Timestamp::default(), len)),
         };
     }
 
@@ -451,6 +451,13 @@ impl Column {
             Data::Values(_) => Data::Values(Vec::new()),
         };
     }
+}
+
+/// Placeholders of NULLs, with room for the first values.
+fn filled<T: Clone>(value: T, len: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(len.max(16));
+    values.resize(len, value);
+    values
 }
 
 #[cfg(test)]

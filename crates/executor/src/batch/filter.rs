@@ -59,6 +59,7 @@ impl<'a> Exec<'a> {
     }
 
     /// The same with the evaluator: each row passes on before the next one is looked at.
+    #[inline(never)]
     fn filter_rows(&mut self, parts: &'a [Expr], unknown: Option<&[bool; CHUNK_ROWS]>, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut single = self.take_chunk(std::iter::empty());
         let mut flow = Flow::Continue;
@@ -101,6 +102,7 @@ impl<'a> Exec<'a> {
     }
 
     /// The same with the evaluator: each row passes on before the next one is looked at.
+    #[inline(never)]
     fn project_rows(&mut self, exprs: impl Iterator<Item = (Slot, &'a Expr)> + Clone, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut single = self.take_chunk(std::iter::empty());
         let mut flow = Flow::Continue;
@@ -123,6 +125,7 @@ impl<'a> Exec<'a> {
         Ok(flow)
     }
 
+    #[inline(never)]
     pub(super) fn limit_batches(&mut self, input: &'a Node, limit: &'a LimitSpec, sink: Sink<'_, 'a>) -> Result<Flow> {
         let (mut offset, mut left) = self.limits(limit)?;
         if left == 0 {
@@ -148,6 +151,7 @@ impl<'a> Exec<'a> {
         Ok(if stopped_above { Flow::Stop } else { Flow::Continue })
     }
 
+    #[inline(never)]
     pub(super) fn distinct_batches(
         &mut self,
         input: &'a Node,
@@ -181,6 +185,7 @@ impl<'a> Exec<'a> {
         Ok(flow)
     }
 
+    #[inline(never)]
     pub(super) fn union_batches(&mut self, branches: &'a [Query], slots: &'a [Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
         for branch in branches {
             let flow = self.run_batches(&branch.root, &mut |x, chunk| {

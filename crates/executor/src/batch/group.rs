@@ -32,6 +32,7 @@ struct Groups<'a> {
 }
 
 impl<'a> Exec<'a> {
+    #[inline(never)]
     pub(super) fn group_batches(&mut self, group: &'a Group, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut groups = Groups::new(group);
         if self.prefers_batches(&group.input) {

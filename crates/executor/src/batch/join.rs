@@ -64,6 +64,7 @@ impl HashTable {
 }
 
 impl<'a> Exec<'a> {
+    #[inline(never)]
     pub(super) fn join_batches(&mut self, join: &'a HashJoin, sink: Sink<'_, 'a>) -> Result<Flow> {
         let table = self.hash_table(join)?;
         if join.kind == JoinKind::Anti && join.null_aware && table.has_null {
@@ -199,6 +200,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Rows with several matches: new chunks of all pairs.
+    #[inline(never)]
     fn pairs(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, heads: &[Head], sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut pairs: Vec<(u16, u32)> = Vec::with_capacity(CHUNK_ROWS);
         let rows_max = self.chunk_rows_max();
@@ -260,6 +262,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Probes with one row after the other: keys that need the evaluator, and conditions that decide whether a row has a partner.
+    #[inline(never)]
     fn probe_rows(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         let pure = join.on.as_ref().is_none_or(harmless::is_harmless) && join.probe_keys.iter().all(harmless::is_harmless);
         let rows_max = if pure { self.chunk_rows_max() } else { 1 };
@@ -343,6 +346,7 @@ impl<'a> Exec<'a> {
     }
 
     /// The table of the right side, built once while the outer slots it reads stay the same.
+    #[inline(never)]
     fn hash_table(&mut self, join: &'a HashJoin) -> Result<Rc<HashTable>> {
         let outer: Vec<Value> = join.outer_slots.iter().map(|s| self.get(*s).clone()).collect();
         if let Some(Cache { table: Some(table), outer: of, .. }) = &self.caches[join.cache as usize]

@@ -33,6 +33,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Runs a node row by row and collects its rows in chunks.
+    #[inline(never)]
     pub(super) fn rows_as_batches(&mut self, node: &'a Node, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut slots = Vec::new();
         written_slots(node, &mut slots);

@@ -6,10 +6,12 @@ use crate::batch::column::Column;
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-use engine::{Direction, KeyRange, Read, Step};
+use base::Malformed;
+use engine::{Direction, KeyRange, Read, RowKey, Step};
+use planner::expr::Slot;
 use planner::plan::{Access, LockMode, TableNode};
-use record::RowRef;
-use types::{Decimal, TypeKind};
+use record::{ColumnRef, FixedPlace, RowLayout, RowRef};
+use types::{ColumnType, Decimal, TypeKind};
 
 /// Rows of the first chunk; chunks double in size.
 const FIRST_ROWS: usize = 16;
@@ -32,6 +34,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Runs a table node.
+    #[inline(never)]
     pub(super) fn scan_batches(&mut self, node: &'a TableNode, sink: Sink<'_, 'a>) -> Result<Flow> {
         let (index_no, ranges, backward) = match &node.access {
             Access::Full { backward } => (0, vec![KeyRange::all()], *backward),
@@ -72,6 +75,7 @@ impl<'a> Exec<'a> {
     ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
+        let readers = readers(node, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let mut range = Some(range);
         let mut state = None;
@@ -85,8 +89,8 @@ impl<'a> Exec<'a> {
             let mut bytes = 0;
             let mut failed = None;
             let columns = chunk.columns_mut();
-            let more = scan.for_each(|row, _| {
-                match append_row(row, node, columns) {
+            let visit = |row: RowRef<'_>, _: RowKey<'_>| {
+                match append_row(row, table.layout(), &readers, columns) {
                     Ok(row_bytes) => bytes += row_bytes,
                     Err(e) => {
                         failed = Some(e);
@@ -95,10 +99,11 @@ impl<'a> Exec<'a> {
                 }
                 count += 1;
                 if count >= *rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
-            })?;
+            };
+            let more = scan.for_each(visit)?;
             state = Some(scan.park());
             if let Some(e) = failed {
-                return Err(e);
+                return Err(e.into());
             }
             chunk.set_len(count);
             if !more {
@@ -126,34 +131,75 @@ impl<'a> Exec<'a> {
     }
 }
 
+/// How the stored bytes of a column become a value of a chunk: decided once for a scan.
+#[derive(Clone, Copy)]
+enum Decoder {
+    Signed,
+    Unsigned,
+    Decimal,
+    Text,
+    Other,
+}
+
+/// A used column.
+#[derive(Clone, Copy)]
+struct Reader<'t> {
+    number: usize,
+    ty: &'t ColumnType,
+    decoder: Decoder,
+    /// Where it is in rows of today's layout.
+    place: Option<FixedPlace>,
+}
+
+fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
+    let reader = |(number, _): &(u32, Slot)| {
+        let number = *number as usize;
+        let ty = layout.column_type(number);
+        let decoder = match ty.kind {
+            kind if kind.is_integer() && ty.unsigned => Decoder::Unsigned,
+            kind if kind.is_integer() => Decoder::Signed,
+            kind if kind.is_string() => Decoder::Text,
+            TypeKind::Decimal => Decoder::Decimal,
+            _ => Decoder::Other,
+        };
+        Reader { number, ty, decoder, place: layout.fixed_place(number) }
+    };
+    node.columns.iter().map(reader).collect()
+}
+
 /// Appends the used columns of a row; returns how many bytes of strings that were.
 #[inline]
-fn append_row(row: RowRef<'_>, node: &TableNode, columns: &mut [Column]) -> Result<usize> {
-    let mut bytes = 0;
-    for ((number, _), column) in node.columns.iter().zip(columns) {
-        let stored = row.column(*number as usize)?;
-        let Some(raw) = stored.bytes else {
+fn append_row(
+    row: RowRef<'_>,
+    layout: &RowLayout,
+    readers: &[Reader<'_>],
+    columns: &mut [Column],
+) -> std::result::Result<usize, Malformed> {
+    let mut string_bytes = 0;
+    let current = std::ptr::eq(row.layout(), layout);
+    for (reader, column) in readers.iter().zip(columns) {
+        let bytes = match &reader.place {
+            Some(place) if current => place.bytes(row.bytes())?,
+            _ => row.column_bytes(reader.number)?,
+        };
+        let Some(raw) = bytes else {
             column.push_null();
             continue;
         };
-        match stored.ty.kind {
-            kind if kind.is_integer() => {
-                if stored.ty.unsigned {
-                    column.push_uint(stored.as_u64()?.unwrap_or_default());
-                } else {
-                    column.push_int(stored.as_i64()?.unwrap_or_default());
-                }
+        let stored = ColumnRef { ty: reader.ty, bytes };
+        match reader.decoder {
+            Decoder::Signed => column.push_int(stored.as_i64()?.unwrap_or_default()),
+            Decoder::Unsigned => column.push_uint(stored.as_u64()?.unwrap_or_default()),
+            Decoder::Text => {
+                string_bytes += raw.len();
+                column.push_bytes(raw);
             }
-            TypeKind::Decimal => match Decimal::decode_ordered(raw, stored.ty.decimals) {
+            Decoder::Decimal => match Decimal::decode_ordered(raw, reader.ty.decimals) {
                 Some(decimal) => column.push_decimal(decimal),
                 None => column.push(&stored.value()?),
             },
-            kind if kind.is_string() => {
-                bytes += raw.len();
-                column.push_bytes(raw);
-            }
-            _ => column.push(&stored.value()?),
+            Decoder::Other => column.push(&stored.value()?),
         }
     }
-    Ok(bytes)
+    Ok(string_bytes)
 }

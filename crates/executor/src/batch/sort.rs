@@ -32,6 +32,7 @@ struct Sorter<'a> {
 }
 
 impl<'a> Exec<'a> {
+    #[inline(never)]
     pub(super) fn sort_batches(
         &mut self,
         input: &'a Node,
@@ -187,18 +188,38 @@ impl<'a> Sorter<'a> {
 
     /// Rows in the order of their keys; equal ones in the order in which they came. At most those wanted.
     fn order(&self) -> Vec<u32> {
-        let head = |row: usize| {
+        if self.len() == 0 {
+            return Vec::new();
+        }
+        // Keys often begin alike (the tag, the leading zeros of numbers). The eight bytes behind that decide most comparisons.
+        let first = self.key(0);
+        let mut common = first.len();
+        for row in 1..self.len() {
             let key = self.key(row);
-            let mut head = [0; 8];
-            let len = key.len().min(8);
-            head[..len].copy_from_slice(&key[..len]);
-            u64::from_be_bytes(head)
+            if key.get(..common) != Some(&first[..common]) {
+                common = key.iter().zip(first).take_while(|(a, b)| a == b).count();
+            }
+        }
+        let head = |row: usize| {
+            let key = &self.key(row)[common..];
+            match key.first_chunk::<8>() {
+                Some(head) => u64::from_be_bytes(*head),
+                None => {
+                    let mut head = [0; 8];
+                    head[..key.len()].copy_from_slice(key);
+                    u64::from_be_bytes(head)
+                }
+            }
         };
         let mut order: Vec<(u64, u32)> = (0..self.len()).map(|row| (head(row), row as u32)).collect();
-        order.sort_unstable_by(|a, b| {
+        let by_key = |a: &(u64, u32), b: &(u64, u32)| {
             a.0.cmp(&b.0).then_with(|| self.key(a.1 as usize).cmp(self.key(b.1 as usize))).then_with(|| a.1.cmp(&b.1))
-        });
-        order.truncate(self.keep);
+        };
+        if self.keep < order.len() {
+            order.select_nth_unstable_by(self.keep, by_key);
+            order.truncate(self.keep);
+        }
+        order.sort_unstable_by(by_key);
         order.into_iter().map(|(_, row)| row).collect()
     }
 
