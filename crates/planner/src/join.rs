@@ -1,8 +1,8 @@
 //! Join groups: what is joined with what, in which order, by which method.
 
 use crate::access::{self, Path, Wanted};
-use crate::bind_query::conjunction;
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
+use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{JoinTree, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, Subplan, TableNode};
@@ -170,7 +170,7 @@ impl<'c> Binder<'c> {
             let collations = collations.clone();
             let Ok((query, rows)) = self.plan_block(block) else { return Err(conjunct) };
             for ((n, s), (c, column)) in needle.into_iter().zip(&slots).zip(collations.into_iter().zip(&columns)) {
-                equalities.push(crate::bind_expr::compare_expr(CmpOp::Eq, c, n, Expr::slot(*s, column.ty.clone())));
+                equalities.push(compare_expr(CmpOp::Eq, c, n, Expr::slot(*s, column.ty.clone())));
             }
             relations.push(Relation {
                 alias: "<subquery>".into(),
@@ -189,7 +189,7 @@ impl<'c> Binder<'c> {
         let mut on = Vec::new();
         if let SubqueryKind::In { needle, collations, .. } = &**kind {
             for ((n, (e, _)), c) in needle.iter().zip(&block.items).zip(collations) {
-                on.push(crate::bind_expr::compare_expr(CmpOp::Eq, *c, n.clone(), e.clone()));
+                on.push(compare_expr(CmpOp::Eq, *c, n.clone(), e.clone()));
             }
         }
         let offset = relations.len();

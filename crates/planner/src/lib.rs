@@ -15,6 +15,7 @@ mod access;
 mod bind_expr;
 mod bind_query;
 mod binder;
+mod conditions;
 mod context;
 mod dml;
 pub mod explain;

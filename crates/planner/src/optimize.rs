@@ -2,6 +2,7 @@
 
 use crate::access::Wanted;
 use crate::binder::{Binder, Relation, Result};
+use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, with_filter};
 use crate::logical::{Block, JoinTree, same, slots_of};
@@ -351,10 +352,10 @@ fn extreme_key(aggregates: &[(Slot, Aggregate)]) -> Option<SortKey> {
 }
 
 fn not_null(key: &SortKey) -> Option<Expr> {
-    key.expr.ty.nullable.then(|| Expr {
-        kind: ExprKind::IsNull { operand: Box::new(key.expr.clone()), negated: true },
-        ty: crate::bind_expr::bool_type(false),
-    })
+    key.expr
+        .ty
+        .nullable
+        .then(|| Expr { kind: ExprKind::IsNull { operand: Box::new(key.expr.clone()), negated: true }, ty: bool_type(false) })
 }
 
 /// Whether the node is a table read through an index or in primary order.

@@ -4,7 +4,9 @@
 //! the key exactly (a string for a number, NULL, a value out of range); then the ordinary plan runs.
 
 use crate::expr::{CmpOp, Expr, ExprKind};
-use crate::plan::{Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode};
+use crate::plan::{
+    Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode,
+};
 use record::KeyPart;
 use types::TypeKind;
 
@@ -148,7 +150,8 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
         }
         Body::Insert(i) => {
             let InsertSource::Values(rows) = &i.source else { return None };
-            let constant = |value: &Option<Expr>| value.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
+            let constant =
+                |value: &Option<Expr>| value.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
             let plain = !i.replace && !i.ignore && i.on_duplicate.is_empty() && rows.iter().flatten().all(constant);
             plain.then_some(ShortPlan::Insert)
         }

@@ -1,0 +1,91 @@
+//! Calls of aggregate functions.
+
+use super::DIV_INCREMENT;
+use crate::binder::{Binder, Clause, Result};
+use crate::expr::{Expr, ExprKind};
+use crate::plan::{Aggregate, AggregateKind};
+use crate::typing;
+use mysql_error::codes;
+use parser::ast;
+use types::{Collation, ColumnType, TypeKind};
+
+impl<'c> Binder<'c> {
+    #[inline(never)]
+    pub(super) fn aggregate(&mut self, call: &ast::AggregateCall<'_>) -> Result<Expr> {
+        use ast::AggregateFn as F;
+        if call.over.is_some() {
+            return Err(codes::not_supported_yet("window functions"));
+        }
+        let kind = match call.func {
+            F::Count if call.args.is_empty() => AggregateKind::CountStar,
+            F::Count => AggregateKind::Count,
+            F::Sum => AggregateKind::Sum,
+            F::Avg => AggregateKind::Avg,
+            F::Min => AggregateKind::Min,
+            F::Max => AggregateKind::Max,
+            F::GroupConcat => AggregateKind::GroupConcat,
+            F::BitAnd => AggregateKind::BitAnd,
+            F::BitOr => AggregateKind::BitOr,
+            F::BitXor => AggregateKind::BitXor,
+            F::StdPop => AggregateKind::StdPop,
+            F::StdSamp => AggregateKind::StdSamp,
+            F::VarPop => AggregateKind::VarPop,
+            F::VarSamp => AggregateKind::VarSamp,
+            F::JsonArrayAgg | F::JsonObjectAgg => return Err(codes::not_supported_yet("JSON")),
+        };
+        let Some(scope) = self.scopes.last_mut() else { return Err(codes::invalid_group_func_use()) };
+        if !scope.aggregates_allowed || scope.in_aggregate {
+            return Err(codes::invalid_group_func_use());
+        }
+        scope.in_aggregate = true;
+        let clause = std::mem::replace(&mut scope.clause, Clause::Fields);
+        let args = self.exprs(call.args);
+        let order = args.and_then(|args| {
+            let mut order = Vec::with_capacity(call.order_by.len());
+            for item in call.order_by {
+                let expr = match item.expr.kind {
+                    ast::ExprKind::Literal(ast::Literal::Int(n)) if n >= 1 && (n as usize) <= args.len() => args[n as usize - 1].clone(),
+                    _ => self.expr(&item.expr)?,
+                };
+                let collation = expr.ty.collation;
+                order.push(crate::plan::SortKey { expr, descending: item.descending, collation });
+            }
+            Ok((args, order))
+        });
+        let scope = self.scope();
+        scope.in_aggregate = false;
+        scope.clause = clause;
+        let (args, order) = order?;
+        if args.iter().any(|a| a.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))) && kind == AggregateKind::GroupConcat {
+            // Allowed; evaluated like any other argument.
+        }
+        let first = args.first().map(|a| a.ty.clone()).unwrap_or_else(ColumnType::bigint);
+        let ty = match kind {
+            AggregateKind::CountStar | AggregateKind::Count => ColumnType::bigint().not_null(),
+            AggregateKind::Sum => typing::sum(&first),
+            AggregateKind::Avg => typing::avg(&first, DIV_INCREMENT),
+            AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
+            AggregateKind::GroupConcat => {
+                let collation = if typing::is_string_class(&first) { first.collation } else { self.context.connection_collation() };
+                let kind = if collation == Collation::Binary { TypeKind::Blob } else { TypeKind::Text };
+                ColumnType { collation, ..ColumnType::new(kind) }
+            }
+            AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => ColumnType::bigint_unsigned().not_null(),
+            _ => ColumnType::double(),
+        };
+        let collation = if typing::is_string_class(&first) { first.collation } else { Collation::Binary };
+        let separator = match call.separator {
+            Some(s) => String::from_utf8_lossy(s).into_owned(),
+            None => ",".to_owned(),
+        };
+        let aggregate = Aggregate { kind, distinct: call.distinct, args, ty: ty.clone(), collation, order, separator: separator.into() };
+        // The same aggregate written twice is computed once.
+        let text = format!("{aggregate:?}");
+        if let Some((slot, _)) = self.scope().aggregates.iter().find(|(_, a)| format!("{a:?}") == text) {
+            return Ok(Expr::slot(*slot, ty));
+        }
+        let slot = self.new_slot(ty.clone());
+        self.scope().aggregates.push((slot, aggregate));
+        Ok(Expr::slot(slot, ty))
+    }
+}

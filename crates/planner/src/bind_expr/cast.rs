@@ -1,0 +1,150 @@
+//! CAST, CONVERT and date arithmetic with INTERVAL.
+
+use crate::bind_expr::literal::charset_of;
+use crate::binder::{Binder, Result};
+use crate::expr::{CastTo, Expr, ExprKind, Unit};
+use crate::typing::{self, Class, class};
+use mysql_error::codes;
+use parser::ast;
+use types::{Collation, ColumnType, TypeKind};
+
+impl<'c> Binder<'c> {
+    #[inline(never)]
+    pub(super) fn cast(&mut self, operand: Expr, ty: &ast::DataType<'_>) -> Result<Expr> {
+        use ast::DataTypeKind as K;
+        let target = match ty.kind {
+            K::BigInt | K::Int | K::SmallInt | K::MediumInt | K::TinyInt => {
+                if ty.unsigned {
+                    CastTo::Unsigned
+                } else {
+                    CastTo::Signed
+                }
+            }
+            K::Decimal => {
+                let precision = ty.length.unwrap_or(10);
+                let scale = ty.decimals.unwrap_or(0);
+                if scale > 30 {
+                    return Err(codes::too_big_scale(scale, "CAST", 30));
+                }
+                if precision > 65 {
+                    return Err(codes::too_big_precision(precision, "CAST", 65));
+                }
+                if u64::from(scale) > precision {
+                    return Err(codes::m_bigger_than_d("CAST"));
+                }
+                CastTo::Decimal { precision: if precision == 0 { 10 } else { precision as u8 }, scale: scale as u8 }
+            }
+            K::Double => CastTo::Double,
+            K::Float => CastTo::Float,
+            K::Date => CastTo::Date,
+            K::Time => CastTo::Time { fraction: fraction(ty)? },
+            K::DateTime | K::Timestamp => CastTo::DateTime { fraction: fraction(ty)? },
+            K::Year => CastTo::Year,
+            K::Char | K::VarChar => {
+                let collation = match ty.charset {
+                    Some(name) => charset_of(name)?.default_collation(),
+                    None => self.context.connection_collation(),
+                };
+                if collation == Collation::Binary {
+                    CastTo::Binary { length: ty.length.map(|l| l as u32) }
+                } else {
+                    CastTo::Char { length: ty.length.map(|l| l as u32), collation }
+                }
+            }
+            K::Binary | K::VarBinary => CastTo::Binary { length: ty.length.map(|l| l as u32) },
+            K::Json => return Err(codes::not_supported_yet("JSON")),
+            _ => return Err(codes::not_supported_yet("CAST to this type")),
+        };
+        Ok(self.cast_to(operand, target))
+    }
+
+    pub(super) fn cast_to(&mut self, operand: Expr, target: CastTo) -> Expr {
+        let chars = u64::from(typing::display_chars(&operand.ty));
+        let null = operand.ty.nullable;
+        let ty = match target {
+            CastTo::Signed => ColumnType::bigint(),
+            CastTo::Unsigned => ColumnType::bigint_unsigned(),
+            CastTo::Double => ColumnType::double(),
+            CastTo::Float => ColumnType::new(TypeKind::Float),
+            CastTo::Decimal { precision, scale } => ColumnType::decimal(u32::from(precision), scale),
+            CastTo::Date => ColumnType::new(TypeKind::Date),
+            CastTo::Time { fraction } => ColumnType::temporal(TypeKind::Time, fraction),
+            CastTo::DateTime { fraction } => ColumnType::temporal(TypeKind::DateTime, fraction),
+            CastTo::Year => ColumnType::new(TypeKind::Year),
+            CastTo::Char { length, collation } => typing::string(length.map_or(chars, u64::from), collation),
+            CastTo::Binary { length } => typing::string(length.map_or(chars * 4, u64::from), Collation::Binary),
+        };
+        let temporal = matches!(target, CastTo::Date | CastTo::Time { .. } | CastTo::DateTime { .. } | CastTo::Year);
+        Expr { kind: ExprKind::Cast(Box::new(operand), target), ty: ColumnType { nullable: null || temporal, ..ty } }
+    }
+
+    #[inline(never)]
+    pub(super) fn date_add(
+        &mut self,
+        date: &ast::Expr<'_>,
+        amount: &ast::Expr<'_>,
+        unit: ast::IntervalUnit,
+        negated: bool,
+    ) -> Result<Expr> {
+        let date = self.expr(date)?;
+        let amount = self.expr(amount)?;
+        let unit = map_unit(unit);
+        let whole_days = matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
+        let micros = matches!(
+            unit,
+            Unit::Microsecond | Unit::SecondMicrosecond | Unit::MinuteMicrosecond | Unit::HourMicrosecond | Unit::DayMicrosecond
+        );
+        let of_amount = if unit == Unit::Second { string_amount_decimals(&amount) } else { 0 };
+        let decimals = if micros { 6 } else { date.ty.decimals.min(6).max(of_amount) };
+        let ty = match date.ty.kind {
+            TypeKind::Date if whole_days => ColumnType::new(TypeKind::Date),
+            TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnType::temporal(TypeKind::DateTime, decimals),
+            TypeKind::Time if !whole_days => ColumnType::temporal(TypeKind::Time, decimals),
+            TypeKind::Time => ColumnType::temporal(TypeKind::DateTime, decimals),
+            // A string stays a string: with or without a time part as the value says.
+            _ => typing::string(29, self.context.connection_collation()),
+        };
+        let kind = ExprKind::DateAdd { date: Box::new(date), amount: Box::new(amount), unit, negated };
+        Ok(Expr { kind, ty: ColumnType { nullable: true, ..ty } })
+    }
+}
+
+pub(super) fn map_unit(unit: ast::IntervalUnit) -> Unit {
+    use ast::IntervalUnit as I;
+    match unit {
+        I::Microsecond => Unit::Microsecond,
+        I::Second => Unit::Second,
+        I::Minute => Unit::Minute,
+        I::Hour => Unit::Hour,
+        I::Day => Unit::Day,
+        I::Week => Unit::Week,
+        I::Month => Unit::Month,
+        I::Quarter => Unit::Quarter,
+        I::Year => Unit::Year,
+        I::SecondMicrosecond => Unit::SecondMicrosecond,
+        I::MinuteMicrosecond => Unit::MinuteMicrosecond,
+        I::MinuteSecond => Unit::MinuteSecond,
+        I::HourMicrosecond => Unit::HourMicrosecond,
+        I::HourSecond => Unit::HourSecond,
+        I::HourMinute => Unit::HourMinute,
+        I::DayMicrosecond => Unit::DayMicrosecond,
+        I::DaySecond => Unit::DaySecond,
+        I::DayMinute => Unit::DayMinute,
+        I::DayHour => Unit::DayHour,
+        I::YearMonth => Unit::YearMonth,
+    }
+}
+
+pub(super) fn fraction(ty: &ast::DataType<'_>) -> Result<u8> {
+    let digits = ty.length.unwrap_or(0);
+    if digits > 6 { Err(codes::too_big_precision(digits, "CAST", 6)) } else { Ok(digits as u8) }
+}
+
+/// Fraction digits that an amount of seconds brings: its scale, six for strings and doubles.
+fn string_amount_decimals(e: &Expr) -> u8 {
+    match class(&e.ty) {
+        Class::Decimal => e.ty.decimals.min(6),
+        Class::Int => 0,
+        _ => 6,
+    }
+}

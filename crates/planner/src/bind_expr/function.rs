@@ -1,0 +1,248 @@
+//! Calls of scalar functions and the types of their results.
+
+use super::DIV_INCREMENT;
+use crate::bind_expr::literal::charset_of;
+use crate::bind_expr::operator::string_decimals;
+use crate::binder::{Binder, Result, spelled};
+use crate::conditions::bool_type;
+use crate::expr::{ArithOp, Expr, ExprKind};
+use crate::func::{self, Func, Returns};
+use crate::typing::{self, Class, class};
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use types::{Charset, Collation, ColumnType, TypeKind, Value};
+
+impl<'c> Binder<'c> {
+    #[inline(never)]
+    pub(super) fn function(&mut self, call: &ast::FunctionCall<'_>) -> Result<Expr> {
+        let name = call.name.name.to_ascii_lowercase();
+        if call.name.schema.is_some() {
+            return Err(codes::sp_does_not_exist("FUNCTION", spelled(None, call.name.schema, call.name.name)));
+        }
+        match name.as_str() {
+            "adddate" | "date_add" if call.args.len() == 2 => {
+                return self.date_add(&call.args[0], &call.args[1], ast::IntervalUnit::Day, false);
+            }
+            "subdate" | "date_sub" if call.args.len() == 2 => {
+                return self.date_add(&call.args[0], &call.args[1], ast::IntervalUnit::Day, true);
+            }
+            "values" if call.args.len() == 1 => {
+                if let ast::ExprKind::Column(c) = call.args[0].kind {
+                    return self.insert_value(c);
+                }
+            }
+            "grouping" => return Err(codes::not_supported_yet("GROUPING")),
+            _ if name.starts_with("json_") => return Err(codes::not_supported_yet("JSON")),
+            _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
+            _ => {}
+        }
+        let Some(info) = func::lookup(&name) else {
+            let database = self.context.database().unwrap_or("");
+            let shown = if database.is_empty() { call.name.name.to_owned() } else { format!("{database}.{}", call.name.name) };
+            return Err(codes::sp_does_not_exist("FUNCTION", shown));
+        };
+        if call.args.len() < info.args_min || call.args.len() > info.args_max {
+            return Err(SqlError::with_message(
+                1582,
+                format!("Incorrect parameter count in the call to native function '{}'", call.name.name),
+            ));
+        }
+        if info.func.is_volatile() {
+            self.note_volatile();
+        }
+        let args = self.exprs(call.args)?;
+        if info.func == Func::Char {
+            let charset = call.charset.map(charset_of).transpose()?;
+            let collation = charset.map_or(Collation::Binary, Charset::default_collation);
+            let ty = typing::string(4 * args.len() as u64, collation);
+            return Ok(Expr { kind: ExprKind::Func(Func::Char, args), ty });
+        }
+        if matches!(info.func, Func::Charset | Func::CollationOf) {
+            // Known from the argument's type; numbers and dates count as binary.
+            let collation = if typing::is_string_class(&args[0].ty) { args[0].ty.collation } else { Collation::Binary };
+            let name = if info.func == Func::Charset { collation.charset().name() } else { collation.name() };
+            let ty = typing::string(64, self.context.connection_collation()).not_null();
+            return Ok(Expr::literal(Value::from(name), ty));
+        }
+        self.typed_function(info.func, info.returns, args)
+    }
+
+    /// A function call with its result type.
+    #[inline(never)]
+    pub fn typed_function(&mut self, func: Func, returns: Returns, args: Vec<Expr>) -> Result<Expr> {
+        let null = args.iter().any(|a| a.ty.nullable);
+        let fraction = |at: usize| match args.get(at).map(|a| &a.kind) {
+            Some(ExprKind::Literal(Value::Int(n))) => (*n).clamp(0, 6) as u8,
+            _ => 0,
+        };
+        let arg_decimals = args.first().map_or(0, |a| a.ty.decimals.min(6));
+        let string_decimals = args.first().map_or(0, self::string_decimals);
+        let ty = match returns {
+            Returns::Int => ColumnType { nullable: null, ..ColumnType::bigint() },
+            Returns::UInt => ColumnType { nullable: null, ..ColumnType::bigint_unsigned() },
+            Returns::Bool => bool_type(null && func != Func::IsNull),
+            Returns::Double => ColumnType::double(),
+            Returns::Binary => typing::string(self.string_chars(func, &args) * 4, Collation::Binary),
+            Returns::Str => {
+                let chars = self.string_chars(func, &args);
+                let ty = self.string_result(&args, chars)?;
+                ColumnType { nullable: true, ..ty }
+            }
+            Returns::Date => ColumnType::new(TypeKind::Date),
+            Returns::Time => match func {
+                Func::CurTime | Func::UtcTime => ColumnType::temporal(TypeKind::Time, fraction(0)).not_null(),
+                Func::TimeDiff => ColumnType::temporal(TypeKind::Time, args.iter().map(self::string_decimals).max().unwrap_or(0)),
+                Func::SecToTime if typing::is_string_class(&args[0].ty) => ColumnType::temporal(TypeKind::Time, 6),
+                Func::SecToTime => ColumnType::temporal(TypeKind::Time, arg_decimals),
+                _ => ColumnType::temporal(TypeKind::Time, string_decimals),
+            },
+            Returns::DateTime => match func {
+                Func::Now | Func::SysDate | Func::UtcTimestamp => ColumnType::temporal(TypeKind::DateTime, fraction(0)).not_null(),
+                _ => ColumnType::temporal(TypeKind::DateTime, string_decimals),
+            },
+            Returns::Number => self.number_type(&args[0].ty),
+            Returns::Common => {
+                let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
+                let mut ty = self.common_type(values.iter().copied());
+                ty.nullable = match func {
+                    Func::IfNull | Func::Coalesce => args.iter().all(|a| a.ty.nullable),
+                    _ => args.iter().any(|a| a.ty.nullable),
+                };
+                ty
+            }
+            Returns::Special => self.special_type(func, &args)?,
+        };
+        Ok(Expr { kind: ExprKind::Func(func, args), ty })
+    }
+
+    fn number_type(&self, ty: &ColumnType) -> ColumnType {
+        match class(ty) {
+            Class::Int => ColumnType { unsigned: ty.unsigned, nullable: ty.nullable, ..ColumnType::bigint() },
+            Class::Decimal => ty.clone(),
+            Class::Unknown | Class::Double | Class::String => ColumnType::double(),
+            Class::DateTime | Class::Time => typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), DIV_INCREMENT),
+        }
+    }
+
+    #[inline(never)]
+    fn special_type(&mut self, func: Func, args: &[Expr]) -> Result<ColumnType> {
+        let first = &args[0].ty;
+        Ok(match func {
+            Func::NullIf => ColumnType { nullable: true, ..first.clone() },
+            Func::AnyValue => first.clone(),
+            Func::Ceil | Func::Floor => match class(first) {
+                Class::Int => self.number_type(first),
+                Class::Decimal => ColumnType { nullable: first.nullable, ..ColumnType::bigint() },
+                _ => ColumnType::double(),
+            },
+            Func::Round | Func::Truncate => {
+                let digits = match args.get(1).map(|a| &a.kind) {
+                    None => Some(0),
+                    Some(ExprKind::Literal(Value::Int(n))) => Some(*n),
+                    Some(_) => None,
+                };
+                let number = self.number_type(first);
+                match (class(&number), digits) {
+                    (Class::Decimal, Some(d)) => {
+                        let (integer, scale) = typing::decimal_digits(&number);
+                        let kept = d.clamp(0, i64::from(scale)) as u32;
+                        ColumnType { nullable: first.nullable, ..typing::decimal(integer + u32::from(func == Func::Round), kept) }
+                    }
+                    _ => number,
+                }
+            }
+            Func::Mod => typing::arithmetic(ArithOp::Mod, first, &args[1].ty, DIV_INCREMENT),
+            Func::AddTime | Func::SubTime => match first.kind {
+                TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
+                    let decimals = first.decimals.max(string_decimals(&args[1]));
+                    ColumnType { nullable: true, decimals, ..first.clone() }
+                }
+                _ => typing::string(29, self.context.connection_collation()),
+            },
+            Func::StrToDate => {
+                let format = match &args[1].kind {
+                    ExprKind::Literal(Value::Bytes(b)) => b.to_text().into_owned(),
+                    ExprKind::Param(n) => match self.lifted(*n) {
+                        Some(Value::Bytes(b)) => b.to_text().into_owned(),
+                        _ => "%Y-%m-%d %H:%i:%s.%f".to_owned(),
+                    },
+                    _ => "%Y-%m-%d %H:%i:%s.%f".to_owned(),
+                };
+                let has = |set: &str| format.split('%').skip(1).any(|s| s.chars().next().is_some_and(|c| set.contains(c)));
+                let date = has("aDdjMmUuVvWXxYybce");
+                let time = has("fHhIiklprSsT");
+                let micros = if has("f") { 6 } else { 0 };
+                match (date, time) {
+                    (true, false) => ColumnType::new(TypeKind::Date),
+                    (false, true) => ColumnType::temporal(TypeKind::Time, micros),
+                    _ => ColumnType::temporal(TypeKind::DateTime, micros),
+                }
+            }
+            Func::UnixTimestamp => match args.first() {
+                Some(a) if a.ty.decimals > 0 && class(&a.ty) == Class::DateTime => typing::decimal(11, u32::from(a.ty.decimals)),
+                Some(a) if typing::is_string_class(&a.ty) && string_decimals(a) > 0 => typing::decimal(11, u32::from(string_decimals(a))),
+                _ => ColumnType::bigint(),
+            },
+            Func::FromUnixtime if args.len() == 2 => typing::string(255, self.context.connection_collation()),
+            Func::FromUnixtime => {
+                let decimals = match class(first) {
+                    Class::Decimal => first.decimals.min(6),
+                    Class::Int => 0,
+                    _ => 6,
+                };
+                ColumnType::temporal(TypeKind::DateTime, decimals)
+            }
+            _ => first.clone(),
+        })
+    }
+
+    fn string_chars(&self, func: Func, args: &[Expr]) -> u64 {
+        let len = |at: usize| args.get(at).map_or(0, |a| u64::from(typing::display_chars(&a.ty)));
+        let total: u64 = (0..args.len()).map(len).sum();
+        let number = |at: usize| match args.get(at).map(|a| &a.kind) {
+            Some(ExprKind::Literal(Value::Int(n))) => Some((*n).max(0) as u64),
+            _ => None,
+        };
+        match func {
+            Func::Concat => total,
+            Func::ConcatWs => total + len(0) * args.len() as u64,
+            Func::Left | Func::Right => number(1).map_or(len(0), |n| n.min(len(0))),
+            Func::Substring => number(2).map_or(len(0), |n| n.min(len(0))),
+            Func::Hex | Func::Quote => len(0) * 8 + 2,
+            Func::Md5 => 32,
+            Func::Sha1 => 40,
+            Func::Sha2 => 128,
+            Func::Uuid => 36,
+            Func::Repeat => number(1).map_or(16_383, |n| n.saturating_mul(len(0))),
+            Func::LPad | Func::RPad => number(1).unwrap_or(16_383),
+            Func::Space => number(0).unwrap_or(16_383),
+            Func::Format => len(0) * 2 + 40,
+            Func::Conv | Func::Bin | Func::Oct => 65,
+            Func::DateFormat | Func::TimeFormat => 255,
+            Func::DayName | Func::MonthName => 9,
+            Func::Replace => len(0).saturating_mul(len(2).max(1)).min(16_383),
+            Func::Elt => (1..args.len()).map(len).max().unwrap_or(0),
+            Func::Database => 64,
+            Func::User | Func::CurrentUser => 288,
+            Func::Version => 60,
+            Func::Insert => len(0) + len(3),
+            Func::ToBase64 => len(0) * 6,
+            Func::Charset | Func::CollationOf => 64,
+            Func::InetNtoa => 31,
+            _ => len(0).max(total.min(16_383)),
+        }
+    }
+
+    pub(super) fn string_result(&self, args: &[Expr], chars: u64) -> Result<ColumnType> {
+        let any_binary = args.iter().any(|a| typing::is_string_class(&a.ty) && a.ty.collation == Collation::Binary);
+        let strings: Vec<&Expr> = args.iter().filter(|a| typing::is_string_class(&a.ty)).collect();
+        let collation = if strings.is_empty() {
+            self.context.connection_collation()
+        } else if any_binary {
+            Collation::Binary
+        } else {
+            self.collation_of(&strings)?
+        };
+        Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
+    }
+}

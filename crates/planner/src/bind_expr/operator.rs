@@ -1,0 +1,281 @@
+//! Operators: arithmetic, comparison, logic, IN, LIKE, CASE.
+
+use super::DIV_INCREMENT;
+use crate::bind_expr::literal::fraction_digits;
+use crate::binder::{Binder, DEPTH_MAX, Result};
+use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
+use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
+use crate::func::{Func, Returns};
+use crate::typing;
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use types::{Collation, ColumnType, Decimal, SqlMode, Value};
+
+impl<'c> Binder<'c> {
+    #[inline(never)]
+    pub(super) fn unary(&mut self, op: ast::UnaryOp, operand: &ast::Expr<'_>) -> Result<Expr> {
+        if op == ast::UnaryOp::Neg
+            && let ast::ExprKind::Literal(ast::Literal::Int(n)) = operand.kind
+            && n == 1 << 63
+        {
+            return Ok(Expr::literal(Value::Int(i64::MIN), ColumnType { length: 20, ..ColumnType::bigint() }.not_null()));
+        }
+        if op == ast::UnaryOp::Not
+            && let ast::ExprKind::Exists(query) = operand.kind
+        {
+            let (subplan, _) = self.subquery(query)?;
+            let kind = SubqueryKind::Exists { negated: true };
+            return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) });
+        }
+        let a = match op {
+            ast::UnaryOp::Neg | ast::UnaryOp::BitNot => self.number(operand)?,
+            _ => self.expr(operand)?,
+        };
+        Ok(match op {
+            ast::UnaryOp::Plus => a,
+            ast::UnaryOp::Not => not(a),
+            ast::UnaryOp::BitNot => {
+                let ty = ColumnType { nullable: a.ty.nullable, ..ColumnType::bigint_unsigned() };
+                Expr { kind: ExprKind::BitNot(Box::new(a)), ty }
+            }
+            ast::UnaryOp::Binary => self.cast_to(a, CastTo::Binary { length: None }),
+            ast::UnaryOp::Neg => {
+                let ty = typing::negation(&a.ty);
+                match a.kind {
+                    ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),
+                    // Past BIGINT a negated constant is exact.
+                    ExprKind::Literal(Value::UInt(n)) => {
+                        Expr::literal(Value::Decimal(Decimal::new(-i128::from(n), 0)), ColumnType::decimal(20, 0).not_null())
+                    }
+                    ExprKind::Literal(Value::Decimal(d)) => Expr::literal(Value::Decimal(d.negate()), ty),
+                    ExprKind::Literal(Value::Double(d)) => Expr::literal(Value::Double(-d), ty),
+                    _ => Expr { kind: ExprKind::Neg(Box::new(a)), ty },
+                }
+            }
+        })
+    }
+
+    #[inline(never)]
+    pub(super) fn binary(&mut self, op: ast::BinaryOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> Result<Expr> {
+        use ast::BinaryOp as B;
+        if op.is_comparison() {
+            return self.compare(comparison(op), left, right);
+        }
+        let arith = match op {
+            _ if let Some(arith) = arithmetic_op(op) => arith,
+            B::Xor => {
+                let (a, b) = (self.expr(left)?, self.expr(right)?);
+                let ty = bool_type(a.ty.nullable || b.ty.nullable);
+                return Ok(Expr { kind: ExprKind::Xor(Box::new(a), Box::new(b)), ty });
+            }
+            B::Concat => {
+                let args = vec![self.expr(left)?, self.expr(right)?];
+                return self.typed_function(Func::Concat, Returns::Str, args);
+            }
+            B::SoundsLike => {
+                let wrap =
+                    |e: Expr| Expr { ty: ColumnType::varchar(255, Collation::DEFAULT), kind: ExprKind::Func(Func::Soundex, vec![e]) };
+                let (a, b) = (wrap(self.expr(left)?), wrap(self.expr(right)?));
+                let ty = bool_type(true);
+                return Ok(Expr { kind: ExprKind::Compare(CmpOp::Eq, Collation::DEFAULT, Box::new(a), Box::new(b)), ty });
+            }
+            _ => return Err(codes::not_supported_yet("MEMBER OF")),
+        };
+        // Chains of one operator lean left; walk down without recursion so that their length is not nesting.
+        let mut chain = vec![(arith, right)];
+        let mut start = left;
+        while let ast::ExprKind::Binary { op: inner, left: l, right: r } = start.kind {
+            let Some(inner) = arithmetic_op(inner) else { break };
+            chain.push((inner, r));
+            start = l;
+        }
+        if chain.len() > DEPTH_MAX as usize {
+            return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
+        }
+        let mut result = self.number(start)?;
+        for (op, operand) in chain.into_iter().rev() {
+            let operand = self.number(operand)?;
+            let ty = typing::arithmetic(op, &result.ty, &operand.ty, DIV_INCREMENT);
+            let ty = if op == ArithOp::Sub && self.context.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
+                ColumnType { unsigned: false, ..ty }
+            } else {
+                ty
+            };
+            result = Expr { kind: ExprKind::Arith(op, Box::new(result), Box::new(operand)), ty };
+        }
+        Ok(result)
+    }
+
+    #[inline(never)]
+    fn compare(&mut self, op: CmpOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> Result<Expr> {
+        if let (ast::ExprKind::Row(l), ast::ExprKind::Row(r)) = (&left.kind, &right.kind) {
+            if l.len() != r.len() {
+                return Err(codes::operand_columns(l.len()));
+            }
+            let (a, b) = (self.exprs(l)?, self.exprs(r)?);
+            let collations = a.iter().zip(&b).map(|(x, y)| self.collation_of(&[x, y])).collect::<Result<Vec<_>>>()?;
+            if matches!(op, CmpOp::Eq) {
+                // A row equality is a conjunction, which range analysis and joins understand.
+                let parts = a.into_iter().zip(b).zip(collations).map(|((x, y), c)| compare_expr(CmpOp::Eq, c, x, y)).collect();
+                return Ok(logic(ExprKind::And, parts));
+            }
+            let null = op != CmpOp::NullSafeEq;
+            return Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(null) });
+        }
+        if let (ast::ExprKind::Row(l), ast::ExprKind::Subquery(query)) = (&left.kind, &right.kind) {
+            let needle = self.exprs(l)?;
+            let (subplan, types) = self.subquery(query)?;
+            if types.len() != needle.len() {
+                return Err(codes::operand_columns(needle.len()));
+            }
+            let collations = needle.iter().zip(&types).map(|(n, t)| self.collation_with(n, t)).collect::<Result<_>>()?;
+            let kind = SubqueryKind::Row { needle, op, collations };
+            return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) });
+        }
+        if let ast::ExprKind::Row(l) = &left.kind {
+            return Err(codes::operand_columns(l.len()));
+        }
+        let (a, b) = (self.expr(left)?, self.expr(right)?);
+        let collation = self.collation_of(&[&a, &b])?;
+        let b = temporal_constant(b, &a);
+        let a = temporal_constant(a, &b);
+        Ok(compare_expr(op, collation, a, b))
+    }
+
+    #[inline(never)]
+    pub(super) fn in_list(&mut self, operand: &ast::Expr<'_>, list: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
+        if let ast::ExprKind::Row(parts) = &operand.kind {
+            let operand = self.exprs(parts)?;
+            let mut rows = Vec::with_capacity(list.len());
+            for item in list {
+                let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
+                if items.len() != parts.len() {
+                    return Err(codes::operand_columns(parts.len()));
+                }
+                rows.push(self.exprs(items)?);
+            }
+            let mut collations = Vec::with_capacity(operand.len());
+            for (i, o) in operand.iter().enumerate() {
+                let mut all = vec![o];
+                all.extend(rows.iter().map(|r| &r[i]));
+                collations.push(self.collation_of(&all)?);
+            }
+            let rows = rows.into_iter().map(|r| r.into_iter().zip(&operand).map(|(v, o)| temporal_constant(v, o)).collect()).collect();
+            return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
+        }
+        let operand = self.expr(operand)?;
+        let list = self.exprs(list)?;
+        let mut all = vec![&operand];
+        all.extend(list.iter());
+        let collation = self.collation_of(&all)?;
+        let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
+        let list = list.into_iter().map(|e| temporal_constant(e, &operand)).collect();
+        Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
+    }
+
+    pub(super) fn escape(&mut self, escape: Option<&ast::Expr<'_>>) -> Result<Option<char>> {
+        let Some(escape) = escape else {
+            let off = self.context.sql_mode().contains(SqlMode::NO_BACKSLASH_ESCAPES);
+            return Ok(if off { None } else { Some('\\') });
+        };
+        let bytes = match &escape.kind {
+            ast::ExprKind::Literal(ast::Literal::String(s)) => s.to_vec(),
+            ast::ExprKind::Param(n) => match self.lifted(*n) {
+                Some(Value::Bytes(b)) => b.to_vec(),
+                _ => return Err(codes::wrong_arguments("ESCAPE")),
+            },
+            _ => return Err(codes::wrong_arguments("ESCAPE")),
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut chars = text.chars();
+        match (chars.next(), chars.next()) {
+            (c, None) => Ok(c),
+            _ => Err(codes::wrong_arguments("ESCAPE")),
+        }
+    }
+
+    pub(super) fn row_or_single(&mut self, e: &ast::Expr<'_>) -> Result<Vec<Expr>> {
+        match &e.kind {
+            ast::ExprKind::Row(parts) => self.exprs(parts),
+            _ => Ok(vec![self.expr(e)?]),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn case(&mut self, case: &ast::Case<'_>) -> Result<Expr> {
+        let operand = case.operand.as_ref().map(|o| self.expr(o)).transpose()?;
+        let mut branches = Vec::with_capacity(case.whens.len());
+        for (when, then) in case.whens {
+            branches.push((self.expr(when)?, self.expr(then)?));
+        }
+        let otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
+        let collation = match &operand {
+            Some(o) => {
+                let mut all = vec![o];
+                all.extend(branches.iter().map(|(w, _)| w));
+                self.collation_of(&all)?
+            }
+            None => Collation::DEFAULT,
+        };
+        let mut ty = self.common_type(branches.iter().map(|(_, t)| t).chain(otherwise.iter()));
+        ty.nullable |= otherwise.is_none();
+        let kind = ExprKind::Case { operand: operand.map(Box::new), branches, otherwise: otherwise.map(Box::new), collation };
+        Ok(Expr { kind, ty })
+    }
+
+    /// Common type of expressions, with the collation of the strongest.
+    pub(super) fn common_type<'e>(&self, exprs: impl Iterator<Item = &'e Expr> + Clone) -> ColumnType {
+        let mut ty = typing::common(exprs.clone().map(|e| &e.ty));
+        if typing::is_string_class(&ty)
+            && let Ok(collation) = typing::comparison_collation(exprs)
+            && (ty.collation == Collation::Binary) == (collation == Collation::Binary)
+        {
+            ty.collation = collation;
+        }
+        ty
+    }
+
+    pub(super) fn truths(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+        self.exprs(list)
+    }
+}
+
+fn arithmetic_op(op: ast::BinaryOp) -> Option<ArithOp> {
+    use ast::BinaryOp as B;
+    Some(match op {
+        B::Add => ArithOp::Add,
+        B::Sub => ArithOp::Sub,
+        B::Mul => ArithOp::Mul,
+        B::Div => ArithOp::Div,
+        B::IntDiv => ArithOp::IntDiv,
+        B::Mod => ArithOp::Mod,
+        B::BitOr => ArithOp::BitOr,
+        B::BitAnd => ArithOp::BitAnd,
+        B::BitXor => ArithOp::BitXor,
+        B::ShiftLeft => ArithOp::ShiftLeft,
+        B::ShiftRight => ArithOp::ShiftRight,
+        _ => return None,
+    })
+}
+
+pub(super) fn comparison(op: ast::BinaryOp) -> CmpOp {
+    use ast::BinaryOp as B;
+    match op {
+        B::NullSafeEq => CmpOp::NullSafeEq,
+        B::Ne => CmpOp::Ne,
+        B::Lt => CmpOp::Lt,
+        B::Le => CmpOp::Le,
+        B::Gt => CmpOp::Gt,
+        B::Ge => CmpOp::Ge,
+        _ => CmpOp::Eq,
+    }
+}
+
+/// Fraction digits of a temporal value made of an argument: those of a constant's text, six of any other string.
+pub(super) fn string_decimals(e: &Expr) -> u8 {
+    match &e.kind {
+        ExprKind::Literal(Value::Bytes(text)) => fraction_digits(text),
+        _ if typing::is_string_class(&e.ty) => 6,
+        _ => e.ty.decimals.min(6),
+    }
+}

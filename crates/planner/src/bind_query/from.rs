@@ -1,0 +1,344 @@
+//! FROM: tables, derived tables, joins and the columns they show; locking clauses.
+
+use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
+use crate::conditions::compare_expr;
+use crate::expr::{CmpOp, Expr};
+use crate::logical::JoinTree;
+use crate::plan::{LockMode, LockWait, OutputColumn};
+use crate::typing;
+use catalog::{DefaultValue, TableEntry};
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use std::sync::Arc;
+use types::{Collation, ColumnType, TypeKind};
+
+/// Tables of one block; MySQL's limit.
+const RELATIONS_MAX: usize = 61;
+
+impl<'c> Binder<'c> {
+    /// Binds a table reference: adds its relations to the scope.
+    pub fn table_ref(&mut self, t: &ast::TableRef<'_>) -> Result<JoinTree> {
+        match t {
+            ast::TableRef::Table(factor) => self.table_factor(factor).map(JoinTree::Relation),
+            ast::TableRef::Derived(derived) => self.derived(derived).map(JoinTree::Relation),
+            ast::TableRef::List(list) => {
+                let parts = list.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+                Ok(JoinTree::Inner { parts, on: Vec::new(), straight: false })
+            }
+            ast::TableRef::Join(join) => self.join(join),
+        }
+    }
+
+    fn join(&mut self, join: &ast::Join<'_>) -> Result<JoinTree> {
+        // Long chains lean left; go down in a loop.
+        let mut chain = vec![join];
+        let mut first = &join.left;
+        while let ast::TableRef::Join(inner) = first {
+            chain.push(inner);
+            first = &inner.left;
+        }
+        if chain.len() > RELATIONS_MAX {
+            return Err(codes::too_many_tables(RELATIONS_MAX));
+        }
+        let start = self.scope().relations.len();
+        let mut tree = self.table_ref(first)?;
+        for join in chain.into_iter().rev() {
+            let middle = self.scope().relations.len();
+            let right = self.table_ref(&join.right)?;
+            let end = self.scope().relations.len();
+            let mut on = Vec::new();
+            let outer = matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right);
+            match join.condition {
+                ast::JoinCondition::None => {}
+                ast::JoinCondition::On(condition) => {
+                    let scope = self.scope();
+                    let visible = std::mem::replace(&mut scope.visible, start..end);
+                    let clause = std::mem::replace(&mut scope.clause, Clause::On);
+                    let bound = self.expr(condition);
+                    let scope = self.scope();
+                    scope.visible = visible;
+                    scope.clause = clause;
+                    bound?.into_conjuncts(&mut on);
+                }
+                ast::JoinCondition::Using(names) => {
+                    let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+                    self.merge_columns(&names, start..middle, middle..end, join.kind, &mut on)?;
+                }
+            }
+            if join.natural {
+                let depth = self.scopes.len() - 1;
+                let relations = &self.scopes[depth].relations;
+                let mut names = Vec::new();
+                for c in relations[start..middle].iter().flat_map(|r| &r.columns).filter(|c| !c.hidden) {
+                    if relations[middle..end].iter().flat_map(|r| &r.columns).any(|d| !d.hidden && d.name.eq_ignore_ascii_case(&c.name))
+                        && !names.iter().any(|n: &String| n.eq_ignore_ascii_case(&c.name))
+                    {
+                        names.push(c.name.clone());
+                    }
+                }
+                self.merge_columns(&names, start..middle, middle..end, join.kind, &mut on)?;
+            }
+            if outer {
+                let nullable = if join.kind == ast::JoinKind::Left { middle..end } else { start..middle };
+                for r in &mut self.scope().relations[nullable] {
+                    r.nullable = true;
+                }
+            }
+            tree = match join.kind {
+                ast::JoinKind::Inner => JoinTree::Inner { parts: vec![tree, right], on, straight: false },
+                ast::JoinKind::Straight => JoinTree::Inner { parts: vec![tree, right], on, straight: true },
+                ast::JoinKind::Left => JoinTree::Left { left: Box::new(tree), right: Box::new(right), on },
+                ast::JoinKind::Right => JoinTree::Left { left: Box::new(right), right: Box::new(tree), on },
+            };
+        }
+        Ok(tree)
+    }
+
+    fn merge_columns(
+        &mut self,
+        names: &[String],
+        left: std::ops::Range<usize>,
+        right: std::ops::Range<usize>,
+        kind: ast::JoinKind,
+        on: &mut Vec<Expr>,
+    ) -> Result<()> {
+        let depth = self.scopes.len() - 1;
+        for name in names {
+            let find = |b: &Self, range: std::ops::Range<usize>| -> Result<(usize, usize)> {
+                let mut found = None;
+                for r in range {
+                    for (c, column) in b.scopes[depth].relations[r].columns.iter().enumerate() {
+                        if !column.hidden && column.name.eq_ignore_ascii_case(name) {
+                            if found.is_some() {
+                                return Err(codes::non_uniq_error(name, "from clause"));
+                            }
+                            found = Some((r, c));
+                        }
+                    }
+                }
+                found.ok_or_else(|| codes::bad_field_error(name, "from clause"))
+            };
+            let (lr, lc) = find(self, left.clone())?;
+            let (rr, rc) = find(self, right.clone())?;
+            let a = self.column_expr(depth, lr, lc);
+            let b = self.column_expr(depth, rr, rc);
+            let collation = self.collation_of(&[&a, &b])?;
+            on.push(compare_expr(CmpOp::Eq, collation, a.clone(), b.clone()));
+            let (hidden_r, hidden_c, shown) = if kind == ast::JoinKind::Right { (lr, lc, b) } else { (rr, rc, a) };
+            self.scopes[depth].relations[hidden_r].columns[hidden_c].hidden = true;
+            let merged = &mut self.scopes[depth].merged;
+            match merged.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+                Some((_, e)) if kind == ast::JoinKind::Right => *e = shown,
+                Some(_) => {}
+                None => merged.push((name.clone(), shown)),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_relation(&mut self, relation: Relation) -> Result<usize> {
+        let scope = self.scope();
+        if scope.relations.len() >= RELATIONS_MAX {
+            return Err(codes::too_many_tables(RELATIONS_MAX));
+        }
+        if scope.relations.iter().any(|r| r.alias == relation.alias && r.database == relation.database) {
+            return Err(codes::nonuniq_table(&relation.alias));
+        }
+        scope.relations.push(relation);
+        Ok(scope.relations.len() - 1)
+    }
+
+    fn table_factor(&mut self, factor: &ast::TableFactor<'_>) -> Result<usize> {
+        if !factor.partitions.is_empty() {
+            return Err(SqlError::with_message(1747, "PARTITION () clause on non partitioned table"));
+        }
+        let alias = factor.alias.unwrap_or(factor.name.name).to_owned();
+        if factor.name.schema.is_none()
+            && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
+        {
+            let slots = vec![None; cte.columns.len()];
+            return self.add_relation(Relation {
+                alias,
+                database: String::new(),
+                source: cte.source,
+                columns: cte.columns,
+                slots,
+                nullable: false,
+                hints: Vec::new(),
+                lock: LockMode::None,
+                keep_row: None,
+            });
+        }
+        if factor.name.schema.is_none() && factor.name.name.eq_ignore_ascii_case("dual") {
+            return Err(codes::no_such_table(self.context.database().unwrap_or(""), factor.name.name));
+        }
+        let database = match factor.name.schema.or(self.context.database()) {
+            Some(db) => db.to_owned(),
+            None => return Err(codes::no_db_error()),
+        };
+        let entry = self.context.table(&database, factor.name.name)?;
+        if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
+            return Err(codes::update_table_used(name));
+        }
+        let mut hints = Vec::new();
+        for hint in factor.index_hints {
+            let mut numbers = Vec::new();
+            for name in hint.names {
+                match entry.def.index_no(name) {
+                    Some(n) => numbers.push(n as u32),
+                    None => return Err(codes::key_does_not_exits(name, &alias)),
+                }
+            }
+            if hint.scope.is_none() || hint.scope == Some(ast::IndexHintScope::Join) {
+                hints.push((hint.kind, numbers));
+            }
+        }
+        let relation = self.base_relation(entry, alias, database, hints);
+        self.add_relation(relation)
+    }
+
+    /// A relation over a stored table.
+    pub fn base_relation(
+        &mut self,
+        entry: Arc<TableEntry>,
+        alias: String,
+        database: String,
+        hints: Vec<(ast::IndexHintKind, Vec<u32>)>,
+    ) -> Relation {
+        let columns: Vec<RelColumn> = base_columns(&entry, &alias);
+        let slots = vec![None; columns.len()];
+        let table = self.add_table(entry);
+        Relation {
+            alias,
+            database,
+            source: Source::Base(table),
+            columns,
+            slots,
+            nullable: false,
+            hints,
+            lock: LockMode::None,
+            keep_row: None,
+        }
+    }
+
+    pub(super) fn derived(&mut self, derived: &ast::Derived<'_>) -> Result<usize> {
+        if derived.lateral {
+            return Err(codes::not_supported_yet("LATERAL"));
+        }
+        if derived.alias.is_empty() {
+            return Err(codes::derived_must_have_alias());
+        }
+        let hidden = self.hide_relations();
+        let changed = std::mem::take(&mut self.changed);
+        let bound = self.query(derived.query);
+        self.changed = changed;
+        self.show_relations(hidden);
+        let bound = bound?;
+        let columns = named_columns(bound.columns, derived.columns, derived.alias)?;
+        let slots = vec![None; columns.len()];
+        self.add_relation(Relation {
+            alias: derived.alias.to_owned(),
+            database: String::new(),
+            source: Source::Derived(Arc::new(bound.query), bound.outer, bound.rows),
+            columns,
+            slots,
+            nullable: false,
+            hints: Vec::new(),
+            lock: LockMode::None,
+            keep_row: None,
+        })
+    }
+
+    pub(super) fn apply_locks(&mut self, clauses: &[ast::LockClause<'_>]) -> Result<()> {
+        for clause in clauses {
+            let wait = match clause.wait {
+                ast::LockWait::Wait => LockWait::Block,
+                ast::LockWait::NoWait => LockWait::NoWait,
+                ast::LockWait::SkipLocked => LockWait::SkipLocked,
+            };
+            let mode = match clause.strength {
+                ast::LockStrength::Share => LockMode::Share(wait),
+                ast::LockStrength::Update => LockMode::Exclusive(wait),
+            };
+            self.locks = true;
+            for name in clause.of {
+                if !self.scope().relations.iter().any(|r| r.alias == name.name) {
+                    return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
+                }
+            }
+            for relation in &mut self.scope().relations {
+                if clause.of.is_empty() || clause.of.iter().any(|n| n.name == relation.alias) {
+                    relation.lock = mode;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a stored table.
+pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
+    let def = &entry.def;
+    def.columns
+        .iter()
+        .enumerate()
+        .map(|(i, c)| {
+            let in_key = |unique: bool| {
+                def.indexes
+                    .iter()
+                    .skip(usize::from(def.indexes[0].name == "PRIMARY"))
+                    .any(|x| x.unique == unique && x.parts.first().is_some_and(|p| p.column == i) && (!unique || x.parts.len() == 1))
+            };
+            let primary = def.indexes[0].name == "PRIMARY" && def.indexes[0].parts.iter().any(|p| p.column == i);
+            let composite = def.indexes.iter().any(|x| x.name != "PRIMARY" && x.parts.len() > 1 && x.parts[0].column == i);
+            RelColumn {
+                name: c.name.clone(),
+                ty: c.ty.clone(),
+                hidden: false,
+                meta: OutputColumn {
+                    database: def.database.as_str().into(),
+                    table: alias.into(),
+                    org_table: def.name.as_str().into(),
+                    name: c.name.as_str().into(),
+                    org_name: c.name.as_str().into(),
+                    ty: c.ty.clone(),
+                    primary_key: primary,
+                    unique_key: in_key(true),
+                    multiple_key: in_key(false) || composite,
+                    auto_increment: c.auto_increment,
+                    no_default: !c.ty.nullable && matches!(c.default, DefaultValue::None) && !c.auto_increment,
+                    on_update_now: c.on_update_now,
+                },
+            }
+        })
+        .collect()
+}
+
+pub(super) fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str) -> Result<Vec<RelColumn>> {
+    if !names.is_empty() && names.len() != columns.len() {
+        return Err(SqlError::with_message(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+        ));
+    }
+    let mut out: Vec<RelColumn> = Vec::with_capacity(columns.len());
+    for (i, c) in columns.into_iter().enumerate() {
+        let name = names.get(i).map_or_else(|| c.name.to_string(), |n| (*n).to_owned());
+        if out.iter().any(|o| o.name.eq_ignore_ascii_case(&name)) {
+            return Err(codes::dup_fieldname(&name));
+        }
+        let mut meta = c;
+        meta.name = name.as_str().into();
+        meta.org_name = name.as_str().into();
+        meta.org_table = "".into();
+        meta.database = "".into();
+        meta.table = of.into();
+        (meta.primary_key, meta.unique_key, meta.multiple_key, meta.auto_increment) = (false, false, false, false);
+        if meta.ty.kind == TypeKind::Null {
+            meta.ty = ColumnType { nullable: true, ..typing::string(0, Collation::Binary) };
+        }
+        let ty = meta.ty.clone();
+        out.push(RelColumn { name, ty, meta, hidden: false });
+    }
+    Ok(out)
+}

@@ -1,0 +1,135 @@
+//! ONLY_FULL_GROUP_BY: which columns are determined by the grouping.
+
+use crate::binder::{Binder, Result, Source};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::logical::{Block, JoinTree, same, slots_of};
+use mysql_error::codes;
+use std::collections::BTreeSet;
+
+impl<'c> Binder<'c> {
+    pub(super) fn check_full_group_by(&mut self, block: &Block) -> Result<()> {
+        let determined = self.determined_slots(block);
+        let implicit = block.group_by.is_empty();
+        let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
+        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
+        for (i, expr, clause) in exprs.chain(order) {
+            if let Some(slot) = self.undetermined(expr, block, &determined) {
+                let name = self.slot_name(slot);
+                return Err(if implicit && clause == "SELECT list" {
+                    codes::mix_of_group_func_and_fields(i + 1, clause, name)
+                } else if implicit {
+                    continue;
+                } else {
+                    codes::wrong_field_with_group(i + 1, clause, name)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn slot_name(&self, slot: Slot) -> String {
+        for scope in self.scopes.iter().rev() {
+            for r in &scope.relations {
+                if let Some(c) = r.slots.iter().position(|s| *s == Some(slot)) {
+                    let meta = &r.columns[c].meta;
+                    return if meta.database.is_empty() {
+                        format!("{}.{}", r.alias, r.columns[c].name)
+                    } else {
+                        format!("{}.{}.{}", meta.database, r.alias, r.columns[c].name)
+                    };
+                }
+            }
+        }
+        String::new()
+    }
+
+    fn undetermined(&self, expr: &Expr, block: &Block, determined: &BTreeSet<Slot>) -> Option<Slot> {
+        if block.group_by.iter().any(|g| same(g, expr)) {
+            return None;
+        }
+        match &expr.kind {
+            ExprKind::Slot(s) => {
+                let scope = self.scopes.last()?;
+                let own = scope.relations.iter().any(|r| r.slots.contains(&Some(*s)));
+                (own && !determined.contains(s)).then_some(*s)
+            }
+            ExprKind::Func(crate::func::Func::AnyValue, _) => None,
+            _ => {
+                let mut bad = None;
+                if let ExprKind::Subquery(n, _) = &expr.kind {
+                    let scope = self.scopes.last()?;
+                    bad = self.subplans[*n as usize]
+                        .outer_slots
+                        .iter()
+                        .find(|s| scope.relations.iter().any(|r| r.slots.contains(&Some(**s))) && !determined.contains(s))
+                        .copied();
+                }
+                expr.for_each_child(&mut |c| bad = bad.or_else(|| self.undetermined(c, block, determined)));
+                bad
+            }
+        }
+    }
+
+    /// Slots that have one value per group: grouped ones, constants, and what a key of theirs determines.
+    fn determined_slots(&self, block: &Block) -> BTreeSet<Slot> {
+        let mut determined = BTreeSet::new();
+        for g in &block.group_by {
+            if let ExprKind::Slot(s) = g.kind {
+                determined.insert(s);
+            }
+        }
+        let mut equalities: Vec<(Expr, Expr)> = Vec::new();
+        let mut add = |e: &Expr| {
+            if let ExprKind::Compare(CmpOp::Eq, _, a, b) = &e.kind {
+                equalities.push(((**a).clone(), (**b).clone()));
+            }
+        };
+        block.filter.iter().for_each(&mut add);
+        fn inner_conditions(tree: &JoinTree, add: &mut dyn FnMut(&Expr)) {
+            match tree {
+                JoinTree::Relation(_) => {}
+                JoinTree::Inner { parts, on, .. } => {
+                    on.iter().for_each(&mut *add);
+                    parts.iter().for_each(|p| inner_conditions(p, add));
+                }
+                JoinTree::Left { left, .. } => inner_conditions(left, add),
+            }
+        }
+        block.from.iter().for_each(|t| inner_conditions(t, &mut add));
+        let scope = self.scopes.last().expect("a block is being bound");
+        loop {
+            let before = determined.len();
+            for (a, b) in &equalities {
+                for (x, y) in [(a, b), (b, a)] {
+                    if let ExprKind::Slot(s) = x.kind {
+                        let mut slots = Vec::new();
+                        slots_of(y, &self.subplans, &mut slots);
+                        let own = |s: &Slot| scope.relations.iter().any(|r| r.slots.contains(&Some(*s)));
+                        if slots.iter().all(|s| determined.contains(s) || !own(s)) {
+                            determined.insert(s);
+                        }
+                    }
+                }
+            }
+            for relation in &scope.relations {
+                let Source::Base(table) = relation.source else { continue };
+                let def = &self.tables[table as usize].def;
+                let keyed = def.indexes.iter().any(|index| {
+                    index.unique
+                        && !index.parts.is_empty()
+                        && index.parts.iter().all(|p| {
+                            p.prefix_chars.is_none()
+                                && !def.columns[p.column].ty.nullable
+                                && relation.slots[p.column].is_some_and(|s| determined.contains(&s))
+                        })
+                });
+                if keyed {
+                    determined.extend(relation.slots.iter().flatten());
+                }
+            }
+            if determined.len() == before {
+                return determined;
+            }
+        }
+    }
+}

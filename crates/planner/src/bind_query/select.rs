@@ -1,0 +1,211 @@
+//! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
+
+use crate::binder::{Binder, Clause, Result, Scope};
+use crate::expr::{Expr, ExprKind};
+use crate::logical::{Block, same};
+use crate::plan::{OutputColumn, SortKey};
+use crate::typing;
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use types::{Collation, SqlMode};
+
+impl<'c> Binder<'c> {
+    pub(super) fn bind_select(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
+        self.scopes.push(Scope::new());
+        let result = self.bind_select_in_scope(select, q);
+        let scope = self.scopes.pop().expect("pushed above");
+        let mut block = result?;
+        block.scope = scope;
+        Ok(block)
+    }
+
+    fn bind_select_in_scope(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
+        if !select.windows.is_empty() || select.qualify.is_some() {
+            return Err(codes::not_supported_yet("window functions"));
+        }
+        if select.options.calc_found_rows {
+            return Err(codes::not_supported_yet("SQL_CALC_FOUND_ROWS"));
+        }
+        if select.rollup {
+            return Err(codes::not_supported_yet("WITH ROLLUP"));
+        }
+        let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        self.apply_locks(q.locking)?;
+        self.scope().clause = Clause::Where;
+        let mut filter = Vec::new();
+        if let Some(condition) = select.filter {
+            self.expr(condition)?.into_conjuncts(&mut filter);
+        }
+        self.scope().clause = Clause::Fields;
+        self.scope().aggregates_allowed = true;
+        let items = self.select_items(select.items)?;
+        for (expr, column) in &items {
+            let alias = (column.name.to_string(), expr.clone());
+            self.scope().aliases.push(alias);
+        }
+        // GROUP BY
+        let mut group_by: Vec<Expr> = Vec::with_capacity(select.group_by.len());
+        self.scope().clause = Clause::GroupBy;
+        for item in select.group_by {
+            let expr = match item.expr.kind {
+                ast::ExprKind::Literal(ast::Literal::Int(n)) => match items.get((n as usize).wrapping_sub(1)) {
+                    Some((e, _)) => e.clone(),
+                    None => return Err(codes::bad_field_error(n, "group statement")),
+                },
+                ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
+                _ => self.expr(&item.expr)?,
+            };
+            let aggregated = |b: &Self, e: &Expr| {
+                let scope = b.scopes.last().expect("a block is being bound");
+                e.any(&mut |x| matches!(x.kind, ExprKind::Slot(s) if scope.aggregates.iter().any(|(a, _)| *a == s)))
+            };
+            if aggregated(self, &expr) {
+                return Err(codes::wrong_group_field("aggregate"));
+            }
+            if !group_by.iter().any(|g| same(g, &expr)) {
+                group_by.push(expr);
+            }
+        }
+        self.scope().clause = Clause::Having;
+        let having = select.having.map(|h| self.expr(h)).transpose()?;
+        self.scope().clause = Clause::OrderBy;
+        let outputs: Vec<Expr> = items.iter().map(|(e, _)| e.clone()).collect();
+        let order = self.order_keys(q.order_by, &outputs)?;
+        let limit = self.limit(q.limit)?;
+        let grouped = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
+        let block = Block {
+            scope: Scope::new(),
+            from,
+            filter,
+            items,
+            grouped,
+            group_by,
+            having,
+            order,
+            distinct: select.options.distinct,
+            limit,
+            straight: select.options.straight_join,
+        };
+        if block.grouped && self.context.sql_mode().contains(SqlMode::ONLY_FULL_GROUP_BY) {
+            self.check_full_group_by(&block)?;
+        }
+        if block.distinct {
+            for (i, key) in block.order.iter().enumerate() {
+                if !key.expr.is_constant() && !block.items.iter().any(|(e, _)| same(e, &key.expr)) {
+                    return Err(SqlError::with_message(
+                        3065,
+                        format!(
+                            "Expression #{} of ORDER BY clause is not in SELECT list, references column which is not in SELECT list; this is incompatible with DISTINCT",
+                            i + 1
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    fn select_items(&mut self, items: &[ast::SelectItem<'_>]) -> Result<Vec<(Expr, OutputColumn)>> {
+        let mut out = Vec::with_capacity(items.len());
+        let depth = self.scopes.len() - 1;
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard => {
+                    if self.scope().relations.is_empty() {
+                        return Err(codes::no_tables_used());
+                    }
+                    // Merged columns of USING and NATURAL joins come first.
+                    let merged = self.scope().merged.clone();
+                    for (name, expr) in &merged {
+                        let meta = self.meta_of(expr, name);
+                        out.push((expr.clone(), meta));
+                    }
+                    for r in 0..self.scopes[depth].relations.len() {
+                        self.expand(depth, r, !merged.is_empty(), &mut out);
+                    }
+                }
+                ast::SelectItem::TableWildcard(name) => {
+                    let found = self.scopes[depth]
+                        .relations
+                        .iter()
+                        .position(|r| r.alias == name.name && name.schema.is_none_or(|s| r.database == s));
+                    match found {
+                        Some(r) => {
+                            for c in 0..self.scopes[depth].relations[r].columns.len() {
+                                let expr = self.column_expr(depth, r, c);
+                                let meta = self.column_meta(depth, r, c);
+                                out.push((expr, meta));
+                            }
+                        }
+                        None => return Err(codes::bad_table_error(name.name)),
+                    }
+                }
+                ast::SelectItem::Expr { expr, .. } => {
+                    let name = String::from_utf8_lossy(item.column_name(self.sql)).into_owned();
+                    let bound = self.expr(expr)?;
+                    let meta = self.meta_of(&bound, &name);
+                    out.push((bound, meta));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn expand(&mut self, depth: usize, r: usize, merged: bool, out: &mut Vec<(Expr, OutputColumn)>) {
+        for c in 0..self.scopes[depth].relations[r].columns.len() {
+            let name = &self.scopes[depth].relations[r].columns[c].name;
+            if self.scopes[depth].relations[r].columns[c].hidden
+                || (merged && self.scopes[depth].merged.iter().any(|(m, _)| m.eq_ignore_ascii_case(name)))
+            {
+                continue;
+            }
+            let expr = self.column_expr(depth, r, c);
+            let meta = self.column_meta(depth, r, c);
+            out.push((expr, meta));
+        }
+    }
+
+    fn column_meta(&self, depth: usize, r: usize, c: usize) -> OutputColumn {
+        let relation = &self.scopes[depth].relations[r];
+        let mut meta = relation.columns[c].meta.clone();
+        meta.table = relation.alias.as_str().into();
+        meta.ty = relation.columns[c].ty.clone();
+        meta.ty.nullable |= relation.nullable;
+        meta
+    }
+
+    /// Metadata of a result column: a plain column keeps its origin.
+    fn meta_of(&self, expr: &Expr, name: &str) -> OutputColumn {
+        if let ExprKind::Slot(slot) = expr.kind {
+            for depth in (0..self.scopes.len()).rev() {
+                for r in 0..self.scopes[depth].relations.len() {
+                    if let Some(c) = self.scopes[depth].relations[r].slots.iter().position(|s| *s == Some(slot)) {
+                        let mut meta = self.column_meta(depth, r, c);
+                        meta.name = name.into();
+                        return meta;
+                    }
+                }
+            }
+        }
+        OutputColumn { name: name.into(), ty: expr.ty.clone(), ..OutputColumn::default() }
+    }
+
+    /// ORDER BY: positions, aliases, expressions.
+    pub fn order_keys(&mut self, items: &[ast::OrderItem<'_>], outputs: &[Expr]) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::with_capacity(items.len());
+        for item in items {
+            let expr = match item.expr.kind {
+                ast::ExprKind::Literal(ast::Literal::Int(n)) => match outputs.get((n as usize).wrapping_sub(1)) {
+                    Some(e) => e.clone(),
+                    None => return Err(codes::bad_field_error(n, "order clause")),
+                },
+                // A lifted constant or a parameter orders nothing.
+                ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
+                _ => self.expr(&item.expr)?,
+            };
+            let collation = if typing::is_string_class(&expr.ty) { expr.ty.collation } else { Collation::Binary };
+            keys.push(SortKey { expr, descending: item.descending, collation });
+        }
+        Ok(keys)
+    }
+}

@@ -1,0 +1,204 @@
+//! UNION, INTERSECT, EXCEPT.
+
+use crate::bind_query::{Bound, BoundQuery};
+use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::plan::{LockMode, Node, OutputColumn, Query};
+use crate::typing;
+use mysql_error::codes;
+use parser::ast;
+use std::collections::BTreeSet;
+use types::{Collation, ColumnType, Value};
+
+impl<'c> Binder<'c> {
+    pub(super) fn bind_body(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
+        let plain = q.order_by.is_empty() && q.limit.is_none() && q.locking.is_empty();
+        match q.body {
+            ast::QueryBody::Select(select) => self.bind_select(select, q).map(|b| Bound::Block(Box::new(b))),
+            ast::QueryBody::Parens(inner) if plain => self.bind_query(inner),
+            ast::QueryBody::Table(name) => {
+                let item = [ast::SelectItem::Wildcard];
+                let factor = ast::TableFactor { name, alias: None, partitions: &[], index_hints: &[] };
+                let from = [ast::TableRef::Table(&factor)];
+                let select = ast::Select {
+                    options: ast::SelectOptions::default(),
+                    hints: &[],
+                    items: &item,
+                    from: &from,
+                    filter: None,
+                    group_by: &[],
+                    rollup: false,
+                    having: None,
+                    windows: &[],
+                    qualify: None,
+                };
+                self.bind_select(&select, q).map(|b| Bound::Block(Box::new(b)))
+            }
+            ast::QueryBody::Parens(_) | ast::QueryBody::SetOp(_) | ast::QueryBody::Values(_) => {
+                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(&q.body)?;
+                self.finish_set(node, slots, columns, rows, outer, volatile, q).map(Bound::Planned)
+            }
+        }
+    }
+
+    /// Binds the body of a set operation (or a parenthesised query) to a node that fills slots.
+    fn bind_operand(&mut self, body: &ast::QueryBody<'_>) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
+        match body {
+            ast::QueryBody::Values(rows) => {
+                let width = rows.first().map_or(0, |r| r.len());
+                let mut bound = Vec::with_capacity(rows.len());
+                self.scopes.push(Scope::new());
+                for row in *rows {
+                    if row.len() != width {
+                        self.scopes.pop();
+                        return Err(codes::wrong_value_count_on_row(bound.len() + 1));
+                    }
+                    match row.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>>>() {
+                        Ok(row) => bound.push(row),
+                        Err(e) => {
+                            self.scopes.pop();
+                            return Err(e);
+                        }
+                    }
+                }
+                let scope = self.scopes.pop().expect("pushed above");
+                let mut slots = Vec::new();
+                let mut columns = Vec::new();
+                for i in 0..width {
+                    let ty = typing::common(bound.iter().map(|r| &r[i].ty));
+                    slots.push(self.new_slot(ty.clone()));
+                    columns.push(OutputColumn { name: format!("column_{i}").into(), ty, ..OutputColumn::default() });
+                }
+                let count = bound.len() as f64;
+                Ok((Node::Values { rows: bound, slots: slots.clone() }, slots, columns, count, scope.outer, scope.volatile))
+            }
+            ast::QueryBody::SetOp(set) => {
+                let mut branches = Vec::with_capacity(set.operands.len());
+                let mut all_columns: Vec<Vec<OutputColumn>> = Vec::new();
+                let mut outer = BTreeSet::new();
+                let mut volatile = false;
+                let mut rows = 0.0;
+                for operand in set.operands {
+                    let bound = self.bind_branch(operand)?;
+                    if let Some(first) = all_columns.first()
+                        && first.len() != bound.columns.len()
+                    {
+                        return Err(codes::wrong_number_of_columns_in_select());
+                    }
+                    outer.extend(bound.outer);
+                    volatile |= bound.volatile;
+                    rows += bound.rows;
+                    all_columns.push(bound.columns);
+                    branches.push(bound.query);
+                }
+                let mut slots = Vec::new();
+                let mut columns = Vec::new();
+                for i in 0..all_columns[0].len() {
+                    let ty = typing::common(all_columns.iter().map(|c| &c[i].ty));
+                    slots.push(self.new_slot(ty.clone()));
+                    let name = all_columns[0][i].name.clone();
+                    columns.push(OutputColumn { name, ty, ..OutputColumn::default() });
+                }
+                for branch in &mut branches {
+                    for (e, c) in branch.output.iter_mut().zip(&columns) {
+                        convert_to(e, &c.ty);
+                    }
+                }
+                let collations: Vec<Collation> = columns.iter().map(|c| c.ty.collation).collect();
+                let node = match (set.op, set.all) {
+                    (ast::SetOperator::Union, all) => {
+                        let union = Node::Union { branches, slots: slots.clone() };
+                        if all { union } else { Node::Distinct { input: Box::new(union), slots: slots.clone(), collations } }
+                    }
+                    (op, all) => {
+                        Node::SetOperation { branches, slots: slots.clone(), collations, except: op == ast::SetOperator::Except, all }
+                    }
+                };
+                Ok((node, slots, columns, rows, outer, volatile))
+            }
+            _ => {
+                let bound = self.bind_branch(body)?;
+                let slots: Vec<Slot> = bound.columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
+                let node = Node::Union { branches: vec![bound.query], slots: slots.clone() };
+                Ok((node, slots, bound.columns, bound.rows, bound.outer, bound.volatile))
+            }
+        }
+    }
+
+    fn bind_branch(&mut self, body: &ast::QueryBody<'_>) -> Result<BoundQuery> {
+        let whole =
+            ast::Query { with: None, body: *body, order_by: &[], limit: None, locking: &[], into: None, span: ast::Span::default() };
+        match body {
+            ast::QueryBody::Parens(inner) => self.query(inner),
+            ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => match self.bind_body(&whole)? {
+                Bound::Block(block) => self.plan_bound(*block),
+                Bound::Planned(p) => Ok(p),
+            },
+            _ => {
+                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(body)?;
+                let output = slots.iter().zip(&columns).map(|(s, c)| Expr::slot(*s, c.ty.clone())).collect();
+                Ok(BoundQuery { query: Query { root: node, output }, columns, rows, outer, volatile })
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn finish_set(
+        &mut self,
+        mut node: Node,
+        slots: Vec<Slot>,
+        columns: Vec<OutputColumn>,
+        rows: f64,
+        outer: BTreeSet<Slot>,
+        volatile: bool,
+        q: &ast::Query<'_>,
+    ) -> Result<BoundQuery> {
+        let mut scope = Scope::new();
+        let rel_columns = columns.iter().map(|c| RelColumn { name: c.name.to_string(), ty: c.ty.clone(), meta: c.clone(), hidden: false });
+        scope.relations.push(Relation {
+            alias: String::new(),
+            database: String::new(),
+            source: Source::RecursiveScan(u32::MAX),
+            columns: rel_columns.collect(),
+            slots: slots.iter().map(|s| Some(*s)).collect(),
+            nullable: false,
+            hints: Vec::new(),
+            lock: LockMode::None,
+            keep_row: None,
+        });
+        scope.clause = Clause::OrderBy;
+        self.scopes.push(scope);
+        let keys = self.order_keys(q.order_by, &columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect::<Vec<_>>());
+        let scope = self.scopes.pop().expect("pushed above");
+        let keys = keys?;
+        let limit = self.limit(q.limit)?;
+        if !keys.is_empty() {
+            node = Node::Sort { input: Box::new(node), keys, saved: slots.clone(), limit: limit.clone() };
+        } else if let Some(limit) = &limit {
+            node = Node::Limit { input: Box::new(node), limit: limit.clone() };
+        }
+        let output = slots.iter().zip(&columns).map(|(s, c)| Expr::slot(*s, c.ty.clone())).collect();
+        let mut all_outer = outer;
+        all_outer.extend(scope.outer);
+        Ok(BoundQuery { query: Query { root: node, output }, columns, rows, outer: all_outer, volatile: volatile || scope.volatile })
+    }
+
+    pub(super) fn bind_union(&mut self, operands: &[ast::QueryBody<'_>], all: bool) -> Result<BoundQuery> {
+        if let [one] = operands {
+            return self.bind_branch(one);
+        }
+        let set = ast::SetOp { op: ast::SetOperator::Union, all, operands };
+        self.bind_branch(&ast::QueryBody::SetOp(&set))
+    }
+}
+
+/// Makes an output expression yield values of a type.
+pub(super) fn convert_to(e: &mut Expr, ty: &ColumnType) {
+    if matches!(e.kind, ExprKind::Literal(Value::Null))
+        || (typing::class(&e.ty) == typing::class(ty) && e.ty.kind == ty.kind && e.ty.decimals == ty.decimals)
+    {
+        return;
+    }
+    let inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
+    *e = Expr { kind: ExprKind::Func(crate::func::Func::Coalesce, vec![inner]), ty: ColumnType { nullable: true, ..ty.clone() } };
+}

@@ -1,0 +1,80 @@
+//! Makes conditions: comparisons, conjunctions, negation.
+
+use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
+use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
+
+/// `INT(1)`, the type of conditions.
+pub fn bool_type(nullable: bool) -> ColumnType {
+    ColumnType { nullable, length: 1, ..ColumnType::bigint() }
+}
+
+/// A conjunction or disjunction, flattened.
+pub fn logic(make: fn(Vec<Expr>) -> ExprKind, mut list: Vec<Expr>) -> Expr {
+    if list.len() == 1 {
+        return list.remove(0);
+    }
+    let null = list.iter().any(|e| e.ty.nullable);
+    Expr { kind: make(list), ty: bool_type(null) }
+}
+
+/// `NOT a`, pushed into what has a negated form.
+pub fn not(a: Expr) -> Expr {
+    let ty = bool_type(a.ty.nullable);
+    let kind = match a.kind {
+        ExprKind::IsNull { operand, negated } => ExprKind::IsNull { operand, negated: !negated },
+        ExprKind::IsTruth { operand, truth, negated } => ExprKind::IsTruth { operand, truth, negated: !negated },
+        ExprKind::Between { operand, low, high, negated, collation } => {
+            ExprKind::Between { operand, low, high, negated: !negated, collation }
+        }
+        ExprKind::InList { operand, list, negated, collation } => ExprKind::InList { operand, list, negated: !negated, collation },
+        ExprKind::InRows { operand, list, negated, collations } => ExprKind::InRows { operand, list, negated: !negated, collations },
+        ExprKind::Like { operand, pattern, escape, negated, collation } => {
+            ExprKind::Like { operand, pattern, escape, negated: !negated, collation }
+        }
+        ExprKind::Compare(op, collation, l, r) if op.negated().is_some() => {
+            ExprKind::Compare(op.negated().expect("checked"), collation, l, r)
+        }
+        ExprKind::Subquery(n, mut kind) => {
+            match &mut *kind {
+                SubqueryKind::Exists { negated } | SubqueryKind::In { negated, .. } => *negated = !*negated,
+                _ => return Expr { kind: ExprKind::Not(Box::new(Expr { kind: ExprKind::Subquery(n, kind), ty: ty.clone() })), ty },
+            }
+            ExprKind::Subquery(n, kind)
+        }
+        kind => ExprKind::Not(Box::new(Expr { kind, ty: a.ty })),
+    };
+    Expr { kind, ty }
+}
+
+/// `a op b`.
+pub fn compare_expr(op: CmpOp, collation: Collation, a: Expr, b: Expr) -> Expr {
+    let null = op != CmpOp::NullSafeEq && (a.ty.nullable || b.ty.nullable);
+    Expr { kind: ExprKind::Compare(op, collation, Box::new(a), Box::new(b)), ty: bool_type(null) }
+}
+
+/// A string constant compared with a temporal column is converted once, here.
+pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
+    let ExprKind::Literal(Value::Bytes(bytes)) = &constant.kind else { return constant };
+    if !matches!(other.kind, ExprKind::Slot(_)) {
+        return constant;
+    }
+    match other.ty.kind {
+        TypeKind::Date | TypeKind::DateTime => match types::parse_datetime(bytes, SqlMode::NONE) {
+            Some(at) if other.ty.kind == TypeKind::Date && at.micros_of_day() == 0 => {
+                Expr::literal(Value::Date(at.date()), ColumnType::new(TypeKind::Date).not_null())
+            }
+            Some(at) => Expr::literal(Value::DateTime(at), ColumnType::temporal(TypeKind::DateTime, 6).not_null()),
+            None => constant,
+        },
+        _ => constant,
+    }
+}
+
+/// A conjunction of conditions, or nothing.
+pub fn conjunction(mut list: Vec<Expr>) -> Option<Expr> {
+    match list.len() {
+        0 => None,
+        1 => list.pop(),
+        _ => Some(logic(ExprKind::And, list)),
+    }
+}
