@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::run::Result;
 use engine::{Isolation, Read, Wait};
 use planner::expr::Slot;
-use planner::plan::Plan;
+use planner::plan::{Body, Plan};
 use std::rc::Rc;
 use types::Value;
 
@@ -68,6 +68,8 @@ pub struct Exec<'a> {
     pub caches: Vec<Option<Cache>>,
     /// Answers of subqueries.
     pub subqueries: Vec<crate::subquery::State>,
+    /// Expressions may be evaluated by columns. Not in statements that change rows: there also what is harmless elsewhere may be an error.
+    pub kernels: bool,
     /// Chunks that are free, for their memory.
     pub chunks: Vec<Chunk>,
     /// Last unique lookups.
@@ -128,6 +130,7 @@ impl<'a> Exec<'a> {
             memory,
             caches,
             subqueries,
+            kernels: matches!(plan.body, Body::Query(_)),
             chunks: Vec::new(),
             lookups,
             ticks: TICKS,

@@ -37,11 +37,6 @@ impl Memory {
     pub fn give_back(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
     }
-
-    /// Back to an earlier amount, when an operator frees what it kept.
-    pub fn give_back_to(&mut self, used: usize) {
-        self.used = self.used.min(used);
-    }
 }
 
 /// Bytes of a value, heap included.

@@ -105,7 +105,7 @@ impl<'a> Exec<'a> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let query = &sub.query;
         self.forget_inner(sub);
-        self.run(&query.root, &mut |x| {
+        let mut keep = |x: &mut Exec<'a>| {
             let mut row = Vec::with_capacity(query.output.len());
             for e in &query.output {
                 row.push(x.eval(e)?);
@@ -113,7 +113,12 @@ impl<'a> Exec<'a> {
             x.memory.take(row.iter().map(crate::memory::value_bytes).sum())?;
             rows.push(row.into_boxed_slice());
             Ok(if rows.len() >= max { Flow::Stop } else { Flow::Continue })
-        })?;
+        };
+        if max == usize::MAX {
+            self.run_many(&query.root, &mut keep)?;
+        } else {
+            self.run(&query.root, &mut keep)?;
+        }
         let rows = Rc::new(rows);
         if !sub.volatile {
             if sub.outer_slots.is_empty() {

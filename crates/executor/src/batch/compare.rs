@@ -27,6 +27,9 @@ fn truth_of(value: Option<bool>) -> u8 {
 impl Exec<'_> {
     /// The truth of a condition for some rows; `None` when a row needs the evaluator.
     pub(super) fn truths(&mut self, e: &Expr, chunk: &Chunk, rows: &[u16]) -> Option<Truths> {
+        if !self.kernels {
+            return None;
+        }
         let mut out = vec![NULL; chunk.len()];
         match &e.kind {
             ExprKind::And(list) => self.junction(list, FALSE, chunk, rows, &mut out)?,

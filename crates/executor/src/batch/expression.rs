@@ -109,6 +109,7 @@ impl Exec<'_> {
             ExprKind::Slot(slot) => Some(self.slot_vector(*slot, chunk)),
             ExprKind::Literal(v) => Some(Vector::Constant(v.clone())),
             ExprKind::Param(n) => self.params.get(*n as usize).cloned().map(Vector::Constant),
+            _ if !self.kernels => None,
             ExprKind::Arith(op, a, b) => {
                 let x = self.vector(a, chunk, rows)?;
                 let y = self.vector(b, chunk, rows)?;
