@@ -1,7 +1,8 @@
 //! The storage engine: tables as sets of indexes, transactions over them, recovery, checkpoints, purge.
 //!
 //! # Invariants
-//! 1. The primary row decides what a reader sees; secondary entries only lead to it (`secondary.rs`).
+//! 1. The primary row decides what a reader sees; secondary entries lead to it (`secondary.rs`), and on leaves all of whose writers
+//!    the reader sees they say the same as it (`covered.rs`).
 //! 2. A row change, its undo record and its place in the page are one log record (`write.rs`).
 //! 3. An acknowledged commit is durable as the flush policy says; without its commit record a transaction is rolled back at the next start.
 //! 4. Nobody waits for a lock, a view or the log's free space with a page latched.

@@ -142,7 +142,10 @@ impl<'a> Exec<'a> {
                 None => session.scan(table, index_no, range.take().expect("first round"), direction, read)?,
                 Some(state) => session.resume(state),
             };
-            let count = scan.next_batch(&mut batch, size)?;
+            let count = match &node.cover {
+                Some(restore) => scan.next_batch_covered(restore, &mut batch, size)?,
+                None => scan.next_batch(&mut batch, size)?,
+            };
             state = Some(scan.park());
             for i in 0..count {
                 self.tick()?;

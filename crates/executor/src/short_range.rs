@@ -57,14 +57,18 @@ pub(crate) fn for_each_row(
         loop {
             let mut in_round = 0;
             let mut outcome = Ok(Next::Row);
-            let more = scan.for_each(|row, key| {
+            let visit = |row: RowRef<'_>, key: RowKey<'_>| {
                 in_round += 1;
                 outcome = f(row, key);
                 match outcome {
                     Ok(Next::Row) if in_round < ROUND_ROWS => Step::Continue,
                     _ => Step::Stop,
                 }
-            })?;
+            };
+            let more = match &range.cover {
+                Some(restore) => scan.for_each_covered(restore, visit)?,
+                None => scan.for_each(visit)?,
+            };
             match outcome? {
                 Next::Stop => return Ok(()),
                 _ if !more => break,

@@ -100,7 +100,7 @@ fn an_index_that_finds_the_rows_is_used_by_its_longest_prefix() {
     let one = "SELECT sum(ol_amount) FROM orders, order_line WHERE ol_w_id=o_w_id AND ol_d_id=o_d_id AND ol_o_id=o_id AND ol_delivery_d IS NOT NULL AND o_w_id=1 AND o_d_id=c_d_id AND o_c_id=c_id";
     let few = format!("SELECT c_id, ({one}) FROM customer WHERE c_w_id = 1 AND c_d_id = 2 AND c_id IN (4, 5, 6)");
     let tree = shape(&db.explain(&few));
-    assert!(tree.contains("(dependent)") && tree.contains("Index lookup on orders using idx_order"), "{tree}");
+    assert!(tree.contains("(dependent)") && tree.contains("Covering index lookup on orders using idx_order"), "{tree}");
     assert_eq!(db.query(&few), "4|40.00, 5|NULL, 6|10.00");
     assert_eq!(db.query(&check_10()), "0");
 }

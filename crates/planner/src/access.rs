@@ -7,13 +7,18 @@ use crate::plan::{Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use catalog::TableEntry;
 use parser::ast::IndexHintKind;
+use record::KeyRestore;
 use std::collections::BTreeSet;
 use types::{ColumnType, Value};
 
 /// Cost of reading the next row of a scan.
 pub const ROW_COST: f64 = 1.0;
-/// Cost of an entry of a covering scan.
-const ENTRY_COST: f64 = 0.7;
+/// Cost of an entry of a covering scan, of the shortest and of long keys: less than a row's.
+const ENTRY_COST: (f64, f64) = (0.5, 0.9);
+/// Cost of an entry where it is to be hardly cheaper than a row.
+const ALMOST_ROW_COST: f64 = 0.99 * ROW_COST;
+/// Bytes of a key that counts as long.
+const LONG_KEY_BYTES: f64 = 1000.0;
 /// Cost of fetching the row behind a secondary entry.
 const FETCH_COST: f64 = 2.5;
 /// Cost of descending to a range.
@@ -181,6 +186,9 @@ impl<'c> Binder<'c> {
             },
             false,
         );
+        // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
+        let any_range = |first: &record::KeyPart| sargs.ranges_for(&[(first.column as u32, first.prefix_chars.is_some())]).is_some();
+        let has_range = entry.def.indexes.iter().filter_map(|index| index.parts.first()).any(any_range);
         for (no, index) in entry.def.indexes.iter().enumerate() {
             let no = no as u32;
             if !allowed(no) || (no == 0 && index.parts.is_empty()) {
@@ -193,8 +201,14 @@ impl<'c> Binder<'c> {
             }
             let directions: Vec<(u32, bool)> =
                 index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
-            // The engine has no key-only scan yet.
-            let covering = false;
+            let covering = no != 0 && !locks && covers(entry, no as usize, relation);
+            let per_row = if no == 0 {
+                ROW_COST
+            } else if covering {
+                entry_cost(entry, no as usize)
+            } else {
+                FETCH_COST
+            };
             let ranges = sargs.ranges_for(&all_parts);
             if ranges.is_some() {
                 possible.push(no);
@@ -207,13 +221,6 @@ impl<'c> Binder<'c> {
                         && all_points_not_null(&ranges, declared);
                     let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
                     let count = ranges.spec.any.len().max(1) as f64;
-                    let per_row = if no == 0 {
-                        ROW_COST
-                    } else if covering {
-                        ENTRY_COST
-                    } else {
-                        FETCH_COST
-                    };
                     let order = primary_ordered(&directions, if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 });
                     let path = Path {
                         index: Some(no),
@@ -229,14 +236,8 @@ impl<'c> Binder<'c> {
                 }
                 None => {
                     let order = primary_ordered(&directions, 0);
+                    let per_row = if covering && has_range { per_row.max(ALMOST_ROW_COST) } else { per_row };
                     if covering || order.is_some() || forced {
-                        let per_row = if no == 0 {
-                            ROW_COST
-                        } else if covering {
-                            ENTRY_COST
-                        } else {
-                            FETCH_COST
-                        };
                         consider(
                             Path {
                                 index: Some(no),
@@ -314,6 +315,20 @@ impl<'c> Binder<'c> {
         }
         Some(rows)
     }
+}
+
+/// Whether all columns of a relation that are used come back from the entries of an index.
+fn covers(entry: &TableEntry, index_no: usize, relation: &Relation) -> bool {
+    let used = relation.slots.iter().enumerate().filter_map(|(column, slot)| slot.map(|_| column));
+    KeyRestore::is_possible(entry.storage.layout(), &entry.storage.indexes[index_no].full_parts, used)
+}
+
+/// Cost of an entry of a covering scan: shorter keys are read sooner.
+fn entry_cost(entry: &TableEntry, index_no: usize) -> f64 {
+    let parts = &entry.storage.indexes[index_no].full_parts;
+    let bytes: u64 = parts.iter().map(|p| crate::explain::key_bytes(&entry.def.columns[p.column].ty, p.prefix_chars)).sum();
+    let (short, long) = ENTRY_COST;
+    short + (long - short) * (bytes as f64 / LONG_KEY_BYTES).min(1.0)
 }
 
 /// The value of a constant, as far as it is known at planning: integer arithmetic is done.

@@ -2,6 +2,7 @@
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode};
+use crate::short::ShortPlan;
 use types::{Collation, ColumnType, Value};
 
 /// Names and types of the traditional table's columns.
@@ -143,14 +144,14 @@ impl Rows<'_> {
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
         };
-        if let Access::Index { covering: true, .. } = &t.access {
+        if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
+        }
+        if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
+            extra.insert(0, "Backward index scan".into());
         }
         if t.filter.is_some() && !(access == "const" || access == "eq_ref") {
             extra.insert(0, "Using where".into());
-        }
-        if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
-            extra.push("Backward index scan".into());
         }
         let (length, refs) = match (key, spec) {
             (Some(i), Some(spec)) => {
@@ -209,6 +210,15 @@ impl Rows<'_> {
     }
 }
 
+/// Whether a table's rows are not fetched; its short plan may need fewer columns than its node. Of the primary index MySQL says so when only
+/// columns of the key are used.
+fn is_covering(plan: &Plan, t: &TableNode) -> bool {
+    let def = &plan.tables[t.table as usize].def;
+    let in_key = |column: u32| def.indexes[0].parts.iter().any(|p| p.column == column as usize && p.prefix_chars.is_none());
+    let key_only = matches!(t.access, Access::Index { index: 0, .. }) && t.columns.iter().all(|(column, _)| in_key(*column));
+    key_only || t.cover.is_some() || plan.short.as_ref().is_some_and(ShortPlan::is_covering)
+}
+
 fn join_extra(kind: JoinKind) -> Vec<String> {
     match kind {
         JoinKind::Semi => vec!["FirstMatch".into()],
@@ -229,7 +239,8 @@ fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
     }
 }
 
-fn key_bytes(ty: &ColumnType, prefix: Option<u32>) -> u64 {
+/// Bytes of a key part as MySQL counts them.
+pub(crate) fn key_bytes(ty: &ColumnType, prefix: Option<u32>) -> u64 {
     use types::TypeKind as K;
     let bytes = match ty.kind {
         k if k.is_integer() => k.integer_bytes().unwrap_or(8) as u64,
@@ -309,17 +320,18 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
             let text = match &t.access {
                 Access::Full { .. } => format!("Table scan on {}", t.alias),
                 Access::Virtual => format!("Table scan on {}", t.alias),
-                Access::Index { index, ranges: None, covering, .. } => {
+                Access::Index { index, ranges: None, .. } => {
                     format!(
                         "{} on {} using {}",
-                        if *covering { "Covering index scan" } else { "Index scan" },
+                        if is_covering(plan, t) { "Covering index scan" } else { "Index scan" },
                         t.alias,
                         def.indexes[*index as usize].name
                     )
                 }
-                Access::Index { index, ranges: Some(spec), unique, covering, .. } => {
-                    let what = match (access_type(spec, *unique), covering) {
-                        ("const" | "eq_ref", _) => "Single-row index lookup",
+                Access::Index { index, ranges: Some(spec), unique, .. } => {
+                    let what = match (access_type(spec, *unique), is_covering(plan, t)) {
+                        ("const" | "eq_ref", true) => "Single-row covering index lookup",
+                        ("const" | "eq_ref", false) => "Single-row index lookup",
                         ("ref", true) => "Covering index lookup",
                         ("ref", false) => "Index lookup",
                         (_, true) => "Covering index range scan",

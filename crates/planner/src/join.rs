@@ -7,6 +7,7 @@ use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{JoinTree, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, Subplan, TableNode};
 use crate::typing::{self, Class};
+use record::KeyRestore;
 use std::collections::{BTreeSet, HashMap};
 use types::Collation;
 
@@ -490,7 +491,12 @@ impl<'c> Binder<'c> {
         };
         match &relation.source {
             Source::Base(table) => {
-                let columns = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
+                let columns: Vec<(u32, Slot)> = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
+                let cover = path.index.filter(|_| path.covering).and_then(|index| {
+                    let storage = &self.tables[*table as usize].storage;
+                    let parts = &storage.indexes[index as usize].full_parts;
+                    KeyRestore::new(storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize)).map(Box::new)
+                });
                 let has_storage = true;
                 let access = match (path.index, has_storage) {
                     (None, _) => Access::Full { backward: path.backward },
@@ -498,7 +504,6 @@ impl<'c> Binder<'c> {
                         index,
                         ranges: path.ranges.map(|r| r.spec),
                         backward: path.backward,
-                        covering: path.covering,
                         unique: path.unique,
                         first_only: false,
                     },
@@ -509,6 +514,7 @@ impl<'c> Binder<'c> {
                     table: *table,
                     alias: relation.alias.as_str().into(),
                     access,
+                    cover,
                     columns,
                     filter: conjunction(conditions),
                     lock: relation.lock,

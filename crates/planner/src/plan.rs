@@ -12,6 +12,7 @@ use crate::expr::{Expr, Slot};
 use crate::short::ShortPlan;
 use base::TableId;
 use catalog::TableEntry;
+use record::KeyRestore;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
@@ -449,6 +450,8 @@ pub struct TableNode {
     pub alias: Box<str>,
     /// How.
     pub access: Access,
+    /// How the used columns come back from the index's entries, when they all do: then rows are not fetched.
+    pub cover: Option<Box<KeyRestore>>,
     /// (column, slot) of the columns that are used.
     pub columns: Vec<(u32, Slot)>,
     /// Condition on this table's row (may read outer slots).
@@ -483,8 +486,6 @@ pub enum Access {
         ranges: Option<RangeSpec>,
         /// Descending.
         backward: bool,
-        /// The columns are all in the key and decodable: rows are not fetched.
-        covering: bool,
         /// At most one row matches a given key (unique index, all parts by equality).
         unique: bool,
         /// Only the first (or last) row is wanted: MIN/MAX.

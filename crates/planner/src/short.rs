@@ -5,9 +5,10 @@
 
 use crate::expr::{CmpOp, Expr, ExprKind};
 use crate::plan::{
-    Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, Query, RangeSpec, SortKey, TableNode,
+    Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, PrefixRange, Query, RangeSpec, SortKey,
+    TableNode,
 };
-use record::KeyPart;
+use record::{KeyPart, KeyRestore};
 use types::TypeKind;
 
 /// A short plan.
@@ -21,7 +22,7 @@ pub enum ShortPlan {
     Range(ShortRange),
     /// The same with `ORDER BY columns`, perhaps DISTINCT.
     SortedRange(SortedRange),
-    /// `SELECT aggregates of columns FROM t WHERE` bounds on an index.
+    /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows.
     RangeAggregate(RangeAggregate),
     /// `UPDATE t SET … WHERE primary key = …`.
     PointUpdate(PointWrite),
@@ -41,6 +42,17 @@ impl ShortPlan {
             ShortPlan::Range(range) => range.index == 0,
             ShortPlan::SortedRange(sorted) => sorted.range.index == 0,
             ShortPlan::RangeAggregate(aggregate) => aggregate.range.index == 0,
+        }
+    }
+
+    /// Whether rows are made of index entries.
+    pub fn is_covering(&self) -> bool {
+        match self {
+            ShortPlan::PointGet(_) | ShortPlan::MultiPointGet(_) => false,
+            ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_) | ShortPlan::Insert => false,
+            ShortPlan::Range(range) => range.cover.is_some(),
+            ShortPlan::SortedRange(sorted) => sorted.range.cover.is_some(),
+            ShortPlan::RangeAggregate(aggregate) => aggregate.range.cover.is_some(),
         }
     }
 }
@@ -73,6 +85,9 @@ pub struct ShortRange {
     pub lock: LockMode,
     /// Columns to emit.
     pub columns: Vec<u32>,
+    /// How the columns that are emitted, sorted by or aggregated come back from the index's entries, when they all do: then rows are not
+    /// fetched. Conditions on others are what the ranges say.
+    pub cover: Option<KeyRestore>,
     /// Rows to emit: constants and parameters.
     pub limit: Option<LimitSpec>,
 }
@@ -165,14 +180,14 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             if let Some(key) = point_key(plan, t) {
                 return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock }));
             }
-            let range = short_range(plan, t, columns, None)?;
+            let range = short_range(plan, t, columns, &[], None, false)?;
             let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
             let points = range.index == 0 && range.spec.any.iter().all(|a| a.interval.is_none() && a.points.len() == parts);
             Some(if points { ShortPlan::MultiPointGet(range) } else { ShortPlan::Range(range) })
         }
         Node::Limit { input, limit } => {
             let Node::Table(t) = &**input else { return None };
-            Some(ShortPlan::Range(short_range(plan, t, output_columns(q, t)?, Some(limit))?))
+            Some(ShortPlan::Range(short_range(plan, t, output_columns(q, t)?, &[], Some(limit), false)?))
         }
         Node::Sort { input, keys, limit, .. } => sorted(plan, q, input, keys, limit.as_ref()),
         Node::Group(group) => {
@@ -181,7 +196,8 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
                 return None;
             }
             let arguments = group.aggregates.iter().map(|(_, a)| argument(t, a)).collect::<Option<Vec<_>>>()?;
-            Some(ShortPlan::RangeAggregate(RangeAggregate { range: short_range(plan, t, Vec::new(), None)?, arguments }))
+            let read: Vec<u32> = arguments.iter().flatten().copied().collect();
+            Some(ShortPlan::RangeAggregate(RangeAggregate { range: short_range(plan, t, Vec::new(), &read, None, true)?, arguments }))
         }
         _ => None,
     }
@@ -208,12 +224,31 @@ fn argument(t: &TableNode, a: &Aggregate) -> Option<Option<u32>> {
     }
 }
 
-fn short_range(plan: &Plan, t: &TableNode, columns: Vec<u32>, limit: Option<&LimitSpec>) -> Option<ShortRange> {
-    let Access::Index { index, ranges: Some(spec), backward, first_only: false, .. } = &t.access else { return None };
+/// `read` are columns that are read though not emitted.
+fn short_range(
+    plan: &Plan,
+    t: &TableNode,
+    columns: Vec<u32>,
+    read: &[u32],
+    limit: Option<&LimitSpec>,
+    aggregates: bool,
+) -> Option<ShortRange> {
+    let whole = RangeSpec { any: vec![PrefixRange::default()] };
+    let (index, spec, backward) = match &t.access {
+        Access::Index { index, ranges: Some(spec), backward, first_only: false, .. } => (index, spec, backward),
+        // All rows are aggregated without a limit that could end the read.
+        Access::Index { index, ranges: None, backward, first_only: false, .. } if aggregates => (index, &whole, backward),
+        Access::Full { backward } if aggregates => (&0, &whole, backward),
+        _ => return None,
+    };
     let simple = |e: &Option<Expr>| e.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
     if t.keep_row.is_some() || !filter_is_ranges(plan, t, *index, spec) || limit.is_some_and(|l| !simple(&l.count) || !simple(&l.offset)) {
         return None;
     }
+    let storage = &plan.tables[t.table as usize].storage;
+    let cover = (*index != 0 && t.lock == LockMode::None)
+        .then(|| columns.iter().chain(read).map(|column| *column as usize))
+        .and_then(|needed| KeyRestore::new(storage.layout(), &storage.indexes[*index as usize].full_parts, needed));
     Some(ShortRange {
         table: t.table,
         index: *index,
@@ -221,6 +256,7 @@ fn short_range(plan: &Plan, t: &TableNode, columns: Vec<u32>, limit: Option<&Lim
         backward: *backward,
         lock: t.lock,
         columns,
+        cover,
         limit: limit.cloned(),
     })
 }
@@ -263,7 +299,8 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
     if t.lock != LockMode::None {
         return None;
     }
-    let range = short_range(plan, t, columns, limit)?;
+    let sorted_by: Vec<u32> = order.iter().map(|part| part.column as u32).collect();
+    let range = short_range(plan, t, columns, &sorted_by, limit, false)?;
     Some(ShortPlan::SortedRange(SortedRange { range, order, distinct: computed.is_some() }))
 }
 

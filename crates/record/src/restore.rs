@@ -51,6 +51,12 @@ pub struct RestoreBuffer {
 }
 
 impl KeyRestore {
+    /// Whether [`KeyRestore::new`] has an answer.
+    pub fn is_possible(layout: &RowLayout, parts: &[KeyPart], columns: impl IntoIterator<Item = usize>) -> bool {
+        layout.fixed_row_bytes() + TEXT_BYTES_MAX <= NARROW_ROW_BYTES_MAX
+            && columns.into_iter().all(|column| part_of(layout, parts, column).is_some())
+    }
+
     /// How `columns` of rows of `layout` come back from keys that consist of `parts`; `None` when some of them do not.
     pub fn new(layout: &Arc<RowLayout>, parts: &[KeyPart], columns: impl IntoIterator<Item = usize>) -> Option<KeyRestore> {
         if layout.fixed_row_bytes() + TEXT_BYTES_MAX > NARROW_ROW_BYTES_MAX {
@@ -58,7 +64,7 @@ impl KeyRestore {
         }
         let mut wanted: Vec<Option<Place>> = vec![None; parts.len()];
         for column in columns {
-            let at = parts.iter().position(|part| part.column == column && part.reversible(layout.column_type(column)))?;
+            let at = part_of(layout, parts, column)?;
             wanted[at] = Some(layout.place(column)?);
         }
         let count = wanted.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
@@ -177,6 +183,12 @@ impl KeyRestore {
         texts.clear();
         found.clear();
     }
+}
+
+/// The part that a column comes back from.
+fn part_of(layout: &RowLayout, parts: &[KeyPart], column: usize) -> Option<usize> {
+    layout.place(column)?;
+    parts.iter().position(|part| part.column == column && part.reversible(layout.column_type(column)))
 }
 
 #[inline]

@@ -171,6 +171,7 @@ proptest! {
         prop_assert_eq!(restore.is_empty(), wanted.is_empty());
         for part in &parts {
             prop_assert_eq!(KeyRestore::new(&layout, &parts, [part.column]).is_some(), part.reversible(&types[part.column]));
+            prop_assert_eq!(KeyRestore::is_possible(&layout, &parts, [part.column]), part.reversible(&types[part.column]));
         }
         let mut buffer = RestoreBuffer::default();
         restore.begin(&mut buffer);

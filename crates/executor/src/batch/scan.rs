@@ -1,4 +1,4 @@
-//! Consistent scans: the used columns go from the page straight into a chunk.
+//! Consistent scans: the used columns go from the page, or from the entries of a covering index, straight into a chunk.
 
 use crate::batch::Sink;
 use crate::batch::chunk::{CHUNK_BYTES, Chunk};
@@ -100,7 +100,10 @@ impl<'a> Exec<'a> {
                 count += 1;
                 if count >= *rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
             };
-            let more = scan.for_each(visit)?;
+            let more = match &node.cover {
+                Some(restore) => scan.for_each_covered(restore, visit)?,
+                None => scan.for_each(visit)?,
+            };
             state = Some(scan.park());
             if let Some(e) = failed {
                 return Err(e.into());
