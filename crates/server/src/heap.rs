@@ -4,14 +4,6 @@
 //! 340 KiB instead of 70 (measured with 3,000 of them). It can be told to leave that, by an environment variable that it
 //! reads before `main`; but then it forbids huge pages to the whole process, and the buffer pool wants them. So: the
 //! variable is set before the allocator looks, and `main` takes the ban back.
-//!
-//! What has been freed the allocator gives back to the system a little later, but only when somebody allocates or frees just then. A
-//! server that has answered one huge statement and falls silent would keep hundreds of megabytes, so a thread asks now and then.
-
-use std::time::Duration;
-
-/// How often the allocator is asked to give back what has been free for a while.
-const GIVE_BACK_INTERVAL: Duration = Duration::from_millis(500);
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -31,21 +23,4 @@ extern "C" fn no_huge_pages_for_the_heap() {
 pub fn allow_huge_pages_elsewhere() {
     // SAFETY: the call takes integers only. It fails on kernels that do not know it, which then forbid nothing.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) };
-}
-
-unsafe extern "C" {
-    /// mimalloc's: gives back what has been free for its purge delay, and with `force` all that is free.
-    fn mi_collect(force: bool);
-}
-
-/// Starts the thread that lets the allocator give memory back.
-pub fn start_giving_back() -> std::io::Result<()> {
-    let work = || {
-        loop {
-            std::thread::sleep(GIVE_BACK_INTERVAL);
-            // SAFETY: any thread may call it at any time; it touches what this thread and nobody owns.
-            unsafe { mi_collect(false) };
-        }
-    };
-    sync::thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(work).map(drop)
 }

@@ -1,0 +1,26 @@
+//! Freed memory goes back to the system, also when nothing happens any more.
+//!
+//! The allocator gives back what has been free for a second, but only when somebody allocates or frees just then. A server that has answered
+//! one huge statement and falls silent would keep hundreds of megabytes, so a thread asks now and then.
+
+use std::time::Duration;
+
+/// How often the allocator is asked.
+const GIVE_BACK_INTERVAL: Duration = Duration::from_millis(500);
+
+unsafe extern "C" {
+    /// mimalloc's: gives back what has been free for its purge delay, and with `force` all that is free.
+    fn mi_collect(force: bool);
+}
+
+/// Starts the thread that asks.
+pub fn start() -> std::io::Result<()> {
+    let work = || {
+        loop {
+            std::thread::sleep(GIVE_BACK_INTERVAL);
+            // SAFETY: any thread may call it at any time; it touches what this thread owns and what nobody owns.
+            unsafe { mi_collect(false) };
+        }
+    };
+    sync::thread::Builder::new().name("heap".to_owned()).stack_size(64 << 10).spawn(work).map(drop)
+}
