@@ -7,12 +7,20 @@ mod open;
 use std::process::ExitCode;
 
 use clap::Parser;
-use server::options::{Action, CommandLine, ServeOptions};
+use server::options::{Action, CommandLine, ServeOptions, complaint};
 use server::{client, serve};
 
 fn main() -> ExitCode {
     heap::allow_huge_pages_elsewhere();
-    let command_line = CommandLine::parse();
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) if error.use_stderr() => {
+            eprintln!("altiplano: {}", complaint(&error));
+            return ExitCode::FAILURE;
+        }
+        // The help, or the version. Who asked for it may have gone.
+        Err(help) => return if help.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+    };
     match command_line.command {
         None => run_server(command_line.serve),
         Some(Action::Serve(options)) => run_server(options),

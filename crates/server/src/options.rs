@@ -20,6 +20,15 @@ pub struct CommandLine {
     pub serve: ServeOptions,
 }
 
+/// What is wrong with a command line, in one line.
+pub fn complaint(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let (complaint, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let complaint = complaint.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let tip = rest.lines().find_map(|line| line.trim_start().strip_prefix("tip: ")).map(|tip| format!(" ({tip})"));
+    format!("{complaint}{}; --help tells more", tip.unwrap_or_default())
+}
+
 /// What the program does.
 #[derive(Debug, Subcommand)]
 pub enum Action {
@@ -242,7 +251,10 @@ impl ServeOptions {
 
 fn read_file(path: &Path) -> Result<SettingsFile, BadSettings> {
     let text = std::fs::read_to_string(path).map_err(|error| BadSettings(format!("{}: {error}", path.display())))?;
-    toml::from_str(&text).map_err(|error| BadSettings(format!("{}: {}", path.display(), error.message())))
+    toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        BadSettings(format!("{}, line {}: {}", path.display(), before.matches('\n').count() + 1, error.message()))
+    })
 }
 
 fn plain(name: &str, value: toml::Value) -> Result<String, BadSettings> {

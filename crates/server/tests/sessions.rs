@@ -315,3 +315,31 @@ fn a_stop_in_the_middle_of_work_keeps_what_was_acknowledged() {
         assert!(count == max && (done..=done + 1).contains(&max), "worker {worker}: {done} acknowledged, {count} rows up to {max}");
     }
 }
+
+#[test]
+fn a_full_server_says_so_and_lets_one_administrator_in() {
+    const LIMIT: usize = 5;
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", &format!("max_connections={LIMIT}")]);
+    // The one beyond the limit is kept for an administrator, which root is.
+    let mut held: Vec<Conn> = (0..=LIMIT).map(|_| server.connect()).collect();
+    let refused = Conn::new(server.options(None)).expect_err("the server is full");
+    assert_eq!(code(&refused), 1040);
+    for connection in &mut held {
+        assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("those inside work on"), Some(1));
+    }
+    held.pop();
+    until("a place is free again", || Conn::new(server.options(None)).is_ok());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_by_text_columns_only() {
+    let server = server();
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE u (id INT PRIMARY KEY, s VARCHAR(20), b VARBINARY(20))").expect("a table");
+    for bytes in [&b"\xff"[..], b"ab\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"] {
+        let refused = connection.exec_drop("INSERT INTO u (id, s) VALUES (1, ?)", (bytes,)).expect_err("no text");
+        assert_eq!(code(&refused), 1366, "{bytes:?}");
+        connection.exec_drop("REPLACE INTO u (id, b) VALUES (1, ?)", (bytes,)).expect("any bytes");
+        assert_eq!(connection.query_first::<Vec<u8>, _>("SELECT b FROM u").expect("a read").as_deref(), Some(bytes));
+    }
+}
