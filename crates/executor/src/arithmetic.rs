@@ -15,6 +15,16 @@ pub enum Fault {
     DivisionByZero,
     /// Past the range of this type.
     OutOfRange(&'static str),
+    /// A string says no number, or more than one: [`lenient`] has what it is taken for, with a warning or an error.
+    NotANumber,
+}
+
+/// Operands with strings made the doubles that they are taken for.
+pub fn lenient(v: &Value) -> Value {
+    match v {
+        Value::Bytes(text) => Value::Double(types::parse_double_prefix(text)),
+        other => other.clone(),
+    }
 }
 
 /// `a op b`, of an expression of type `ty`.
@@ -37,6 +47,9 @@ pub fn arithmetic(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &
 
 #[inline(never)]
 fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Result<Value, Fault> {
+    if convert::is_odd_number(a) || convert::is_odd_number(b) {
+        return Err(Fault::NotANumber);
+    }
     if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
         let (x, y) = (convert::to_u64(a, context), convert::to_u64(b, context));
         return Ok(Value::UInt(match op {
@@ -127,6 +140,9 @@ fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType, context: &dyn Stat
 
 /// `-v`, of an expression of type `ty`.
 pub fn negated(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Result<Value, Fault> {
+    if convert::is_odd_number(v) {
+        return Err(Fault::NotANumber);
+    }
     Ok(match number(v, context) {
         None => Value::Null,
         Some(Number::Int(i)) => Value::Int(i.checked_neg().ok_or(Fault::OutOfRange("BIGINT"))?),

@@ -26,6 +26,21 @@ pub fn to_f64(v: &Value) -> f64 {
     }
 }
 
+/// The number that an ENUM or SET value counts as.
+pub fn member_number(v: &Value, ty: &ColumnType) -> Option<u64> {
+    match v {
+        Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => record::member_number(ty, text),
+        _ => None,
+    }
+}
+
+/// Whether a value is a string that says no number, or more than one. An empty string counts as 0.
+pub fn is_odd_number(v: &Value) -> bool {
+    let Value::Bytes(text) = v else { return false };
+    let parsed = types::parse_double(text);
+    parsed.overflow || text[parsed.consumed..].iter().any(|byte| !byte.is_ascii_whitespace())
+}
+
 /// A number, for arithmetic.
 #[derive(Clone, Debug)]
 pub enum Number {

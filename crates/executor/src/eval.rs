@@ -1,12 +1,12 @@
 //! Evaluation of expressions over the frame.
 
-use crate::arithmetic::{Fault, arithmetic, negated};
-use crate::convert::{self, coerce, compare, number, number_decimal, text, truth};
+use crate::arithmetic::{Fault, arithmetic, lenient, negated};
+use crate::convert::{self, coerce, compare, member_number, number, number_decimal, text, truth};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run::Result;
 use crate::subquery::holds;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind};
 use std::cmp::Ordering;
 use types::{ByteString, Collation, Decimal, SqlMode, Value};
@@ -59,8 +59,19 @@ impl Exec<'_> {
                 Ok(self.truth(a)?.map(|t| !t))
             }
             ExprKind::Compare(op, collation, a, b) => self.comparison(*op, *collation, a, b),
-            ExprKind::Slot(_) | ExprKind::Literal(_) => Ok(self.leaf(e).and_then(truth)),
-            _ => Ok(truth(&self.eval(e)?)),
+            ExprKind::Slot(_) | ExprKind::Literal(_) => match self.leaf(e) {
+                Some(v @ Value::Bytes(_)) => {
+                    let v = v.clone();
+                    self.demand_number("DOUBLE", &v)?;
+                    Ok(truth(&v))
+                }
+                v => Ok(v.and_then(truth)),
+            },
+            _ => {
+                let v = self.eval(e)?;
+                self.demand_number("DOUBLE", &v)?;
+                Ok(truth(&v))
+            }
         }
     }
 
@@ -89,7 +100,12 @@ impl Exec<'_> {
         if let (CmpOp::Eq | CmpOp::Ne, Value::Bytes(x), Value::Bytes(y)) = (op, x, y) {
             return Ok(Some(collation.equal(x, y) == (op == CmpOp::Eq)));
         }
-        Ok(compare(x, y, collation, context).map(|order| holds(op, order)))
+        let odd = self.odd_operand(x, y);
+        let holds = compare(x, y, collation, context).map(|order| holds(op, order));
+        match odd {
+            Some(text) => self.truncated("DOUBLE", &text).map(|()| holds),
+            None => Ok(holds),
+        }
     }
 
     /// Evaluates a range bound: TIMESTAMP columns are compared as instants.
@@ -268,14 +284,24 @@ impl Exec<'_> {
             Ok(v) => Ok(v),
             Err(Fault::DivisionByZero) => self.division_by_zero(),
             Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &spell(op, a, b))),
+            Err(Fault::NotANumber) => {
+                let kind = match op {
+                    ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight => "INTEGER",
+                    ArithOp::IntDiv => "DECIMAL",
+                    _ => "DOUBLE",
+                };
+                self.odd_number(kind, a)?;
+                self.odd_number(kind, b)?;
+                self.arith(op, &lenient(a), &lenient(b), e)
+            }
         }
     }
 
-    /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error while strict values are stored.
+    /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error where a strict statement changes rows.
     pub fn division_by_zero(&mut self) -> Result<Value> {
         let mode = self.context.sql_mode();
         if mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
-            if self.storing && mode.is_strict() && !self.lenient {
+            if self.changes_strictly() {
                 return Err(codes::division_by_zero().into());
             }
             self.warn(1365, "Division by 0".to_owned());
@@ -285,6 +311,10 @@ impl Exec<'_> {
 
     #[inline(never)]
     fn negate(&mut self, v: &Value, e: &Expr) -> Result<Value> {
+        if convert::is_odd_number(v) {
+            self.odd_number("DOUBLE", v)?;
+            return self.negate(&lenient(v), e);
+        }
         negated(v, &e.ty, &*self.context).map_err(|_| {
             let mut shown = Vec::new();
             convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
@@ -297,6 +327,15 @@ impl Exec<'_> {
         if v.is_null() {
             return Ok(v);
         }
+        let v = match member_number(&v, &from.ty) {
+            Some(number) if !matches!(to, CastTo::Char { .. } | CastTo::Binary { .. }) => Value::UInt(number),
+            _ => v,
+        };
+        match to {
+            CastTo::Double | CastTo::Float => self.demand_number("DOUBLE", &v)?,
+            CastTo::Decimal { .. } => self.demand_number("DECIMAL", &v)?,
+            _ => {}
+        }
         let context = &*self.context;
         Ok(match to {
             CastTo::Signed | CastTo::Unsigned => {
@@ -305,8 +344,7 @@ impl Exec<'_> {
                     Value::Bytes(b) => {
                         let (bits, clean) = integer_prefix(b, unsigned);
                         if !clean {
-                            let shown = String::from_utf8_lossy(b).into_owned();
-                            self.warn(1292, format!("Truncated incorrect INTEGER value: '{shown}'"));
+                            self.truncated("INTEGER", b)?;
                         }
                         bits
                     }
@@ -398,8 +436,11 @@ impl Exec<'_> {
     pub fn bad_temporal(&mut self, kind: &str, v: &Value) -> Result<Value> {
         let mut shown = Vec::new();
         convert::append_text(v, 0, &*self.context, &mut shown);
-        let shown = String::from_utf8_lossy(&shown).into_owned();
-        self.warn(1292, format!("Incorrect {kind} value: '{shown}'"));
+        let message = format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(&shown));
+        if self.changes_strictly() {
+            return Err(SqlError::with_message(1292, message).into());
+        }
+        self.warn(1292, message);
         Ok(Value::Null)
     }
 
@@ -415,12 +456,14 @@ impl Exec<'_> {
     /// An integer argument; `None` for NULL.
     pub fn int_arg(&mut self, e: &Expr) -> Result<Option<i64>> {
         let v = self.eval(e)?;
+        self.demand_number("INTEGER", &v)?;
         Ok(if v.is_null() { None } else { Some(convert::to_i64(&v, &*self.context)) })
     }
 
     /// A floating argument; `None` for NULL.
     pub fn double_arg(&mut self, e: &Expr) -> Result<Option<f64>> {
         let v = self.eval(e)?;
+        self.demand_number("DOUBLE", &v)?;
         Ok(if v.is_null() { None } else { Some(convert::to_f64(&v)) })
     }
 }

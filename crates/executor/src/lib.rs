@@ -28,6 +28,7 @@ mod hash_key;
 mod insert;
 mod memory;
 mod numbers;
+mod odd_number;
 mod output;
 mod run;
 mod scan;

@@ -16,6 +16,7 @@ impl Exec<'_> {
         match func {
             F::Abs => {
                 let v = self.eval(&args[0])?;
+                self.demand_number("DOUBLE", &v)?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => match i.checked_abs() {
@@ -29,6 +30,7 @@ impl Exec<'_> {
             }
             F::Ceil | F::Floor => {
                 let v = self.eval(&args[0])?;
+                self.demand_number("DOUBLE", &v)?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => Value::Int(i),
@@ -46,6 +48,7 @@ impl Exec<'_> {
             }
             F::Round | F::Truncate => {
                 let v = self.eval(&args[0])?;
+                self.demand_number("DOUBLE", &v)?;
                 let digits = match args.get(1) {
                     Some(a) => match self.int_arg(a)? {
                         Some(d) => d,
@@ -123,6 +126,7 @@ impl Exec<'_> {
             F::Pi => Ok(Value::Double(std::f64::consts::PI)),
             F::Sign => {
                 let v = self.eval(&args[0])?;
+                self.demand_number("DOUBLE", &v)?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => Value::Int(i.signum()),

@@ -150,8 +150,9 @@ impl<'c> Binder<'c> {
             {
                 if path.ordered {
                     if let Some(limit) = w.limit {
-                        // Only as much is read as the limit needs.
-                        let matching = (path.rows * selectivity.max(1e-6)).max(1.0);
+                        // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
+                        let share = crate::join::filtered_share(conditions, &path);
+                        let matching = (path.rows * share.max(1e-6)).max(1.0);
                         cost *= (limit / matching).min(1.0);
                     }
                 } else {
@@ -173,6 +174,10 @@ impl<'c> Binder<'c> {
         // All rows in primary order.
         let primary_parts: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(ordering_part).collect();
         let order = primary_ordered(&primary_parts, 0);
+        // A range of the primary key begins where its bounds say, in the same order: reading from the end of the table is never better.
+        let keyed: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
+        let bounded = allowed(0) && sargs.ranges_for(&keyed).is_some_and(|r| r.spec.any.len() == 1);
+        let order = order.filter(|_| !bounded);
         consider(
             Path {
                 index: None,

@@ -13,6 +13,7 @@ use crate::binder::{Binder, DEPTH_MAX, Result};
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::Func;
+use crate::members::member_number;
 use crate::typing::{self};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -102,9 +103,12 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
             A::Between { expr, low, high, negated } => {
-                let operand = self.expr(expr)?;
+                let mut operand = self.expr(expr)?;
                 let low = self.expr(low)?;
                 let high = self.expr(high)?;
+                if typing::is_number(&low.ty) && typing::is_number(&high.ty) {
+                    operand = member_number(operand);
+                }
                 let collation = self.collation_of(&[&operand, &low, &high])?;
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));

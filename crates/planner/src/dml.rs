@@ -344,7 +344,7 @@ impl<'c> Binder<'c> {
             let mut saved: Vec<Slot> = group.items.iter().flat_map(|i| i.slots.iter().copied()).collect();
             saved.sort_unstable();
             saved.dedup();
-            node = Node::Sort { input: Box::new(node), keys: order, saved, limit: None };
+            node = Node::Sort { input: Box::new(node), keys: crate::members::sorting(order), saved, limit: None };
         }
         Ok((node, limit))
     }

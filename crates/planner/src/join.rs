@@ -13,6 +13,8 @@ use types::Collation;
 
 /// Items up to which all orders are tried.
 const EXHAUSTIVE_MAX: usize = 10;
+/// How much less a table that is empty now counts in a join than a small one.
+const EMPTY_SHARE: f64 = 0.001;
 /// Cost of putting a row into a hash table.
 const BUILD_COST: f64 = 2.0;
 /// Cost of probing it.
@@ -236,6 +238,11 @@ impl<'c> Binder<'c> {
         }
         let order = self.join_order(relations, group, blocked, wanted);
         self.build(relations, group, blocked, &order, wanted)
+    }
+
+    /// Whether a relation is a table that is estimated to have no rows.
+    fn is_empty(&self, relation: &Relation) -> bool {
+        matches!(relation.source, Source::Base(table) if self.context.rows_estimate(&self.tables[table as usize]) == 0)
     }
 
     fn join_order(&self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Vec<Step> {
@@ -559,7 +566,7 @@ impl<'c> Binder<'c> {
 }
 
 /// Share of the rows of a path that pass the conditions its ranges do not stand for.
-fn filtered_share(conditions: &[Expr], path: &Path) -> f64 {
+pub(crate) fn filtered_share(conditions: &[Expr], path: &Path) -> f64 {
     let total: f64 = conditions.iter().map(access::selectivity).product();
     match &path.ranges {
         None => total,
@@ -677,7 +684,11 @@ impl Search<'_, '_> {
                 let wanted = if first { self.wanted } else { None };
                 let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
                 let share = filtered_share(&conditions, &path);
-                let (cost, rows) = (path.cost, (path.rows * share).max(0.01));
+                let (mut cost, mut rows) = (path.cost, (path.rows * share).max(0.01));
+                if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(&self.relations[*r]) {
+                    // Nothing is read after a table without rows. Should it fill, the plan is made anew (`Plan::is_outgrown`).
+                    (cost, rows) = (cost * EMPTY_SHARE, rows * EMPTY_SHARE);
+                }
                 (Some(path), cost, rows)
             }
             ItemKind::Nest(group) => {

@@ -24,6 +24,7 @@ pub mod func;
 mod join;
 pub mod keys;
 mod logical;
+mod members;
 mod optimize;
 pub mod plan;
 mod ranges;

@@ -137,7 +137,7 @@ impl<'c> Binder<'c> {
             saved.sort_unstable();
             saved.dedup();
             saved.retain(|s| above.contains(s) || distinct);
-            node = Node::Sort { input: Box::new(node), keys: order, saved, limit: limit.clone() };
+            node = Node::Sort { input: Box::new(node), keys: crate::members::sorting(order), saved, limit: limit.clone() };
         } else if let Some(limit) = &limit {
             let simple = !grouped && !distinct;
             if let Node::Table(t) = &mut node

@@ -632,6 +632,8 @@ pub type TypedValue = (Value, ColumnType);
 const OUTGROWN_FACTOR: u64 = 16;
 /// Changes of tables smaller than this do not matter.
 const OUTGROWN_ROWS_MIN: u64 = 1000;
+/// A table that was empty has filled when it has more rows.
+const FILLED_ROWS_MIN: u64 = 16;
 
 impl Plan {
     /// Whether a table has grown or shrunk so much that the statement should be planned again. A few loads; never for plans that are right
@@ -640,7 +642,12 @@ impl Plan {
     pub fn is_outgrown(&self) -> bool {
         !self.short.as_ref().is_some_and(ShortPlan::suits_any_size)
             && self.tables.iter().zip(&self.table_rows).any(|(table, then)| {
-                let now = table.storage.rows_estimate().max(OUTGROWN_ROWS_MIN);
+                let now = table.storage.rows_estimate();
+                if *then == 0 && now > FILLED_ROWS_MIN && self.tables.len() > 1 {
+                    // A join begins with a table that is empty.
+                    return true;
+                }
+                let now = now.max(OUTGROWN_ROWS_MIN);
                 let then = (*then).max(OUTGROWN_ROWS_MIN);
                 now / OUTGROWN_FACTOR > then || then / OUTGROWN_FACTOR > now
             })

@@ -39,6 +39,16 @@ pub fn class(ty: &ColumnType) -> Class {
     }
 }
 
+/// Whether values are texts that count as the numbers of their members.
+pub fn has_members(ty: &ColumnType) -> bool {
+    matches!(ty.kind, TypeKind::Enum | TypeKind::Set)
+}
+
+/// Whether values are numbers.
+pub fn is_number(ty: &ColumnType) -> bool {
+    matches!(class(ty), Class::Int | Class::Decimal | Class::Double)
+}
+
 /// (integer digits, scale) of a value of this type seen as a decimal.
 pub fn decimal_digits(ty: &ColumnType) -> (u32, u8) {
     match ty.kind {

@@ -29,5 +29,6 @@ pub use base::Malformed;
 pub use header::RowHeader;
 pub use key::KeyPart;
 pub use layout::{ColumnSource, EncodeError, FixedPlace, RowLayout};
+pub use raw::member_number;
 pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

@@ -102,7 +102,7 @@ fn set_text(ty: &ColumnType, bits: u64) -> Result<ByteString, Malformed> {
 }
 
 /// The number that stands for an ENUM or SET value in rows and keys; `None` when the text names no member.
-pub(crate) fn member_number(ty: &ColumnType, text: &[u8]) -> Option<u64> {
+pub fn member_number(ty: &ColumnType, text: &[u8]) -> Option<u64> {
     let position = |name: &[u8]| ty.member_list().iter().position(|member| **member == *name);
     if text.is_empty() && position(text).is_none() {
         return Some(0);

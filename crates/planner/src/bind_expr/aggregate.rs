@@ -3,7 +3,8 @@
 use super::DIV_INCREMENT;
 use crate::binder::{Binder, Clause, Result};
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Aggregate, AggregateKind};
+use crate::members::{member_number, sorting};
+use crate::plan::{Aggregate, AggregateKind, SortKey};
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
@@ -48,14 +49,18 @@ impl<'c> Binder<'c> {
                     _ => self.expr(&item.expr)?,
                 };
                 let collation = expr.ty.collation;
-                order.push(crate::plan::SortKey { expr, descending: item.descending, collation });
+                order.push(SortKey { expr, descending: item.descending, collation });
             }
-            Ok((args, order))
+            Ok((args, sorting(order)))
         });
         let scope = self.scope();
         scope.in_aggregate = false;
         scope.clause = clause;
-        let (args, order) = order?;
+        let (mut args, order) = order?;
+        use AggregateKind as K;
+        if matches!(kind, K::Sum | K::Avg | K::BitAnd | K::BitOr | K::BitXor | K::StdPop | K::StdSamp | K::VarPop | K::VarSamp) {
+            args = args.into_iter().map(member_number).collect();
+        }
         if args.iter().any(|a| a.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))) && kind == AggregateKind::GroupConcat {
             // Allowed; evaluated like any other argument.
         }

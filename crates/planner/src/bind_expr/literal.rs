@@ -2,6 +2,7 @@
 
 use crate::binder::{Binder, Result};
 use crate::expr::Expr;
+use crate::members::member_number;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -88,7 +89,7 @@ impl<'c> Binder<'c> {
             let value = s.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
             return Ok(Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null()));
         }
-        self.expr(e)
+        Ok(member_number(self.expr(e)?))
     }
 }
 

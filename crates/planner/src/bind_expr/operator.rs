@@ -6,6 +6,7 @@ use crate::binder::{Binder, DEPTH_MAX, Result};
 use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
+use crate::members::member_number;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -136,6 +137,11 @@ impl<'c> Binder<'c> {
             return Err(codes::operand_columns(l.len()));
         }
         let (a, b) = (self.expr(left)?, self.expr(right)?);
+        let (a, b) = match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
+            (false, true) => (member_number(a), b),
+            (true, false) => (a, member_number(b)),
+            _ => (a, b),
+        };
         let collation = self.collation_of(&[&a, &b])?;
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
@@ -163,8 +169,11 @@ impl<'c> Binder<'c> {
             let rows = rows.into_iter().map(|r| r.into_iter().zip(&operand).map(|(v, o)| temporal_constant(v, o)).collect()).collect();
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
-        let operand = self.expr(operand)?;
+        let mut operand = self.expr(operand)?;
         let list = self.exprs(list)?;
+        if list.iter().all(|e| typing::is_number(&e.ty)) {
+            operand = member_number(operand);
+        }
         let mut all = vec![&operand];
         all.extend(list.iter());
         let collation = self.collation_of(&all)?;

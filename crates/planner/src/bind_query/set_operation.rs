@@ -173,7 +173,7 @@ impl<'c> Binder<'c> {
         let keys = keys?;
         let limit = self.limit(q.limit)?;
         if !keys.is_empty() {
-            node = Node::Sort { input: Box::new(node), keys, saved: slots.clone(), limit: limit.clone() };
+            node = Node::Sort { input: Box::new(node), keys: crate::members::sorting(keys), saved: slots.clone(), limit: limit.clone() };
         } else if let Some(limit) = &limit {
             node = Node::Limit { input: Box::new(node), limit: limit.clone() };
         }
