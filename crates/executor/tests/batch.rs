@@ -196,3 +196,35 @@ fn rows_past_a_limit_are_not_evaluated() {
     assert_eq!(db.query("SELECT COUNT(*) FROM t WHERE id < 5 AND 10 / a > 2"), "3");
     assert_eq!(db.context.warnings.len(), 2);
 }
+
+#[test]
+fn what_is_kept_is_accounted_and_a_cancelled_statement_ends() {
+    let mut r = Random(7);
+    let mut db = database(&mut r, 1_300);
+    let keeping = [
+        "SELECT x.id FROM x ORDER BY x.s",
+        "SELECT x.id, COUNT(*) FROM x GROUP BY x.id",
+        "SELECT DISTINCT x.id, x.s FROM x",
+        "SELECT COUNT(*) FROM x p JOIN x q ON p.a + 0 = q.a + 0 AND p.s = q.s",
+        "SELECT GROUP_CONCAT(x.s) FROM x",
+    ];
+    // Room for the chunks, but not for what the operators keep.
+    for sql in keeping {
+        db.context.memory_max = 48 << 10;
+        assert!(db.error(sql).starts_with("1038 "), "{sql}: {}", db.error(sql));
+        db.context.memory_max = executor::STATEMENT_BYTES_MAX;
+        assert!(!db.query(sql).is_empty(), "{sql}");
+    }
+    // A scan holds a chunk at a time.
+    db.context.memory_max = 48 << 10;
+    assert_eq!(db.query("SELECT COUNT(*) FROM x WHERE x.a + 1 > -100 OR x.a IS NULL"), "1300");
+    db.context.memory_max = executor::STATEMENT_BYTES_MAX;
+    for sql in ["SELECT COUNT(*) FROM x", "SELECT x.id FROM x ORDER BY x.m", "SELECT COUNT(*) FROM y JOIN x ON x.a = y.a"] {
+        let mut plan = db.plan(sql, &[]).expect("a plan");
+        plan.short = None;
+        db.context.looks_left.set(4);
+        let result = db.run_plan(&plan, &[]);
+        db.context.looks_left.set(u32::MAX);
+        assert!(matches!(result, Err(executor::Error::Sql(e)) if e.code == 1317), "{sql}");
+    }
+}

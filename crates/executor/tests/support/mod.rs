@@ -28,6 +28,10 @@ pub struct Context {
     pub variables: HashMap<String, Value>,
     pub last_insert_id: u64,
     pub found_rows: bool,
+    /// Bytes a statement may hold.
+    pub memory_max: usize,
+    /// How often a statement may look whether it is cancelled until it is.
+    pub looks_left: std::cell::Cell<u32>,
 }
 
 pub const NOW_MICROS: i64 = 1_714_979_289_123_456;
@@ -100,7 +104,11 @@ impl StatementContext for Context {
         false
     }
     fn is_cancelled(&self) -> bool {
-        false
+        self.looks_left.set(self.looks_left.get().saturating_sub(1));
+        self.looks_left.get() == 0
+    }
+    fn statement_memory_max(&self) -> usize {
+        self.memory_max
     }
     fn cancel_error(&self) -> SqlError {
         mysql_error::codes::query_interrupted()
@@ -195,7 +203,15 @@ fn show(v: &Value, ty: Option<&ColumnType>) -> String {
 }
 
 fn context() -> Context {
-    Context { mode: SqlMode::DEFAULT, warnings: Vec::new(), variables: HashMap::new(), last_insert_id: 0, found_rows: false }
+    Context {
+        mode: SqlMode::DEFAULT,
+        warnings: Vec::new(),
+        variables: HashMap::new(),
+        last_insert_id: 0,
+        found_rows: false,
+        memory_max: executor::STATEMENT_BYTES_MAX,
+        looks_left: std::cell::Cell::new(u32::MAX),
+    }
 }
 
 impl Database {
