@@ -86,7 +86,7 @@ impl<'a> Exec<'a> {
                 Some(state) => session.resume(state),
             };
             let mut count = chunk.len();
-            let mut bytes = 0;
+            let mut bytes = if count > 0 { chunk.bytes() } else { 0 };
             let mut failed = None;
             let columns = chunk.columns_mut();
             let visit = |row: RowRef<'_>, _: RowKey<'_>| {
