@@ -67,6 +67,19 @@ pub fn execute(
     {
         return Ok(outcome);
     }
+    run_operators(plan, params, session, context, scratch, consumer)
+}
+
+/// Runs the ordinary plan. Not inlined: a short plan shall not touch the stack that this takes.
+#[inline(never)]
+fn run_operators(
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Outcome> {
     let mut x = Exec::new(plan, params, session, context, scratch);
     let outcome = match &plan.body {
         Body::Query(query) if !plan.into.is_empty() => x.run_into(query),

@@ -55,6 +55,7 @@ impl<'v> Row<'v> {
 }
 
 /// Runs the statement; `None` when the mode is not strict and the ordinary plan must run.
+#[inline(never)]
 pub(crate) fn run(
     plan: &Plan,
     params: &[Value],

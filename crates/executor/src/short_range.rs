@@ -91,6 +91,7 @@ pub(crate) enum Next {
 }
 
 /// Rows from the page to the wire.
+#[inline(never)]
 pub(crate) fn range(
     range: &ShortRange,
     plan: &Plan,
@@ -132,6 +133,7 @@ pub(crate) fn range(
 }
 
 /// Aggregates of columns.
+#[inline(never)]
 pub(crate) fn aggregate(
     aggregate: &RangeAggregate,
     plan: &Plan,

@@ -41,6 +41,7 @@ pub(crate) struct SortBuffers {
 }
 
 /// Runs the plan; `None` when the ordinary plan must.
+#[inline(never)]
 pub(crate) fn run(
     sorted: &SortedRange,
     plan: &Plan,

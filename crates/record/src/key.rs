@@ -82,6 +82,9 @@ pub fn encode_part(ty: &ColumnType, part: &KeyPart, value: &Value, out: &mut Vec
     assert!(encoded.is_ok(), "{value:?} is not a value of {ty}");
 }
 
+/// Most bytes that a row holds of a value that is no string: a DECIMAL(65).
+const STORED_BYTES_MAX: usize = 40;
+
 /// Appends one part from a value of the column's type; on error `out` is as before.
 pub fn try_encode_part(ty: &ColumnType, part: &KeyPart, value: &Value, out: &mut Vec<u8>) -> Result<(), Malformed> {
     let start = out.len();
@@ -90,10 +93,17 @@ pub fn try_encode_part(ty: &ColumnType, part: &KeyPart, value: &Value, out: &mut
         // A string's bytes are what a row holds: no copy.
         Value::Bytes(text) if ty.kind.is_string() => encode_bytes(ty, *part, Some(text), out),
         _ => {
-            let mut stored = Vec::with_capacity(32);
-            match raw::append(ty, value, &mut stored) {
-                Some(()) => encode_bytes(ty, *part, Some(&stored), out),
-                None => Err(Malformed),
+            // What a row would hold goes to the end of `out` first, and from there to the stack: nothing is allocated for a key.
+            let mut stored = [0; STORED_BYTES_MAX];
+            let appended = raw::append(ty, value, out);
+            let bytes = out.len() - start;
+            match (appended, stored.get_mut(..bytes)) {
+                (Some(()), Some(stored)) => {
+                    stored.copy_from_slice(&out[start..]);
+                    out.truncate(start);
+                    encode_bytes(ty, *part, Some(stored), out)
+                }
+                _ => Err(Malformed),
             }
         }
     };

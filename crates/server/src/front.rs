@@ -116,6 +116,7 @@ impl<S: Service> Front<S> {
     }
 
     /// Receive, answer, send, until one side has enough.
+    #[inline(never)]
     fn command_loop(&self, channel: &mut Channel, session: &mut S::Session, mut login: Login) {
         let mut capabilities = login.capabilities;
         loop {

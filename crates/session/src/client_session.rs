@@ -132,6 +132,7 @@ impl ClientSession {
     }
 
     /// Forgets all session state but the login: COM_RESET_CONNECTION, COM_CHANGE_USER.
+    #[cold]
     fn reset(&mut self) -> Result<(), SqlError> {
         self.rollback().map_err(|outcome| outcome.error)?;
         self.transaction = TransactionState::default();
@@ -185,6 +186,7 @@ impl ClientSession {
     }
 
     /// Writes the error of a failed statement and undoes what it did.
+    #[cold]
     pub(crate) fn fail(&mut self, sink: &mut ResultSink<'_>, outcome: Outcome) {
         let mut error = outcome.error;
         if let Err(worse) = self.statement_failed(outcome.undo) {
@@ -250,6 +252,7 @@ impl ClientSession {
         if matches!(rolled_back, Ok(Ok(()))) { Flow::Continue } else { Flow::Quit }
     }
 
+    // What commands do is not inlined here, so that each touches the stack it needs and no more.
     fn answer(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         self.more_results = false;
         self.begin_statement();
@@ -311,6 +314,7 @@ impl ClientSession {
 }
 
 impl ClientSession {
+    #[inline(never)]
     fn reply_simple(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo, result: Result<(), Outcome>) {
         self.with_sink(out, io, RowFormat::Text, |session, sink| match result {
             Ok(()) => {
@@ -322,6 +326,7 @@ impl ClientSession {
     }
 
     /// Makes a database current.
+    #[cold]
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Outcome> {
         let found = self.shared().catalog.database(name);
         let def = found.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))?;
@@ -333,6 +338,7 @@ impl ClientSession {
         Ok(())
     }
 
+    #[cold]
     fn statistics(&self) -> String {
         let shared = self.shared();
         let uptime = shared.started.elapsed().as_secs();

@@ -79,6 +79,7 @@ impl PreparedStatements {
 
 impl ClientSession {
     /// COM_STMT_PREPARE.
+    #[inline(never)]
     pub(crate) fn prepare(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.shared().status.com_stmt_prepare.inc();
         self.connection.set_statement(sql);
@@ -178,6 +179,7 @@ impl ClientSession {
     }
 
     /// COM_STMT_EXECUTE.
+    #[inline(never)]
     pub(crate) fn execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) {
         if let Err(outcome) = self.try_execute_prepared(execute, sink) {
             self.fail(sink, outcome);
@@ -249,6 +251,7 @@ impl ClientSession {
     }
 
     /// Plans a prepared text with values at hand: at its first execution, and after DDL.
+    #[cold]
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
         if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version())
@@ -268,6 +271,7 @@ impl ClientSession {
     }
 
     /// Runs a statement without a plan from its text.
+    #[inline(never)]
     fn run_text(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let arena = std::mem::take(&mut self.arena);
         let result = match parser::parse(sql, self.lexical_mode(), &arena) {

@@ -17,6 +17,7 @@ use types::{ColumnType, Decimal, TypeKind, Value};
 
 impl ClientSession {
     /// Runs the statements of a text, one after the other, until one fails.
+    #[inline(never)]
     pub(crate) fn query(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.connection.set_statement(sql);
         let mut rest = sql;
@@ -79,6 +80,7 @@ impl ClientSession {
     }
 
     /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
+    #[inline(never)]
     fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
@@ -97,6 +99,7 @@ impl ClientSession {
         Some(plan)
     }
 
+    #[inline(never)]
     fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
         let parsed = match parser::parse(sql, self.lexical_mode(), arena) {
             Ok(parsed) => parsed,
@@ -158,6 +161,7 @@ impl ClientSession {
     }
 
     /// The lifted literals as parameter values.
+    #[inline(never)]
     fn bind_literals(&mut self, sql: &[u8]) -> Result<(), Outcome> {
         self.params.clear();
         let mode = self.lexical_mode();

@@ -94,6 +94,7 @@ impl ClientSession {
     }
 
     /// The OK packet of a changing statement.
+    #[inline(never)]
     fn reply_changes(&mut self, body: &Body, changes: &Changes, sink: &mut ResultSink<'_>) {
         let warnings = self.core.diagnostics.warning_count();
         let found_rows = sink.capabilities().contains(Capabilities::FOUND_ROWS);
