@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use smallvec::SmallVec;
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank, futex};
 
@@ -15,11 +16,13 @@ const BUCKETS: usize = 256;
 
 const ASLEEP: u32 = 0;
 const CHOSEN: u32 = 1;
+/// Chosen, and others are left.
+const CHOSEN_WITH_OTHERS: u32 = 2;
 
 struct Waiter {
     key: u64,
     want: Want,
-    /// The sleeper's own word: [`ASLEEP`] until chosen.
+    /// The sleeper's own word: [`ASLEEP`] until chosen, then one of the others.
     word: Arc<AtomicU32>,
 }
 
@@ -53,8 +56,20 @@ impl ParkingLot {
     }
 }
 
+fn chosen(state: u32) -> Parked {
+    Parked::Chosen { others: state == CHOSEN_WITH_OTHERS }
+}
+
 impl Park for ParkingLot {
-    fn park(&self, key: u64, want: Want, deadline: Option<Instant>, still_blocked: impl FnOnce() -> bool, alone: impl FnOnce()) -> Parked {
+    fn park(
+        &self,
+        key: u64,
+        want: Want,
+        again: bool,
+        deadline: Option<Instant>,
+        still_blocked: impl FnOnce() -> bool,
+        alone: impl FnOnce(),
+    ) -> Parked {
         let word = own_word();
         {
             let mut queue = self.bucket(key).lock();
@@ -62,19 +77,26 @@ impl Park for ParkingLot {
                 return Parked::Retry;
             }
             word.store(ASLEEP, Ordering::Relaxed);
-            queue.push_back(Waiter { key, want, word: Arc::clone(&word) });
+            let waiter = Waiter { key, want, word: Arc::clone(&word) };
+            if again {
+                queue.push_front(waiter);
+            } else {
+                queue.push_back(waiter);
+            }
         }
         self.parked.fetch_add(1, Ordering::Relaxed);
         loop {
             // Acquire: pairs with the store of the chooser; what it did before is seen when the latch word is read again.
-            if word.load(Ordering::Acquire) == CHOSEN {
-                return Parked::Retry;
+            match word.load(Ordering::Acquire) {
+                ASLEEP => {}
+                state => return chosen(state),
             }
             futex::wait(&word, ASLEEP, deadline);
             if deadline.is_some_and(|d| d <= Instant::now()) {
                 let mut queue = self.bucket(key).lock();
                 let Some(place) = queue.iter().position(|w| Arc::ptr_eq(&w.word, &word)) else {
-                    return Parked::Retry; // chosen at the last moment; the choice must be used, or the wake-up would be lost
+                    // Chosen at the last moment; the choice must be used, or the wake-up would be lost.
+                    return chosen(word.load(Ordering::Acquire));
                 };
                 queue.remove(place);
                 if !queue.iter().any(|w| w.key == key) {
@@ -85,8 +107,8 @@ impl Park for ParkingLot {
         }
     }
 
-    fn unpark(&self, key: u64, emptied: impl FnOnce()) {
-        let mut chosen: Vec<Arc<AtomicU32>> = Vec::new();
+    fn unpark(&self, key: u64, clear: impl FnOnce()) {
+        let mut chosen: SmallVec<[Arc<AtomicU32>; 4]> = SmallVec::new();
         {
             let mut queue = self.bucket(key).lock();
             let mut place = 0;
@@ -103,15 +125,16 @@ impl Park for ParkingLot {
                 let Some(waiter) = queue.remove(place) else { break };
                 let alone = waiter.want == Want::Exclusive;
                 taken |= waiter.want != Want::Look;
-                // Under the mutex, so that a sleeper at its deadline that no longer finds itself queued knows it was chosen.
-                waiter.word.store(CHOSEN, Ordering::Release);
                 chosen.push(waiter.word);
                 if alone {
                     break;
                 }
             }
-            if !queue.iter().skip(place).any(|w| w.key == key) {
-                emptied();
+            let others = queue.iter().skip(place).any(|w| w.key == key);
+            clear();
+            // Under the mutex, so that a sleeper at its deadline that no longer finds itself queued knows it was chosen.
+            for word in &chosen {
+                word.store(if others { CHOSEN_WITH_OTHERS } else { CHOSEN }, Ordering::Release);
             }
         }
         for word in chosen {

@@ -29,7 +29,12 @@
 //! A thread that finds the latch taken spins a few pauses, then sets the waiters bit and parks (`park.rs`). A release that leaves the latch
 //! free and sees the bit wakes the first waiter, or all readers up to the first writer; those who only wait to look (optimistically) are woken on
 //! the way, for they take no latch whose release would wake the next. The woken thread competes again (no hand-over: the
-//! latch is not idle while a thread is being scheduled). Readers that find the bit set while readers hold the latch queue behind the
+//! latch is not idle while a thread is being scheduled).
+//!
+//! The release that wakes also clears the waiters bit, though others may still be parked: until the woken thread runs, releases wake nobody else. With
+//! many more threads than cores the latch changes hands often in that time, and each wake-up would cost two context switches for a thread that finds
+//! the latch taken. The woken thread is told that others are parked, and answers for them: it sets the bit when it takes the latch or parks again (then at
+//! the head of the queue), and wakes them when the page is gone. Readers that find the bit set while readers hold the latch queue behind the
 //! waiting writer, but at most for [`READER_PATIENCE`], so that a thread that (against the rules) latches a page twice only slows down.
 
 use std::sync::atomic::Ordering;
@@ -113,19 +118,33 @@ pub(crate) enum Want {
 /// Why a parked thread runs again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parked {
-    /// A release chose it, or the state had changed before it slept.
+    /// The state had changed before it slept.
     Retry,
+    /// A release chose it.
+    Chosen {
+        /// Others were left parked and depend on it.
+        others: bool,
+    },
     /// The deadline passed.
     TimedOut,
 }
 
 /// Where threads sleep; one queue per key, each under a bucket's mutex.
 pub(crate) trait Park {
-    /// Sleeps until chosen, if `still_blocked` (called under the bucket's mutex) holds. `alone` is called under the mutex when this thread
+    /// Sleeps until chosen, if `still_blocked` (called under the bucket's mutex) holds; `again` for a thread that was chosen before and goes to the head of
+    /// the queue. `alone` is called under the mutex when this thread
     /// gives up at its deadline and nobody else waits for the key.
-    fn park(&self, key: u64, want: Want, deadline: Option<Instant>, still_blocked: impl FnOnce() -> bool, alone: impl FnOnce()) -> Parked;
-    /// Wakes the first waiter, or all readers up to the first writer, those that only look not counted; `emptied` is called under the mutex when nobody is left waiting.
-    fn unpark(&self, key: u64, emptied: impl FnOnce());
+    fn park(
+        &self,
+        key: u64,
+        want: Want,
+        again: bool,
+        deadline: Option<Instant>,
+        still_blocked: impl FnOnce() -> bool,
+        alone: impl FnOnce(),
+    ) -> Parked;
+    /// Wakes the first waiter, or all readers up to the first writer, those that only look not counted; `clear` is called under the mutex.
+    fn unpark(&self, key: u64, clear: impl FnOnce());
 }
 
 /// A value of the word.
@@ -286,9 +305,14 @@ fn wait_for<C: Cell>(
     let mut pauses = C::pauses();
     // A reader defers to a waiting writer once; after that only to a holder.
     let mut polite = true;
+    // Chosen by a release, and whether others were left parked then. Once set it stays: a waiters bit too much costs one look at the queue.
+    let (mut chosen, mut answers_for_others) = (false, false);
     let mut w = Word(cell.load(Ordering::Acquire));
     loop {
         if w.is_absent() {
+            if answers_for_others {
+                wake(cell, key, park);
+            }
             return Acquired::Absent;
         }
         if !blocked(w, polite) {
@@ -297,6 +321,7 @@ fn wait_for<C: Cell>(
                 C::fence(Ordering::Acquire);
                 return Acquired::Held(w);
             };
+            let next = if answers_for_others { next | WAITERS } else { next };
             match cell.exchange(w.0, next, Ordering::Acquire) {
                 Ok(before) => {
                     if want == Want::Exclusive {
@@ -335,7 +360,11 @@ fn wait_for<C: Cell>(
         let alone = || {
             cell.clear(WAITERS, Ordering::Relaxed);
         };
-        let parked = park.park(key, want, until, still_blocked, alone);
+        let parked = park.park(key, want, chosen, until, still_blocked, alone);
+        if let Parked::Chosen { others } = parked {
+            chosen = true;
+            answers_for_others |= others;
+        }
         if parked == Parked::TimedOut && (patience.is_none() || deadline.is_some_and(|d| d <= Instant::now())) {
             return Acquired::Busy;
         }
@@ -427,6 +456,7 @@ pub(crate) fn downgrade(cell: &impl Cell, key: u64, park: &impl Park, changed: b
 
 #[cold]
 fn wake(cell: &impl Cell, key: u64, park: &impl Park) {
+    // Under the mutex: who sets the bit after this finds the queue as it is, or is found in it.
     park.unpark(key, || {
         cell.clear(WAITERS, Ordering::Relaxed);
     });

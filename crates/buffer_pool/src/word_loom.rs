@@ -1,7 +1,7 @@
 //! Loom models of the hybrid latch: every schedule (up to a bound of preemptions) and every value that a relaxed load may return. Each model is
 //! also run with a planted bug, which it must catch.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -55,7 +55,7 @@ impl<const FENCED: bool> Cell for ModelCell<FENCED> {
 struct NoLot;
 
 impl Park for NoLot {
-    fn park(&self, _: u64, _: Want, _: Option<Instant>, _: impl FnOnce() -> bool, _: impl FnOnce()) -> Parked {
+    fn park(&self, _: u64, _: Want, _: bool, _: Option<Instant>, _: impl FnOnce() -> bool, _: impl FnOnce()) -> Parked {
         unreachable!("nobody waits while a model is set up")
     }
     fn unpark(&self, _: u64, _: impl FnOnce()) {}
@@ -64,56 +64,73 @@ impl Park for NoLot {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<(u64, u64, Want)>,
-    chosen: BTreeSet<u64>,
+    /// Tickets, and whether others were left when they were chosen.
+    chosen: BTreeMap<u64, bool>,
     tickets: u64,
 }
 
 /// The parking lot without time: who parks sleeps until chosen, so a lost wake-up is a deadlock that loom reports. `RECHECKS` false plants the bug
-/// of going to sleep without a second look.
-struct ModelLot<const RECHECKS: bool> {
+/// of going to sleep without a second look, `TELLS` false that of not telling a woken thread that others are parked.
+struct ModelLot<const RECHECKS: bool, const TELLS: bool> {
     queue: Mutex<Queue>,
     wake: Condvar,
 }
 
-impl<const RECHECKS: bool> ModelLot<RECHECKS> {
+impl<const RECHECKS: bool, const TELLS: bool> ModelLot<RECHECKS, TELLS> {
     fn new() -> Self {
         ModelLot { queue: Mutex::new(Queue::default()), wake: Condvar::new() }
     }
 }
 
-impl<const RECHECKS: bool> Park for ModelLot<RECHECKS> {
-    fn park(&self, key: u64, want: Want, _: Option<Instant>, still_blocked: impl FnOnce() -> bool, _: impl FnOnce()) -> Parked {
+impl<const RECHECKS: bool, const TELLS: bool> Park for ModelLot<RECHECKS, TELLS> {
+    fn park(
+        &self,
+        key: u64,
+        want: Want,
+        again: bool,
+        _: Option<Instant>,
+        still_blocked: impl FnOnce() -> bool,
+        _: impl FnOnce(),
+    ) -> Parked {
         let mut queue = self.queue.lock().expect("not poisoned");
         if RECHECKS && !still_blocked() {
             return Parked::Retry;
         }
         queue.tickets += 1;
         let ticket = queue.tickets;
-        queue.waiting.push_back((ticket, key, want));
-        while !queue.chosen.remove(&ticket) {
+        if again {
+            queue.waiting.push_front((ticket, key, want));
+        } else {
+            queue.waiting.push_back((ticket, key, want));
+        }
+        loop {
+            if let Some(others) = queue.chosen.remove(&ticket) {
+                // The planted bug of a woken thread that does not answer for the others.
+                return Parked::Chosen { others: others && TELLS };
+            }
             queue = self.wake.wait(queue).expect("not poisoned");
         }
-        Parked::Retry
     }
 
-    fn unpark(&self, key: u64, emptied: impl FnOnce()) {
+    fn unpark(&self, key: u64, clear: impl FnOnce()) {
         let mut queue = self.queue.lock().expect("not poisoned");
         let mut taken = false;
+        let mut chosen = Vec::new();
         while let Some(place) = queue.waiting.iter().position(|w| w.1 == key) {
             let (ticket, _, want) = queue.waiting[place];
             if want == Want::Exclusive && taken {
                 break;
             }
             queue.waiting.remove(place);
-            queue.chosen.insert(ticket);
+            chosen.push(ticket);
             taken |= want != Want::Look;
             if want == Want::Exclusive {
                 break;
             }
         }
-        if !queue.waiting.iter().any(|w| w.1 == key) {
-            emptied();
-        }
+        let others = queue.waiting.iter().any(|w| w.1 == key);
+        clear();
+        queue.chosen.extend(chosen.into_iter().map(|ticket| (ticket, others)));
         drop(queue);
         self.wake.notify_all();
     }
@@ -125,14 +142,14 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-struct Page<const FENCED: bool, const RECHECKS: bool> {
+struct Page<const FENCED: bool, const RECHECKS: bool, const TELLS: bool = true> {
     cell: ModelCell<FENCED>,
-    lot: ModelLot<RECHECKS>,
+    lot: ModelLot<RECHECKS, TELLS>,
     left: AtomicU64,
     right: AtomicU64,
 }
 
-impl<const FENCED: bool, const RECHECKS: bool> Page<FENCED, RECHECKS> {
+impl<const FENCED: bool, const RECHECKS: bool, const TELLS: bool> Page<FENCED, RECHECKS, TELLS> {
     fn new() -> Arc<Self> {
         let zero = || AtomicU64::new(0);
         Arc::new(Page { cell: ModelCell::resident(7), lot: ModelLot::new(), left: zero(), right: zero() })
@@ -181,9 +198,9 @@ fn model_catches_a_writer_without_release_fence() {
     optimistic_reader::<false>();
 }
 
-fn two_writers_and_a_reader<const RECHECKS: bool>() {
+fn two_writers_and_a_reader<const RECHECKS: bool, const TELLS: bool>() {
     check(2, || {
-        let page = Page::<true, RECHECKS>::new();
+        let page = Page::<true, RECHECKS, TELLS>::new();
         let writers: Vec<_> = (0..2)
             .map(|_| {
                 let page = Arc::clone(&page);
@@ -202,7 +219,7 @@ fn two_writers_and_a_reader<const RECHECKS: bool>() {
 
 #[test]
 fn latch_excludes_and_wakes_everybody() {
-    two_writers_and_a_reader::<true>();
+    two_writers_and_a_reader::<true, true>();
 }
 
 /// A thread that waits to look takes no latch: the writer queued behind it must not depend on a release of its.
@@ -225,24 +242,56 @@ fn looking_does_not_use_up_the_wake_up_of_a_writer() {
     });
 }
 
-/// Runs only as the child of the next test: loom reports a deadlock by a panic that unwinds into another and aborts the process.
+/// A page that is evicted while two wait for it: both learn that it is gone.
+#[test]
+fn eviction_wakes_everybody() {
+    check(3, || {
+        let page = Page::<true, true>::new();
+        assert!(matches!(try_exclusive(&page.cell), Acquired::Held(_)));
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let page = Arc::clone(&page);
+                thread::spawn(move || match exclusive(&page.cell, 1, &page.lot, None) {
+                    Acquired::Held(_) => release_exclusive(&page.cell, 1, &page.lot, false),
+                    other => assert_eq!(other, Acquired::Absent),
+                })
+            })
+            .collect();
+        release_evicted(&page.cell, 1, &page.lot);
+        waiters.into_iter().for_each(|waiter| waiter.join().expect("no panic"));
+    });
+}
+
+/// Runs only as the child of the tests below: loom reports a deadlock by a panic that unwinds into another and aborts the process.
 #[test]
 fn planted_lost_wake_up() {
-    if std::env::var_os(PLANT).is_some() {
-        two_writers_and_a_reader::<false>();
+    match std::env::var(PLANT).as_deref() {
+        Ok("no second look") => two_writers_and_a_reader::<false, true>(),
+        Ok("others forgotten") => two_writers_and_a_reader::<true, false>(),
+        _ => {}
     }
 }
 
 const PLANT: &str = "BUFFER_POOL_PLANT";
 
-#[test]
-fn model_catches_a_sleep_without_second_look() {
+fn deadlocks(plant: &str) {
     let name = "word::loom_model::planted_lost_wake_up";
     let test_binary = std::env::current_exe().expect("the test runs from a file");
-    let child = std::process::Command::new(test_binary).args(["--exact", name, "--nocapture"]).env(PLANT, "1").output().expect("it starts");
+    let child =
+        std::process::Command::new(test_binary).args(["--exact", name, "--nocapture"]).env(PLANT, plant).output().expect("it starts");
     assert!(!child.status.success());
     let said = String::from_utf8_lossy(&child.stderr);
     assert!(said.contains("deadlock"), "{said}");
+}
+
+#[test]
+fn model_catches_a_sleep_without_second_look() {
+    deadlocks("no second look");
+}
+
+#[test]
+fn model_catches_a_woken_thread_that_forgets_the_others() {
+    deadlocks("others forgotten");
 }
 
 fn evicted_page<const FENCED: bool>() {
