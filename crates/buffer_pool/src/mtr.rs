@@ -223,7 +223,9 @@ impl<'p> Mtr<'p> {
         assert!(held.latched && !held.changed, "page {} is released twice or changed", held.page);
         held.latched = false;
         let held = *held;
-        self.unlatch(held);
+        if self.unlatch(held) {
+            self.wake(held);
+        }
     }
 
     /// Whether anything was changed or logged.
@@ -237,16 +239,22 @@ impl<'p> Mtr<'p> {
         self.kept.body.len()
     }
 
+    /// Unlatches a page and wakes nobody; true when somebody waits for it.
     #[inline]
-    fn unlatch(&self, held: Held) {
+    fn unlatch(&self, held: Held) -> bool {
         let cell = self.pool.cell(held.page).expect("a held page is in the table");
         // SAFETY: the page is still held exclusively, and no reference into it lives here.
         if !held.changed && header::page_type(unsafe { self.pool.frames().bytes(held.frame as usize) }) == 0 {
             // Latched unread, then not set after all: the frame does not hold what is on disk.
             self.pool.drop_unread(cell, held.page, held.frame as usize);
-            return;
+            return false;
         }
-        word::release_exclusive(cell, held.page.0, self.pool.lot(), held.changed);
+        word::release_exclusive_silently(cell, held.changed)
+    }
+
+    #[cold]
+    fn wake(&self, held: Held) {
+        word::wake(self.pool.cell(held.page).expect("a held page is in the table"), held.page.0, self.pool.lot());
     }
 
     /// Puts the record into the log, stamps the changed pages with its end and unlatches. Returns the record's end, or [`Lsn::NONE`] when nothing
@@ -280,11 +288,17 @@ impl Drop for Mtr<'_> {
             eprintln!("fatal: a mini-transaction was given up after its first change; the pages in memory are not what the log says");
             std::process::abort();
         }
+        // All pages first, then those who wait for them: who is woken may run at once in this thread's place, and hundreds may wait for the parent of a
+        // page that was split. Meanwhile `latched` says whom to wake for.
+        let mut awaited = false;
         for i in 0..self.kept.pages.len() {
             let held = self.kept.pages[i];
-            if held.latched {
-                self.unlatch(held);
-            }
+            let wake = held.latched && self.unlatch(held);
+            self.kept.pages[i].latched = wake;
+            awaited |= wake;
+        }
+        if awaited {
+            self.kept.pages.iter().filter(|held| held.latched).for_each(|held| self.wake(*held));
         }
         self.kept.pages.clear();
         self.kept.body.clear();

@@ -436,12 +436,19 @@ pub(crate) fn release_shared(cell: &impl Cell, key: u64, park: &impl Park) {
 /// Ends an exclusive latch. `changed` grows the version; without it optimistic readers that began before stay valid.
 #[inline(always)]
 pub(crate) fn release_exclusive(cell: &impl Cell, key: u64, park: &impl Park, changed: bool) {
+    if release_exclusive_silently(cell, changed) {
+        wake(cell, key, park);
+    }
+}
+
+/// The same without waking anybody: true when the caller is to [`wake`] afterwards.
+#[inline(always)]
+#[must_use]
+pub(crate) fn release_exclusive_silently(cell: &impl Cell, changed: bool) -> bool {
     let step = if changed { VERSION_ONE } else { 0 };
     let before = Word(cell.add(step.wrapping_sub(EXCLUSIVE), Ordering::Release));
     debug_assert!(before.is_exclusive(), "release of a latch that is not held: {before:?}");
-    if before.has_waiters() {
-        wake(cell, key, park);
-    }
+    before.has_waiters()
 }
 
 /// Turns an exclusive latch into a shared one without letting a writer in between.
@@ -454,8 +461,9 @@ pub(crate) fn downgrade(cell: &impl Cell, key: u64, park: &impl Park, changed: b
     }
 }
 
+/// Wakes who waits for a latch that was released.
 #[cold]
-fn wake(cell: &impl Cell, key: u64, park: &impl Park) {
+pub(crate) fn wake(cell: &impl Cell, key: u64, park: &impl Park) {
     // Under the mutex: who sets the bit after this finds the queue as it is, or is found in it.
     park.unpark(key, || {
         cell.clear(WAITERS, Ordering::Relaxed);
