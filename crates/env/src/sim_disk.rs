@@ -68,6 +68,7 @@ pub(crate) struct State {
     down: bool,
     crash_at: Option<u64>,
     fail_write_at: Option<u64>,
+    tear_write_at: Option<u64>,
     fail_sync_at: Option<u64>,
     fail_read_at: Option<u64>,
     capacity: Option<u64>,
@@ -119,6 +120,15 @@ impl State {
         if matches!(change, Change::Write { .. }) {
             self.counts.writes += 1;
             if self.fail_write_at == Some(self.counts.writes) {
+                return Err(io::Error::other("simulated write error"));
+            }
+            if self.tear_write_at == Some(self.counts.writes) {
+                let State { rng, inodes, .. } = self;
+                let file = inodes.get_mut(&inode).ok_or_else(down)?;
+                for sector in change.torn(rng) {
+                    sector.apply(&mut file.current);
+                    file.pending.push(sector);
+                }
                 return Err(io::Error::other("simulated write error"));
             }
         }
@@ -204,6 +214,7 @@ impl SimDisk {
             down: false,
             crash_at: None,
             fail_write_at: None,
+            tear_write_at: None,
             fail_sync_at: None,
             fail_read_at: None,
             capacity: None,
@@ -234,6 +245,7 @@ impl SimDisk {
         state.generation += 1;
         state.crash_at = None;
         state.fail_write_at = None;
+        state.tear_write_at = None;
         state.fail_sync_at = None;
         state.fail_read_at = None;
         report
@@ -246,6 +258,7 @@ impl SimDisk {
         state.down = false;
         state.crash_at = None;
         state.fail_write_at = None;
+        state.tear_write_at = None;
         state.fail_sync_at = None;
         state.fail_read_at = None;
     }
@@ -270,6 +283,12 @@ impl SimDisk {
     pub fn fail_write(&self, n: u64) {
         let state = &mut *self.shared.lock();
         state.fail_write_at = Some(state.counts.writes + n);
+    }
+
+    /// Lets the `n`-th `write_at` from now fail after some of its sectors were written.
+    pub fn tear_write(&self, n: u64) {
+        let state = &mut *self.shared.lock();
+        state.tear_write_at = Some(state.counts.writes + n);
     }
 
     /// Lets the `n`-th `sync` from now fail, losing some of what it should have kept.

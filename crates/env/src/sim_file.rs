@@ -44,6 +44,18 @@ impl Change {
         }
     }
 
+    /// Some of the sectors of a write, by the toss of a coin each.
+    pub(crate) fn torn(&self, rng: &mut SplitMix64) -> Vec<Change> {
+        let Change::Write { offset, bytes } = self else { return Vec::new() };
+        let mut sectors = Vec::new();
+        for (no, sector) in bytes.chunks(SECTOR).enumerate() {
+            if rng.coin() {
+                sectors.push(Change::Write { offset: offset + (no * SECTOR) as u64, bytes: sector.into() });
+            }
+        }
+        sectors
+    }
+
     /// Applies each sector of a write by the toss of a coin; returns how many of how many.
     fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut SplitMix64) -> (u64, u64) {
         let Change::Write { offset, bytes } = self else {

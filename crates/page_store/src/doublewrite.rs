@@ -61,7 +61,8 @@ pub(crate) struct Repair {
     pub batch_number: u64,
 }
 
-/// Restores pages of the last batch that are torn in place. Pages with a good image, or that were never written, stay as they are.
+/// Restores pages of the last batch that are torn in place; the caller syncs `data`. Pages with a good image, or that were never written, stay as
+/// they are.
 pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreError> {
     let area_bytes = area.len()?;
     if area_bytes < BATCH_HEADER_BYTES as u64 {
@@ -89,9 +90,6 @@ pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreEr
             data.write_at(&copy, offset)?;
             report.restored += 1;
         }
-    }
-    if report.restored > 0 {
-        data.sync()?;
     }
     Ok(report)
 }

@@ -4,7 +4,8 @@
 //! # Invariants
 //! 1. A page that is read back has a correct checksum and its own page number; anything else is an error, never data.
 //! 2. A page is overwritten in place only after a complete copy of the new image is durable in `doublewrite`; so after a crash
-//!    every page is old, new, or can be restored by [`PageStore::open`]'s repair.
+//!    every page is old, new, or can be restored by [`PageStore::open`]'s repair. The copies are not written over before the pages are
+//!    whole in place, durably, also after a write in place that failed.
 //! 3. A page whose place holds neither a good image nor a good copy is reported and left as it is.
 //! 4. After a failed sync the store refuses every later write: the kernel may have dropped what it acknowledged.
 //!

@@ -44,10 +44,17 @@ pub struct StoreStats {
     pub batches: AtomicU64,
     /// Syncs of `data` and `doublewrite`.
     pub syncs: AtomicU64,
-    /// Pages restored from the doublewrite area at open.
+    /// Pages restored from the doublewrite area, at open or after a failed write.
     pub pages_restored: AtomicU64,
     /// Pages found broken when read.
     pub pages_broken: AtomicU64,
+}
+
+/// The batch whose copies the doublewrite area holds.
+struct LastBatch {
+    number: u64,
+    /// A write in place failed: pages may be torn, and the area has the only good images of them.
+    unfinished: bool,
 }
 
 /// The data file. Shared by all threads; reads run in parallel, batches one after another.
@@ -57,8 +64,8 @@ pub struct PageStore {
     /// Pages the file reaches to; only grows.
     page_count: AtomicU64,
     failed: AtomicBool,
-    /// Orders batches: an older image must not land after a newer one, and the doublewrite area holds one batch. Holds the batch number.
-    write: Mutex<u64>,
+    /// Orders batches: an older image must not land after a newer one, and the doublewrite area holds one batch.
+    write: Mutex<LastBatch>,
     stats: StoreStats,
 }
 
@@ -92,7 +99,11 @@ impl PageStore {
         let repaired = match disk.exists(DOUBLEWRITE)? {
             true => {
                 let area = disk.open(DOUBLEWRITE, OpenMode::Existing, FileKind::Direct)?;
-                doublewrite::repair(&*area, &*data)?
+                let repaired = doublewrite::repair(&*area, &*data)?;
+                if repaired.restored > 0 {
+                    data.sync()?;
+                }
+                repaired
             }
             false => doublewrite::Repair::default(),
         };
@@ -117,7 +128,7 @@ impl PageStore {
             area,
             page_count: AtomicU64::new(page_count),
             failed: AtomicBool::new(false),
-            write: Mutex::new(Rank::DataFile, batch_number),
+            write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
             stats: StoreStats::default(),
         })
     }
@@ -132,7 +143,9 @@ impl PageStore {
         let version = u32::from_le_bytes([body[8], body[9], body[10], body[11]]);
         let page_bytes = u32::from_le_bytes([body[12], body[13], body[14], body[15]]);
         if version != FORMAT_VERSION || page_bytes as usize != PAGE_BYTES {
-            return Err(StoreError::Format(format!("format version {version} with pages of {page_bytes} bytes is not readable here")));
+            return Err(StoreError::Format(format!(
+                "data file format {version} with pages of {page_bytes} bytes; this program reads format {FORMAT_VERSION} with pages of {PAGE_BYTES}"
+            )));
         }
         Ok(())
     }
@@ -168,16 +181,22 @@ impl PageStore {
             assert!(header::page_type(image) != 0, "page {page} has no type");
             header::seal(image);
         }
-        let mut batch_number = self.write.lock();
+        let mut last = self.write.lock();
         if self.failed.load(Ordering::Relaxed) {
             return Err(StoreError::Failed);
         }
         if let Some(area) = &self.area {
-            *batch_number += 1;
-            doublewrite::seal_header(batch, *batch_number);
+            if last.unfinished {
+                self.finish_last(&**area)?;
+            }
+            last.number += 1;
+            last.unfinished = false;
+            doublewrite::seal_header(batch, last.number);
             area.write_at(batch.whole(), 0)?;
             self.sync(&**area)?;
         }
+        // Until all of it is in place, durably.
+        last.unfinished = self.area.is_some();
         let pages = batch.pages();
         let mut from = 0;
         while from < pages.len() {
@@ -190,9 +209,18 @@ impl PageStore {
             from = to;
         }
         self.sync(&*self.data)?;
+        last.unfinished = false;
         self.stats.pages_written.fetch_add(pages.len() as u64, Ordering::Relaxed);
         self.stats.batches.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Restores what a failed write in place has torn, before the copies of it are written over.
+    fn finish_last(&self, area: &dyn File) -> Result<(), StoreError> {
+        let repaired = doublewrite::repair(area, &*self.data)?;
+        self.stats.pages_restored.fetch_add(repaired.restored as u64, Ordering::Relaxed);
+        // Also when nothing is torn: what reads well may be in the device's cache only.
+        self.sync(&*self.data)
     }
 
     fn sync(&self, file: &dyn File) -> Result<(), StoreError> {

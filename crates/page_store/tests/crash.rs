@@ -83,6 +83,31 @@ fn pages_are_old_or_new_after_a_crash_at_any_write_or_sync() {
 }
 
 #[test]
+fn copies_of_a_batch_outlive_its_failed_write_in_place() {
+    let mut restored = 0;
+    for seed in 0..8 {
+        let (sim, disk) = disk(seed);
+        let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+        let mut batch = Batch::new(4);
+        write(&store, &mut batch, &[2, 3], 1).expect("write");
+        // The first write goes to the area, the second in place.
+        sim.tear_write(2);
+        assert!(write(&store, &mut batch, &[2, 3], 2).is_err(), "seed {seed}");
+        write(&store, &mut batch, &[7], 1).expect("another batch takes the area");
+        restored += store.stats().pages_restored.load(Ordering::Relaxed);
+        drop(store);
+        sim.crash();
+        let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+        for page in [2, 3] {
+            let found = generation(&store, PageNo(page));
+            assert!(matches!(found, Ok(1 | 2)), "seed {seed}: page {page}: {found:?}");
+        }
+        assert_eq!(generation(&store, PageNo(7)).expect("written"), 1);
+    }
+    assert!(restored > 0, "nothing was torn");
+}
+
+#[test]
 fn a_page_with_a_flipped_bit_is_reported_and_left_alone() {
     let (sim, disk) = disk(1);
     let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
