@@ -197,7 +197,7 @@ impl Catalog {
                 Ok(session.txn_id())
             })
         });
-        let grows = new.schema_version != entry.def.schema_version || !is_new.is_empty();
+        let grows = new.schema_version != entry.def.schema_version;
         let txn = match committed {
             Ok(txn) => txn,
             Err(error) => {
@@ -211,6 +211,8 @@ impl Catalog {
             if grows {
                 table.set_defined_by(txn);
             }
+            let added: HashSet<IndexId> = is_new.iter().map(|no| new.indexes[*no].id).collect();
+            table.set_added_by(|id| added.contains(&id), txn);
         }
         self.changed();
         if copies {

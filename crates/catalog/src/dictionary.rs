@@ -43,7 +43,7 @@ pub(crate) fn add(session: &mut Session, key: &[u8], value: &[u8]) -> Result<boo
     let table = session.engine().dictionary().clone();
     let mut row = Vec::new();
     encode(session, key, value, &mut row)?;
-    match session.insert(&table, &mut row) {
+    match session.insert_or(engine::OnDuplicate::Change, &table, &mut row) {
         Ok(()) => Ok(true),
         Err(engine::Error::DuplicateKey { .. }) => Ok(false),
         Err(error) => Err(error.into()),

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. The caller holds the table's metadata lock exclusively, so no transaction that wrote the table is unfinished, except those that a
-//!    crash left; [`Engine::wait_for_recovered`] waits for them.
+//!    crash left or whose rollback failed; [`Engine::wait_for_recovered`] waits for them.
 //! 2. A tree under construction is known to nobody: it becomes part of the table when the dictionary says so. After a crash
 //!    it is found as an orphan and its pages are given back.
 //! 3. Copied rows carry no transaction id: every view sees them.
@@ -105,7 +105,8 @@ impl Engine {
     /// Waits until what a crash left unfinished is rolled back; [`Error::LockWaitTimeout`] when that takes longer than `timeout`.
     pub fn wait_for_recovered(&self, timeout: Duration) -> Result<()> {
         let deadline = Instant::now() + timeout;
-        while self.recovering.load(sync::atomic::Ordering::Acquire) > 0 {
+        // The count first: a transaction in neither is in the count until it is in the list.
+        while self.recovering.load(sync::atomic::Ordering::Acquire) > 0 || self.rollbacks_pending() > 0 {
             if Instant::now() >= deadline {
                 return Err(Error::LockWaitTimeout);
             }

@@ -17,6 +17,7 @@ use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_byte
 use sync::atomic::Ordering;
 use wal::Checkpoint;
 
+/// Format of the data directory as far as a checkpoint knows it: of its own payload, and of the engine's log records.
 const PAYLOAD_VERSION: u64 = 1;
 
 /// What a checkpoint remembers.
@@ -69,11 +70,18 @@ impl Payload {
         out
     }
 
+    /// Decodes a payload whose checksum was right: what does not fit was written by another version of the program.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Payload> {
+        let found = Reader::new(bytes).varint().unwrap_or_default();
+        match Payload::decode(bytes) {
+            Ok(payload) if found == PAYLOAD_VERSION => Ok(payload),
+            _ => Err(Error::DataFormat { found, reads: PAYLOAD_VERSION }),
+        }
+    }
+
     pub(crate) fn decode(bytes: &[u8]) -> std::result::Result<Payload, Malformed> {
         let mut r = Reader::new(bytes);
-        if r.varint()? != PAYLOAD_VERSION {
-            return Err(Malformed);
-        }
+        let _format = r.varint()?;
         let small = |v: u64| u32::try_from(v).map_err(|_| Malformed);
         let next_txn = TxnId(r.varint()?);
         let next_table = small(r.varint()?)?;
@@ -97,6 +105,9 @@ impl Payload {
             leftovers.push(Leftover { table, index, key: r.bytes()?.to_vec() });
         }
         let undo_directory = r.bytes()?.to_vec();
+        if !r.rest().is_empty() {
+            return Err(Malformed);
+        }
         Ok(Payload {
             next_txn,
             next_table,
@@ -173,5 +184,18 @@ mod tests {
         for end in 0..bytes.len() {
             assert_eq!(Payload::decode(&bytes[..end]), Err(Malformed));
         }
+    }
+
+    #[test]
+    fn payload_of_another_format_is_named() {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, 7);
+        bytes.extend_from_slice(b"what that format has");
+        let error = Payload::read(&bytes).unwrap_err();
+        assert_eq!(error, Error::DataFormat { found: 7, reads: PAYLOAD_VERSION });
+        assert_eq!(error.to_string(), "data directory format 7, this program reads 1");
+        // An earlier layout under the same number, as development had it.
+        let error = Payload::read(&[1, 2, 3]).unwrap_err();
+        assert_eq!(error.to_string(), "data directory format 1 of another layout, written by a development version of this program");
     }
 }

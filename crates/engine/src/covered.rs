@@ -22,7 +22,7 @@
 //! key is there for as long as the view is (`secondary.rs`, invariant 1).
 //!
 //! An index that DDL has built notes nobody on its leaves. It holds what was current then; views that do not see that DDL are refused the
-//! table ([`Table::defined_by`](crate::Table::defined_by)), and the others see all that was finished before it.
+//! index ([`Table::set_added_by`](crate::Table::set_added_by)), and the others see all that was finished before it.
 //!
 //! # Not here
 //! Locking reads: they lock rows, so they fetch them. Which columns come back from keys is [`KeyRestore`]'s.

@@ -62,12 +62,12 @@ pub struct Engine {
     tables: RwLock<HashMap<TableId, Arc<Table>>>,
     source: OnceLock<Arc<dyn TableSource>>,
     pub(crate) checkpoint_latch: Mutex<()>,
-    /// Transactions whose rollback failed; a restart tries again.
+    /// Transactions whose rollback failed; it is tried again, also by a restart.
     pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
     pub(crate) leftovers: Leftovers,
     /// Transactions whose purge waits for running ones.
     pub(crate) postponed: Mutex<Vec<Postponed>>,
-    /// How many of the transactions that a crash left are not rolled back yet.
+    /// How many of the transactions that a crash left have not been tried yet, and of those whose rollback failed are being tried again.
     pub(crate) recovering: AtomicUsize,
     /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
     pub(crate) losers: Mutex<Vec<(TxnId, UndoPtr)>>,
@@ -282,10 +282,6 @@ impl Engine {
             (self.config.on_fatal)("the log could not be made durable; nothing more is acknowledged");
         }
         error.into()
-    }
-
-    pub(crate) fn note_abandoned(&self, txn: TxnId, last_undo: UndoPtr) {
-        self.abandoned.lock().push((txn, last_undo));
     }
 
     /// Starts the cleaner, the log's background work, purge, checkpoints, and the rollback of what a crash left unfinished.

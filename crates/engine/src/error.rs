@@ -24,7 +24,7 @@ pub enum Error {
     Killed,
     /// The row or one of its index keys is larger than a page can hold.
     RowTooLarge,
-    /// The table was dropped or rebuilt since the handle was taken.
+    /// The table was dropped or rebuilt since the handle was taken, or an index was added since the snapshot was.
     TableGone(TableId),
     /// The disk has no room for more pages or log.
     DiskFull,
@@ -36,6 +36,13 @@ pub enum Error {
         page: PageNo,
         /// What was found.
         what: String,
+    },
+    /// The data directory was written by another version of the program.
+    DataFormat {
+        /// Its format.
+        found: u64,
+        /// The format that this program reads.
+        reads: u64,
     },
     /// Every frame of the buffer pool is in use.
     NoFrames,
@@ -69,6 +76,10 @@ impl std::fmt::Display for Error {
             Error::DiskFull => f.write_str("disk full"),
             Error::LogFailed => f.write_str("the log could not be made durable"),
             Error::Corruption { page, what } => write!(f, "corruption in page {page}: {what}"),
+            Error::DataFormat { found, reads } if found == reads => {
+                write!(f, "data directory format {found} of another layout, written by a development version of this program")
+            }
+            Error::DataFormat { found, reads } => write!(f, "data directory format {found}, this program reads {reads}"),
             Error::NoFrames => f.write_str("every frame of the buffer pool is in use"),
             Error::Io(text) => write!(f, "input/output error: {text}"),
             Error::ReadOnlyTransaction => f.write_str("write in a read-only transaction"),

@@ -28,6 +28,7 @@ mod error;
 mod external;
 mod history;
 mod leftover;
+mod locking_scan;
 mod log_op;
 mod purge;
 mod range;
@@ -54,13 +55,13 @@ pub use engine::{Engine, TableSource};
 pub use error::{Error, Result};
 pub use lock_manager::Cancel;
 pub use range::{KeyRange, after_prefix};
-pub use row_lock::{Read, Wait};
+pub use row_lock::{Read, RowLock, Wait};
 pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Isolation, Savepoint, Session};
 pub use status::EngineStatus;
 pub use table::{Index, IndexSpec, Table, TableSpec};
 pub use wal::FlushPolicy;
-pub use write::{Modified, Modify};
+pub use write::{Modified, Modify, OnDuplicate};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A transaction is purged once every open view, and every later one, sees it.
-//! 2. Purging twice does no harm: after a crash the history since the last checkpoint is purged again.
+//! 2. Purging twice does no harm: after a crash the history since the last checkpoint is purged again. A row goes before its overflow chain, and
+//!    the undo record of the deletion names the chain, so the second time frees what the first one left.
 //! 3. Purge holds the table's metadata lock shared while it works on one record, so DROP TABLE never pulls pages from under it.
 //! 4. A record whose row was changed since by a transaction that still runs is asked again later: were that one rolled back, what the
 //!    record left behind would be garbage again, and nobody else would know of it.
@@ -29,6 +30,8 @@ const BATCH: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How often the AUTO_INCREMENT counters that moved are written to their tree.
 const COUNTERS_PAUSE: Duration = Duration::from_secs(10);
+/// How often rollbacks that failed are tried again.
+const ROLLBACK_PAUSE: Duration = Duration::from_secs(1);
 
 /// A transaction of which some records could not be purged yet. It stays in the history, with all its records, until they are.
 pub(crate) struct Postponed {
@@ -49,6 +52,7 @@ impl Engine {
     pub(crate) fn purge_loop(self: &Arc<Engine>, stop: &AtomicBool) {
         let mut session = self.connect();
         let mut counters_next = Instant::now() + COUNTERS_PAUSE;
+        let mut rollback_next = Instant::now() + ROLLBACK_PAUSE;
         while !stop.load(Ordering::SeqCst) {
             if self.purge_round(&mut session) == 0 {
                 self.purge_wake.wait(Some(Instant::now() + PAUSE));
@@ -58,6 +62,10 @@ impl Engine {
                     (self.config.on_warning)(&format!("AUTO_INCREMENT counters: {error}; checkpoints carry them on"));
                 }
                 counters_next = Instant::now() + COUNTERS_PAUSE;
+            }
+            if self.rollbacks_pending() > 0 && Instant::now() >= rollback_next {
+                self.roll_back_abandoned();
+                rollback_next = Instant::now() + ROLLBACK_PAUSE;
             }
         }
     }
@@ -197,14 +205,27 @@ impl Engine {
                 }
                 Ok(outcome)
             }
-            Change::Delete { .. } => self.purge_deleted_row(session, table, address, record),
+            Change::Delete { external, .. } => self.purge_deleted_row(session, table, address, record, external),
             Change::Insert | Change::Chain { .. } => Ok(Removed::Settled),
         }
     }
 
-    fn purge_deleted_row(&self, session: &mut Session, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>) -> Result<Removed> {
+    fn purge_deleted_row(
+        &self,
+        session: &mut Session,
+        table: &Arc<Table>,
+        address: UndoPtr,
+        record: &UndoRecord<'_>,
+        external: &[u8],
+    ) -> Result<Removed> {
         let row = table.primary().tree.get(record.key, |value| value.map(<[u8]>::to_vec))?;
-        let Some(row) = row else { return Ok(Removed::Settled) };
+        let Some(row) = row else {
+            // Purged before a crash or an error, which may have left its chain.
+            if !external.is_empty() {
+                self.free_stored_chain(table, external)?;
+            }
+            return Ok(Removed::Settled);
+        };
         let newest = header(&row)?;
         if newest.flags & DELETE_MARK == 0 || newest.txn != record.txn || newest.undo != address {
             // The key lives again; what the deleted row left behind is in the undo record of its successor, if that stays.

@@ -1,7 +1,7 @@
 //! Reading one row by its primary key or by a key of a unique index.
 
 use crate::Result;
-use crate::row_lock::{Read, Wait};
+use crate::row_lock::{Obstacle, Read, RowLock, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value, split_entry};
 use crate::version::{header, visible};
@@ -42,11 +42,28 @@ impl Session {
                 self.ensure_view();
                 self.get_snapshot(table, key, f)
             }
-            Some((mode, wait)) => match self.get_locked(table, key, mode, wait, f)? {
+            Some((mode, wait)) => match self.get_locked(table, key, mode, wait, |row, _| f(row))? {
                 Locked::Row(result) => Ok(Some(result)),
                 Locked::Absent | Locked::Skipped => Ok(None),
             },
         }
+    }
+
+    /// Like [`Session::get`] with a locking `read`; tells how the row is locked, for [`Session::give_back`].
+    pub fn get_locking<R>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        read: Read,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<(R, RowLock)>> {
+        let Some((mode, wait)) = read.lock() else {
+            return Ok(self.get(table, key, read, f)?.map(|result| (result, RowLock::Held)));
+        };
+        Ok(match self.get_locked(table, key, mode, wait, |row, lock| (f(row), lock))? {
+            Locked::Row(result) => Some(result),
+            Locked::Absent | Locked::Skipped => None,
+        })
     }
 
     #[inline]
@@ -68,24 +85,11 @@ impl Session {
         key: &[u8],
         mode: LockMode,
         wait: Wait,
-        f: impl FnOnce(RowRef<'_>) -> R,
+        f: impl FnOnce(RowRef<'_>, RowLock) -> R,
     ) -> Result<Locked<R>> {
         let mut f = Some(f);
         loop {
-            let engine = Arc::clone(&self.engine);
-            let attempt = table.primary().tree.get(key, |value| {
-                let Some(value) = value else { return Ok(Ok(Locked::Absent)) };
-                let row = header(value)?;
-                if let Some(obstacle) = self.read_obstacle(table, key, row, mode)? {
-                    return Ok(Err(obstacle));
-                }
-                if row.flags & DELETE_MARK != 0 {
-                    return Ok(Ok(Locked::Absent));
-                }
-                let f = f.take().expect("called once");
-                engine.with_full_row(table, value, f).map(|result| Ok(Locked::Row(result)))
-            })?;
-            match attempt? {
+            match self.try_get_locked(table, key, mode, &mut f)? {
                 Ok(found) => return Ok(found),
                 Err(obstacle) => {
                     if !self.wait_for_row(table.primary().id, key, mode, obstacle, wait)? {
@@ -94,6 +98,31 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// One look at a row for [`Session::get_locked`]; takes `f` when it calls it.
+    pub(crate) fn try_get_locked<R>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        mode: LockMode,
+        f: &mut Option<impl FnOnce(RowRef<'_>, RowLock) -> R>,
+    ) -> Result<std::result::Result<Locked<R>, Obstacle>> {
+        let engine = Arc::clone(&self.engine);
+        table.primary().tree.get(key, |value| {
+            let Some(value) = value else { return Ok(Ok(Locked::Absent)) };
+            let row = header(value)?;
+            let lock = match self.lock_seen(table, key, row, mode)? {
+                Ok(lock) => lock,
+                Err(obstacle) => return Ok(Err(obstacle)),
+            };
+            if row.flags & DELETE_MARK != 0 {
+                self.give_back(table, key, lock);
+                return Ok(Ok(Locked::Absent));
+            }
+            let f = f.take().expect("called once");
+            engine.with_full_row(table, value, |row| f(row, lock)).map(|result| Ok(Locked::Row(result)))
+        })?
     }
 
     /// Like [`Session::get`] by the user parts of a unique secondary index (none of them NULL).

@@ -177,7 +177,7 @@ fn recover(
     checkpoint: Checkpoint,
     mut reader: wal::LogReader,
 ) -> Result<Opened> {
-    let mut payload = Payload::decode(&checkpoint.payload).map_err(|_| Error::corrupt("checkpoint payload"))?;
+    let mut payload = Payload::read(&checkpoint.payload)?;
     let store = Arc::new(PageStore::open(disk, config.store.clone())?);
     let repaired = store.stats().pages_restored.load(Ordering::Relaxed);
     if repaired > 0 {

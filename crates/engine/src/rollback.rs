@@ -4,6 +4,8 @@
 //! 1. Secondary entries are set right first, the row last, and the row's mini-transaction logs how far the transaction has been taken back
 //!    (`ROLLED_BACK_TO`). A crash in between repeats the secondary steps, which are idempotent.
 //! 2. An undo record is released only when no row names it any more.
+//! 3. What is taken back within a transaction stays locked until its end: a row that was locked by carrying the transaction's id is locked
+//!    explicitly before an older version with another id is put back. (A row that did not exist before is gone with its lock.)
 
 use crate::engine::Engine;
 use crate::log_op::LogOp;
@@ -13,19 +15,45 @@ use crate::table::{ENTRY_DELETED, Table, entry_value};
 use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body};
 use crate::version::header;
 use crate::{Error, Result};
-use base::UndoPtr;
+use base::{TxnId, UndoPtr};
 use record::header::{HEADER_BYTES, RowHeader};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
+/// What becomes of the locks on rows whose changes are taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    /// The transaction goes on.
+    Stay,
+    /// The transaction ends.
+    Go,
+}
+
 impl Session {
-    /// Takes back all changes newer than `mark`.
+    /// Takes back all changes newer than `mark`; the transaction goes on.
     pub(crate) fn undo_to(&mut self, mark: UndoPtr) -> Result<()> {
+        self.undo(mark, Locks::Stay)
+    }
+
+    /// Takes back all changes; the transaction is about to end.
+    pub(crate) fn undo_all(&mut self) -> Result<()> {
+        self.undo(UndoPtr::NONE, Locks::Go)
+    }
+
+    fn undo(&mut self, mark: UndoPtr, locks: Locks) -> Result<()> {
+        let newest = self.running.last_undo;
+        let undone = self.undo_records(mark, locks);
+        // What stopped halfway through a record is made good by the next try that succeeds; until then nothing may be committed.
+        self.running.half_undone = undone.is_err() || self.running.half_undone && newest == mark;
+        undone
+    }
+
+    fn undo_records(&mut self, mark: UndoPtr, locks: Locks) -> Result<()> {
         while self.running.last_undo != mark && !self.running.last_undo.is_none() {
             let address = self.running.last_undo;
             let bytes = self.engine.undo.read(address, <[u8]>::to_vec)?;
             let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
-            self.undo_one(address, &record)?;
+            self.undo_one(address, &record, locks)?;
             self.running.last_undo = record.previous;
             self.slot.set_last_undo(record.previous);
             self.engine.undo.release(address, bytes.len());
@@ -34,7 +62,7 @@ impl Session {
         Ok(())
     }
 
-    fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>) -> Result<()> {
+    fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>, locks: Locks) -> Result<()> {
         let step = LogOp::RolledBackTo { txn: record.txn, next: record.previous };
         let Some(table) = self.engine.table_by_id(record.table)? else {
             // Dropped: there is nothing to set right.
@@ -44,9 +72,9 @@ impl Session {
         match record.change {
             Change::Insert => self.undo_insert(&table, record, &step),
             Change::Update { old, prefix, suffix, middle, old_keys } => {
-                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step)
+                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step, locks)
             }
-            Change::Delete { old } => self.undo_delete(&table, address, record, old, &step),
+            Change::Delete { old, .. } => self.undo_delete(&table, address, record, old, &step, locks),
             Change::Chain { index, first } => {
                 self.engine.free_chain(&table, index, first, record.txn)?;
                 self.log_step(&step);
@@ -91,6 +119,7 @@ impl Session {
         (prefix, suffix, middle): (usize, usize, &[u8]),
         left: &[u8],
         step: &LogOp<'_>,
+        locks: Locks,
     ) -> Result<()> {
         let Some(row) = self.own_row(table, record, address)? else {
             self.log_step(step);
@@ -118,7 +147,7 @@ impl Session {
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
             self.remove_entry(table, index, &entry, Remove::RolledBack)?;
         }
-        self.put_back(table, record.key, &older, step)?;
+        self.put_back(table, record.key, &older, step, locks)?;
         if was_deleted {
             table.rows.fetch_sub(1, Ordering::Relaxed);
         }
@@ -132,6 +161,7 @@ impl Session {
         record: &UndoRecord<'_>,
         old: OldHeader,
         step: &LogOp<'_>,
+        locks: Locks,
     ) -> Result<()> {
         let Some(mut row) = self.own_row(table, record, address)? else {
             self.log_step(step);
@@ -143,7 +173,7 @@ impl Session {
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
             self.unmark_entry(index, &entry)?;
         }
-        self.put_back(table, record.key, &row, step)?;
+        self.put_back(table, record.key, &row, step, locks)?;
         table.rows.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -170,11 +200,15 @@ impl Session {
     }
 
     /// Puts an older version in place of the newest.
-    fn put_back(&mut self, table: &Table, key: &[u8], row: &[u8], step: &LogOp<'_>) -> Result<()> {
+    fn put_back(&mut self, table: &Table, key: &[u8], row: &[u8], step: &LogOp<'_>, locks: Locks) -> Result<()> {
+        let keep = locks == Locks::Stay && header(row)?.txn != self.running.id;
         loop {
             let mut leaf = table.primary().tree.write(key)?;
             if leaf.found().is_none() {
                 return Err(Error::corrupt("row vanished while it was rolled back"));
+            }
+            if keep {
+                self.keep_locked(table, key)?;
             }
             self.slot.unsettle();
             match leaf.replace(row, |mtr| Self::note(mtr, step)).inspect_err(|_| self.slot.settle())? {
@@ -213,11 +247,38 @@ impl Engine {
         // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
         self.losers.lock().pop();
         if let Err(error) = session.rollback() {
-            (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}"));
-            // What could not be rolled back counts as unfinished until another start.
-        } else {
+            (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}; it is tried again"));
+        }
+        // What could not be rolled back is pending by now.
+        self.recovering.fetch_sub(1, Ordering::AcqRel);
+        true
+    }
+
+    /// Notes a transaction whose rollback failed. Whoever ends a session does not wait for a disk with room: purge tries again.
+    pub(crate) fn note_abandoned(&self, txn: TxnId, last_undo: UndoPtr) {
+        self.abandoned.lock().push((txn, last_undo));
+    }
+
+    /// Transactions whose rollback failed (a full disk, damage). Their rows stay locked until it succeeds.
+    pub fn rollbacks_pending(&self) -> usize {
+        self.abandoned.lock().len()
+    }
+
+    /// Tries each rollback that failed once more; returns how many succeeded. The background work of [`Engine::start_background`] does
+    /// this by itself, about once a second.
+    pub fn roll_back_abandoned(self: &Arc<Engine>) -> usize {
+        let pending = self.abandoned.lock().clone();
+        let mut count = 0;
+        for (txn, last_undo) in pending {
+            // Counted as long as it is in nobody's list.
+            self.recovering.fetch_add(1, Ordering::AcqRel);
+            let mut session = self.connect();
+            session.adopt(txn, last_undo);
+            // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
+            self.abandoned.lock().retain(|(id, _)| *id != txn);
+            count += usize::from(session.rollback().is_ok());
             self.recovering.fetch_sub(1, Ordering::AcqRel);
         }
-        true
+        count
     }
 }

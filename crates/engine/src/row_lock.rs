@@ -7,12 +7,13 @@
 //! 2. Nobody waits for a lock with a latch held: callers drop the leaf, call [`Session::wait_for_row`], and look again. What such a wait was
 //!    granted does not count if the row has a running writer by then: it may have found the lock free just before. The next wait, for
 //!    that writer, gives it up (`LockManager::lock_after_implicit`).
+//! 3. At READ COMMITTED a locking read keeps the rows that its statement wants, and those that it waited for.
 
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};
 use base::{IndexId, TxnId};
-use lock_manager::{LockError, LockKeyRef, LockMode, WaitPolicy};
+use lock_manager::{Granted, LockError, LockKeyRef, LockMode, WaitPolicy};
 use record::header::RowHeader;
 
 /// How a read locks.
@@ -35,6 +36,30 @@ pub enum Wait {
     NoWait,
     /// Leave the row out.
     SkipLocked,
+    /// Wait only if the row's last committed version matches: a scan of the primary index shows that version as [`RowLock::Unlocked`],
+    /// and its reader asks for the row by its key when it wants it. Elsewhere the same as `Block`.
+    IfMatches,
+}
+
+/// How the row that a locking read shows is locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowLock {
+    /// By this look at it: [`Session::give_back`] may unlock it when it is not wanted.
+    New,
+    /// By this transaction before, or after a wait: it stays locked.
+    #[default]
+    Held,
+    /// Not at all: somebody else has it. See [`Wait::IfMatches`].
+    Unlocked,
+}
+
+impl From<Granted> for RowLock {
+    fn from(granted: Granted) -> RowLock {
+        match granted {
+            Granted::New => RowLock::New,
+            Granted::Upgraded | Granted::Held => RowLock::Held,
+        }
+    }
 }
 
 /// What stands in the way of a row.
@@ -58,19 +83,51 @@ impl Session {
         if self.engine.locks.is_free(lock) {
             return Ok(None);
         }
-        self.try_lock(lock, LockMode::Exclusive).map(|granted| (!granted).then_some(Obstacle::Lock))
+        self.try_lock(lock, LockMode::Exclusive).map(|granted| granted.is_none().then_some(Obstacle::Lock))
     }
 
     /// Under the leaf's latch: takes an explicit lock on an existing row unless something stands in the way.
-    pub(crate) fn read_obstacle(&mut self, table: &Table, key: &[u8], row: RowHeader, mode: LockMode) -> Result<Option<Obstacle>> {
+    pub(crate) fn lock_seen(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        row: RowHeader,
+        mode: LockMode,
+    ) -> Result<std::result::Result<RowLock, Obstacle>> {
         if row.txn == self.txn_id() {
-            return Ok(None);
+            return Ok(Ok(RowLock::Held));
         }
         if self.engine.txns.is_active(row.txn) {
-            return Ok(Some(Obstacle::Writer(row.txn)));
+            return Ok(Err(Obstacle::Writer(row.txn)));
         }
         let lock = LockKeyRef { index: table.primary().id, key };
-        self.try_lock(lock, mode).map(|granted| (!granted).then_some(Obstacle::Lock))
+        self.try_lock(lock, mode).map(|granted| granted.map(RowLock::from).ok_or(Obstacle::Lock))
+    }
+
+    /// Under the leaf's exclusive latch, before a key that is not there is inserted by somebody who has waited for it: others who
+    /// waited, too, may have been granted a shared lock beside this session's. `false` when so.
+    pub(crate) fn lock_absent(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
+        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive).map(|granted| granted.is_some())
+    }
+
+    /// Under the leaf's exclusive latch, while the row carries this transaction's id: keeps it locked when an older version is
+    /// put back. Somebody who was granted the lock too late to count may have it at this moment; then it is theirs.
+    pub(crate) fn keep_locked(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive).map(|_| ())
+    }
+
+    /// Whether rows that a locking read met and its statement does not want are unlocked: at READ COMMITTED and below.
+    #[inline]
+    pub fn gives_back(&self) -> bool {
+        self.isolation().is_per_statement()
+    }
+
+    /// Unlocks a row that was shown as [`RowLock::New`] and is not wanted, where [`Session::gives_back`] says so.
+    #[inline]
+    pub fn give_back(&mut self, table: &Table, key: &[u8], lock: RowLock) {
+        if lock == RowLock::New && self.gives_back() {
+            self.engine.locks.release(&self.owner, LockKeyRef { index: table.primary().id, key });
+        }
     }
 
     /// Under the leaf's exclusive latch, when nothing stood in the way: locks the row explicitly, to stay as it is. `false` when somebody who
@@ -79,14 +136,15 @@ impl Session {
         if row.txn == self.txn_id() {
             return Ok(true);
         }
-        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive)
+        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive).map(|granted| granted.is_some())
     }
 
-    fn try_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<bool> {
+    /// Takes a lock if nobody is in the way.
+    pub(crate) fn try_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<Option<Granted>> {
         self.running.may_hold_locks = true;
         match self.engine.locks.lock(&self.owner, lock, mode, WaitPolicy::NoWait, &self.cancel) {
-            Ok(_) => Ok(true),
-            Err(LockError::WouldBlock) => Ok(false),
+            Ok(granted) => Ok(Some(granted)),
+            Err(LockError::WouldBlock) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -95,9 +153,8 @@ impl Session {
     pub(crate) fn wait_for_row(&mut self, index: IndexId, key: &[u8], mode: LockMode, obstacle: Obstacle, wait: Wait) -> Result<bool> {
         let lock = LockKeyRef { index, key };
         let policy = match wait {
-            Wait::Block => WaitPolicy::Wait(self.lock_deadline()),
-            Wait::NoWait => WaitPolicy::NoWait,
-            Wait::SkipLocked => WaitPolicy::NoWait,
+            Wait::Block | Wait::IfMatches => WaitPolicy::Wait(self.lock_deadline()),
+            Wait::NoWait | Wait::SkipLocked => WaitPolicy::NoWait,
         };
         self.running.may_hold_locks = true;
         let engine = &self.engine;

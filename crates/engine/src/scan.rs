@@ -3,21 +3,18 @@
 //! # Invariants
 //! 1. A consistent scan of the primary index calls its closure under the leaf's latch; a scan through a secondary index collects a batch
 //!    of entries of one leaf, lets the leaf go, and fetches each row by its key (`covered.rs` spares it the rows where it can).
-//! 2. A locking scan waits with no latch held and then looks at the same key again.
+//! 2. Locking scans have a file of their own, `locking_scan.rs`.
 //! 3. A row is reported by a secondary scan only when its visible version has the entry's key; so a row whose key moved inside
 //!    the range is reported once.
 
 use crate::range::KeyRange;
-use crate::read::Locked;
-use crate::row_lock::{Obstacle, Read, Wait};
+use crate::row_lock::{Read, RowLock};
 use crate::session::Session;
 use crate::table::Table;
-use crate::version::{header, visible};
+use crate::version::visible;
 use crate::{Error, Result};
 use btree::{Cursor, KeyRef, Scanned, Seek};
-use lock_manager::LockMode;
 use record::RowRef;
-use record::header::DELETE_MARK;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -88,6 +85,7 @@ struct BatchRow {
     key: usize,
     row: usize,
     end: usize,
+    lock: RowLock,
 }
 
 impl RowBatch {
@@ -120,11 +118,16 @@ impl RowBatch {
     /// Copies a row and its primary key in.
     #[inline]
     pub fn push(&mut self, row: RowRef<'_>, key: RowKey<'_>) {
+        self.push_locked(row, key, RowLock::Held);
+    }
+
+    #[inline]
+    fn push_locked(&mut self, row: RowRef<'_>, key: RowKey<'_>, lock: RowLock) {
         let start = self.bytes.len();
         key.append_to(&mut self.bytes);
         let at = self.bytes.len();
         self.bytes.extend_from_slice(row.bytes());
-        self.rows.push(BatchRow { key: start, row: at, end: self.bytes.len() });
+        self.rows.push(BatchRow { key: start, row: at, end: self.bytes.len(), lock });
     }
 
     /// Copies a row in, without its key.
@@ -137,6 +140,11 @@ impl RowBatch {
     pub fn row<'b>(&'b self, table: &'b Table, no: usize) -> Result<RowRef<'b>> {
         let row = self.rows[no];
         table.row_ref(&self.bytes[row.row..row.end])
+    }
+
+    /// How a row of a locking read is locked.
+    pub fn lock(&self, no: usize) -> RowLock {
+        self.rows[no].lock
     }
 
     /// The primary key of a row.
@@ -181,6 +189,10 @@ impl Session {
     pub fn scan(&mut self, table: &Arc<Table>, index_no: usize, range: KeyRange, direction: Direction, read: Read) -> Result<Scan<'_>> {
         if read == Read::Snapshot {
             self.ensure_view();
+            let added_by = table.indexes[index_no].added_by();
+            if !added_by.is_none() && self.snapshot_predates(added_by) {
+                return Err(Error::TableGone(table.id));
+            }
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
         Ok(Scan { session: self, state: ScanState { table: Arc::clone(table), index_no, range, direction, read, place } })
@@ -203,17 +215,22 @@ impl Scan<'_> {
         self.state
     }
 
-    /// Calls `f` with each row in order, and its primary key, until it says [`Step::Stop`] or the range ends. Returns whether more rows may follow.
+    /// Calls `f` with each row in order, and its primary key, until it says [`Step::Stop`] or the range ends. Returns whether more rows may
+    /// follow. A locking scan that would have to wait returns before it does when it has shown rows: they are to be dealt with first.
     ///
     /// `f` may run under a latch: it copies or encodes, and never blocks or comes back to the engine.
     pub fn for_each(&mut self, mut f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
-        if self.state.index_no == 0 {
-            match self.state.read.lock() {
-                None => self.primary_snapshot(&mut f),
-                Some((mode, wait)) => self.primary_locked(mode, wait, &mut f),
-            }
-        } else {
-            self.secondary(&mut f)
+        self.for_each_locked(|row, key, _| f(row, key))
+    }
+
+    /// [`Scan::for_each`], with how each row is locked.
+    #[inline]
+    fn for_each_locked(&mut self, mut f: impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step) -> Result<bool> {
+        match (self.state.read.lock(), self.state.index_no) {
+            (None, 0) => self.primary_snapshot(&mut |row, key| f(row, key, RowLock::Held)),
+            (None, _) => self.secondary(&mut |row, key| f(row, key, RowLock::Held)),
+            (Some((mode, wait)), 0) => self.primary_locked(mode, wait, &mut f),
+            (Some((mode, wait)), _) => self.secondary_locked(mode, wait, &mut f),
         }
     }
 
@@ -221,8 +238,8 @@ impl Scan<'_> {
     pub fn next_batch(&mut self, batch: &mut RowBatch, rows_max: usize) -> Result<usize> {
         batch.clear();
         if rows_max > 0 {
-            self.for_each(|row, key| {
-                batch.push(row, key);
+            self.for_each_locked(|row, key, lock| {
+                batch.push_locked(row, key, lock);
                 if batch.is_full(rows_max) { Step::Stop } else { Step::Continue }
             })?;
         }
@@ -292,59 +309,6 @@ impl Scan<'_> {
         }
     }
 
-    fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
-        loop {
-            if self.session.cancel.is_cancelled() {
-                return Err(Error::Killed);
-            }
-            let table = Arc::clone(&self.state.table);
-            let mut cursor = table.indexes[0].tree.cursor();
-            if !Self::position(&self.state, &mut cursor)? {
-                self.state.place = Place::End;
-                return Ok(false);
-            }
-            let mut obstacle: Option<(Vec<u8>, Obstacle)> = None;
-            let mut stopped = false;
-            let mut count = 0;
-            // A stretch of rows under the leaf's latch, until one must be waited for.
-            while cursor.valid() && self.state.in_range(cursor.key()) {
-                let (key, value) = cursor.entry();
-                let row = header(value)?;
-                if let Some(found) = self.session.read_obstacle(&table, key, row, mode)? {
-                    obstacle = Some((key.to_vec(), found));
-                    break;
-                }
-                if row.flags & DELETE_MARK == 0 {
-                    let engine = &self.session.engine;
-                    if engine.with_full_row(&table, value, |row| f(row, RowKey::Whole(key)))? == Step::Stop {
-                        stopped = true;
-                        break;
-                    }
-                }
-                count += 1;
-                if count % 256 == 0 && self.session.cancel.is_cancelled() {
-                    return Err(Error::Killed);
-                }
-                match self.state.direction {
-                    Direction::Forward => cursor.next()?,
-                    Direction::Backward => cursor.prev()?,
-                };
-            }
-            if stopped {
-                self.state.place = Place::After(cursor.key().to_vec());
-                return Ok(true);
-            }
-            drop(cursor);
-            let Some((key, found)) = obstacle else {
-                self.state.place = Place::End;
-                return Ok(false);
-            };
-            let granted = self.session.wait_for_row(table.indexes[0].id, &key, mode, found, wait)?;
-            // Again at this key, now locked; or after it, when it is to be skipped.
-            self.state.place = if granted { self.state.just_before(key) } else { Place::After(key) };
-        }
-    }
-
     /// Entries of a leaf at a time, then their rows.
     fn secondary(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
@@ -353,20 +317,7 @@ impl Scan<'_> {
             if self.session.cancel.is_cancelled() {
                 return Err(Error::Killed);
             }
-            batch.clear();
-            {
-                let mut cursor = table.indexes[self.state.index_no].tree.cursor();
-                let mut more = Self::position(&self.state, &mut cursor)?;
-                while more && batch.len() < ENTRIES_PER_BATCH {
-                    let (key, value) = cursor.entry();
-                    batch.push(key, value)?;
-                    match self.state.direction {
-                        Direction::Forward => cursor.next()?,
-                        Direction::Backward => cursor.prev()?,
-                    };
-                    more = cursor.valid() && self.state.in_range(cursor.key());
-                }
-            }
+            self.read_entries(&table, &mut batch, ENTRIES_PER_BATCH)?;
             if batch.is_empty() {
                 self.state.place = Place::End;
                 return Ok(false);
@@ -400,6 +351,23 @@ impl Scan<'_> {
         Ok(step)
     }
 
+    /// Copies the next entries of a secondary index; none at the end.
+    pub(crate) fn read_entries(&self, table: &Table, batch: &mut EntryBatch, entries_max: usize) -> Result<()> {
+        batch.clear();
+        let mut cursor = table.indexes[self.state.index_no].tree.cursor();
+        let mut more = Self::position(&self.state, &mut cursor)?;
+        while more && batch.len() < entries_max {
+            let (key, value) = cursor.entry();
+            batch.push(key, value)?;
+            match self.state.direction {
+                Direction::Forward => cursor.next()?,
+                Direction::Backward => cursor.prev()?,
+            };
+            more = cursor.valid() && self.state.in_range(cursor.key());
+        }
+        Ok(())
+    }
+
     /// Reports the row behind an entry, if the reader sees it with this key.
     fn fetch(&mut self, table: &Arc<Table>, entry: &Entry<'_>, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<Step> {
         let index = &table.indexes[self.state.index_no];
@@ -409,19 +377,13 @@ impl Scan<'_> {
             record::key::encode_columns(row, &index.parts, &mut key).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
             Ok(if key == entry.user { f(row, RowKey::Whole(entry.primary_key)) } else { Step::Continue })
         };
-        match self.state.read.lock() {
-            None => Ok(self.session.get(table, entry.primary_key, Read::Snapshot, report)?.transpose()?.unwrap_or(Step::Continue)),
-            Some((mode, wait)) => match self.session.get_locked(table, entry.primary_key, mode, wait, report)? {
-                Locked::Row(step) => step,
-                Locked::Absent | Locked::Skipped => Ok(Step::Continue),
-            },
-        }
+        Ok(self.session.get(table, entry.primary_key, Read::Snapshot, report)?.transpose()?.unwrap_or(Step::Continue))
     }
 }
 
 impl ScanState {
     #[inline]
-    fn in_range(&self, key: &[u8]) -> bool {
+    pub(crate) fn in_range(&self, key: &[u8]) -> bool {
         match self.direction {
             Direction::Forward => self.range.below_upper(key),
             Direction::Backward => key >= self.range.lower.as_slice(),
@@ -429,7 +391,7 @@ impl ScanState {
     }
 
     /// A place such that the scan goes on with `key` itself.
-    fn just_before(&mut self, key: Vec<u8>) -> Place {
+    pub(crate) fn just_before(&mut self, key: Vec<u8>) -> Place {
         match self.direction {
             Direction::Forward => self.range.lower = key,
             Direction::Backward => {
@@ -449,10 +411,10 @@ pub(crate) struct EntryBatch {
     entries: Vec<(usize, usize, usize)>,
 }
 
-struct Entry<'b> {
-    key: &'b [u8],
-    user: &'b [u8],
-    primary_key: &'b [u8],
+pub(crate) struct Entry<'b> {
+    pub(crate) key: &'b [u8],
+    pub(crate) user: &'b [u8],
+    pub(crate) primary_key: &'b [u8],
 }
 
 impl EntryBatch {
@@ -477,7 +439,7 @@ impl EntryBatch {
         Ok(())
     }
 
-    fn entry(&self, no: usize) -> Entry<'_> {
+    pub(crate) fn entry(&self, no: usize) -> Entry<'_> {
         let (start, middle, end) = self.entries[no];
         Entry { key: &self.bytes[start..end], user: &self.bytes[start..middle], primary_key: &self.bytes[middle..end] }
     }

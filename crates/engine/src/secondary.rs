@@ -7,6 +7,7 @@
 //! 3. Who removes an entry decides under the entry's exclusive latch whether a row version still needs it (entry → row is the latch order
 //!    here; nobody latches an entry while holding a row).
 //! 4. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
+//!    Who has to wait for that waits for a shared lock first when it would only report a duplicate, and strengthens it when there is none.
 
 use crate::leftover::Leftover;
 use crate::log_op::LogOp;
@@ -15,10 +16,11 @@ use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, put_entry_value, split_entry};
 use crate::undo_record::put_old_key;
 use crate::version::header;
+use crate::write::OnDuplicate;
 use crate::{Error, Result};
 use base::TxnId;
 use btree::Seek;
-use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use lock_manager::{Granted, LockKeyRef, LockMode};
 use record::RowRef;
 use record::header::{DELETE_MARK, RowHeader};
 use smallvec::SmallVec;
@@ -128,13 +130,13 @@ fn unreadable(_: base::Malformed) -> Error {
 
 impl Session {
     /// Carries out planned moves.
-    pub(crate) fn apply_moves(&mut self, table: &Table, key: &[u8], moves: &EntryMoves) -> Result<()> {
+    pub(crate) fn apply_moves(&mut self, table: &Table, key: &[u8], moves: &EntryMoves, duplicate: OnDuplicate) -> Result<()> {
         for m in &moves.moves {
             let old = &moves.bytes[m.old.clone()];
             let new = &moves.bytes[m.new.clone()];
             if !new.is_empty() {
                 if m.check_unique {
-                    self.check_unique(table, m.index_no, &new[..m.new_user_bytes], key)?;
+                    self.check_unique(table, m.index_no, &new[..m.new_user_bytes], key, duplicate)?;
                 }
                 self.add_entry(&table.indexes[m.index_no], new, m.new_user_bytes)?;
             }
@@ -189,12 +191,28 @@ impl Session {
     }
 
     /// Refuses a key that another live row has; waits for transactions that may still give or take it.
-    fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8]) -> Result<()> {
+    fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
         let index = &table.indexes[index_no];
         let lock = LockKeyRef { index: index.id, key: user };
-        let policy = WaitPolicy::Wait(self.lock_deadline());
-        self.running.may_hold_locks = true;
-        self.engine.locks.lock(&self.owner, lock, LockMode::Exclusive, policy, &self.cancel)?;
+        let granted = self.try_lock(lock, LockMode::Exclusive)?;
+        if granted.is_none() {
+            self.wait_for_row(index.id, user, duplicate.lock(), Obstacle::Lock, Wait::Block)?;
+            self.find_rival(table, index_no, user, own_key)?;
+            // Nobody has the key; others who waited may have been granted a shared lock, too.
+            self.wait_for_row(index.id, user, LockMode::Exclusive, Obstacle::Lock, Wait::Block)?;
+        }
+        let found = self.find_rival(table, index_no, user, own_key);
+        if duplicate == OnDuplicate::Report && granted == Some(Granted::New) && matches!(found, Err(Error::DuplicateKey { .. })) {
+            // Others may find the duplicate as well.
+            self.engine.locks.release(&self.owner, lock);
+            self.try_lock(lock, LockMode::Shared)?;
+        }
+        found
+    }
+
+    /// [`Error::DuplicateKey`] when another live row has the key; waits for those that may come to have it.
+    fn find_rival(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8]) -> Result<()> {
+        let index = &table.indexes[index_no];
         'again: loop {
             let mut cursor = index.tree.cursor();
             cursor.seek(user, Seek::AtOrAfter)?;
@@ -317,7 +335,7 @@ enum Rival {
     Undecided(TxnId),
 }
 
-fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
+pub(crate) fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
     let mut own = Vec::with_capacity(user.len());
     record::key::encode_columns(row, &index.parts, &mut own).map_err(unreadable)?;
     Ok(own == user)

@@ -25,10 +25,20 @@ use wal::FlushPolicy;
 /// Isolation level of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
+    /// No snapshot: the newest version of each row, whether its writer has finished or not.
+    ReadUncommitted,
     /// A fresh snapshot for each statement.
     ReadCommitted,
     /// One snapshot from the first read on.
     RepeatableRead,
+}
+
+impl Isolation {
+    /// Whether what was read may change before the transaction's next statement: READ COMMITTED and below.
+    #[inline]
+    pub fn is_per_statement(self) -> bool {
+        matches!(self, Isolation::ReadUncommitted | Isolation::ReadCommitted)
+    }
 }
 
 /// Undo records that a committing transaction releases itself; with more it leaves them to purge.
@@ -56,6 +66,8 @@ pub(crate) struct Running {
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
     fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
+    /// A change could be taken back in part only: the transaction must not commit as it is.
+    pub(crate) half_undone: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
 }
@@ -120,6 +132,7 @@ impl Running {
             leaves_garbage: false,
             fresh_undo: Vec::new(),
             view_open: false,
+            half_undone: false,
             may_hold_locks: false,
         }
     }
@@ -151,6 +164,7 @@ impl Running {
         self.leaves_garbage = false;
         self.fresh_undo.clear();
         self.view_open = false;
+        self.half_undone = false;
         self.may_hold_locks = false;
     }
 }
@@ -187,7 +201,7 @@ impl Session {
     /// A statement begins: its changes can be taken back alone, and under READ COMMITTED it reads a fresh snapshot.
     pub fn statement_start(&mut self) {
         self.running.statement_mark = self.running.last_undo;
-        if self.running.isolation == Isolation::ReadCommitted {
+        if self.running.isolation.is_per_statement() {
             self.close_view();
         }
     }
@@ -216,7 +230,7 @@ impl Session {
 
     /// Whether the transaction's snapshot, kept over statements, is older than the end of the transaction `txn`.
     pub fn snapshot_predates(&self, txn: TxnId) -> bool {
-        self.running.view_open && self.running.isolation != Isolation::ReadCommitted && !self.view.sees(txn, self.running.id)
+        self.running.view_open && !self.running.isolation.is_per_statement() && !self.view.sees(txn, self.running.id)
     }
 
     /// Opens the transaction's snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
@@ -227,7 +241,13 @@ impl Session {
     /// Commits. When it returns, the transaction is durable as far as the flush policy demands.
     ///
     /// [`Error::LogFailed`] leaves the outcome to recovery: the process must stop.
+    ///
+    /// A transaction of which something could not be taken back before (a full disk) is rolled back instead, which is an error.
     pub fn commit(&mut self) -> Result<()> {
+        if self.running.half_undone {
+            self.rollback()?;
+            return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
+        }
         if !self.running.id.is_none() {
             self.commit_writes()?;
         }
@@ -262,11 +282,11 @@ impl Session {
         }
     }
 
-    /// Rolls the whole transaction back. Changes that could not be taken back (damage, I/O) are reported; the transaction then stays
-    /// unfinished, its rows locked, until a restart rolls it back.
+    /// Rolls the whole transaction back. Changes that could not be taken back (damage, a full disk) are reported; the transaction then stays
+    /// unfinished, its rows locked, until a later try succeeds ([`Engine::roll_back_abandoned`]).
     pub fn rollback(&mut self) -> Result<()> {
         if !self.running.id.is_none() {
-            let undone = self.undo_to(UndoPtr::NONE);
+            let undone = self.undo_all();
             if let Err(error) = undone {
                 self.abandon();
                 return Err(error);
@@ -310,7 +330,7 @@ impl Session {
         self.running.reset();
     }
 
-    /// Leaves a transaction behind that could not be rolled back: unfinished, its rows locked, until a restart tries again.
+    /// Leaves a transaction behind that could not be rolled back: unfinished, its rows locked, until another try.
     fn abandon(&mut self) {
         self.engine.note_abandoned(self.running.id, self.running.last_undo);
         // The owner stays with the transaction, so that those who wait for its rows wait for somebody.
@@ -339,7 +359,10 @@ impl Session {
     /// Opens the view unless the transaction has one.
     #[inline]
     pub(crate) fn ensure_view(&mut self) {
-        if !self.running.view_open {
+        if self.running.isolation == Isolation::ReadUncommitted {
+            // Newest versions stay where they are while their leaf is latched: nothing needs to be kept for this reader.
+            self.view.see_all();
+        } else if !self.running.view_open {
             self.engine.txns.open_view(&mut self.view, &self.view_slot);
             self.running.view_open = true;
         }
@@ -380,7 +403,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.running.active {
-            // An error leaves the transaction to the next start; `rollback` has said so.
+            // An error leaves the transaction to `Engine::roll_back_abandoned`.
             let _ = self.rollback();
         }
     }

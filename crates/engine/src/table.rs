@@ -56,6 +56,8 @@ pub struct Index {
     /// Whether keys without NULL are unique.
     pub unique: bool,
     pub(crate) tree: BTree,
+    /// The transaction whose DDL added the index to a table that had rows; 0 when that was before the start. Like [`Table::defined_by`].
+    added_by: AtomicU64,
 }
 
 /// An open table.
@@ -194,6 +196,14 @@ impl Table {
         self.defined_by.store(txn.0, Ordering::Release);
     }
 
+    /// Notes the transaction of DDL that added indexes; like [`Table::set_defined_by`]. Snapshots that do not see it read the table by its
+    /// other indexes only: the new ones hold the keys that were current then.
+    pub fn set_added_by(&self, is_new: impl Fn(IndexId) -> bool, txn: TxnId) {
+        for index in self.indexes.iter().filter(|index| is_new(index.id)) {
+            index.added_by.store(txn.0, Ordering::Release);
+        }
+    }
+
     /// Encodes the primary key of a row that has a declared key.
     pub(crate) fn primary_key(&self, row: RowRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         encode_parts(row, &self.primary().parts, out)
@@ -235,12 +245,18 @@ fn align_to_series(at_least: u64, increment: u64, offset: u64) -> u64 {
 }
 
 impl Index {
+    /// The transaction whose DDL added the index.
+    #[inline]
+    pub(crate) fn added_by(&self) -> TxnId {
+        TxnId(self.added_by.load(Ordering::Acquire))
+    }
+
     pub(crate) fn new(spec: IndexSpec, primary_parts: &[KeyPart], tree: BTree, primary: bool) -> Index {
         let mut full_parts = spec.parts.clone();
         if !primary {
             full_parts.extend_from_slice(primary_parts);
         }
-        Index { id: spec.id, parts: spec.parts, full_parts, unique: spec.unique, tree }
+        Index { id: spec.id, parts: spec.parts, full_parts, unique: spec.unique, tree, added_by: AtomicU64::new(0) }
     }
 }
 
@@ -253,7 +269,11 @@ impl Table {
             .zip(trees)
             .enumerate()
             .map(|(no, (index, tree))| Index::new(index, &primary_parts, tree, no == 0))
-            .collect();
+            .collect::<Vec<Index>>();
+        for index in &indexes {
+            let known = old.and_then(|old| old.indexes.iter().find(|other| other.id == index.id));
+            index.added_by.store(known.map_or(0, |known| known.added_by.load(Ordering::Acquire)), Ordering::Release);
+        }
         Table {
             id: spec.id,
             indexes,

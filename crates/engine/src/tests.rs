@@ -9,6 +9,7 @@ use types::{Collation, ColumnType, Value};
 
 mod concurrent;
 mod covered;
+mod locking;
 mod log_bytes;
 mod mvcc;
 mod recovery;

@@ -45,8 +45,9 @@ pub(crate) enum Change<'a> {
         /// Encoded list of `(index id, key)` of secondary entries that the row left behind; see [`old_keys`].
         old_keys: &'a [u8],
     },
-    /// The row was delete-marked; its contents stand.
-    Delete { old: OldHeader },
+    /// The row was delete-marked; its contents stand. Of a row whose columns are in an overflow chain the record has the place of the chain,
+    /// so that purge can free it when the row is gone already; else nothing.
+    Delete { old: OldHeader, external: &'a [u8] },
     /// An overflow chain was written ahead of the row that will point to it: rollback frees it.
     Chain { index: IndexId, first: PageNo },
 }
@@ -67,6 +68,7 @@ const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
 const DELETE: u8 = 3;
 const CHAIN: u8 = 4;
+const DELETE_EXTERNAL: u8 = 5;
 
 impl<'a> UndoRecord<'a> {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -75,7 +77,8 @@ impl<'a> UndoRecord<'a> {
             match self.change {
                 Change::Insert => INSERT,
                 Change::Update { .. } => UPDATE,
-                Change::Delete { .. } => DELETE,
+                Change::Delete { external: [], .. } => DELETE,
+                Change::Delete { .. } => DELETE_EXTERNAL,
                 Change::Chain { .. } => CHAIN,
             },
         );
@@ -92,7 +95,12 @@ impl<'a> UndoRecord<'a> {
                 put_bytes(out, middle);
                 put_bytes(out, old_keys);
             }
-            Change::Delete { old } => put_old_header(out, &old),
+            Change::Delete { old, external } => {
+                put_old_header(out, &old);
+                if !external.is_empty() {
+                    put_bytes(out, external);
+                }
+            }
             Change::Chain { index, first } => {
                 put_varint(out, u64::from(index.0));
                 put_varint(out, first.0);
@@ -116,7 +124,8 @@ impl<'a> UndoRecord<'a> {
                 middle: r.bytes()?,
                 old_keys: r.bytes()?,
             },
-            DELETE => Change::Delete { old: old_header(&mut r)? },
+            DELETE => Change::Delete { old: old_header(&mut r)?, external: &[] },
+            DELETE_EXTERNAL => Change::Delete { old: old_header(&mut r)?, external: r.bytes()? },
             CHAIN => Change::Chain { index: IndexId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), first: PageNo(r.varint()?) },
             _ => return Err(Malformed),
         };
@@ -199,7 +208,8 @@ mod tests {
         for change in [
             Change::Insert,
             Change::Update { old, prefix: 3, suffix: 500, middle: b"abc", old_keys: b"" },
-            Change::Delete { old },
+            Change::Delete { old, external: b"" },
+            Change::Delete { old, external: b"place" },
             Change::Chain { index: IndexId(4), first: PageNo(9) },
         ] {
             check(UndoRecord { txn: TxnId(1 << 40), previous: UndoPtr::new(2, 3), table: TableId(9), key: b"key", change });

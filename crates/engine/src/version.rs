@@ -38,6 +38,18 @@ pub(crate) fn visible<'v>(
     })
 }
 
+/// The bytes of a row's newest version whose writer has finished, given that the newest one's has not: `None` when there is no such row.
+/// Older versions are built in `buffer`. [`Error::UndoGone`] when that writer has finished meanwhile: look again.
+pub(crate) fn last_committed<'b>(
+    undo: &UndoStore,
+    is_active: impl Fn(TxnId) -> bool,
+    value: &[u8],
+    buffer: &'b mut Vec<u8>,
+) -> Result<Option<&'b [u8]>> {
+    let found = walk(undo, header(value)?, value, buffer, |version| !is_active(version.txn))?;
+    Ok(found.filter(|version| version.flags & DELETE_MARK == 0).map(|_| buffer.as_slice()))
+}
+
 /// Walks from the newest version to older ones until `stop` accepts one, and leaves that version's bytes in `buffer`.
 /// `None` when the chain ends first.
 pub(crate) fn walk(
@@ -78,7 +90,7 @@ pub(crate) fn step_back(undo: &UndoStore, version: RowHeader, buffer: &mut Vec<u
                 std::mem::swap(buffer, scratch);
                 Ok(Some(old.into()))
             }
-            Change::Delete { old } => Ok(Some(old.into())),
+            Change::Delete { old, .. } => Ok(Some(old.into())),
             Change::Insert | Change::Chain { .. } => Ok(None),
         }
     })??;

@@ -48,6 +48,26 @@ pub enum Modified {
     Deleted,
 }
 
+/// What an insert does about a row that has its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// Nothing: [`Error::DuplicateKey`], and the row stays locked against change. Of several who wait for such a row and find it gone, one may
+    /// become the victim of a deadlock: each has it locked against the others.
+    Report,
+    /// It is changed or deleted (ON DUPLICATE KEY UPDATE, REPLACE): those who wait for it go one after the other.
+    Change,
+}
+
+impl OnDuplicate {
+    /// How a row that is in the way is waited for.
+    pub(crate) fn lock(self) -> LockMode {
+        match self {
+            OnDuplicate::Report => LockMode::Shared,
+            OnDuplicate::Change => LockMode::Exclusive,
+        }
+    }
+}
+
 /// How an attempt under the leaf's latch ended.
 enum Attempt<T> {
     Done(T),
@@ -60,6 +80,11 @@ impl Session {
     ///
     /// Errors: [`Error::DuplicateKey`] names the index; then nothing of the row stays.
     pub fn insert(&mut self, table: &Arc<Table>, row: &mut Vec<u8>) -> Result<()> {
+        self.insert_or(OnDuplicate::Report, table, row)
+    }
+
+    /// Like [`Session::insert`], for a statement that does something else about a row that has the key.
+    pub fn insert_or(&mut self, duplicate: OnDuplicate, table: &Arc<Table>, row: &mut Vec<u8>) -> Result<()> {
         self.ensure_writer()?;
         let mut key = std::mem::take(&mut self.buffers.key);
         key.clear();
@@ -68,16 +93,16 @@ impl Session {
         } else {
             table.primary_key(RowRef::new(table.layout(), row), &mut key)
         };
-        let result = made.and_then(|()| self.insert_at(table, &key, row));
+        let result = made.and_then(|()| self.insert_at(table, &key, row, duplicate));
         self.buffers.key = key;
         result
     }
 
     /// Inserts a row under a primary key.
-    fn insert_at(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>) -> Result<()> {
+    fn insert_at(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>, duplicate: OnDuplicate) -> Result<()> {
         let mark = self.running.last_undo;
         let mut moves = std::mem::take(&mut self.buffers.moves);
-        let result = self.insert_and_index(table, key, row, &mut moves);
+        let result = self.insert_and_index(table, key, row, &mut moves, duplicate);
         self.buffers.moves = moves;
         match result {
             Ok(()) => {
@@ -92,24 +117,38 @@ impl Session {
         }
     }
 
-    fn insert_and_index(&mut self, table: &Arc<Table>, key: &[u8], row: &mut Vec<u8>, moves: &mut EntryMoves) -> Result<()> {
+    fn insert_and_index(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        row: &mut Vec<u8>,
+        moves: &mut EntryMoves,
+        duplicate: OnDuplicate,
+    ) -> Result<()> {
         self.store_external(table, key, row)?;
-        let result = loop {
-            match self.try_insert(table, key, row, moves) {
-                Ok(Attempt::Done(())) => break Ok(()),
-                Ok(Attempt::Again) => {}
-                Err(error) => break Err(error),
-            }
-        };
-        result.and_then(|()| self.apply_moves(table, key, moves))
+        let mut waited = false;
+        while let Attempt::Again = self.try_insert(table, key, row, moves, duplicate, &mut waited)? {}
+        self.apply_moves(table, key, moves, duplicate)
     }
 
     /// One attempt to insert into the primary index; plans the secondary entries.
-    fn try_insert(&mut self, table: &Arc<Table>, key: &[u8], row: &mut [u8], moves: &mut EntryMoves) -> Result<Attempt<()>> {
+    fn try_insert(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        row: &mut [u8],
+        moves: &mut EntryMoves,
+        duplicate: OnDuplicate,
+        waited: &mut bool,
+    ) -> Result<Attempt<()>> {
         let own = self.running.id;
         let tree = &table.primary().tree;
         let mut leaf = tree.write(key)?;
         let Some(old) = leaf.found() else {
+            if *waited && !self.lock_absent(table, key)? {
+                drop(leaf);
+                return self.again_after(table, key, Obstacle::Lock);
+            }
             if table.indexes.len() > 1 {
                 let mut buffer = Vec::new();
                 let row = self.engine.full_row(table, row, &mut buffer)?;
@@ -139,11 +178,24 @@ impl Session {
             };
         };
         let old_header = header(old)?;
-        if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
+        let is_there = old_header.flags & DELETE_MARK == 0;
+        // A row that is there is only to be reported, or its statement asks for it again; the place of a deleted one is to be written.
+        let obstacle = match duplicate {
+            OnDuplicate::Report if is_there => self.lock_seen(table, key, old_header, LockMode::Shared)?.err(),
+            _ => self.write_obstacle(table, key, old_header)?,
+        };
+        if let Some(obstacle) = obstacle {
+            let mode = match obstacle {
+                Obstacle::Writer(_) => duplicate.lock(),
+                Obstacle::Lock if is_there => duplicate.lock(),
+                Obstacle::Lock => LockMode::Exclusive,
+            };
             drop(leaf);
-            return self.again_after(table, key, obstacle);
+            *waited = true;
+            self.wait_for_row(table.primary().id, key, mode, obstacle, Wait::Block)?;
+            return Ok(Attempt::Again);
         }
-        if old_header.flags & DELETE_MARK == 0 {
+        if is_there {
             return Err(Error::DuplicateKey { index_no: 0 });
         }
         // The place of a deleted row: an update of what it was.
@@ -160,7 +212,7 @@ impl Session {
                 let _ = old;
                 let mark = self.running.last_undo;
                 self.delete(table, key)?;
-                let moved = self.insert_at(table, &new_key, new);
+                let moved = self.insert_at(table, &new_key, new, OnDuplicate::Report);
                 if moved.is_err() {
                     self.undo_to(mark)?;
                 }
@@ -177,7 +229,7 @@ impl Session {
                 Err(error) => result = Err(error),
             }
         }
-        let result = result.and_then(|()| self.apply_moves(table, key, &moves));
+        let result = result.and_then(|()| self.apply_moves(table, key, &moves, OnDuplicate::Report));
         self.buffers.moves = moves;
         if result.is_err() {
             self.undo_to(mark)?;
@@ -295,7 +347,7 @@ impl Session {
         let result = match result {
             Ok(modified @ (Modified::Replaced | Modified::Deleted)) => {
                 self.owner.add_work(1);
-                self.apply_moves(table, key, &moves).map(|()| modified)
+                self.apply_moves(table, key, &moves, OnDuplicate::Report).map(|()| modified)
             }
             other => other,
         };
@@ -393,7 +445,8 @@ impl Session {
             let row = self.engine.full_row(table, old, &mut buffer)?;
             moves.plan(table, key, Some(row), None, false)?;
         }
-        let undo = self.append_undo(table, key, Change::Delete { old: OldHeader::from(old_header) })?;
+        let external = if old_header.flags & EXTERNAL != 0 { &old[HEADER_BYTES..] } else { &[] };
+        let undo = self.append_undo(table, key, Change::Delete { old: OldHeader::from(old_header), external })?;
         let mut new_header = [0u8; HEADER_BYTES];
         RowHeader { flags: old_header.flags | DELETE_MARK, schema_version: old_header.schema_version, txn: self.running.id, undo }
             .write(&mut new_header);

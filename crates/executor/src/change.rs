@@ -20,6 +20,7 @@ impl<'a> Exec<'a> {
         let mode = self.context.sql_mode();
         self.lenient = update.ignore || !mode.is_strict();
         self.null_lenient = self.lenient;
+        self.pass_by_unmatched(update);
         let mut changes = Changes::default();
         let mut left = match &update.limit {
             Some(e) => {

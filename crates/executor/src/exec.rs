@@ -6,7 +6,7 @@ use crate::context::StatementContext;
 use crate::errors::Error;
 use crate::memory::Memory;
 use crate::run::Result;
-use engine::{Isolation, Read, Wait};
+use engine::{Read, Wait};
 use planner::expr::Slot;
 use planner::plan::{Body, Plan};
 use std::rc::Rc;
@@ -80,6 +80,10 @@ pub struct Exec<'a> {
     pub ticks: u32,
     /// How tables without a locking clause are read. See [`Exec::read_as_source`].
     pub plain_read: Read,
+    /// Whether the plan may end a scan before its end, once somebody has asked. See `locking.rs`.
+    pub(crate) stops_early: Option<bool>,
+    /// A scan for this UPDATE passes by rows that others have and that do not match. See `locking.rs`.
+    pub(crate) passes_by: bool,
     /// The values being computed are stored by this statement.
     pub storing: bool,
     /// NULL for a NOT NULL column becomes the implicit default.
@@ -135,6 +139,8 @@ impl<'a> Exec<'a> {
             lookups,
             ticks: TICKS,
             plain_read: Read::Snapshot,
+            stops_early: None,
+            passes_by: false,
             storing: false,
             lenient: false,
         }
@@ -143,7 +149,7 @@ impl<'a> Exec<'a> {
     /// What a statement reads to change something by it is locked, unless the level is READ COMMITTED: as MySQL does, so that the
     /// statement, run again in the order of commits, finds the same.
     pub fn read_as_source(&mut self) {
-        if self.session.as_deref().is_some_and(|s| s.isolation() != Isolation::ReadCommitted) {
+        if self.session.as_deref().is_some_and(|s| !s.isolation().is_per_statement()) {
             self.plain_read = Read::Share(Wait::Block);
         }
     }

@@ -7,7 +7,7 @@ use crate::execute::Changes;
 use crate::run::Result;
 use crate::store::duplicate_entry;
 use catalog::TableEntry;
-use engine::{Read, Wait};
+use engine::{OnDuplicate, Read, Wait};
 use planner::plan::{Insert, InsertColumn, InsertSource};
 use record::RowRef;
 use std::sync::Arc;
@@ -175,11 +175,13 @@ impl<'a> Exec<'a> {
     fn insert_row(&mut self, state: &mut Inserter<'a>) -> Result<()> {
         let generated = self.auto_increment(state)?;
         let entry = state.entry;
+        let changes = state.insert.replace || !state.insert.on_duplicate.is_empty();
+        let duplicate = if changes { OnDuplicate::Change } else { OnDuplicate::Report };
         loop {
             state.row.clear();
             entry.storage.layout().encode(&state.values, &mut state.row).map_err(|e| internal(&format!("{e:?}")))?;
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            match session.insert(&entry.storage, &mut state.row) {
+            match session.insert_or(duplicate, &entry.storage, &mut state.row) {
                 Ok(()) => {
                     state.changes.affected += 1;
                     if let Some(id) = generated

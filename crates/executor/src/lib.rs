@@ -26,6 +26,7 @@ mod execute;
 mod functions;
 mod hash_key;
 mod insert;
+mod locking;
 mod memory;
 mod numbers;
 mod odd_number;

@@ -11,9 +11,9 @@ use record::RowRef;
 use types::Value;
 
 /// Rows of the first batch of a scan; batches double up to [`BATCH_MAX`].
-const BATCH_FIRST: usize = 16;
+pub(crate) const BATCH_FIRST: usize = 16;
 /// Rows of a batch.
-const BATCH_MAX: usize = 512;
+pub(crate) const BATCH_MAX: usize = 512;
 
 /// The engine's read mode.
 pub fn read_mode(lock: LockMode) -> Read {
@@ -93,7 +93,7 @@ impl<'a> Exec<'a> {
     }
 
     #[inline]
-    fn passes(&mut self, node: &'a TableNode) -> Result<bool> {
+    pub(crate) fn passes(&mut self, node: &'a TableNode) -> Result<bool> {
         match &node.filter {
             None => Ok(true),
             Some(f) => self.is_true(f),
@@ -102,12 +102,15 @@ impl<'a> Exec<'a> {
 
     fn lookup(&mut self, node: &'a TableNode, key: Vec<u8>, next: Next<'_, 'a>) -> Result<Flow> {
         self.tick()?;
+        let read = self.read_of(node.lock);
+        if read != Read::Snapshot {
+            return self.lookup_locking(node, &key, read, next);
+        }
         let at = node.id as usize;
         let state = &mut self.lookups[at];
-        let repeated = state.valid && state.key == key && node.lock == LockMode::None;
+        let repeated = state.valid && state.key == key;
         if !repeated {
             let table = &self.plan.tables[node.table as usize].storage;
-            let read = self.read_of(node.lock);
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let frame = &mut self.frame;
             let found = session.get(table, &key, read, |row| decode(row, &node.columns, node.keep_row, &key, frame))?;
@@ -131,8 +134,10 @@ impl<'a> Exec<'a> {
         let table = &plan.tables[node.table as usize].storage;
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let read = self.read_of(node.lock);
+        if read != Read::Snapshot {
+            return self.scan_locking(node, index_no, range, direction, read, next);
+        }
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
-        let fixed = node.rows_hint == Some(1) && node.lock != LockMode::None;
         let mut batch = RowBatch::default();
         let mut state = None;
         let mut range = Some(range);
@@ -157,9 +162,7 @@ impl<'a> Exec<'a> {
             if count == 0 {
                 return Ok(Flow::Continue);
             }
-            if !fixed {
-                size = (size * 2).min(BATCH_MAX);
-            }
+            size = (size * 2).min(BATCH_MAX);
         }
     }
 }

@@ -179,6 +179,10 @@ impl<S: Service> Front<S> {
                     return;
                 }
             }
+            if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
+                // Another killed it: MySQL closes such a connection without a word.
+                return;
+            }
             channel.connection.end_command();
             if !channel.send() || flow == Flow::Quit {
                 return;

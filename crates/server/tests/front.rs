@@ -230,7 +230,9 @@ fn kill_stops_statements_and_connections() {
         }
         killer.query_drop(format!("{kill} {id}")).expect("ok");
         let (result, mut victim) = waiting.join().expect("no panic");
-        assert_eq!(error_code(&result.expect_err("interrupted")), 1317);
+        let error = result.expect_err("interrupted");
+        // A killed connection is closed without a word.
+        assert_eq!(matches!(&error, mysql::Error::MySqlError(e) if e.code == 1317), !dies, "{error}");
         assert_eq!(victim.query_drop("SELECT 1").is_err(), dies);
     }
     killer.query_drop("KILL 4000000000").expect("ok");

@@ -48,6 +48,8 @@ pub struct ClientSession {
     pub(crate) multi_statements: bool,
     /// More results of the same command follow the one that is being written.
     pub(crate) more_results: bool,
+    /// KILL of its own connection: it is told, and ends.
+    pub(crate) killed_itself: bool,
 }
 
 impl ClientSession {
@@ -111,6 +113,7 @@ impl ClientSession {
             environment: 0,
             multi_statements: false,
             more_results: false,
+            killed_itself: false,
         };
         session.log_in()?;
         Ok(session)
@@ -213,6 +216,7 @@ impl Session for ClientSession {
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         // A bug that panics costs its statement, not the server. (Inside a mini-transaction it ends the process; see `buffer_pool`.)
         match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {
+            Ok(_) if self.killed_itself => Flow::Quit,
             Ok(flow) => flow,
             Err(_) => self.incident(out, io),
         }

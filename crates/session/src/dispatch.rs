@@ -215,6 +215,7 @@ impl ClientSession {
             return Err(unknown().into());
         }
         if target == self.connection.id() {
+            self.killed_itself |= stop == Stop::Connection;
             return Err(self.stop_error().into());
         }
         Ok(())

@@ -277,10 +277,11 @@ impl ClientSession {
     }
 }
 
-/// The engine's level. READ UNCOMMITTED reads what is committed, which the standard allows.
+/// The engine's level.
 fn isolation_of(name: &str) -> Result<Isolation, Outcome> {
     match name {
-        "READ-UNCOMMITTED" | "READ-COMMITTED" => Ok(Isolation::ReadCommitted),
+        "READ-UNCOMMITTED" => Ok(Isolation::ReadUncommitted),
+        "READ-COMMITTED" => Ok(Isolation::ReadCommitted),
         "REPEATABLE-READ" => Ok(Isolation::RepeatableRead),
         _ => Err(codes::not_supported_yet("isolation level SERIALIZABLE").into()),
     }

@@ -117,7 +117,10 @@ impl ClientSession {
             Ok(())
         };
         if let Err(error) = result {
-            // The log failed: the process stops. Nothing is acknowledged.
+            // The log failed: the process stops. Nothing is acknowledged. Or the transaction was rolled back instead.
+            if !self.engine.in_transaction() {
+                self.transaction_ended();
+            }
             return Err(engine_error(error, || self.stop_error()));
         }
         self.transaction_ended();

@@ -36,6 +36,14 @@ impl ReadView {
         ReadView { low: 0, high: 0, first_word: 0, bits: Vec::new(), old: Vec::new(), begun: 1, ended: 0 }
     }
 
+    /// Makes it a view that sees all there is, finished or not: of READ UNCOMMITTED, which reads newest versions only. Opening it again makes it a
+    /// snapshot.
+    pub fn see_all(&mut self) {
+        (self.low, self.high, self.first_word) = (u64::MAX, u64::MAX, u64::MAX / 64 + 1);
+        self.old.clear();
+        (self.begun, self.ended) = (1, 0);
+    }
+
     /// Whether the effects of `writer` are seen by a reader whose own transaction is `own` (`TxnId::NONE` when it has none).
     #[inline]
     pub fn sees(&self, writer: TxnId, own: TxnId) -> bool {

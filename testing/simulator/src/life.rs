@@ -97,6 +97,7 @@ impl World {
             if step == full_until && self.options.faults == Faults::Full {
                 self.disk.set_capacity(None);
                 self.trace.line("the disk has room again".into());
+                self.try_rollbacks_again()?;
                 self.armed = self.abandoned;
             }
             self.keep_log_short()?;
@@ -104,6 +105,26 @@ impl World {
             self.check_warnings()?;
         }
         self.disk.set_capacity(None);
+        Ok(())
+    }
+
+    /// Nothing but the full disk stood in the way of the rollbacks that failed.
+    fn try_rollbacks_again(&mut self) -> Result<()> {
+        if self.engine().rollbacks_pending() == 0 {
+            return Ok(());
+        }
+        let count = self.engine().roll_back_abandoned();
+        self.trace.line(format!("{count} rollbacks tried again"));
+        let pending = self.engine().rollbacks_pending();
+        if pending > 0 {
+            return Err(Stop::Violation(format!("{pending} rollbacks fail although the disk has room")));
+        }
+        self.count("rollbacks that a second try ended");
+        self.warnings.lock().clear();
+        self.abandoned = false;
+        if !self.unfinished {
+            self.losers.clear();
+        }
         Ok(())
     }
 

@@ -98,7 +98,11 @@ fn run(seed: u64, steps: usize) {
                 match outcome {
                     Err(Error::LockWaitTimeout) => assert!(may_be_locked, "{context}: no one has it"),
                     _ if held_by_other => panic!("{context}: {outcome:?} though another session has the row"),
-                    Err(Error::DuplicateKey { index_no: 0 }) => assert!(action < 2 && before.is_some(), "{context}"),
+                    Err(Error::DuplicateKey { index_no: 0 }) => {
+                        assert!(action < 2 && before.is_some(), "{context}");
+                        // It is locked against change.
+                        reader.touched.insert(id);
+                    }
                     Ok(Modified::NotFound) => assert!(action >= 2 && before.is_none(), "{context}"),
                     Ok(_) => {
                         assert_eq!(action < 2, before.is_none(), "{context}");

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `SELECT …` | one row with one string of 119 bytes |
 //! | `ROWS n` | n rows |
-//! | `WAIT` | waits until stopped, then 1317 or the end of the connection |
+//! | `WAIT` | waits until stopped, then 1317, or the end of the connection when that was killed |
 //! | `BOOM` | panics |
 //! | `LOAD …` | LOCAL INFILE, answers with the number of bytes as affected rows |
 //! | `LENGTH …` | the statement's own length as affected rows |
@@ -169,7 +169,8 @@ impl CannedSession {
                     self.signal.wait(Some(deadline));
                 }
                 sink.error(&codes::query_interrupted());
-                if self.connection.stop_requested().ends_connection() { Flow::Quit } else { Flow::Continue }
+                let stop = self.connection.stop_requested();
+                if stop.ends_connection() && stop != Stop::Connection { Flow::Quit } else { Flow::Continue }
             }
             b"LOAD" => self.load(&rest, sink),
             b"WHO" => {

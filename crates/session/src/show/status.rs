@@ -38,6 +38,7 @@ pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table
         ("Altiplano_log_wakes_useful", wal.wakes_useful),
         ("Altiplano_log_wakes_useless", wal.wakes_useless),
         ("Altiplano_plan_cache_plans", shared.plans.len() as u64),
+        ("Altiplano_rollbacks_pending", engine.rollbacks_pending() as u64),
         ("Innodb_buffer_pool_pages_dirty", pool.pages_dirty),
         ("Innodb_buffer_pool_pages_flushed", pool.writes),
         ("Innodb_buffer_pool_pages_free", pool.frames_free),

@@ -3,6 +3,8 @@
 /// An isolation level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
+    /// READ UNCOMMITTED.
+    ReadUncommitted,
     /// READ COMMITTED.
     ReadCommitted,
     /// REPEATABLE READ.
@@ -13,6 +15,7 @@ impl Level {
     /// As SQL spells it.
     pub fn name(self) -> &'static str {
         match self {
+            Level::ReadUncommitted => "READ UNCOMMITTED",
             Level::ReadCommitted => "READ COMMITTED",
             Level::RepeatableRead => "REPEATABLE READ",
         }
@@ -20,13 +23,14 @@ impl Level {
 
     fn prefix(self) -> &'static str {
         match self {
+            Level::ReadUncommitted => "RU| ",
             Level::ReadCommitted => "RC| ",
             Level::RepeatableRead => "RR| ",
         }
     }
 
     fn parse(name: &str) -> Option<Level> {
-        [Level::ReadCommitted, Level::RepeatableRead].into_iter().find(|level| level.name() == name)
+        [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead].into_iter().find(|level| level.name() == name)
     }
 }
 

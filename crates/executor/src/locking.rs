@@ -1,0 +1,134 @@
+//! Table access that locks the rows it reads.
+//!
+//! # Invariants
+//! 1. No row behind the last one that is used is locked: a plan that may end a scan early reads its rows one by one.
+//! 2. At READ COMMITTED a row that does not pass its table's condition is unlocked again, unless this transaction had it before or waited for it.
+//! 3. At READ COMMITTED a single-table UPDATE that scans the primary index first looks at the last committed version of a row that somebody else
+//!    has, and waits for the row only if that version passes.
+
+use crate::errors::internal;
+use crate::exec::Exec;
+use crate::run::{Flow, Next, Result};
+use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
+use engine::{Direction, KeyRange, Read, RowBatch, RowLock, Wait};
+use planner::plan::{Body, JoinKind, Node, Plan, TableNode, Update};
+
+/// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
+const BATCH_MAX_GIVEN_BACK: usize = 64;
+
+impl<'a> Exec<'a> {
+    /// Decides whether the scan of an UPDATE passes by rows that others have.
+    pub(crate) fn pass_by_unmatched(&mut self, update: &Update) {
+        let input = match &update.input {
+            Node::Sort { input, .. } => input,
+            input => input,
+        };
+        let gives_back = self.session.as_deref().is_some_and(engine::Session::gives_back);
+        self.passes_by = gives_back && update.targets.len() == 1 && matches!(input, Node::Table(_));
+    }
+
+    /// Reads a range of an index.
+    pub(crate) fn scan_locking(
+        &mut self,
+        node: &'a TableNode,
+        index_no: usize,
+        range: KeyRange,
+        direction: Direction,
+        mut read: Read,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
+        let plan = self.plan;
+        let table = &plan.tables[node.table as usize].storage;
+        let stops_early = *self.stops_early.get_or_insert_with(|| stops_early(plan));
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let gives_back = session.gives_back();
+        if self.passes_by && node.keep_row.is_some() && index_no == 0 && read == Read::Exclusive(Wait::Block) {
+            read = Read::Exclusive(Wait::IfMatches);
+        }
+        let (mut size, size_max) = match (stops_early, gives_back) {
+            (true, _) => (1, 1),
+            (false, true) => (BATCH_FIRST, BATCH_MAX_GIVEN_BACK),
+            (false, false) => (BATCH_FIRST, BATCH_MAX),
+        };
+        let mut batch = RowBatch::default();
+        let mut state = session.scan(table, index_no, range, direction, read)?.park();
+        loop {
+            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+            let mut scan = session.resume(state);
+            let count = scan.next_batch(&mut batch, size)?;
+            state = scan.park();
+            for i in 0..count {
+                self.tick()?;
+                let key = batch.key(i);
+                decode(batch.row(table, i)?, &node.columns, node.keep_row, key, &mut self.frame)?;
+                if self.locked_row(node, key, batch.lock(i), next)? == Flow::Stop {
+                    return Ok(Flow::Stop);
+                }
+            }
+            if count == 0 {
+                return Ok(Flow::Continue);
+            }
+            size = (size * 2).min(size_max);
+        }
+    }
+
+    /// Reads the row of a whole primary key.
+    pub(crate) fn lookup_locking(&mut self, node: &'a TableNode, key: &[u8], read: Read, next: Next<'_, 'a>) -> Result<Flow> {
+        let plan = self.plan;
+        let table = &plan.tables[node.table as usize].storage;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let frame = &mut self.frame;
+        let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_row, key, frame))?;
+        let Some((decoded, lock)) = found else { return Ok(Flow::Continue) };
+        decoded?;
+        self.locked_row(node, key, lock, next)
+    }
+
+    /// Passes the row in the frame on, or gives its lock back.
+    fn locked_row(&mut self, node: &'a TableNode, key: &[u8], lock: RowLock, next: Next<'_, 'a>) -> Result<Flow> {
+        if !self.passes(node)? {
+            if lock == RowLock::New {
+                let plan = self.plan;
+                let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                session.give_back(&plan.tables[node.table as usize].storage, key, lock);
+            }
+            return Ok(Flow::Continue);
+        }
+        if lock == RowLock::Unlocked {
+            // Wanted after all: wait for it, and see what it is then.
+            return self.lookup_locking(node, key, Read::Exclusive(Wait::Block), next);
+        }
+        next(self)
+    }
+}
+
+/// Whether something above a scan of this plan may end it before its end.
+fn stops_early(plan: &Plan) -> bool {
+    // Subqueries stop at the first row where that is enough.
+    !plan.subplans.is_empty()
+        || match &plan.body {
+            Body::Query(query) => node_stops(&query.root),
+            Body::Insert(insert) => match &insert.source {
+                planner::plan::InsertSource::Query(query) => node_stops(&query.root),
+                planner::plan::InsertSource::Values(_) | planner::plan::InsertSource::External => false,
+            },
+            Body::Update(update) => update.limit.is_some() || node_stops(&update.input),
+            Body::Delete(delete) => delete.limit.is_some() || node_stops(&delete.input),
+        }
+}
+
+fn node_stops(node: &Node) -> bool {
+    match node {
+        Node::Limit { .. } | Node::Nested { kind: JoinKind::Semi | JoinKind::Anti, .. } => true,
+        Node::Nested { outer, inner, .. } => node_stops(outer) || node_stops(inner),
+        Node::Hash(join) => node_stops(&join.probe) || node_stops(&join.build),
+        Node::Filter { input, .. } | Node::Project { input, .. } | Node::Sort { input, .. } | Node::Distinct { input, .. } => {
+            node_stops(input)
+        }
+        Node::Group(group) => node_stops(&group.input),
+        Node::Union { branches, .. } | Node::SetOperation { branches, .. } => branches.iter().any(|query| node_stops(&query.root)),
+        Node::Materialize { input, .. } => node_stops(&input.root),
+        Node::Recursive { seed, step, .. } => node_stops(&seed.root) || node_stops(&step.root),
+        Node::Unit | Node::Empty | Node::Table(_) | Node::Values { .. } | Node::RecursiveScan { .. } => false,
+    }
+}
