@@ -1,0 +1,201 @@
+//! Units of time: EXTRACT, TIMESTAMPDIFF, adding an INTERVAL.
+
+use crate::convert::{self, number};
+use crate::exec::Exec;
+use crate::run::Result;
+use crate::temporal::{DAY, SECOND};
+use planner::expr::{Expr, Unit};
+use types::{DateTime, SqlMode, Time, TypeKind, Value};
+
+impl Exec<'_> {
+    /// `EXTRACT(unit FROM v)`.
+    pub fn extract(&mut self, unit: Unit, v: &Value) -> Result<Value> {
+        if v.is_null() {
+            return Ok(Value::Null);
+        }
+        use Unit as U;
+        let dated = matches!(unit, U::Year | U::Quarter | U::Month | U::Week | U::Day | U::YearMonth)
+            || matches!(unit, U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond) && !matches!(v, Value::Time(_));
+        let at = if dated {
+            match v {
+                Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
+                other => convert::to_datetime(other, &*self.context),
+            }
+        } else {
+            None
+        };
+        if dated && at.is_none() {
+            return self.bad_temporal("datetime", v);
+        }
+        let at = at.unwrap_or(DateTime::ZERO);
+        let t = if dated {
+            at.time()
+        } else {
+            match convert::to_time(v, &*self.context) {
+                Some(t) => t,
+                None => return self.bad_temporal("time", v),
+            }
+        };
+        let (h, m, s, us) = (i64::from(t.hour()), i64::from(t.minute()), i64::from(t.second()), i64::from(t.microsecond()));
+        let sign = if t.is_negative() { -1 } else { 1 };
+        let d = i64::from(at.day());
+        Ok(Value::Int(match unit {
+            U::Year => i64::from(at.year()),
+            U::Quarter => (i64::from(at.month()) + 2) / 3,
+            U::Month => i64::from(at.month()),
+            U::Week => {
+                return Ok(at.date().week(self.context.default_week_format()).map_or(Value::Null, |(_, w)| Value::Int(i64::from(w))));
+            }
+            U::Day => d,
+            U::YearMonth => i64::from(at.year()) * 100 + i64::from(at.month()),
+            U::Hour => h * sign,
+            U::Minute => m * sign,
+            U::Second => s * sign,
+            U::Microsecond => us * sign,
+            U::SecondMicrosecond => (s * SECOND + us) * sign,
+            U::MinuteSecond => (m * 100 + s) * sign,
+            U::MinuteMicrosecond => ((m * 100 + s) * SECOND + us) * sign,
+            U::HourMinute => (h * 100 + m) * sign,
+            U::HourSecond => ((h * 100 + m) * 100 + s) * sign,
+            U::HourMicrosecond => (((h * 100 + m) * 100 + s) * SECOND + us) * sign,
+            U::DayHour => (d * 100 + h) * sign,
+            U::DayMinute => ((d * 100 + h) * 100 + m) * sign,
+            U::DaySecond => (((d * 100 + h) * 100 + m) * 100 + s) * sign,
+            U::DayMicrosecond => ((((d * 100 + h) * 100 + m) * 100 + s) * SECOND + us) * sign,
+        }))
+    }
+
+    /// `TIMESTAMPDIFF(unit, a, b)`: whole units from a to b.
+    pub fn timestamp_diff(&mut self, unit: Unit, a: &Value, b: &Value) -> Result<Value> {
+        if a.is_null() || b.is_null() {
+            return Ok(Value::Null);
+        }
+        let (x, y) = (convert::to_datetime(a, &*self.context), convert::to_datetime(b, &*self.context));
+        let (Some(x), Some(y)) = (x, y) else { return Ok(Value::Null) };
+        let (Some(p), Some(q)) = (x.to_micros(), y.to_micros()) else { return Ok(Value::Null) };
+        let micros = q - p;
+        use Unit as U;
+        let months = || {
+            let (from, to, sign) = if micros >= 0 { (x, y, 1) } else { (y, x, -1) };
+            let mut n = (i64::from(to.year()) - i64::from(from.year())) * 12 + i64::from(to.month()) - i64::from(from.month());
+            if (to.day(), to.micros_of_day()) < (from.day(), from.micros_of_day()) {
+                n -= 1;
+            }
+            n * sign
+        };
+        Ok(Value::Int(match unit {
+            U::Microsecond => micros,
+            U::Second => micros / SECOND,
+            U::Minute => micros / (60 * SECOND),
+            U::Hour => micros / (3600 * SECOND),
+            U::Day => micros / DAY,
+            U::Week => micros / (7 * DAY),
+            U::Month => months(),
+            U::Quarter => months() / 3,
+            _ => months() / 12,
+        }))
+    }
+
+    /// `date ± INTERVAL amount unit`.
+    pub fn date_add(&mut self, date: &Expr, amount: &Expr, unit: Unit, negated: bool, e: &Expr) -> Result<Value> {
+        let v = self.eval(date)?;
+        let n = self.eval(amount)?;
+        if v.is_null() || n.is_null() {
+            return Ok(Value::Null);
+        }
+        let Some((months, micros)) = self.interval(&n, amount, unit) else { return Ok(Value::Null) };
+        let (months, micros) = if negated { (-months, -micros) } else { (months, micros) };
+        if let (Value::Time(t), TypeKind::Time) = (&v, e.ty.kind) {
+            let sum = Time::from_micros(t.micros().saturating_add(micros));
+            return Ok(Value::Time(sum.clamp_range()));
+        }
+        let date_only = match &v {
+            Value::Date(_) => true,
+            Value::Bytes(b) => types::parse_datetime_full(b, SqlMode::NONE).is_some_and(|p| !p.has_time),
+            _ => false,
+        };
+        let Some(at) = convert::to_datetime(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
+        let result = if months != 0 || matches!(unit, Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth) {
+            at.add_months(months)
+        } else {
+            at.add_micros(micros)
+        };
+        let Some(at) = result else {
+            self.warn(1441, "Datetime function: datetime field overflow".to_owned());
+            return Ok(Value::Null);
+        };
+        let whole_days =
+            micros % DAY == 0 && matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
+        Ok(match e.ty.kind {
+            TypeKind::Date => Value::Date(at.date()),
+            TypeKind::DateTime => Value::DateTime(at),
+            TypeKind::Time => Value::Time(at.time()),
+            _ if date_only && whole_days => {
+                let mut out = Vec::new();
+                at.date().write_to(&mut out);
+                Value::from(out.as_slice())
+            }
+            _ => self.temporal_text(Value::DateTime(at)),
+        })
+    }
+
+    /// (months, microseconds) of an interval.
+    fn interval(&self, n: &Value, e: &Expr, unit: Unit) -> Option<(i64, i64)> {
+        use Unit as U;
+        let whole = || convert::to_i64(n, &*self.context);
+        let times = |factor: i64| whole().checked_mul(factor).map(|m| (0, m));
+        let months = |factor: i64| whole().checked_mul(factor).filter(|m| m.abs() < 1_000_000).map(|m| (m, 0));
+        match unit {
+            U::Microsecond => times(1),
+            U::Second => match number(n, &*self.context)? {
+                convert::Number::Int(i) => i.checked_mul(SECOND).map(|m| (0, m)),
+                other => {
+                    let f = convert::number_f64(&other) * 1e6;
+                    (f.abs() < 9e18).then_some((0, f.round() as i64))
+                }
+            },
+            U::Minute => times(60 * SECOND),
+            U::Hour => times(3600 * SECOND),
+            U::Day => times(DAY),
+            U::Week => times(7 * DAY),
+            U::Month => months(1),
+            U::Quarter => months(3),
+            U::Year => months(12),
+            _ => {
+                // `a:b:c`: numbers with anything between; missing ones are the leading.
+                let text = self.text_of(n, e);
+                let negative = text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'-');
+                let numbers: Vec<(i64, usize)> = text
+                    .split(|b| !b.is_ascii_digit())
+                    .filter(|p| !p.is_empty())
+                    .map(|p| (p.iter().fold(0i64, |n, d| n.saturating_mul(10).saturating_add(i64::from(d - b'0'))), p.len()))
+                    .collect();
+                let factors: &[i64] = match unit {
+                    U::SecondMicrosecond => &[SECOND, 1],
+                    U::MinuteMicrosecond => &[60 * SECOND, SECOND, 1],
+                    U::MinuteSecond => &[60 * SECOND, SECOND],
+                    U::HourMicrosecond => &[3600 * SECOND, 60 * SECOND, SECOND, 1],
+                    U::HourSecond => &[3600 * SECOND, 60 * SECOND, SECOND],
+                    U::HourMinute => &[3600 * SECOND, 60 * SECOND],
+                    U::DayMicrosecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND, 1],
+                    U::DaySecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND],
+                    U::DayMinute => &[DAY, 3600 * SECOND, 60 * SECOND],
+                    U::DayHour => &[DAY, 3600 * SECOND],
+                    _ => &[12, 1],
+                };
+                if numbers.len() > factors.len() {
+                    return None;
+                }
+                let mut total = 0i64;
+                for ((value, digits), factor) in numbers.iter().rev().zip(factors.iter().rev()) {
+                    // Digits after the point are a fraction: .5 is 500000 microseconds.
+                    let value =
+                        if *factor == 1 && unit != U::YearMonth && *digits < 6 { value * 10i64.pow(6 - *digits as u32) } else { *value };
+                    total = total.checked_add(value.checked_mul(*factor)?)?;
+                }
+                let total = if negative { -total } else { total };
+                Some(if unit == U::YearMonth { (total, 0) } else { (0, total) })
+            }
+        }
+    }
+}
