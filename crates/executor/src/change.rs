@@ -74,13 +74,11 @@ impl<'a> Exec<'a> {
         let first = target.first_slot as usize;
         let count = def.columns.len();
         let before: Vec<Value> = self.frame[first..first + count].to_vec();
-        self.storing = true;
         for (column, e) in &target.set {
             let v = self.eval(e)?;
             let v = self.store_value(v, &def.columns[*column as usize], row_no)?;
             self.frame[first + *column as usize] = v;
         }
-        self.storing = false;
         let mut values: Vec<Value> = self.frame[first..first + count].to_vec();
         if same_row(&before, &values) {
             return Ok(None);

@@ -84,8 +84,6 @@ pub struct Exec<'a> {
     pub(crate) stops_early: Option<bool>,
     /// A scan for this UPDATE passes by rows that others have and that do not match. See `locking.rs`.
     pub(crate) passes_by: bool,
-    /// The values being computed are stored by this statement.
-    pub storing: bool,
     /// NULL for a NOT NULL column becomes the implicit default.
     pub null_lenient: bool,
     /// Value of LAST_INSERT_ID(expr).
@@ -141,7 +139,6 @@ impl<'a> Exec<'a> {
             plain_read: Read::Snapshot,
             stops_early: None,
             passes_by: false,
-            storing: false,
             lenient: false,
         }
     }

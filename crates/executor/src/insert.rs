@@ -39,7 +39,6 @@ impl<'a> Exec<'a> {
             InsertSource::Values(rows) => rows.len() as u64,
             _ => 0,
         };
-        self.storing = true;
         self.lenient = insert.ignore || !mode.is_strict();
         // A single-row INSERT refuses NULL even without strict mode.
         self.null_lenient = insert.ignore || (!mode.is_strict() && rows_known != 1);
@@ -66,9 +65,7 @@ impl<'a> Exec<'a> {
             InsertSource::Query(query) => {
                 // Rows are collected before the first is written, so that the source is not read while it grows.
                 let width = query.output.len();
-                self.storing = false;
                 let rows = self.collect_query(query, width)?;
-                self.storing = true;
                 state.counter = AutoIncrement::new(rows.len() as u64);
                 for row in rows {
                     self.tick()?;

@@ -200,13 +200,11 @@ fn changed_row<'a>(
     for column in &write.reads {
         x.frame[first + *column as usize] = row.value(*column as usize)?;
     }
-    x.storing = true;
     for (column, e) in &target.set {
         let v = x.eval(e)?;
         let v = x.store_value(v, &columns[*column as usize], 1)?;
         x.frame[first + *column as usize] = v;
     }
-    x.storing = false;
     let layout = entry.storage.layout();
     let encode = |x: &Exec<'_>, changed: &[usize], out: &mut Vec<u8>| {
         let changes: SmallVec<[(usize, &Value); 8]> = changed.iter().map(|column| (*column, &x.frame[first + *column])).collect();
