@@ -1,12 +1,16 @@
 //! UPDATE and DELETE.
 
+pub(crate) mod auto_increment;
+mod insert;
+pub(crate) mod store;
+
+use crate::change::insert::same_row;
+use crate::change::store::duplicate_entry;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
 use crate::hash_key::KeySet;
-use crate::insert::same_row;
 use crate::run::{Flow, Result};
-use crate::store::duplicate_entry;
 use planner::plan::{Delete, Update, UpdateTarget};
 use record::RowRef;
 use types::Value;

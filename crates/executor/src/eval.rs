@@ -387,11 +387,11 @@ impl Exec<'_> {
                 None => self.bad_temporal("datetime", &v)?,
             },
             CastTo::DateTime { fraction } => match convert::to_datetime(&v, context) {
-                Some(at) => Value::DateTime(crate::temporal::round_datetime(at, fraction)),
+                Some(at) => Value::DateTime(crate::functions::temporal::round_datetime(at, fraction)),
                 None => self.bad_temporal("datetime", &v)?,
             },
             CastTo::Time { fraction } => match convert::to_time(&v, context) {
-                Some(t) => Value::Time(crate::temporal::round_time(t, fraction)),
+                Some(t) => Value::Time(crate::functions::temporal::round_time(t, fraction)),
                 None => self.bad_temporal("time", &v)?,
             },
             CastTo::Year => {

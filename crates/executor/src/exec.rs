@@ -19,7 +19,7 @@ pub struct Scratch {
     pub(crate) key: Vec<u8>,
     /// A row's bytes.
     pub(crate) row: Vec<u8>,
-    pub(crate) sort: crate::sorted_range::SortBuffers,
+    pub(crate) sort: crate::short::sorted_range::SortBuffers,
 }
 
 impl Scratch {

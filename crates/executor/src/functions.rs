@@ -1,5 +1,10 @@
 //! Scalar functions: control flow, information, and the way to the others.
 
+mod digest;
+mod numbers;
+mod strings;
+pub(crate) mod temporal;
+
 use crate::convert::{self, coerce, compare, text};
 use crate::exec::Exec;
 use crate::run::Result;

@@ -13,34 +13,24 @@
 
 mod aggregate;
 mod arithmetic;
-mod auto_increment;
 mod batch;
 mod change;
 mod context;
 mod convert;
-mod digest;
 mod errors;
 mod eval;
 mod exec;
 mod execute;
 mod functions;
 mod hash_key;
-mod insert;
 mod locking;
 mod memory;
-mod numbers;
 mod odd_number;
 mod output;
 mod run;
 mod scan;
 mod short;
-mod short_insert;
-mod short_range;
-mod sorted_range;
-mod store;
-mod strings;
 mod subquery;
-mod temporal;
 
 pub use context::StatementContext;
 pub use convert::{append_text, compare, local_time, to_f64, to_i64};

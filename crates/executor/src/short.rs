@@ -1,12 +1,15 @@
 //! Short plans: key from the parameters, row from the page, columns to the wire.
 
+pub(crate) mod insert;
+mod range;
+pub(crate) mod sorted_range;
+
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
-use crate::{short_insert, short_range, sorted_range};
 use catalog::TableEntry;
 use engine::{Modified, Modify, Read};
 use planner::expr::{Expr, ExprKind};
@@ -32,12 +35,12 @@ pub(crate) fn run(
 ) -> Result<Option<Outcome>> {
     match short {
         ShortPlan::PointGet(get) => point_get(get, plan, params, session, scratch, consumer),
-        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => short_range::range(range, plan, params, session, context, consumer),
+        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => range::range(range, plan, params, session, context, consumer),
         ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, plan, params, session, context, scratch, consumer),
-        ShortPlan::RangeAggregate(aggregate) => short_range::aggregate(aggregate, plan, params, session, context, scratch, consumer),
+        ShortPlan::RangeAggregate(aggregate) => range::aggregate(aggregate, plan, params, session, context, scratch, consumer),
         ShortPlan::PointUpdate(write) => point_update(write, plan, params, session, context, scratch),
         ShortPlan::PointDelete(write) => point_delete(write, plan, params, session, scratch),
-        ShortPlan::Insert => short_insert::run(plan, params, session, context, scratch),
+        ShortPlan::Insert => insert::run(plan, params, session, context, scratch),
     }
 }
 
@@ -181,7 +184,7 @@ fn point_update_row<'a>(
         Err(engine::Error::DuplicateKey { index_no }) => {
             let mut values = Vec::new();
             RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
-            Err(crate::store::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
+            Err(crate::change::store::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
         }
         Err(e) => Err(e.into()),
     }

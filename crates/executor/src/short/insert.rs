@@ -2,14 +2,14 @@
 //!
 //! Errors, warnings and their order are those of the ordinary INSERT (`insert.rs`); both use `store.rs` and `auto_increment.rs`.
 
-use crate::auto_increment::AutoIncrement;
+use crate::change::auto_increment::AutoIncrement;
+use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::Scratch;
 use crate::execute::{Changes, Outcome};
 use crate::run::Result;
 use crate::short::operand;
-use crate::store::{Leniency, default_value, duplicate_entry, store_value};
 use catalog::{DefaultValue, TableEntry};
 use planner::expr::Expr;
 use planner::plan::{Body, InsertColumn, InsertSource, Plan};

@@ -2,8 +2,8 @@
 
 use crate::convert::{self, number};
 use crate::exec::Exec;
+use crate::functions::temporal::{DAY, SECOND};
 use crate::run::Result;
-use crate::temporal::{DAY, SECOND};
 use planner::expr::{Expr, Unit};
 use types::{DateTime, SqlMode, Time, TypeKind, Value};
 

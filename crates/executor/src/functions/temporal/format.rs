@@ -1,6 +1,6 @@
 //! DATE_FORMAT and STR_TO_DATE: temporal values written and read by a format.
 
-use crate::temporal::SECOND;
+use crate::functions::temporal::SECOND;
 use types::{Date, DateTime, Time};
 
 /// English month names.

@@ -9,7 +9,7 @@ use crate::errors::Error;
 use crate::exec::Scratch;
 use crate::execute::{Outcome, RowConsumer};
 use crate::run::Result;
-use crate::short_range::{Next, exact_ranges, for_each_row, limits};
+use crate::short::range::{Next, exact_ranges, for_each_row, limits};
 use catalog::TableEntry;
 use engine::RowBatch;
 use planner::plan::Plan;

@@ -314,7 +314,7 @@ impl Exec<'_> {
             F::Bin | F::Oct => {
                 // As CONV(n, 10, 2): by the digits of the text.
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(crate::numbers::conv(&t, 10, if func == F::Bin { 2 } else { 8 }).map_or(Value::Null, Value::from))
+                Ok(crate::functions::numbers::conv(&t, 10, if func == F::Bin { 2 } else { 8 }).map_or(Value::Null, Value::from))
             }
             F::ToBase64 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -326,7 +326,7 @@ impl Exec<'_> {
             }
             F::Md5 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Value::from(hex(&crate::digest::md5(&t), false)))
+                Ok(Value::from(hex(&crate::functions::digest::md5(&t), false)))
             }
             F::Sha1 => {
                 use sha1::Digest;

@@ -1,11 +1,11 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
-use crate::auto_increment::AutoIncrement;
+use crate::change::auto_increment::AutoIncrement;
+use crate::change::store::duplicate_entry;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
 use crate::run::Result;
-use crate::store::duplicate_entry;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
 use planner::plan::{Insert, InsertColumn, InsertSource};

@@ -1,0 +1,252 @@
+//! The order of a join: all orders of few items, the cheapest next one of many.
+
+use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, filtered_share, item_mask};
+use crate::access::{Path, Wanted};
+use crate::binder::{Binder, Relation};
+use crate::expr::{Expr, Slot};
+use crate::plan::{JoinKind, LockMode};
+use std::collections::{BTreeSet, HashMap};
+
+/// How much less a table that is empty now counts in a join than a small one.
+const EMPTY_SHARE: f64 = 0.001;
+
+/// The search of an order: what it works on, and what it keeps.
+pub(super) struct Search<'s, 'c> {
+    pub(super) binder: &'s Binder<'c>,
+    pub(super) relations: &'s [Relation],
+    pub(super) group: &'s Group,
+    pub(super) blocked: &'s BTreeSet<Slot>,
+    pub(super) wanted: Option<Wanted<'s>>,
+    /// Paths by (item, placed items that its conditions mention).
+    pub(super) memo: HashMap<(usize, u64), (Option<Path>, f64, f64)>,
+    pub(super) uses: Vec<u64>,
+    pub(super) needs: Vec<u64>,
+}
+
+impl Search<'_, '_> {
+    /// Cost of adding an item to what is placed: (step, cost, rows).
+    pub(super) fn step(&mut self, item: usize, placed: u64, rows: f64) -> (Step, f64, f64) {
+        let relevant = self.relevant(item) & placed;
+        let (_, per_row, each) = self.path(item, relevant, placed == 0);
+        let join = self.group.items[item].join;
+        let locked = match &self.group.items[item].kind {
+            ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
+            ItemKind::Nest(_) => false,
+        };
+        let nested = rows * per_row;
+        let out = match join {
+            JoinKind::Inner => rows * each,
+            JoinKind::Left => rows * each.max(1.0),
+            JoinKind::Semi | JoinKind::Anti => rows * 0.5,
+        };
+        let mut step = Step { item, hash: false };
+        let mut cost = nested;
+        let mut out_rows = out;
+        if placed != 0 && !locked && self.hashable(item, placed) {
+            let (_, build_cost, build_rows) = self.path(item, 0, false);
+            let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
+            if hash < nested {
+                cost = hash;
+                step = Step { item, hash: true };
+                let by_size = rows * build_rows / rows.max(build_rows).max(1.0);
+                out_rows = match join {
+                    JoinKind::Inner => out.min(by_size.max(1.0)),
+                    _ => out,
+                };
+            }
+        }
+        (step, cost, out_rows.max(0.01))
+    }
+
+    fn relevant(&self, item: usize) -> u64 {
+        let bit = 1u64 << item;
+        let mut mask = self.needs[item];
+        for u in &self.uses {
+            if u & bit != 0 {
+                mask |= u;
+            }
+        }
+        mask & !bit
+    }
+
+    fn hashable(&self, item: usize, placed: u64) -> bool {
+        let bit = 1u64 << item;
+        let list = if self.group.items[item].join == JoinKind::Inner { &self.group.conjuncts } else { &self.group.items[item].on };
+        list.iter().any(|c| {
+            let mask = item_mask(c, self.group, &self.binder.subplans);
+            mask & bit != 0 && mask & !(placed | bit) == 0 && self.binder.hash_key(c, self.group, bit).is_some()
+        })
+    }
+
+    /// (path, cost per execution, rows per execution) of an item when `available` is placed.
+    fn path(&mut self, item: usize, available: u64, first: bool) -> (Option<Path>, f64, f64) {
+        if !first && let Some(known) = self.memo.get(&(item, available)) {
+            return known.clone();
+        }
+        let bit = 1u64 << item;
+        let it = &self.group.items[item];
+        let mut conditions: Vec<Expr> = Vec::new();
+        if it.join == JoinKind::Inner {
+            for (c, u) in self.group.conjuncts.iter().zip(&self.uses) {
+                if u & bit != 0 && u & !(available | bit) == 0 {
+                    conditions.push(c.clone());
+                }
+            }
+        } else {
+            for c in &it.on {
+                if item_mask(c, self.group, &self.binder.subplans) & !(available | bit) == 0 {
+                    conditions.push(c.clone());
+                }
+            }
+        }
+        let mut blocked = self.blocked.clone();
+        for (i, other) in self.group.items.iter().enumerate() {
+            if available & (1 << i) == 0 {
+                blocked.extend(other.slots.iter().copied());
+            }
+        }
+        let result = match &it.kind {
+            ItemKind::Relation(r) => {
+                let wanted = if first { self.wanted } else { None };
+                let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
+                let share = filtered_share(&conditions, &path);
+                let (mut cost, mut rows) = (path.cost, (path.rows * share).max(0.01));
+                if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(&self.relations[*r]) {
+                    // Nothing is read after a table without rows. Should it fill, the plan is made anew (`Plan::is_outgrown`).
+                    (cost, rows) = (cost * EMPTY_SHARE, rows * EMPTY_SHARE);
+                }
+                (Some(path), cost, rows)
+            }
+            ItemKind::Nest(group) => {
+                let mut group = (**group).clone();
+                group.conjuncts.extend(conditions);
+                let outside: BTreeSet<Slot> = blocked.difference(&it.slots).copied().collect();
+                let mut inner = Search {
+                    binder: self.binder,
+                    relations: self.relations,
+                    group: &group,
+                    blocked: &outside,
+                    wanted: None,
+                    memo: HashMap::new(),
+                    uses: group.conjuncts.iter().map(|c| item_mask(c, &group, &self.binder.subplans)).collect(),
+                    needs: vec![0; group.items.len()],
+                };
+                let (cost, rows) = inner.greedy_cost();
+                (None, cost, rows)
+            }
+        };
+        if !first {
+            self.memo.insert((item, available), result.clone());
+        }
+        result
+    }
+
+    fn allowed(&self, item: usize, placed: u64) -> bool {
+        placed & (1 << item) == 0 && self.needs[item] & !placed == 0
+    }
+
+    pub(super) fn in_order(&mut self) -> Vec<Step> {
+        let mut placed = 0;
+        let mut rows = 1.0;
+        let mut steps = Vec::new();
+        for i in 0..self.group.items.len() {
+            let (step, _, r) = self.step(i, placed, rows);
+            placed |= 1 << i;
+            rows = r;
+            steps.push(step);
+        }
+        steps
+    }
+
+    pub(super) fn exhaustive(&mut self) -> Vec<Step> {
+        let n = self.group.items.len();
+        let mut best: HashMap<u64, (f64, f64, Vec<Step>)> = HashMap::new();
+        best.insert(0, (0.0, 1.0, Vec::new()));
+        let full = (1u64 << n) - 1;
+        for mask in 0..full {
+            let Some((cost, rows, steps)) = best.get(&mask).cloned() else { continue };
+            // Cross products only where nothing is connected.
+            let connected: Vec<usize> = (0..n).filter(|i| self.allowed(*i, mask) && (mask == 0 || self.relevant(*i) & mask != 0)).collect();
+            let candidates: Vec<usize> = if connected.is_empty() || mask != 0 && self.small_cross(&connected) {
+                (0..n).filter(|i| self.allowed(*i, mask)).collect()
+            } else {
+                connected
+            };
+            for i in candidates {
+                let (step, c, r) = self.step(i, mask, rows);
+                let next = mask | 1 << i;
+                let total = cost + c;
+                if best.get(&next).is_none_or(|(b, _, _)| total < *b) {
+                    let mut steps = steps.clone();
+                    steps.push(step);
+                    best.insert(next, (total, r, steps));
+                }
+            }
+        }
+        match best.remove(&full) {
+            Some((_, _, steps)) => steps,
+            None => self.greedy(),
+        }
+    }
+
+    /// With few items a cross product of single rows (constants) is worth trying.
+    fn small_cross(&self, _connected: &[usize]) -> bool {
+        self.group.items.len() <= 5
+    }
+
+    pub(super) fn greedy(&mut self) -> Vec<Step> {
+        let n = self.group.items.len();
+        let mut placed = 0u64;
+        let mut rows = 1.0;
+        let mut steps: Vec<Step> = Vec::with_capacity(n);
+        while steps.len() < n {
+            let mut best: Option<(f64, Step, f64)> = None;
+            for i in 0..n {
+                if !self.allowed(i, placed) {
+                    continue;
+                }
+                let (step, cost, out) = self.step(i, placed, rows);
+                let connected = placed == 0 || self.relevant(i) & placed != 0;
+                let score = cost + out * if connected { 1.0 } else { 1000.0 };
+                if best.as_ref().is_none_or(|(b, _, _)| score < *b) {
+                    best = Some((score, step, out));
+                }
+            }
+            let Some((_, step, out)) = best else {
+                // Needs that cannot be met in any order do not occur; place the rest as written.
+                for i in 0..n {
+                    if placed & (1 << i) == 0 {
+                        steps.push(Step { item: i, hash: false });
+                        placed |= 1 << i;
+                    }
+                }
+                break;
+            };
+            placed |= 1 << step.item;
+            rows = out;
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn greedy_cost(&mut self) -> (f64, f64) {
+        let n = self.group.items.len();
+        let (mut placed, mut rows, mut total) = (0u64, 1.0, 0.0);
+        for _ in 0..n {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for i in 0..n {
+                if placed & (1 << i) == 0 {
+                    let (_, cost, out) = self.step(i, placed, rows);
+                    if best.as_ref().is_none_or(|(b, _, _)| cost + out < *b) {
+                        best = Some((cost + out, i, out));
+                    }
+                }
+            }
+            let Some((cost, i, out)) = best else { break };
+            placed |= 1 << i;
+            total += cost - out;
+            rows = out;
+        }
+        (total.max(1.0), rows)
+    }
+}
