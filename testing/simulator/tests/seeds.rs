@@ -6,7 +6,7 @@ use simulator::{Plant, run};
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
 const EASY_PLANTS: [(Plant, u64); 4] =
-    [(Plant::NoLogSync, 40), (Plant::NoDataSync, 200), (Plant::LostPageWrite, 200), (Plant::LostLogWrite, 40)];
+    [(Plant::NoLogSync, 40), (Plant::NoDataSync, 200), (Plant::LostPageWrite, 200), (Plant::LostLogWrite, 200)];
 
 fn run_seeds(seeds: std::ops::Range<u64>) {
     for seed in seeds {
