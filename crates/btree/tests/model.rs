@@ -54,7 +54,7 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
     println!("seed {seed} shape {shape:?}");
     let rig = Rig::new(seed, frames);
     let tree = rig.tree(7);
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut model = Model::new();
     let mut counter = 0;
     for step in 0..steps {
@@ -160,7 +160,7 @@ fn batches_of_leaves_cover_a_range_once() {
     for key in &all {
         put(&tree, key, &[1; 40]);
     }
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     for _ in 0..100 {
         let (low, high) = (rng.below(15_100).to_be_bytes(), rng.below(15_100).to_be_bytes());
         let expect: Vec<Vec<u8>> = all.iter().filter(|key| **key >= low && **key <= high).map(|key| key.to_vec()).collect();
@@ -226,7 +226,7 @@ fn ascending_inserts_fill_pages() {
     assert!(filled > 0.97, "leaves are filled to {filled}");
     // Ascending runs in the middle of the key space, as in an order table with several districts.
     let tree = rig.tree(8);
-    let mut rng = Rng(8);
+    let mut rng = Rng::new(8);
     let mut counters = [0u64; 10];
     for _ in 0..20_000 {
         let district = rng.below(10);
@@ -286,7 +286,7 @@ fn a_parked_cursor_survives_changes_under_it() {
     for (key, value) in &model {
         put(&tree, key, value);
     }
-    let mut rng = Rng(77);
+    let mut rng = Rng::new(77);
     let mut cursor = tree.cursor();
     cursor.seek(&2000u64.to_be_bytes(), Seek::AtOrAfter).unwrap();
     for round in 0..300 {

@@ -60,7 +60,7 @@ fn redo_gives_the_same_bytes() {
         println!("seed {seed}");
         let rig = Rig::new(seed, 2000);
         let tree = rig.tree(7);
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         run(&rig, &tree, &mut rng, 3000, false, |_, _, _| {});
         let end = rig.pool.wal().lsn_head();
         rig.pool.wal().wait_durable(end).unwrap();
@@ -83,7 +83,7 @@ fn a_crash_keeps_a_prefix_of_what_was_committed() {
     for seed in 1..=25 * rounds() {
         println!("seed {seed}");
         let frames = if seed % 2 == 0 { 40 } else { 1000 };
-        let mut rng = Rng(seed * 1000);
+        let mut rng = Rng::new(seed * 1000);
         let mut rig = Rig::new(seed, frames);
         let tree = rig.tree(7);
         let root = tree.root;

@@ -13,7 +13,7 @@ use sync::atomic::{AtomicBool, Ordering};
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn owner(tree: &BTree, thread: u64, seed: u64, steps: u64) -> Model {
-    let mut rng = Rng(seed * 100 + thread);
+    let mut rng = Rng::new(seed * 100 + thread);
     let mut model = Model::new();
     for step in 0..steps {
         let shrinking = step % 2000 > 1200;
@@ -44,7 +44,7 @@ fn owner(tree: &BTree, thread: u64, seed: u64, steps: u64) -> Model {
 
 /// Scans see keys in strict order, and every key that is there all the time.
 fn scanner(tree: &BTree, stop: &AtomicBool, steady: &[Vec<u8>], seed: u64) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     while !stop.load(Ordering::Relaxed) {
         let forward = rng.below(2) == 0;
         let batched = rng.below(2) == 0;

@@ -1,6 +1,7 @@
 //! The engine end to end on a simulated disk.
 
 use crate::*;
+use env::SplitMix64 as Random;
 use env::{Disk, SimClock, SimDisk};
 use record::{KeyPart, KeyRestore, RowLayout, RowRef};
 use std::sync::Arc;
@@ -14,19 +15,6 @@ mod log_bytes;
 mod mvcc;
 mod recovery;
 mod undone;
-
-/// A small generator of random numbers; the seed is printed by who makes it.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, below: u64) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % below
-    }
-}
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.
 fn seed() -> u64 {

@@ -81,11 +81,22 @@ impl SplitMix64 {
     }
 
     /// Uniform enough in `0..bound`; `bound` is positive.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    pub(crate) fn coin(&mut self) -> bool {
+    /// At least 0 and less than 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// One of a list that is not empty.
+    pub fn pick<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize].clone()
+    }
+
+    /// True half of the time.
+    pub fn coin(&mut self) -> bool {
         self.next() & 1 == 1
     }
 }

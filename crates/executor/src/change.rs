@@ -11,6 +11,7 @@ use crate::exec::Exec;
 use crate::execute::Changes;
 use crate::hash_key::KeySet;
 use crate::run::{Flow, Result};
+use planner::expr::Expr;
 use planner::plan::{Delete, Update, UpdateTarget};
 use record::RowRef;
 use types::Value;
@@ -26,13 +27,7 @@ impl<'a> Exec<'a> {
         self.null_lenient = self.lenient;
         self.pass_by_unmatched(update);
         let mut changes = Changes::default();
-        let mut left = match &update.limit {
-            Some(e) => {
-                let v = self.eval(e)?;
-                crate::convert::limit_value(&v)?
-            }
-            None => u64::MAX,
-        };
+        let mut left = self.rows_max(update.limit.as_ref())?;
         if left == 0 {
             return Ok(changes);
         }
@@ -138,16 +133,21 @@ impl<'a> Exec<'a> {
         }
     }
 
+    /// Rows that a LIMIT lets through.
+    fn rows_max(&mut self, limit: Option<&Expr>) -> Result<u64> {
+        match limit {
+            Some(e) => {
+                let v = self.eval(e)?;
+                crate::convert::limit_value(&v)
+            }
+            None => Ok(u64::MAX),
+        }
+    }
+
     /// Runs a DELETE.
     pub(crate) fn run_delete(&mut self, delete: &'a Delete) -> Result<Changes> {
         let mut changes = Changes::default();
-        let mut left = match &delete.limit {
-            Some(e) => {
-                let v = self.eval(e)?;
-                crate::convert::limit_value(&v)?
-            }
-            None => u64::MAX,
-        };
+        let mut left = self.rows_max(delete.limit.as_ref())?;
         if left == 0 {
             return Ok(changes);
         }

@@ -89,7 +89,7 @@ pub struct Exec<'a> {
     /// Value of LAST_INSERT_ID(expr).
     pub explicit_insert_id: Option<u64>,
     /// Sequences of RAND(seed), by call.
-    pub random_sequences: std::collections::HashMap<usize, u64>,
+    pub random_sequences: std::collections::HashMap<usize, env::SplitMix64>,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
     pub lenient: bool,
 }

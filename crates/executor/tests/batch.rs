@@ -4,25 +4,9 @@
 
 mod support;
 
+use env::SplitMix64 as Random;
 use support::Database;
 use types::{Collation, ColumnType, TypeKind};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<'p>(&mut self, list: &[&'p str]) -> &'p str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 fn database(r: &mut Random, rows: u64) -> Database {
     let mut db = Database::new();
@@ -165,7 +149,7 @@ fn answer(db: &mut Database, sql: &str, volatile: bool) -> String {
 fn batches_answer_as_rows_do() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(4_711);
     println!("SEED={seed}");
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     // More rows than a chunk holds.
     let mut db = database(&mut r, 1_300);
     for round in 0..250 {
@@ -199,7 +183,7 @@ fn rows_past_a_limit_are_not_evaluated() {
 
 #[test]
 fn what_is_kept_is_accounted_and_a_cancelled_statement_ends() {
-    let mut r = Random(7);
+    let mut r = Random::new(7);
     let mut db = database(&mut r, 1_300);
     let keeping = [
         "SELECT x.id FROM x ORDER BY x.s",

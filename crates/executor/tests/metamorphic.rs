@@ -2,25 +2,9 @@
 
 mod support;
 
+use env::SplitMix64 as Random;
 use support::Database;
 use types::{Collation, ColumnType, TypeKind};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<'p>(&mut self, list: &[&'p str]) -> &'p str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 fn value(r: &mut Random, column: &str) -> String {
     let n = r.below(12) as i64 - 2;
@@ -56,7 +40,7 @@ fn condition(r: &mut Random, depth: u32) -> String {
 fn indexes_do_not_change_answers() {
     let seed = 20_240_506;
     println!("seed {seed}");
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let mut db = Database::new();
     let columns = [
         ("id", ColumnType::int().not_null()),

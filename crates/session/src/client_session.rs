@@ -16,6 +16,7 @@ use crate::shared::Shared;
 use crate::transaction::TransactionState;
 use crate::variables::SessionVariables;
 use engine::Isolation;
+use env::SplitMix64;
 use executor::Scratch;
 use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
@@ -94,7 +95,7 @@ impl ClientSession {
             found_rows: 0,
             statement_micros: std::cell::Cell::new(0),
             cancel,
-            random_state: u64::from(connection.id()) ^ shared.engine.wall_micros() as u64,
+            random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
             shared,
             login,
         };

@@ -8,6 +8,7 @@ use crate::shared::{SERVER_VERSION, Shared};
 use crate::variables::{Scope, SessionVariables, find};
 use catalog::TableEntry;
 use engine::{Cancel, Isolation, KeyRange};
+use env::SplitMix64;
 use executor::StatementContext;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
@@ -76,7 +77,7 @@ pub struct Core {
     /// KILL's flag; the engine session's.
     pub cancel: Arc<Cancel>,
     /// State of RAND().
-    pub random_state: u64,
+    pub random: SplitMix64,
 }
 
 impl Core {
@@ -198,12 +199,7 @@ impl StatementContext for Core {
     }
 
     fn random(&mut self) -> f64 {
-        // SplitMix64, seeded per session: RAND() promises no more than an even spread.
-        self.random_state = self.random_state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random_state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        self.random.fraction()
     }
 
     fn sleep(&mut self, seconds: f64) -> bool {

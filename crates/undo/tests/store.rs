@@ -1,6 +1,7 @@
 //! Appending, reading, releasing, spilling, checkpoints and recovery, against a map of what was appended.
 
 use base::UndoPtr;
+use env::SplitMix64 as Random;
 use env::{Disk, SimDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -320,7 +321,7 @@ fn recover(sim: &Arc<SimDisk>, directory: Option<&Vec<u8>>, mut live: Live, log:
 /// appends be lost; everything that is live then must read back, whatever the disk did to unsynced writes.
 fn crash_history(seed: u64) {
     println!("seed {seed}");
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed | 1);
     let sim = disk(seed);
     let mut current = store(&sim);
     let mut live = Live::new();
@@ -378,17 +379,6 @@ fn crash_history(seed: u64) {
         current.release(*ptr, *bytes);
     }
     assert_eq!(current.live_bytes(), 0);
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 #[test]

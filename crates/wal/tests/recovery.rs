@@ -2,6 +2,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 use base::Lsn;
+use env::SplitMix64 as Rng;
 use env::{Disk, File, FileKind, OpenMode, RealDisk, SimDisk};
 use std::sync::Arc;
 use wal::{Checkpoint, FlushPolicy, Wal, WalConfig, WalError};
@@ -25,17 +26,6 @@ fn body(n: u64, len: usize) -> Vec<u8> {
     let mut bytes = n.to_le_bytes().to_vec();
     bytes.resize(8 + len, n as u8);
     bytes
-}
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 #[test]
@@ -133,7 +123,7 @@ fn what_survives_is_a_prefix_with_everything_acknowledged() {
     let mut torn_ends = 0;
     for seed in 1..=seeds() {
         let disk = SimDisk::new(seed);
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let mut wal = Wal::create(Arc::new(disk.clone()), WalConfig::small()).expect("creates");
         let mut number = 0;
         // Records above the newest acknowledged checkpoint, in order; whether a checkpoint may or may not have got through.

@@ -1,6 +1,7 @@
 //! A pool on a simulated disk, and recovery of it.
 #![allow(dead_code)] // each test file uses a part
 
+pub use env::SplitMix64 as Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,22 +82,6 @@ impl Rig {
 /// How many seeds a test tries: `BTREE_ROUNDS`, for long runs.
 pub fn rounds() -> u64 {
     std::env::var("BTREE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
-}
-
-pub struct Rng(pub u64);
-
-impl Rng {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e3779b97f4a7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d049bb133111eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
 }
 
 /// Inserts or replaces; returns the record's end.

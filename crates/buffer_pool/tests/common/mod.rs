@@ -1,6 +1,8 @@
 //! What the tests of the pool share: a small server's storage on a simulated disk, and a generator of random numbers.
 #![allow(dead_code)] // each test binary uses its part
 
+#[allow(unused_imports)] // Not every test draws numbers.
+pub use env::SplitMix64 as Random;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,24 +67,4 @@ pub fn make_page(pool: &BufferPool, page: PageNo) -> Result<Lsn, PoolError> {
 /// How many seeds a randomised test runs: `SEEDS=n` in the environment asks for more.
 pub fn seeds(default: u64) -> std::ops::RangeInclusive<u64> {
     1..=std::env::var("SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-/// xorshift; the tests print its seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
 }

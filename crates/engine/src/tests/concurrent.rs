@@ -132,7 +132,7 @@ fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
         for writer in 0..3u64 {
             let (stop, writers_left) = (&stop, &writers_left);
             scope.spawn(move || {
-                let mut random = Random(seed ^ (writer + 1) << 40 | 1);
+                let mut random = Random::new(seed ^ (writer + 1) << 40);
                 let mut s = long_wait(f);
                 for _ in 0..250 {
                     s.begin(Isolation::RepeatableRead, false);
@@ -171,7 +171,7 @@ fn readers_see_one_moment_by_every_index_while_writers_and_purge_run() {
         for reader in 0..2u64 {
             let (stop, scans) = (&stop, &scans);
             scope.spawn(move || {
-                let mut random = Random(seed ^ (reader + 9) << 40 | 1);
+                let mut random = Random::new(seed ^ (reader + 9) << 40);
                 let mut s = long_wait(f);
                 // At least once, however late the thread comes to run.
                 loop {
@@ -211,7 +211,7 @@ fn unique_keys_stay_unique_under_concurrent_moves() {
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
             scope.spawn(move || {
-                let mut random = Random(seed ^ (thread + 1) << 40 | 1);
+                let mut random = Random::new(seed ^ (thread + 1) << 40);
                 let mut s = long_wait(f);
                 for _ in 0..150 {
                     s.begin(Isolation::RepeatableRead, false);

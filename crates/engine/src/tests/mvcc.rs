@@ -51,7 +51,7 @@ impl Reader {
 }
 
 fn run(seed: u64, steps: usize) {
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let mut f = Fixture::new();
     let mut committed = Rows::new();
     let ids = 4 + random.below(30) as i64;

@@ -8,6 +8,7 @@ use crate::context::StatementContext;
 use crate::exec::{Exec, Scratch};
 use crate::run::Result;
 use engine::{Engine, EngineConfig};
+use env::SplitMix64 as Random;
 use env::{SimClock, SimDisk};
 use mysql_error::{SqlError, Warning};
 use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, VariableScope};
@@ -86,23 +87,6 @@ impl StatementContext for Context {
     }
     fn cancel_error(&self) -> SqlError {
         mysql_error::codes::query_interrupted()
-    }
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn pick<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize].clone()
     }
 }
 
@@ -233,7 +217,7 @@ fn random_chunk(r: &mut Random) -> Chunk {
 fn kernels_agree_with_the_evaluator() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_261_120);
     println!("SEED={seed}");
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     let engine = Engine::open(Arc::new(SimDisk::new(1)), Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
     let mut session = engine.connect();
     let plan = Plan {

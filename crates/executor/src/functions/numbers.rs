@@ -4,6 +4,7 @@ use crate::convert::{self, Number, number, number_decimal};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run::Result;
+use env::SplitMix64;
 use planner::expr::{ArithOp, Expr, ExprKind};
 use planner::func::Func;
 use types::{Decimal, TypeKind, Value};
@@ -199,14 +200,9 @@ impl Exec<'_> {
 
     /// RAND(n): a sequence of its own for each call in the statement, the same for the same seed.
     fn seeded_random(&mut self, seed: u64, e: &Expr) -> f64 {
-        // SplitMix64; MySQL's own sequence is not reproduced.
+        // MySQL's own sequence is not reproduced.
         let at = std::ptr::from_ref(e) as usize;
-        let state = self.random_sequences.entry(at).or_insert(seed);
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
+        self.random_sequences.entry(at).or_insert_with(|| SplitMix64::new(seed)).fraction()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A bank: accounts, transfers between them, and what must hold whatever happens.
 
+pub use env::SplitMix64 as Rng;
 use harness::Server;
 use mysql::prelude::Queryable;
 use sync::{Mutex, Rank};
@@ -19,24 +20,6 @@ pub enum Locking {
     ForUpdate,
     /// The server computes: `balance = balance - ?`.
     Arithmetic,
-}
-
-/// A small generator (xorshift64*, Vigna 2014), so that a seed gives the same choices everywhere.
-pub struct Rng(u64);
-
-impl Rng {
-    /// Seeds it.
-    pub fn new(seed: u64) -> Rng {
-        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) % bound
-    }
 }
 
 /// The seed of a test: given, or new; printed with the command that replays it.
