@@ -76,7 +76,7 @@ impl Session {
         if row.txn == self.txn_id() {
             return Ok(None);
         }
-        if self.engine.txns.is_active(row.txn) {
+        if self.engine.txns.holds_locks(row.txn) {
             return Ok(Some(Obstacle::Writer(row.txn)));
         }
         let lock = LockKeyRef { index: table.primary().id, key };
@@ -97,7 +97,7 @@ impl Session {
         if row.txn == self.txn_id() {
             return Ok(Ok(RowLock::Held));
         }
-        if self.engine.txns.is_active(row.txn) {
+        if self.engine.txns.holds_locks(row.txn) {
             return Ok(Err(Obstacle::Writer(row.txn)));
         }
         let lock = LockKeyRef { index: table.primary().id, key };
@@ -160,7 +160,7 @@ impl Session {
         let engine = &self.engine;
         let granted = match obstacle {
             Obstacle::Writer(holder) => {
-                engine.locks.lock_after_implicit(&self.owner, lock, mode, holder, || engine.txns.is_active(holder), policy, &self.cancel)
+                engine.locks.lock_after_implicit(&self.owner, lock, mode, holder, || engine.txns.holds_locks(holder), policy, &self.cancel)
             }
             Obstacle::Lock => engine.locks.lock(&self.owner, lock, mode, policy, &self.cancel),
         };

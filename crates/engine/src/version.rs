@@ -38,15 +38,15 @@ pub(crate) fn visible<'v>(
     })
 }
 
-/// The bytes of a row's newest version whose writer has finished, given that the newest one's has not: `None` when there is no such row.
+/// The bytes of a row's newest version whose writer holds no locks any more, given that the newest one's does: `None` when there is no such row.
 /// Older versions are built in `buffer`. [`Error::UndoGone`] when that writer has finished meanwhile: look again.
 pub(crate) fn last_committed<'b>(
     undo: &UndoStore,
-    is_active: impl Fn(TxnId) -> bool,
+    holds_locks: impl Fn(TxnId) -> bool,
     value: &[u8],
     buffer: &'b mut Vec<u8>,
 ) -> Result<Option<&'b [u8]>> {
-    let found = walk(undo, header(value)?, value, buffer, |version| !is_active(version.txn))?;
+    let found = walk(undo, header(value)?, value, buffer, |version| !holds_locks(version.txn))?;
     Ok(found.filter(|version| version.flags & DELETE_MARK == 0).map(|_| buffer.as_slice()))
 }
 

@@ -38,6 +38,13 @@ impl TxnSystem {
         self.ids.is_active(id)
     }
 
+    /// Whether a row whose newest version `id` wrote is still locked by it. What stands in the way of a lock asks this;
+    /// what a reader sees and what purge may remove ask [`Self::is_active`].
+    #[inline]
+    pub fn holds_locks(&self, id: TxnId) -> bool {
+        self.is_active(id)
+    }
+
     /// The next id to be given out.
     pub fn next_id(&self) -> TxnId {
         self.ids.next()
