@@ -9,7 +9,7 @@ use crate::history::History;
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::purge::Postponed;
-use crate::slots::Slots;
+use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};
 use crate::{Error, Result, recovery};
 use base::{IndexId, PageNo, TableId, TxnId, UndoPtr};
@@ -21,7 +21,7 @@ use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
-use sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use sync::{Mutex, Rank, RwLock};
 use txn::TxnSystem;
 use undo::UndoStore;
@@ -54,6 +54,8 @@ pub struct Engine {
     pub(crate) locks: LockManager,
     pub(crate) history: History,
     pub(crate) slots: Slots,
+    /// The wall clock as of the last [`Engine::set_coarse_time`]: milliseconds since the epoch.
+    pub(crate) coarse_ms: sync::CachePadded<AtomicU64>,
     pub(crate) counters: Counters,
     pub(crate) dictionary_root: PageNo,
     dictionary: Arc<Table>,
@@ -98,11 +100,11 @@ impl Engine {
         let counters = Counters::new(tree(COUNTERS_INDEX, payload.counters_root), std::mem::take(&mut opened.counters));
         let losers: Vec<TxnId> = opened.losers.iter().map(|(id, _)| *id).collect();
         let engine = Engine {
-            clock,
             txns: TxnSystem::new(payload.next_txn, &losers),
             locks: LockManager::new(config.lock_shards),
             history: History::new(config.undo.shards),
             slots: Slots::new(),
+            coarse_ms: sync::CachePadded::new(AtomicU64::new(clock.wall_us() as u64 / 1000)),
             counters,
             dictionary_root: payload.dictionary_root,
             dictionary: Arc::new(Table::dictionary(dictionary_tree)),
@@ -125,6 +127,7 @@ impl Engine {
             pool: opened.pool,
             space: opened.space,
             undo: opened.undo,
+            clock,
             config,
         };
         for (id, _) in &opened.losers {
@@ -148,6 +151,18 @@ impl Engine {
     /// The dictionary table: rows of (key, definition), kept by the catalogue.
     pub fn dictionary(&self) -> &Arc<Table> {
         &self.dictionary
+    }
+
+    /// Reads the clock for those who need the time roughly and must not pay for it (when a transaction began). Whoever has a reason to
+    /// wake a few times a second calls it.
+    pub fn set_coarse_time(&self) {
+        self.coarse_ms.store(self.clock.wall_us() as u64 / 1000, Ordering::Relaxed);
+    }
+
+    /// Every session's transaction, or what it has been last: a session whose transaction has touched nothing looks like one without.
+    /// It takes time in proportion to the sessions: for people and monitors.
+    pub fn transactions(&self) -> Vec<TransactionInfo> {
+        self.slots.infos()
     }
 
     /// Tells the engine where definitions come from. Once, before [`Engine::start_background`].

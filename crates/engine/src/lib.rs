@@ -58,6 +58,7 @@ pub use range::{KeyRange, after_prefix};
 pub use row_lock::{Read, RowLock, Wait};
 pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Isolation, Savepoint, Session};
+pub use slots::TransactionInfo;
 pub use status::EngineStatus;
 pub use table::{Index, IndexSpec, Table, TableSpec};
 pub use wal::FlushPolicy;

@@ -19,6 +19,7 @@ use lock_manager::{Cancel, Owner};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::CachePadded;
+use sync::atomic::Ordering;
 use txn::{ReadView, ViewSlotHandle};
 use wal::FlushPolicy;
 
@@ -83,6 +84,8 @@ pub struct Session {
     /// Reused by one transaction after the other.
     pub(crate) owner: Arc<Owner>,
     pub(crate) cancel: Arc<Cancel>,
+    /// See [`Session::set_client`].
+    client: u64,
     lock_wait_timeout: Duration,
     flush_policy: FlushPolicy,
     /// Reused buffers of the write path.
@@ -104,15 +107,17 @@ pub(crate) struct Buffers {
 impl Engine {
     /// A handle for one connection.
     pub fn connect(self: &Arc<Engine>) -> Session {
+        let (view_slot, owner) = (self.txns.register_slot(), self.locks.new_owner());
         Session {
             engine: Arc::clone(self),
             view: Box::default(),
-            view_slot: self.txns.register_slot(),
-            slot: self.slots.register(),
+            slot: self.slots.register(owner.number(), view_slot.observer()),
+            view_slot,
             shard: self.next_undo_shard(),
             running: Running::idle(),
-            owner: self.locks.new_owner(),
+            owner,
             cancel: Arc::new(Cancel::new()),
+            client: 0,
             lock_wait_timeout: Duration::from_secs(50),
             flush_policy: FlushPolicy::Durable,
             buffers: Buffers::default(),
@@ -176,6 +181,7 @@ impl Session {
         self.running.active = true;
         self.running.isolation = isolation;
         self.running.read_only = read_only;
+        self.slot.begin(self.engine.coarse_ms.load(Ordering::Relaxed), isolation, read_only);
     }
 
     /// Whether a transaction runs.
@@ -334,7 +340,9 @@ impl Session {
     fn abandon(&mut self) {
         self.engine.note_abandoned(self.running.id, self.running.last_undo);
         // The owner stays with the transaction, so that those who wait for its rows wait for somebody.
+        self.owner.set_client(0);
         self.owner = self.engine.locks.new_owner();
+        self.set_client(self.client);
         self.slot.clear();
         self.close_view();
         self.running.reset();
@@ -378,6 +386,13 @@ impl Session {
     /// The cancel flag that KILL sets.
     pub fn cancel(&self) -> &Arc<Cancel> {
         &self.cancel
+    }
+
+    /// Whom the session works for, by a number that means something above: what lists of locks and transactions show. 0 for nobody.
+    pub fn set_client(&mut self, client: u64) {
+        self.client = client;
+        self.owner.set_client(client);
+        self.slot.set_client(client, self.owner.number());
     }
 
     /// `innodb_lock_wait_timeout`.

@@ -7,10 +7,12 @@
 //!    the slot says it. A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
 //!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring.
 
+use crate::session::Isolation;
 use base::{TxnId, UndoPtr};
 use std::sync::{Arc, Weak};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
+use txn::ViewObserver;
 
 /// One session's running transaction. Written by its session only.
 #[derive(Default)]
@@ -19,9 +21,66 @@ pub(crate) struct Slot {
     last_undo: AtomicU64,
     /// Release on set and clear. Who has read the log position past a record has, by that, the `unsettled` that was set before it.
     unsettled: AtomicBool,
+    /// When the transaction began, its level and kind; see [`Slot::begin`]. For lists only: relaxed, like the two below.
+    begun: AtomicU64,
+    client: AtomicU64,
+    owner: AtomicU64,
+    /// Whether the session has a view open.
+    view: Option<ViewObserver>,
 }
 
+/// A transaction that has done something: it has written, has locks, or has a view open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionInfo {
+    /// What [`crate::Session::set_client`] was given; 0 for the engine's own.
+    pub client: u64,
+    /// Number of its lock owner.
+    pub owner: u64,
+    /// Its id; none before its first write.
+    pub txn: TxnId,
+    /// When it began: milliseconds since the epoch by the clock of [`crate::Engine::set_coarse_time`].
+    pub begun_ms: u64,
+    /// Its isolation level.
+    pub isolation: Isolation,
+    /// READ ONLY.
+    pub read_only: bool,
+    /// It has a view open.
+    pub view_open: bool,
+}
+
+const LEVELS: [Isolation; 3] = [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead];
+const LEVEL_BITS: u32 = 3;
+const READ_ONLY: u64 = 1 << LEVEL_BITS;
+const FLAG_BITS: u32 = LEVEL_BITS + 1;
+
 impl Slot {
+    /// A transaction begins; nothing shared is touched.
+    #[inline]
+    pub(crate) fn begin(&self, coarse_ms: u64, isolation: Isolation, read_only: bool) {
+        let flags = isolation as u64 | if read_only { READ_ONLY } else { 0 };
+        self.begun.store(coarse_ms << FLAG_BITS | flags, Ordering::Relaxed);
+    }
+
+    /// Whom the session works for, and the number of its lock owner.
+    pub(crate) fn set_client(&self, client: u64, owner: u64) {
+        self.client.store(client, Ordering::Relaxed);
+        self.owner.store(owner, Ordering::Relaxed);
+    }
+
+    fn info(&self) -> TransactionInfo {
+        let begun = self.begun.load(Ordering::Relaxed);
+        let level = (begun & ((1 << LEVEL_BITS) - 1)) as usize;
+        TransactionInfo {
+            client: self.client.load(Ordering::Relaxed),
+            owner: self.owner.load(Ordering::Relaxed),
+            txn: TxnId(self.txn.load(Ordering::Relaxed)),
+            begun_ms: begun >> FLAG_BITS,
+            isolation: LEVELS.into_iter().find(|l| *l as usize == level).unwrap_or(Isolation::RepeatableRead),
+            read_only: begun & READ_ONLY != 0,
+            view_open: self.view.as_ref().is_some_and(ViewObserver::is_open),
+        }
+    }
+
     /// A transaction makes its first change, or one that a crash left is taken over at `last_undo`.
     pub(crate) fn start(&self, txn: TxnId, last_undo: UndoPtr) {
         self.last_undo.store(last_undo.0, Ordering::Relaxed);
@@ -84,8 +143,8 @@ impl Slots {
         Slots { all: Mutex::new(Rank::Leaf, Vec::new()) }
     }
 
-    pub(crate) fn register(&self) -> Arc<CachePadded<Slot>> {
-        let slot = Arc::new(CachePadded::new(Slot::default()));
+    pub(crate) fn register(&self, owner: u64, view: ViewObserver) -> Arc<CachePadded<Slot>> {
+        let slot = Arc::new(CachePadded::new(Slot { owner: AtomicU64::new(owner), view: Some(view), ..Slot::default() }));
         let mut all = self.all.lock();
         if all.len() == all.capacity() {
             all.retain(|weak| weak.strong_count() > 0);
@@ -97,6 +156,12 @@ impl Slots {
     /// Whether a slot still names the transaction: it runs, or is about to enter the history.
     pub(crate) fn names(&self, txn: TxnId) -> bool {
         self.all.lock().iter().filter_map(Weak::upgrade).any(|slot| slot.txn.load(Ordering::Acquire) == txn.0)
+    }
+
+    /// Every session as it is now, whether it has a transaction or not.
+    pub(crate) fn infos(&self) -> Vec<TransactionInfo> {
+        let slots: Vec<_> = self.all.lock().iter().filter_map(Weak::upgrade).collect();
+        slots.iter().map(|slot| slot.info()).collect()
     }
 
     /// Every running transaction with its newest undo record.
@@ -113,7 +178,9 @@ mod tests {
     #[test]
     fn only_running_transactions_are_listed() {
         let slots = Slots::new();
-        let (a, b) = (slots.register(), slots.register());
+        let txns = txn::TxnSystem::new(TxnId(1), &[]);
+        let view = txns.register_slot();
+        let (a, b) = (slots.register(1, view.observer()), slots.register(2, view.observer()));
         a.start(TxnId(7), UndoPtr::NONE);
         a.unsettle();
         a.set_last_undo(UndoPtr::new(1, 2));
@@ -121,6 +188,13 @@ mod tests {
         b.unsettle();
         b.clear();
         assert_eq!(slots.running(), [(TxnId(7), UndoPtr::new(1, 2))]);
+        a.set_client(5, 1);
+        for level in LEVELS {
+            a.begin(1234, level, level == Isolation::ReadCommitted);
+            let info = slots.infos()[0];
+            assert_eq!((info.client, info.owner, info.txn, info.begun_ms, info.isolation), (5, 1, TxnId(7), 1234, level));
+            assert_eq!((info.read_only, info.view_open), (level == Isolation::ReadCommitted, false));
+        }
         drop(a);
         assert!(slots.running().is_empty());
     }

@@ -21,11 +21,22 @@ use base::{IndexId, TxnId};
 /// Waiting owners a search looks at. Past that it gives up, and the time-out decides.
 const SEARCH_OWNERS_MAX: usize = 10_000;
 
+/// What a report tells of those who are above locks: asked when a deadlock is found, while its members' statements still wait. Answers
+/// without waiting for anything; called with the detector's latch held.
+pub trait DeadlockWitness: Send + Sync {
+    /// The statement that a client is running.
+    fn statement(&self, client: u64) -> Vec<u8>;
+    /// The wall clock: microseconds since the epoch.
+    fn wall_micros(&self) -> i64;
+}
+
 /// The last deadlock, for `SHOW ENGINE INNODB STATUS`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockReport {
     /// Counts deadlocks since the start.
     pub number: u64,
+    /// When it was found: microseconds since the epoch; 0 without a witness.
+    pub wall_micros: i64,
     /// The members; each waits for the next one, and the last for the first.
     pub members: Vec<DeadlockMember>,
     /// Position of the victim among the members.
@@ -37,6 +48,10 @@ pub struct DeadlockReport {
 pub struct DeadlockMember {
     /// [`Owner::number`].
     pub owner: u64,
+    /// [`Owner::client`].
+    pub client: u64,
+    /// The statement it was running, as far as the witness tells.
+    pub statement: Vec<u8>,
     /// Its transaction id; `NONE` when it has not written.
     pub txn: TxnId,
     /// Rows it has changed.
@@ -47,10 +62,13 @@ pub struct DeadlockMember {
     pub key: Vec<u8>,
     /// The mode it waits for.
     pub mode: LockMode,
+    /// The mode in which the next member holds that key; `None` when it only waits for it ahead of this one.
+    pub held: Option<LockMode>,
 }
 
 /// Serialises searches; knows the last deadlock.
 pub(crate) struct Detector {
+    witness: std::sync::OnceLock<Box<dyn DeadlockWitness>>,
     state: Mutex<State>,
 }
 
@@ -71,7 +89,7 @@ struct Node {
 
 impl Detector {
     pub(crate) fn new() -> Detector {
-        Detector { state: Mutex::new(Rank::LockDetector, State::default()) }
+        Detector { witness: std::sync::OnceLock::new(), state: Mutex::new(Rank::LockDetector, State::default()) }
     }
 }
 
@@ -79,6 +97,11 @@ impl LockManager {
     /// The last deadlock.
     pub fn latest_deadlock(&self) -> Option<DeadlockReport> {
         self.detector.state.lock().latest.clone()
+    }
+
+    /// Sets who is asked about the members of a deadlock; only the first call counts.
+    pub fn set_deadlock_witness(&self, witness: Box<dyn DeadlockWitness>) {
+        let _ = self.detector.witness.set(witness);
     }
 
     /// Searches for cycles through `start`, which has begun to wait, and breaks each.
@@ -171,15 +194,23 @@ impl LockManager {
     }
 
     fn report(&self, cycle: &[Node], victim: usize, number: u64) -> DeadlockReport {
-        let member = |node: &Node| {
+        let witness = self.detector.witness.get();
+        let member = |at: usize| {
+            let (node, next) = (&cycle[at], &cycle[(at + 1) % cycle.len()].owner);
             let shard = self.shards[node.wait.id.shard as usize].lock();
             let entry = shard.entry(node.wait.id.slot);
             let (index, key) = entry.map_or((IndexId::NONE, Vec::new()), |entry| (entry.index, entry.key.to_vec()));
+            let mut granted = entry.into_iter().flat_map(|entry| &entry.granted);
+            let held = granted.find(|grant| Arc::ptr_eq(&grant.owner, next)).map(|grant| grant.mode);
             drop(shard);
             let owner = &node.owner;
-            DeadlockMember { owner: owner.number(), txn: owner.txn(), work: owner.work(), index, key, mode: node.wait.mode }
+            let client = owner.client();
+            let statement = witness.map_or_else(Vec::new, |witness| witness.statement(client));
+            let (number, txn, work) = (owner.number(), owner.txn(), owner.work());
+            DeadlockMember { owner: number, client, statement, txn, work, index, key, mode: node.wait.mode, held }
         };
-        DeadlockReport { number, members: cycle.iter().map(member).collect(), victim }
+        let wall_micros = witness.map_or(0, |witness| witness.wall_micros());
+        DeadlockReport { number, wall_micros, members: (0..cycle.len()).map(member).collect(), victim }
     }
 }
 

@@ -32,7 +32,7 @@ mod snapshot;
 mod table;
 
 pub use cancel::{Cancel, WaitsFor};
-pub use deadlock::{DeadlockMember, DeadlockReport};
+pub use deadlock::{DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use mode::LockMode;
 pub use owner::Owner;

@@ -26,6 +26,8 @@ pub(crate) struct Wait {
 /// Holder of locks. One per session; used again for its next transaction after [`crate::LockManager::release_all`].
 pub struct Owner {
     number: u64,
+    /// See [`Owner::client`].
+    client: AtomicU64,
     /// Rows changed: how much is lost when this one is the victim of a deadlock.
     work: AtomicU64,
     /// Mark of the deadlock search; only used under the detector's latch.
@@ -57,6 +59,7 @@ impl Owner {
     pub(crate) fn new(number: u64) -> Owner {
         Owner {
             number,
+            client: AtomicU64::new(0),
             work: AtomicU64::new(0),
             visited: AtomicU64::new(0),
             cell: Arc::new(WaitCell::new()),
@@ -67,6 +70,17 @@ impl Owner {
     /// A number no other owner has.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Whom it works for, by a number that means something above (a connection's id); 0 for nobody.
+    pub fn client(&self) -> u64 {
+        // Relaxed: a label, nothing is read through it.
+        self.client.load(Ordering::Relaxed)
+    }
+
+    /// Sets whom it works for.
+    pub fn set_client(&self, client: u64) {
+        self.client.store(client, Ordering::Relaxed);
     }
 
     /// The transaction id, `NONE` before the first write and after the release.

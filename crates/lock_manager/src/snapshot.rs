@@ -10,6 +10,8 @@ use base::{IndexId, TxnId};
 pub struct LockInfo {
     /// [`Owner::number`].
     pub owner: u64,
+    /// [`Owner::client`].
+    pub client: u64,
     /// Its transaction id; `NONE` when it has not written.
     pub txn: TxnId,
     /// Index of the key.
@@ -40,6 +42,10 @@ pub struct LockSnapshot {
     pub waits: Vec<LockWait>,
 }
 
+/// Locks in the way of one waiter that are listed: the granted ones, then waiters from the first in line on. Of ten thousand waiters for one row
+/// each waits for all before it.
+const BLOCKERS_MAX: usize = 64;
+
 impl LockManager {
     /// Lists locks and waits, at most `locks_max` and the rest of the last key.
     pub fn snapshot(&self, locks_max: usize) -> LockSnapshot {
@@ -53,7 +59,7 @@ impl LockManager {
                 let first = list.locks.len();
                 let info = |owner: &Owner, mode, granted| {
                     let (index, key) = (entry.index, entry.key.to_vec());
-                    LockInfo { owner: owner.number(), txn: owner.txn(), index, key, mode, granted }
+                    LockInfo { owner: owner.number(), client: owner.client(), txn: owner.txn(), index, key, mode, granted }
                 };
                 list.locks.extend(entry.granted.iter().map(|grant| info(&grant.owner, grant.mode, true)));
                 list.locks.extend(entry.queue.iter().map(|waiter| info(&waiter.owner, waiter.mode, false)));
@@ -62,7 +68,7 @@ impl LockManager {
                         let (a, b) = (&list.locks[waiting], &list.locks[*blocking]);
                         a.owner != b.owner && a.mode.conflicts_with(b.mode)
                     };
-                    let waits = (first..waiting).filter(in_the_way).map(|blocking| LockWait { waiting, blocking });
+                    let waits = (first..waiting).filter(in_the_way).take(BLOCKERS_MAX).map(|blocking| LockWait { waiting, blocking });
                     list.waits.extend(waits);
                 }
             }

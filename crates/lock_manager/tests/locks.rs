@@ -2,7 +2,7 @@
 
 use base::{IndexId, TxnId};
 use lock_manager::metadata::{ExclusiveWait, TableLock};
-use lock_manager::{Cancel, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
+use lock_manager::{Cancel, DeadlockWitness, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -153,11 +153,25 @@ fn deadlines_and_cancels_end_waits() {
     assert_eq!((stats.timeouts, stats.waiting), (2, 0));
 }
 
+struct Witness;
+
+impl DeadlockWitness for Witness {
+    fn statement(&self, client: u64) -> Vec<u8> {
+        format!("statement of {client}").into_bytes()
+    }
+
+    fn wall_micros(&self) -> i64 {
+        77
+    }
+}
+
 /// `count` owners in a ring; owner n has done `work(n)`. Returns who became the victim.
 fn ring(count: usize, work: impl Fn(usize) -> u64) -> usize {
     let manager = LockManager::new(4);
+    manager.set_deadlock_witness(Box::new(Witness));
     let owners: Vec<_> = (0..count).map(|_| manager.new_owner()).collect();
     for (n, owner) in owners.iter().enumerate() {
+        owner.set_client(100 + n as u64);
         lock(&manager, owner, &[n as u8], Exclusive, FOREVER).expect("free");
         owner.add_work(work(n));
     }
@@ -190,6 +204,11 @@ fn ring(count: usize, work: impl Fn(usize) -> u64) -> usize {
     let report = manager.latest_deadlock().expect("a report");
     assert_eq!(report.members.len(), count);
     assert_eq!(report.members[report.victim].owner, owners[victims[0]].number());
+    assert_eq!(report.wall_micros, 77);
+    for member in &report.members {
+        assert_eq!(member.statement, format!("statement of {}", member.client).into_bytes());
+        assert_eq!(member.held, Some(Exclusive));
+    }
     assert_eq!(manager.stats().deadlocks, 1);
     assert_eq!(manager.snapshot(10), Default::default());
     victims[0]

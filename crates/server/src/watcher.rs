@@ -17,6 +17,7 @@ pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event) {
     while !stop.wait(Some(Instant::now() + interval)) {
         let (connections, settings) = (service.connections(), service.settings());
         let now_ms = connections.now_ms();
+        service.tick();
         for connection in connections.list() {
             judge(&connection, &settings, now_ms);
         }

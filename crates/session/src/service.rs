@@ -57,6 +57,9 @@ pub trait Service: Send + Sync + 'static {
     /// The registry, which KILL and the process list use.
     fn connections(&self) -> &Arc<Connections>;
 
+    /// Called by the watcher a few times a second, for what needs the time only roughly.
+    fn tick(&self) {}
+
     /// Who may log in.
     fn accounts(&self) -> &dyn Accounts;
 

@@ -123,6 +123,10 @@ impl Service for SqlService {
         &self.shared.connections
     }
 
+    fn tick(&self) {
+        self.shared.engine.set_coarse_time();
+    }
+
     fn accounts(&self) -> &dyn Accounts {
         &*self.shared.accounts
     }

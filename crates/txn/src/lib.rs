@@ -25,6 +25,6 @@ mod system;
 mod view;
 
 pub use ids::FinishSeq;
-pub use slots::{PurgeLimit, ViewSlotHandle};
+pub use slots::{PurgeLimit, ViewObserver, ViewSlotHandle};
 pub use system::TxnSystem;
 pub use view::ReadView;

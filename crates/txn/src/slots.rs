@@ -129,9 +129,27 @@ impl ViewSlotHandle {
         self.slot().ended.store(CLOSED, Ordering::Release);
     }
 
+    /// A look from outside at whether a view is published.
+    pub fn observer(&self) -> ViewObserver {
+        ViewObserver { chunk: Arc::clone(&self.chunk), at: self.place.1 }
+    }
+
     /// Whether a view is published.
     pub fn is_open(&self) -> bool {
         self.slot().ended.load(Ordering::Relaxed) != CLOSED
+    }
+}
+
+/// Sees whether a session has a view open. Of a session that has ended it sees the one that uses its slot next.
+pub struct ViewObserver {
+    chunk: Arc<Chunk>,
+    at: u32,
+}
+
+impl ViewObserver {
+    /// Whether a view is published.
+    pub fn is_open(&self) -> bool {
+        self.chunk[self.at as usize].ended.load(Ordering::Relaxed) != CLOSED
     }
 }
 
