@@ -21,8 +21,10 @@ mod def;
 mod dictionary;
 mod error;
 mod open;
+mod virtual_table;
 
 pub use catalog::{Catalog, TableEntry};
 pub use ddl::Change;
 pub use def::{ColumnDef, DatabaseDef, DefaultValue, HIDDEN_PRIMARY, IndexDef, TableDef};
 pub use error::{CatalogError, Result};
+pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

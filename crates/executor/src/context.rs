@@ -1,9 +1,13 @@
 //! What an executing statement asks of its session: the clock, variables, warnings, its own counters.
 
 use crate::run::Result;
+use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
 use mysql_error::{SqlError, Warning};
 use planner::expr::VariableScope;
 use types::{LocalTime, SqlMode, Value};
+
+/// Rows of a computed table, made one by one as they are asked for.
+pub type VirtualRows = Box<dyn Iterator<Item = Result<VirtualRow>>>;
 
 /// The session as the executor sees it; [`LocalTime`] is its time zone.
 pub trait StatementContext: LocalTime {
@@ -79,8 +83,8 @@ pub trait StatementContext: LocalTime {
     fn default_week_format(&self) -> u8 {
         0
     }
-    /// Rows of a table without storage (information_schema).
-    fn virtual_rows(&mut self, database: &str, table: &str) -> Result<Vec<Vec<Value>>> {
-        Err(crate::errors::unknown_table(database, table))
+    /// Rows of a computed table.
+    fn virtual_rows(&mut self, table: &'static VirtualTableDef, _request: VirtualRequest) -> Result<VirtualRows> {
+        Err(SqlError::from(mysql_error::codes::no_such_table(table.database, table.name)).into())
     }
 }

@@ -68,12 +68,6 @@ pub fn subquery_rows() -> Error {
     codes::subquery_no_1_row().into()
 }
 
-/// 1146.
-#[cold]
-pub fn unknown_table(database: &str, table: &str) -> Error {
-    codes::no_such_table(database, table).into()
-}
-
 /// A broken promise between planner and executor.
 #[cold]
 pub fn internal(what: &str) -> Error {

@@ -34,6 +34,7 @@ impl<'a> Exec<'a> {
             Node::Unit => next(self),
             Node::Empty => Ok(Flow::Continue),
             Node::Table(table) => self.run_table(table, next),
+            Node::Virtual(table) => self.run_virtual(table, next),
             Node::Values { rows, slots } => {
                 for row in rows {
                     self.check_cancel()?;

@@ -56,20 +56,6 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
-            Access::Virtual => {
-                let def = &self.plan.tables[node.table as usize].def;
-                let rows = self.context.virtual_rows(&def.database, &def.name)?;
-                for row in rows {
-                    self.tick()?;
-                    for (column, slot) in &node.columns {
-                        self.set(*slot, row.get(*column as usize).cloned().unwrap_or_default());
-                    }
-                    if self.passes(node)? && next(self)? == Flow::Stop {
-                        return Ok(Flow::Stop);
-                    }
-                }
-                Ok(Flow::Continue)
-            }
         }
     }
 

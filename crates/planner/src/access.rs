@@ -103,6 +103,9 @@ impl<'c> Binder<'c> {
         blocked: &BTreeSet<Slot>,
         wanted: Option<Wanted<'_>>,
     ) -> (Path, Vec<u32>) {
+        if let Source::Virtual(table) = relation.source {
+            return (self.virtual_path(table, relation, conditions, blocked), Vec::new());
+        }
         let Source::Base(table) = relation.source else {
             let rows = match &relation.source {
                 Source::Derived(_, _, rows) | Source::Cte(_, _, rows) => *rows,

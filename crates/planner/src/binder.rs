@@ -3,7 +3,7 @@
 use crate::context::PlanContext;
 use crate::expr::{Expr, Slot};
 use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
-use catalog::TableEntry;
+use catalog::{TableEntry, VirtualTableDef};
 use mysql_error::{SqlError, codes};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -54,6 +54,8 @@ pub struct Relation {
 pub enum Source {
     /// A table, by its number in the plan.
     Base(u32),
+    /// A computed table.
+    Virtual(&'static VirtualTableDef),
     /// A query whose output goes to the relation's slots.
     Derived(Arc<Query>, BTreeSet<Slot>, f64),
     /// A shared common table expression: query, cache number, expected rows.

@@ -1,6 +1,6 @@
 //! What planning asks of its surroundings.
 
-use catalog::TableEntry;
+use catalog::{TableEntry, VirtualTableDef};
 use engine::KeyRange;
 use mysql_error::SqlError;
 use std::sync::Arc;
@@ -12,6 +12,15 @@ pub trait PlanContext {
     fn database(&self) -> Option<&str>;
     /// A table, or 1146/1049.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError>;
+    /// A computed table; `None` when its rows are stored ones, or in a database that has no computed tables. An error when the database
+    /// has only computed tables and not this one.
+    fn virtual_table(&self, _database: &str, _name: &str) -> Result<Option<&'static VirtualTableDef>, SqlError> {
+        Ok(None)
+    }
+    /// What a statement is told that would change a computed table, or lock its rows: `command` is what it would do.
+    fn virtual_table_denied(&self, table: &VirtualTableDef, command: &str) -> SqlError {
+        SqlError::with_message(1142, format!("{command} command denied for table '{}'", table.name))
+    }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
     /// Collation of string literals and parameters.

@@ -40,6 +40,9 @@ impl<'c> Binder<'c> {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),
         };
+        if let Some(table) = self.context.virtual_table(&database, i.table.name)? {
+            return Err(self.context.virtual_table_denied(table, "INSERT"));
+        }
         let entry = self.context.table(&database, i.table.name)?;
         let table = self.add_table(entry.clone());
         let def = &entry.def;
@@ -225,6 +228,9 @@ impl<'c> Binder<'c> {
         target_relations.dedup();
         let mut targets = Vec::new();
         for r in &target_relations {
+            if let Source::Virtual(table) = self.scopes[depth].relations[*r].source {
+                return Err(self.context.virtual_table_denied(table, "UPDATE"));
+            }
             let Source::Base(table) = self.scopes[depth].relations[*r].source else {
                 let alias = self.scopes[depth].relations[*r].alias.clone();
                 return Err(codes::non_updatable_table(alias, "UPDATE"));
@@ -380,6 +386,9 @@ impl<'c> Binder<'c> {
         }
         let mut targets = Vec::new();
         for r in target_relations {
+            if let Source::Virtual(table) = self.scopes[depth].relations[r].source {
+                return Err(self.context.virtual_table_denied(table, "DELETE"));
+            }
             let Source::Base(table) = self.scopes[depth].relations[r].source else {
                 let alias = self.scopes[depth].relations[r].alias.clone();
                 return Err(codes::non_updatable_table(alias, "DELETE"));
@@ -420,7 +429,6 @@ fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
             }
             *index as usize
         }
-        Access::Virtual => return false,
     };
     let mut parts: Vec<usize> = def.indexes[index].parts.iter().map(|p| p.column).collect();
     parts.extend(def.indexes[0].parts.iter().map(|p| p.column));

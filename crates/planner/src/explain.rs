@@ -1,7 +1,7 @@
 //! EXPLAIN: the traditional table and the tree.
 
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode};
+use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode, VirtualNode};
 use crate::short::ShortPlan;
 use types::{Collation, ColumnType, Value};
 
@@ -88,6 +88,7 @@ impl Rows<'_> {
         match node {
             Node::Unit | Node::Empty | Node::Values { .. } => {}
             Node::Table(t) => self.table(t, id, kind, std::mem::take(extra)),
+            Node::Virtual(t) => self.virtual_table(t, id, kind, std::mem::take(extra)),
             Node::Nested { outer, inner, kind: join, .. } => {
                 self.node(outer, id, kind, extra);
                 let mut more = join_extra(*join);
@@ -100,7 +101,13 @@ impl Rows<'_> {
                 more.push("Using join buffer (hash join)".into());
                 self.node(build, id, kind, &mut more);
             }
-            Node::Filter { input, .. } | Node::Project { input, .. } | Node::Limit { input, .. } => self.node(input, id, kind, extra),
+            Node::Filter { input, .. } => {
+                if matches!(**input, Node::Virtual(_)) {
+                    extra.insert(0, "Using where".into());
+                }
+                self.node(input, id, kind, extra);
+            }
+            Node::Project { input, .. } | Node::Limit { input, .. } => self.node(input, id, kind, extra),
             Node::Group(g) => {
                 if !g.implicit && !g.ordered {
                     extra.push("Using temporary".into());
@@ -135,12 +142,25 @@ impl Rows<'_> {
         }
     }
 
+    fn virtual_table(&mut self, t: &VirtualNode, id: u64, kind: &str, extra: Vec<String>) {
+        self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
+        let row = self.rows.last_mut().expect("just added");
+        if !t.keys.is_empty() {
+            let names: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
+            row[6] = Value::from(names.join(","));
+        }
+        row[9] = Value::UInt(t.rows.ceil().max(1.0) as u64);
+        row[10] = Value::Double(100.0);
+        if !extra.is_empty() {
+            row[11] = Value::from(extra.join("; "));
+        }
+    }
+
     fn table(&mut self, t: &TableNode, id: u64, kind: &str, mut extra: Vec<String>) {
         let def = &self.plan.tables[t.table as usize].def;
         let index_name = |i: u32| def.indexes[i as usize].name.clone();
         let (access, key, spec) = match &t.access {
             Access::Full { .. } => ("ALL", None, None),
-            Access::Virtual => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
         };
@@ -319,7 +339,6 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
             }
             let text = match &t.access {
                 Access::Full { .. } => format!("Table scan on {}", t.alias),
-                Access::Virtual => format!("Table scan on {}", t.alias),
                 Access::Index { index, ranges: None, .. } => {
                     format!(
                         "{} on {} using {}",
@@ -341,6 +360,11 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
                 }
             };
             line(depth, &format!("{text}  (rows={})", t.rows.ceil().max(1.0)), out);
+        }
+        Node::Virtual(t) => {
+            let keys: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
+            let by = if keys.is_empty() { String::new() } else { format!(" by {}", keys.join(", ")) };
+            line(depth, &format!("Computed rows of {}{by}  (rows={})", t.alias, t.rows.ceil().max(1.0)), out);
         }
         Node::Nested { outer, inner, kind, .. } => {
             line(depth, &format!("Nested loop {}", join_word(*kind)), out);

@@ -478,7 +478,13 @@ impl<'c> Binder<'c> {
                 let (path, possible) = self.paths(relation, &conditions, blocked, wanted);
                 let (rows, cost, ordered) = (path.rows, path.cost, path.ordered);
                 let share: f64 = filtered_share(&conditions, &path);
-                let node = self.relation_node(relation, path, possible, conditions, share)?;
+                let node = match relation.source {
+                    Source::Virtual(table) => {
+                        let node = self.virtual_node(table, relation, &path, &conditions, blocked);
+                        with_filter(Node::Virtual(Box::new(node)), conditions)
+                    }
+                    _ => self.relation_node(relation, path, possible, conditions, share)?,
+                };
                 Ok((node, (rows * share).max(0.01), cost, ordered))
             }
             ItemKind::Nest(group) => {
@@ -533,6 +539,7 @@ impl<'c> Binder<'c> {
                     keep_row: relation.keep_row,
                 })))
             }
+            Source::Virtual(_) => unreachable!("computed tables have a node of their own"),
             Source::Derived(query, outer, _) => {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();

@@ -31,6 +31,7 @@ mod ranges;
 pub mod short;
 mod statement;
 pub mod typing;
+mod virtual_table;
 
 pub use binder::stack_address;
 pub use context::PlanContext;

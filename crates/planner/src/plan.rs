@@ -11,7 +11,7 @@
 use crate::expr::{Expr, Slot};
 use crate::short::ShortPlan;
 use base::TableId;
-use catalog::TableEntry;
+use catalog::{TableEntry, VirtualTableDef};
 use record::KeyRestore;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
@@ -172,6 +172,8 @@ pub enum Node {
     Empty,
     /// Reads a table.
     Table(Box<TableNode>),
+    /// Reads a computed table.
+    Virtual(Box<VirtualNode>),
     /// Rows of expressions.
     Values {
         /// Rows.
@@ -470,6 +472,21 @@ pub struct TableNode {
     pub keep_row: Option<Slot>,
 }
 
+/// Reads a computed table.
+#[derive(Debug)]
+pub struct VirtualNode {
+    /// Its definition; the session makes the rows.
+    pub table: &'static VirtualTableDef,
+    /// Alias, for EXPLAIN.
+    pub alias: Box<str>,
+    /// (column, slot) of the columns that are used.
+    pub columns: Vec<(u32, Slot)>,
+    /// (position in the table's keys, values): the column is one of them. The conditions stay in a filter above.
+    pub keys: Vec<(u32, Vec<Expr>)>,
+    /// Expected rows per execution, for EXPLAIN.
+    pub rows: f64,
+}
+
 /// An access method.
 #[derive(Debug)]
 pub enum Access {
@@ -491,8 +508,6 @@ pub enum Access {
         /// Only the first (or last) row is wanted: MIN/MAX.
         first_only: bool,
     },
-    /// A table without storage: rows come from the session.
-    Virtual,
 }
 
 /// Ranges of an index: a disjunction.
@@ -678,7 +693,7 @@ impl Node {
     /// Calls `f` with the number of every cache below that depends on a round of a recursive CTE; says whether a round of a recursive CTE is read there.
     pub fn for_each_cache(&self, f: &mut dyn FnMut(u32)) -> bool {
         match self {
-            Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) => false,
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) | Node::Virtual(_) => false,
             Node::RecursiveScan { .. } => true,
             Node::Nested { outer, inner, .. } => outer.for_each_cache(f) | inner.for_each_cache(f),
             Node::Hash(h) => {
@@ -711,7 +726,7 @@ impl Node {
     /// Calls `f` with every table node below.
     pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
         match self {
-            Node::Unit | Node::Empty | Node::Values { .. } | Node::RecursiveScan { .. } => {}
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::Virtual(_) | Node::RecursiveScan { .. } => {}
             Node::Table(t) => f(t),
             Node::Nested { outer, inner, .. } => {
                 outer.for_each_table(f);

@@ -68,6 +68,9 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         Some(db) => db.to_owned(),
         None => return Err(codes::no_db_error()),
     };
+    if let Some(table) = context.virtual_table(&database, table.name)? {
+        return Err(context.virtual_table_denied(table, "INSERT"));
+    }
     let entry = context.table(&database, table.name)?;
     let number = b.add_table(entry.clone());
     let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];

@@ -62,7 +62,7 @@ fn function_is_harmless(func: Func, args: &[Expr]) -> bool {
 pub fn node_is_harmless(node: &Node) -> bool {
     let fine = |e: &Option<Expr>| e.as_ref().is_none_or(is_harmless);
     match node {
-        Node::Unit | Node::Empty | Node::RecursiveScan { .. } => true,
+        Node::Unit | Node::Empty | Node::Virtual(_) | Node::RecursiveScan { .. } => true,
         Node::Table(table) => fine(&table.filter),
         Node::Nested { outer, inner, on, .. } => fine(on) && node_is_harmless(outer) && node_is_harmless(inner),
         Node::Filter { input, predicate } => is_harmless(predicate) && node_is_harmless(input),

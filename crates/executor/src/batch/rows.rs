@@ -91,6 +91,7 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
             out.extend(table.columns.iter().map(|(_, slot)| *slot));
             out.extend(table.keep_row.into_iter().flat_map(|slot| [slot, slot + 1]));
         }
+        Node::Virtual(table) => out.extend(table.columns.iter().map(|(_, slot)| *slot)),
         Node::Values { slots, .. }
         | Node::Union { slots, .. }
         | Node::SetOperation { slots, .. }

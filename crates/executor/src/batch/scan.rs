@@ -24,7 +24,6 @@ impl<'a> Exec<'a> {
         let many = match &node.access {
             Access::Full { .. } => true,
             Access::Index { unique, first_only, .. } => !unique && !first_only,
-            Access::Virtual => false,
         };
         many && node.rows >= ROWS_MIN
             && node.lock == LockMode::None
@@ -46,7 +45,6 @@ impl<'a> Exec<'a> {
                 }
                 (*index as usize, ranges, *backward)
             }
-            Access::Virtual => return Err(internal("a virtual table has no index")),
         };
         let mut chunk = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
         let mut rows_max = node.rows_hint.map_or(FIRST_ROWS, |rows| rows as usize).clamp(1, self.chunk_rows_max());

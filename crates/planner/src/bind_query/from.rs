@@ -176,6 +176,12 @@ impl<'c> Binder<'c> {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),
         };
+        if let Some(table) = self.context.virtual_table(&database, factor.name.name)? {
+            if let Some(name) = factor.index_hints.iter().flat_map(|hint| hint.names).next() {
+                return Err(codes::key_does_not_exits(name, &alias));
+            }
+            return self.add_relation(crate::virtual_table::relation(table, alias, database));
+        }
         let entry = self.context.table(&database, factor.name.name)?;
         if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
             return Err(codes::update_table_used(name));
@@ -266,8 +272,12 @@ impl<'c> Binder<'c> {
                     return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
                 }
             }
+            let context = self.context;
             for relation in &mut self.scope().relations {
                 if clause.of.is_empty() || clause.of.iter().any(|n| n.name == relation.alias) {
+                    if let Source::Virtual(table) = relation.source {
+                        return Err(context.virtual_table_denied(table, "SELECT with locking clause"));
+                    }
                     relation.lock = mode;
                 }
             }

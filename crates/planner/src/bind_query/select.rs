@@ -1,6 +1,6 @@
 //! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
 
-use crate::binder::{Binder, Clause, Result, Scope};
+use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, same};
 use crate::plan::{OutputColumn, SortKey};
@@ -140,10 +140,13 @@ impl<'c> Binder<'c> {
                         None => return Err(codes::bad_table_error(name.name)),
                     }
                 }
-                ast::SelectItem::Expr { expr, .. } => {
+                ast::SelectItem::Expr { expr, alias } => {
                     let name = String::from_utf8_lossy(item.column_name(self.sql)).into_owned();
                     let bound = self.expr(expr)?;
-                    let meta = self.meta_of(&bound, &name);
+                    let mut meta = self.meta_of(&bound, &name);
+                    if alias.is_none() && self.keeps_column_names(&bound) {
+                        meta.name = meta.org_name.clone();
+                    }
                     out.push((bound, meta));
                 }
             }
@@ -172,6 +175,14 @@ impl<'c> Binder<'c> {
         meta.ty = relation.columns[c].ty.clone();
         meta.ty.nullable |= relation.nullable;
         meta
+    }
+
+    /// Whether an expression is a column that heads a result by its own name, however the statement spells it: that of a view.
+    fn keeps_column_names(&self, expr: &Expr) -> bool {
+        let ExprKind::Slot(slot) = expr.kind else { return false };
+        let relations = self.scopes.iter().flat_map(|scope| &scope.relations);
+        let is_view = |r: &Relation| matches!(r.source, Source::Virtual(table) if table.is_view);
+        relations.filter(|r| is_view(r)).any(|r| r.slots.contains(&Some(slot)))
     }
 
     /// Metadata of a result column: a plain column keeps its origin.
