@@ -1,5 +1,6 @@
 //! Project commands: `cargo xtask check` before a push, `cargo xtask tidy` for the rules that no compiler checks, `cargo xtask sim` for the crash simulator.
 
+mod budgets;
 mod levels;
 mod tidy;
 
@@ -7,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
+  budgets                                  instructions of single operations against docs/budgets.toml: [--check | --record REASON] [--runs N]
   check                                    format, lints, tidy and the fast tests
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
   sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--seed S] [--plant NAME|all]
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("tidy") => tidy::run(),
         Some("check") => check(),
+        Some("budgets") => budgets::run(&arguments[1..]),
         Some("compare") => compare(&arguments[1..]),
         Some("sim") => sim(&arguments[1..]),
         _ => {
