@@ -101,6 +101,14 @@ impl Catalog {
         .ok_or_else(|| CatalogError::UnknownTable { database: database.into(), table: name.into() })
     }
 
+    /// A table by its id; `None` when no committed definition has it.
+    pub fn table_by_id(&self, id: TableId) -> Result<Option<Arc<TableEntry>>> {
+        match self.read_committed(|session| dictionary::table(session, id, Read::Snapshot))? {
+            Some(def) => self.table(&def.database, &def.name).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Names of a database's tables, ascending.
     pub fn table_names(&self, database: &str) -> Result<Vec<String>> {
         self.read_committed(|session| {

@@ -170,6 +170,18 @@ impl Engine {
         assert!(self.source.set(source).is_ok(), "the table source is set once");
     }
 
+    /// The open tables that some indexes (ascending) belong to; none for those of the dictionary, and of tables that are not open.
+    pub fn tables_of_indexes(&self, indexes: &[IndexId]) -> Vec<(IndexId, TableId)> {
+        let mut found = Vec::with_capacity(indexes.len());
+        for table in self.tables.read().values() {
+            if found.len() == indexes.len() {
+                break;
+            }
+            found.extend(table.indexes.iter().filter(|index| indexes.binary_search(&index.id).is_ok()).map(|index| (index.id, table.id)));
+        }
+        found
+    }
+
     /// The open table of a definition, opening it when it is not. `spec` must be the committed or the caller's own definition.
     pub fn open_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
         if let Some(table) = self.tables.read().get(&spec.id) {

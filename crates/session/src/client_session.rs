@@ -15,6 +15,7 @@ use crate::service::Session;
 use crate::shared::Shared;
 use crate::transaction::TransactionState;
 use crate::variables::SessionVariables;
+use crate::virtual_tables;
 use engine::Isolation;
 use env::SplitMix64;
 use executor::Scratch;
@@ -56,7 +57,8 @@ pub struct ClientSession {
 impl ClientSession {
     pub(crate) fn new(shared: Arc<Shared>, connection: Arc<Connection>, login: Login) -> Result<ClientSession, SqlError> {
         shared.status.connections.inc();
-        let engine = shared.engine.connect();
+        let mut engine = shared.engine.connect();
+        engine.set_client(u64::from(connection.id()));
         let cancel = Arc::clone(engine.cancel());
         let waker = Arc::clone(&cancel);
         connection.set_waker(Arc::new(move |stop| waker.cancel(stop as u32)));
@@ -95,6 +97,7 @@ impl ClientSession {
             found_rows: 0,
             statement_micros: std::cell::Cell::new(0),
             cancel,
+            lock_picture: None,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
             shared,
             login,
@@ -333,11 +336,16 @@ impl ClientSession {
     /// Makes a database current.
     #[cold]
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Outcome> {
-        let found = self.shared().catalog.database(name);
-        let def = found.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))?;
+        let (name, collation) = match virtual_tables::database(name) {
+            Some(database) => (database.name, database.collation),
+            None => {
+                let found = self.shared().catalog.database(name);
+                (name, found.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))?.collation)
+            }
+        };
         self.core.database = Some(name.into());
         self.environment = 0;
-        self.set_database_charset(def.collation);
+        self.set_database_charset(collation);
         let name = name.to_owned();
         self.connection.set_label(|label| label.database = Some(name));
         Ok(())

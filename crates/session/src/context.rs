@@ -6,10 +6,11 @@ use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::variables::{Scope, SessionVariables, find};
-use catalog::TableEntry;
+use crate::virtual_tables::{self, LockPicture};
+use catalog::{TableEntry, VirtualRequest, VirtualTableDef};
 use engine::{Cancel, Isolation, KeyRange};
 use env::SplitMix64;
-use executor::StatementContext;
+use executor::{StatementContext, VirtualRows};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
 use planner::expr::VariableScope;
@@ -78,6 +79,8 @@ pub struct Core {
     pub cancel: Arc<Cancel>,
     /// State of RAND().
     pub random: SplitMix64,
+    /// Locks and transactions as the running statement sees them, once it has asked.
+    pub lock_picture: Option<Arc<LockPicture>>,
 }
 
 impl Core {
@@ -88,6 +91,11 @@ impl Core {
             Stop::Shutdown => codes::server_shutdown(),
             _ => codes::query_interrupted(),
         }
+    }
+
+    /// An error of the catalogue, as executing statements fail with it.
+    pub fn catalog_error(&self, error: catalog::CatalogError) -> executor::Error {
+        catalog_error(error, || self.stop_error()).error.into()
     }
 
     fn now_micros(&self) -> i64 {
@@ -239,6 +247,10 @@ impl StatementContext for Core {
     fn default_week_format(&self) -> u8 {
         self.number("default_week_format") as u8
     }
+
+    fn virtual_rows(&mut self, table: &'static VirtualTableDef, request: VirtualRequest) -> executor::Result<VirtualRows> {
+        virtual_tables::rows(self, table, &request)
+    }
 }
 
 impl Core {
@@ -272,6 +284,14 @@ impl PlanContext for Planning<'_> {
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
         let found = self.core.shared.catalog.table(database, name);
         found.map_err(|error| catalog_error(error, || self.core.stop_error()).error)
+    }
+
+    fn virtual_table(&self, database: &str, name: &str) -> Result<Option<&'static VirtualTableDef>, SqlError> {
+        virtual_tables::database(database).map(|database| database.table(name)).transpose()
+    }
+
+    fn virtual_table_denied(&self, table: &VirtualTableDef, command: &str) -> SqlError {
+        virtual_tables::denied(self.core, table, command)
     }
 
     fn sql_mode(&self) -> SqlMode {

@@ -191,6 +191,7 @@ impl ClientSession {
             self.engine.statement_start();
         }
         let values = executor::evaluate(&plan, &[], &mut self.engine, &mut self.core, &mut self.scratch);
+        self.core.lock_picture = None;
         let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
         if reads {
             self.statement_done()?;

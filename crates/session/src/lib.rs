@@ -36,6 +36,7 @@ mod status;
 mod transaction;
 mod value_text;
 pub mod variables;
+mod virtual_tables;
 
 pub use client_session::ClientSession;
 pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService};

@@ -79,6 +79,9 @@ impl ClientSession {
             begun: false,
         };
         let result = executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
+        if self.core.lock_picture.is_some() {
+            self.core.lock_picture = None;
+        }
         result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
     }
 

@@ -11,8 +11,9 @@ use crate::status::Status;
 use crate::variables::{GlobalVariables, find};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
+use lock_manager::DeadlockWitness;
 use mysql_error::SqlError;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, Ordering};
 use types::Value;
@@ -45,10 +46,13 @@ impl Shared {
     /// Shared parts over an open engine and catalogue.
     pub fn new(engine: Arc<Engine>, catalog: Arc<Catalog>, accounts: Box<dyn Accounts>) -> Arc<Shared> {
         let variables = GlobalVariables::new();
+        let connections = Arc::new(Connections::new());
+        let witness = Witness { connections: Arc::clone(&connections), engine: Arc::downgrade(&engine) };
+        engine.locks().set_deadlock_witness(Box::new(witness));
         let shared = Shared {
             engine,
             catalog,
-            connections: Arc::new(Connections::new()),
+            connections,
             variables,
             plans: PlanCache::new(),
             status: Status::default(),
@@ -95,6 +99,23 @@ impl Shared {
 
     fn seconds(&self, name: &str) -> Duration {
         Duration::from_secs(self.number(name))
+    }
+}
+
+/// What reports of deadlocks tell of their members.
+struct Witness {
+    connections: Arc<Connections>,
+    engine: Weak<Engine>,
+}
+
+impl DeadlockWitness for Witness {
+    fn statement(&self, client: u64) -> Vec<u8> {
+        let connection = u32::try_from(client).ok().and_then(|id| self.connections.find(id));
+        connection.map_or_else(Vec::new, |connection| connection.label().statement)
+    }
+
+    fn wall_micros(&self) -> i64 {
+        self.engine.upgrade().map_or(0, |engine| engine.wall_micros())
     }
 }
 

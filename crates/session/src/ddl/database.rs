@@ -4,28 +4,18 @@ use super::options::database_collation;
 use super::{DdlDone, FullName};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::virtual_tables::refuse_change;
 use catalog::CatalogError;
 use mysql_error::{SqlError, codes};
 use parser::ast::{AlterDatabase, CreateDatabase};
 use types::Collation;
-
-/// Databases whose tables the server makes itself; their names cannot be had.
-const RESERVED: &[&str] = &["information_schema", "performance_schema"];
-
-fn refuse_reserved(session: &ClientSession, name: &str) -> Result<(), SqlError> {
-    if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
-        let login = &session.core.login;
-        return Err(codes::dbaccess_denied_error(&login.account_user, &login.account_host, name));
-    }
-    Ok(())
-}
 
 pub(super) fn create(session: &mut ClientSession, create: &CreateDatabase<'_>) -> Result<DdlDone, Outcome> {
     let name = create.name;
     if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
         return Err(codes::wrong_db_name(name).into());
     }
-    refuse_reserved(session, name)?;
+    refuse_change(&session.core, name)?;
     let collation = database_collation(&create.options, server_collation(session))?;
     let catalog = session.shared().catalog.clone();
     match catalog.create_database(&mut session.engine, name, collation) {
@@ -52,7 +42,7 @@ pub(super) fn alter(session: &mut ClientSession, alter: &AlterDatabase<'_>) -> R
         Some(name) => name.to_owned(),
         None => return Err(codes::no_db_error().into()),
     };
-    refuse_reserved(session, &name)?;
+    refuse_change(&session.core, &name)?;
     let catalog = session.shared().catalog.clone();
     let def = match catalog.database(&name) {
         Ok(def) => def,
@@ -73,7 +63,7 @@ pub(super) fn alter(session: &mut ClientSession, alter: &AlterDatabase<'_>) -> R
 }
 
 pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> Result<DdlDone, Outcome> {
-    refuse_reserved(session, name)?;
+    refuse_change(&session.core, name)?;
     let catalog = session.shared().catalog.clone();
     if let Err(error) = catalog.database(name) {
         return match error {

@@ -86,6 +86,7 @@ impl FullName {
 /// The database that a name means: its own, or the current one (1046 without).
 pub(crate) fn full_name(session: &ClientSession, name: &ObjectName<'_>) -> Result<FullName, SqlError> {
     let database = name.schema.or(session.core.database.as_deref()).ok_or_else(codes::no_db_error)?;
+    crate::virtual_tables::refuse_change(&session.core, database)?;
     Ok(FullName { database: database.into(), table: name.name.into() })
 }
 

@@ -3,6 +3,7 @@
 use super::{DdlDone, FullName, check_table_name, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::virtual_tables::refuse_drop;
 use catalog::CatalogError;
 use mysql_error::codes;
 use parser::ast::{DropTable, ObjectName};
@@ -18,6 +19,9 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
     }
     let (mut present, mut missing) = (Vec::new(), Vec::new());
     for name in drop.names {
+        if let Some(database) = name.schema.or(session.core.database.as_deref()) {
+            refuse_drop(&session.core, database, name.name)?;
+        }
         let name = full_name(session, name)?;
         if present.contains(&name) {
             return Err(codes::nonuniq_table(&name.table).into());
@@ -50,6 +54,9 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
 
 /// TRUNCATE: a new, empty table under the same name.
 pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Result<DdlDone, Outcome> {
+    if let Some(database) = name.schema.or(session.core.database.as_deref()) {
+        refuse_drop(&session.core, database, name.name)?;
+    }
     let name = full_name(session, name)?;
     let table = session.lock_table(&name)?;
     let catalog = session.shared().catalog.clone();

@@ -2,6 +2,7 @@
 //!
 //! Each kind makes a [`Table`]; LIKE and WHERE are applied to it here, and it is sent like any other result.
 
+mod computed;
 mod create;
 mod filter;
 mod server;
@@ -11,7 +12,8 @@ mod tables;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
-use catalog::TableEntry;
+use crate::virtual_tables::{self, VirtualDatabase};
+use catalog::{TableEntry, VirtualTableDef};
 use mysql_error::codes;
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
@@ -77,16 +79,19 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Databases => tables::databases(session),
         ShowKind::Tables { full, schema, .. } => tables::tables(session, *full, *schema),
         ShowKind::TableStatus { schema } => tables::table_status(session, *schema),
-        ShowKind::Columns { full, table, .. } => {
-            let entry = find_table(session, table)?;
-            Ok(tables::columns(&entry, *full))
-        }
-        ShowKind::Indexes { table, .. } => {
-            let entry = find_table(session, table)?;
-            Ok(tables::indexes(&entry))
-        }
+        ShowKind::Columns { full, table, .. } => Ok(match find_table(session, table)? {
+            Found::Stored(entry) => tables::columns(&entry, *full),
+            Found::Computed(_, def) => computed::columns(def, *full),
+        }),
+        ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
+            Found::Stored(entry) => tables::indexes(&entry),
+            Found::Computed(..) => tables::indexes_head(),
+        }),
         ShowKind::CreateTable(name) => {
-            let entry = find_table(session, name)?;
+            let entry = match find_table(session, name)? {
+                Found::Stored(entry) => entry,
+                Found::Computed(database, def) => return Ok(computed::create(database, def)),
+            };
             let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
             table.row(vec![entry.def.name.as_str().into(), create::table(&entry).into()]);
             Ok(table)
@@ -203,8 +208,10 @@ pub(crate) fn describe(
     column: Option<&[u8]>,
     sink: &mut ResultSink<'_>,
 ) -> Result<(), Outcome> {
-    let entry = find_table(session, name)?;
-    let mut table = tables::columns(&entry, false);
+    let mut table = match find_table(session, name)? {
+        Found::Stored(entry) => tables::columns(&entry, false),
+        Found::Computed(_, def) => computed::columns(def, false),
+    };
     if let Some(pattern) = column {
         filter::like(&mut table, pattern);
     }
@@ -218,13 +225,26 @@ fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Ou
         Some(name) => name.to_owned(),
         None => session.core.database.as_deref().ok_or_else(codes::no_db_error)?.to_owned(),
     };
+    if let Some(database) = virtual_tables::database(&name) {
+        return Ok(database.name.to_owned());
+    }
     session.shared().catalog.database(&name).map_err(|error| catalog_error(error, || session.stop_error()))?;
     Ok(name)
 }
 
-fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Arc<TableEntry>, Outcome> {
+/// A table that SHOW describes.
+enum Found {
+    Stored(Arc<TableEntry>),
+    Computed(&'static VirtualDatabase, &'static VirtualTableDef),
+}
+
+fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, Outcome> {
     let schema = schema_of(session, name.schema)?;
-    session.shared().catalog.table(&schema, name.name).map_err(|error| catalog_error(error, || session.stop_error()))
+    if let Some(database) = virtual_tables::database(&schema) {
+        return Ok(Found::Computed(database, database.table(name.name)?));
+    }
+    let found = session.shared().catalog.table(&schema, name.name);
+    found.map(Found::Stored).map_err(|error| catalog_error(error, || session.stop_error()))
 }
 
 impl ClientSession {
@@ -232,8 +252,12 @@ impl ClientSession {
     pub(crate) fn field_list(&mut self, table: &[u8], sink: &mut ResultSink<'_>) {
         let name = String::from_utf8_lossy(table).into_owned();
         match find_table(self, &ObjectName { schema: None, name: &name }) {
-            Ok(entry) => {
-                for column in tables::output_columns(&entry) {
+            Ok(found) => {
+                let columns = match found {
+                    Found::Stored(entry) => tables::output_columns(&entry),
+                    Found::Computed(_, def) => computed::output_columns(def),
+                };
+                for column in columns {
                     crate::result_columns::definition(&column).write_with_default(None, sink.packets());
                 }
                 let status = self.server_status();

@@ -1,16 +1,19 @@
 //! What the catalogue knows: databases, tables, columns, indexes.
 
 use super::create::{default_text, quoted};
-use super::{Table, number, schema_of, text};
+use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
+use crate::virtual_tables;
 use catalog::{DefaultValue, IndexDef, TableDef, TableEntry};
 use planner::plan::OutputColumn;
 use types::{ColumnType, DateTime, TypeKind, Value};
 
 pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Database", text(64))]);
-    let names = session.shared().catalog.database_names().map_err(|error| catalog_error(error, || session.stop_error()))?;
+    let mut names = session.shared().catalog.database_names().map_err(|error| catalog_error(error, || session.stop_error()))?;
+    names.extend(virtual_tables::DATABASES.iter().map(|database| database.name.to_owned()));
+    names.sort_unstable();
     for name in names {
         table.row(vec![name.into()]);
     }
@@ -25,6 +28,10 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
         columns.push(("Table_type", text(11)));
     }
     let mut table = Table::new(&columns);
+    if let Some(database) = virtual_tables::database(&schema) {
+        computed::show_tables(database, full, &mut table);
+        return Ok(table);
+    }
     for name in session.shared().catalog.table_names(&schema).map_err(|error| catalog_error(error, || session.stop_error()))? {
         let mut row = vec![Value::from(name)];
         if full {
@@ -36,15 +43,20 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
 }
 
 pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists: bool) -> Result<Table, Outcome> {
-    let found = session.shared().catalog.database(name);
-    let def = found.map_err(|error| catalog_error(error, || session.stop_error()))?;
+    let (name, collation) = match virtual_tables::database(name) {
+        Some(database) => (database.name, database.collation),
+        None => {
+            let found = session.shared().catalog.database(name);
+            (name, found.map_err(|error| catalog_error(error, || session.stop_error()))?.collation)
+        }
+    };
     let mut table = Table::new(&[("Database", text(64)), ("Create Database", text(1024))]);
     let clause = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     let statement = format!(
         "CREATE DATABASE {clause}{} /*!40100 DEFAULT CHARACTER SET {} COLLATE {} */ /*!80016 DEFAULT ENCRYPTION='N' */",
         quoted(name),
-        def.charset.name(),
-        def.collation.name()
+        collation.charset().name(),
+        collation.name()
     );
     table.row(vec![name.into(), statement.into()]);
     Ok(table)
@@ -109,7 +121,8 @@ fn now(ty: &ColumnType) -> String {
     if ty.decimals == 0 { "CURRENT_TIMESTAMP".into() } else { format!("CURRENT_TIMESTAMP({})", ty.decimals) }
 }
 
-pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
+/// SHOW COLUMNS of a table without a column.
+pub(super) fn columns_head(full: bool) -> Table {
     // What is never NULL says so: clients leave room for the word in the others.
     let mut head = vec![("Field", text(64)), ("Type", ColumnType::new(TypeKind::MediumText).not_null())];
     if full {
@@ -124,7 +137,11 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
     if full {
         head.extend([("Privileges", text(154)), ("Comment", ColumnType::new(TypeKind::Text).not_null())]);
     }
-    let mut table = Table::new(&head);
+    Table::new(&head)
+}
+
+pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
+    let mut table = columns_head(full);
     for (at, column) in entry.def.columns.iter().enumerate() {
         let ty = &column.ty;
         let mut row = vec![Value::from(column.name.as_str()), ty.to_string().into()];
@@ -146,7 +163,8 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
     table
 }
 
-pub(super) fn indexes(entry: &TableEntry) -> Table {
+/// SHOW INDEX of a table without an index.
+pub(super) fn indexes_head() -> Table {
     let mut table = Table::new(&[
         ("Table", text(64).not_null()),
         ("Non_unique", ColumnType::int().not_null()),
@@ -164,6 +182,12 @@ pub(super) fn indexes(entry: &TableEntry) -> Table {
         ("Visible", text(3).not_null()),
         ("Expression", ColumnType::new(TypeKind::LongText)),
     ]);
+    table.like_column = 2;
+    table
+}
+
+pub(super) fn indexes(entry: &TableEntry) -> Table {
+    let mut table = indexes_head();
     let def = &entry.def;
     let rows = entry.storage.rows_estimate() as i64;
     for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
@@ -188,7 +212,6 @@ pub(super) fn indexes(entry: &TableEntry) -> Table {
             ]);
         }
     }
-    table.like_column = 2;
     table
 }
 
@@ -214,6 +237,10 @@ pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Res
         ("Create_options", text(256)),
         ("Comment", text(2048)),
     ]);
+    if let Some(database) = virtual_tables::database(&schema) {
+        database.tables().into_iter().for_each(|def| table.row(computed::status_row(database, def)));
+        return Ok(table);
+    }
     let catalog = &session.shared().catalog;
     let failed = |error| catalog_error(error, || session.stop_error());
     for name in catalog.table_names(&schema).map_err(failed)? {

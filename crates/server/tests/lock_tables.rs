@@ -1,0 +1,94 @@
+//! What sessions are told of each other's locks: `performance_schema.data_locks`, `data_lock_waits`, `information_schema.INNODB_TRX`,
+//! `SHOW ENGINE INNODB STATUS`.
+
+use harness::Server;
+use mysql::prelude::{FromRow, Queryable};
+use mysql::{Conn, Value};
+use std::time::{Duration, Instant};
+
+fn server() -> Server {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut connection = server.connect();
+    connection.query_drop("CREATE DATABASE d").expect("a database");
+    connection
+        .query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, name VARCHAR(20) COLLATE utf8mb4_bin, v INT, KEY (name))")
+        .expect("a table");
+    connection.query_drop("INSERT INTO d.t VALUES (1, 'one', 0), (2, 'two', 0), (3, 'three', 0)").expect("rows");
+    server
+}
+
+fn connect(server: &Server) -> Conn {
+    Conn::new(server.options(Some("d"))).expect("a connection")
+}
+
+/// Asks until there is an answer: waits of others are told by the server only.
+fn until_first<T: FromRow>(connection: &mut Conn, sql: &str) -> T {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(row) = connection.query_first(sql).expect("an answer") {
+            return row;
+        }
+        assert!(Instant::now() < deadline, "not after 30 s: {sql}");
+        std::thread::yield_now();
+    }
+}
+
+const WAITS: &str =
+    "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id, rl.lock_data, rl.lock_mode, bl.lock_status, rl.object_name, rl.index_name
+    FROM performance_schema.data_lock_waits w
+    JOIN performance_schema.data_locks rl ON rl.engine_lock_id = w.requesting_engine_lock_id
+    JOIN performance_schema.data_locks bl ON bl.engine_lock_id = w.blocking_engine_lock_id
+    JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id
+    JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id";
+
+type Waiting = (u32, u32, String, String, String, String, String);
+
+#[test]
+fn who_waits_for_whom_is_told_by_tables() {
+    let server = server();
+    let (mut watcher, mut holder, mut waiter) = (connect(&server), connect(&server), connect(&server));
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE t SET v = 1 WHERE id = 2").expect("a row");
+    assert_eq!(watcher.query::<Waiting, _>(WAITS).expect("an answer"), []);
+    std::thread::scope(|scope| {
+        let blocked = scope.spawn(|| waiter.query_drop("UPDATE t SET v = 2 WHERE id = 2"));
+        let waiting: Waiting = until_first(&mut watcher, WAITS);
+        assert_ne!(waiting.0, waiting.1);
+        assert_eq!((waiting.1, waiting.2.as_str(), waiting.3.as_str()), (holder.connection_id(), "2", "X,REC_NOT_GAP"));
+        assert_eq!((waiting.4.as_str(), waiting.5.as_str(), waiting.6.as_str()), ("GRANTED", "t", "PRIMARY"));
+        // The same, prepared, and for one transaction.
+        let sql = "SELECT trx_state, trx_query, trx_rows_modified, trx_requested_lock_id IS NOT NULL, trx_isolation_level,
+            trx_started > NOW() - INTERVAL 10 MINUTE FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = ?";
+        type Transaction = (String, Option<String>, u64, bool, String, bool);
+        let of_waiter: Transaction = watcher.exec_first(sql, (waiting.0,)).expect("an answer").expect("a transaction");
+        let query = Some("UPDATE t SET v = 2 WHERE id = 2".into());
+        assert_eq!(of_waiter, ("LOCK WAIT".into(), query, 0, true, "REPEATABLE READ".into(), true));
+        let of_holder: Transaction = watcher.exec_first(sql, (holder.connection_id(),)).expect("an answer").expect("a transaction");
+        assert_eq!(of_holder, ("RUNNING".into(), None, 1, false, "REPEATABLE READ".into(), true));
+        holder.query_drop("COMMIT").expect("the end");
+        blocked.join().expect("no panic").expect("the lock is free");
+    });
+    assert_eq!(watcher.query_first("SELECT COUNT(*) FROM performance_schema.data_locks").expect("an answer"), Some(0));
+    assert_eq!(watcher.query_first("SELECT COUNT(*) FROM information_schema.innodb_trx").expect("an answer"), Some(0));
+}
+
+#[test]
+fn locks_of_readers_are_listed_with_the_values_of_their_keys() {
+    let server = server();
+    let (mut watcher, mut reader) = (connect(&server), connect(&server));
+    reader.query_drop("BEGIN").expect("a transaction");
+    let _: Option<Value> = reader.query_first("SELECT v FROM t WHERE name = 'two' FOR UPDATE").expect("a row");
+    let sql = format!(
+        "SELECT index_name, lock_data, object_schema FROM performance_schema.data_locks
+         WHERE thread_id = {} AND lock_type = 'RECORD' AND lock_status = 'GRANTED'",
+        reader.connection_id()
+    );
+    let rows: Vec<(String, String, String)> = watcher.query(sql).expect("an answer");
+    assert!(rows.contains(&("PRIMARY".into(), "2".into(), "d".into())), "{rows:?}");
+    reader.query_drop("ROLLBACK").expect("the end");
+    // A snapshot alone is a transaction, too.
+    reader.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").expect("a snapshot");
+    let sql = "SELECT trx_mysql_thread_id, trx_is_read_only, trx_rows_locked FROM information_schema.innodb_trx";
+    let rows: Vec<(u32, u8, u64)> = watcher.query(sql).expect("an answer");
+    assert_eq!(rows, [(reader.connection_id(), 1, 0)]);
+}

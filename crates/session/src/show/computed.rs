@@ -1,0 +1,119 @@
+//! Databases and tables whose rows are computed (`virtual_tables`), as SHOW describes them.
+
+use super::create::quoted;
+use super::{Table, tables, text};
+use crate::virtual_tables::VirtualDatabase;
+use catalog::VirtualTableDef;
+use planner::plan::OutputColumn;
+use types::Value;
+
+impl VirtualDatabase {
+    /// What clients are told its tables are.
+    pub(crate) fn table_type(&self) -> &'static str {
+        if self.any_case { "SYSTEM VIEW" } else { "BASE TABLE" }
+    }
+
+    /// Their engine, where they have one.
+    pub(crate) fn engine(&self) -> Option<&'static str> {
+        if self.any_case { None } else { Some("PERFORMANCE_SCHEMA") }
+    }
+}
+
+/// SHOW TABLES.
+pub(super) fn show_tables(database: &VirtualDatabase, full: bool, table: &mut Table) {
+    for def in database.tables() {
+        let mut row = vec![Value::from(def.name)];
+        if full {
+            row.push(database.table_type().into());
+        }
+        table.row(row);
+    }
+}
+
+/// SHOW COLUMNS.
+pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
+    let mut table = tables::columns_head(full);
+    for column in &def.columns {
+        let ty = &column.ty;
+        let mut row = vec![Value::from(column.name), ty.to_string().into()];
+        if full {
+            row.push(if ty.is_character() { ty.collation.name().into() } else { Value::Null });
+        }
+        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), Value::Null, "".into()]);
+        if full {
+            row.extend(["select".into(), "".into()]);
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// COM_FIELD_LIST.
+pub(super) fn output_columns(def: &VirtualTableDef) -> Vec<OutputColumn> {
+    let column = |c: &catalog::VirtualColumn| OutputColumn {
+        database: def.database.into(),
+        table: def.name.into(),
+        org_table: def.name.into(),
+        name: c.name.into(),
+        org_name: c.name.into(),
+        ty: c.ty.clone(),
+        ..OutputColumn::default()
+    };
+    def.columns.iter().map(column).collect()
+}
+
+/// SHOW CREATE TABLE: a table with the same columns.
+pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef) -> Table {
+    let column = |c: &catalog::VirtualColumn| {
+        let ty = &c.ty;
+        let collation = if ty.is_character() && ty.collation != database.collation {
+            format!(" CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name())
+        } else {
+            String::new()
+        };
+        let null = match (ty.nullable, ty.kind.is_blob()) {
+            (false, _) => " NOT NULL",
+            (true, true) => "",
+            (true, false) => " DEFAULT NULL",
+        };
+        format!("  {} {ty}{collation}{null}", quoted(c.name))
+    };
+    let columns: Vec<String> = def.columns.iter().map(column).collect();
+    let (head, engine) = if database.any_case { ("CREATE TEMPORARY TABLE", "MEMORY") } else { ("CREATE TABLE", "PERFORMANCE_SCHEMA") };
+    let statement = format!(
+        "{head} {} (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
+        quoted(def.name),
+        columns.join(",\n"),
+        database.collation.charset().name(),
+        database.collation.name()
+    );
+    let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+    table.row(vec![def.name.into(), statement.into()]);
+    table
+}
+
+/// A row of SHOW TABLE STATUS.
+pub(super) fn status_row(database: &VirtualDatabase, def: &VirtualTableDef) -> Vec<Value> {
+    let zero = || Value::UInt(0);
+    let engine = database.engine();
+    vec![
+        def.name.into(),
+        engine.into(),
+        Value::UInt(10),
+        engine.map(|_| "Dynamic").into(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        engine.map(|_| database.collation.name()).into(),
+        Value::Null,
+        "".into(),
+        "".into(),
+    ]
+}

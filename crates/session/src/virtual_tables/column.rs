@@ -1,0 +1,83 @@
+//! Columns of computed tables, in few words.
+
+use catalog::{VirtualColumn, VirtualTableDef};
+use types::{ByteString, Collation, ColumnType, TypeKind};
+
+/// Columns by name and type.
+pub(super) fn columns(list: Vec<(&'static str, ColumnType)>) -> Vec<VirtualColumn> {
+    list.into_iter().map(|(name, ty)| VirtualColumn { name, ty }).collect()
+}
+
+/// A table of `information_schema`. `keys` are the names of the columns that rows are looked up by.
+pub(super) fn information_schema(name: &'static str, keys: &[&str], rows: f64, list: Vec<(&'static str, ColumnType)>) -> VirtualTableDef {
+    define(super::INFORMATION_SCHEMA, name, keys, rows, true, list)
+}
+
+/// A table of `performance_schema`.
+pub(super) fn performance_schema(name: &'static str, rows: f64, list: Vec<(&'static str, ColumnType)>) -> VirtualTableDef {
+    define(super::PERFORMANCE_SCHEMA, name, &[], rows, false, list)
+}
+
+fn define(
+    database: &'static str,
+    name: &'static str,
+    keys: &[&str],
+    rows: f64,
+    is_view: bool,
+    list: Vec<(&'static str, ColumnType)>,
+) -> VirtualTableDef {
+    let columns = columns(list);
+    let position = |key: &&str| columns.iter().position(|c| c.name == *key).expect("a key is a column") as u32;
+    let keys = keys.iter().map(position).collect();
+    VirtualTableDef { database, name, columns, keys, rows, is_view }
+}
+
+/// Text compared by its bytes: names of databases and tables.
+pub(super) fn bytes_text(characters: u32) -> ColumnType {
+    ColumnType::varchar(characters, Collation::Utf8mb4Bin)
+}
+
+/// A database's, table's … name, never NULL.
+pub(super) fn name() -> ColumnType {
+    bytes_text(64).not_null()
+}
+
+/// Text compared without case: most of `information_schema`.
+pub(super) fn folded(characters: u32) -> ColumnType {
+    ColumnType::varchar(characters, Collation::Utf8mb4GeneralCi)
+}
+
+/// Text of `performance_schema`.
+pub(super) fn text(characters: u32) -> ColumnType {
+    ColumnType::varchar(characters, Collation::DEFAULT)
+}
+
+/// Long text compared by its bytes.
+pub(super) fn long_text(kind: TypeKind) -> ColumnType {
+    ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(kind) }
+}
+
+/// A count or an id.
+pub(super) fn count() -> ColumnType {
+    ColumnType::bigint_unsigned()
+}
+
+/// INT.
+pub(super) fn int() -> ColumnType {
+    ColumnType::int()
+}
+
+/// INT UNSIGNED.
+pub(super) fn unsigned_int() -> ColumnType {
+    ColumnType::int().unsigned()
+}
+
+/// DATETIME.
+pub(super) fn datetime() -> ColumnType {
+    ColumnType::new(TypeKind::DateTime)
+}
+
+/// ENUM.
+pub(super) fn one_of(members: &[&str], collation: Collation) -> ColumnType {
+    ColumnType::with_members(TypeKind::Enum, members.iter().map(|m| ByteString::from(*m)), collation)
+}

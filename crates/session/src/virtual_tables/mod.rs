@@ -1,0 +1,159 @@
+//! Computed tables: `information_schema` and `performance_schema`, whose rows are made when they are read.
+//!
+//! A table is one file here: its columns and a function that makes its rows, and a line in [`TABLES`]. The planner sees the definition only
+//! (`catalog::VirtualTableDef`), so that a cached plan shows what is there when it runs; the executor asks [`rows`] for the rows, with the
+//! values that the conditions leave to the key columns, so that a look at one table does not list a million.
+//!
+//! # Invariants
+//! 1. Column names, types and order are those of MySQL 9.7 (but for `utf8mb3`, which is `utf8mb4` here); what is not known is NULL, or 0 where
+//!    NULL is not allowed. Nothing is invented.
+//! 2. All tables about locks and transactions that one statement reads show one moment ([`LockPicture`]).
+//! 3. Nothing here can be changed, locked or dropped.
+
+mod column;
+mod data_lock_waits;
+mod data_locks;
+mod innodb_trx;
+mod lock_data;
+mod lock_picture;
+
+pub(crate) use lock_picture::LockPicture;
+
+use crate::context::Core;
+use catalog::{VirtualRequest, VirtualTableDef};
+use executor::VirtualRows;
+use mysql_error::{SqlError, codes};
+use std::sync::LazyLock;
+use types::Collation;
+
+/// Makes the rows of a table.
+type RowFn = fn(&mut Core, &VirtualRequest) -> executor::Result<VirtualRows>;
+
+/// A computed table.
+struct VirtualTable {
+    def: VirtualTableDef,
+    rows: RowFn,
+}
+
+static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| vec![innodb_trx::table(), data_lock_waits::table(), data_locks::table()]);
+
+/// A database of computed tables.
+#[derive(Debug)]
+pub(crate) struct VirtualDatabase {
+    /// Name as shown.
+    pub name: &'static str,
+    /// Default collation.
+    pub collation: Collation,
+    /// Its name and its tables' names are found in any case, and its tables are views to clients.
+    pub any_case: bool,
+}
+
+/// All of them, by name.
+pub(crate) static DATABASES: [VirtualDatabase; 2] = [
+    VirtualDatabase { name: INFORMATION_SCHEMA, collation: Collation::Utf8mb4GeneralCi, any_case: true },
+    VirtualDatabase { name: PERFORMANCE_SCHEMA, collation: Collation::DEFAULT, any_case: false },
+];
+
+const INFORMATION_SCHEMA: &str = "information_schema";
+const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
+/// The database of a name, when its tables are computed.
+pub(crate) fn database(name: &str) -> Option<&'static VirtualDatabase> {
+    DATABASES.iter().find(|database| database.name == name || database.any_case && database.name.eq_ignore_ascii_case(name))
+}
+
+impl VirtualDatabase {
+    /// Its tables, by name.
+    pub(crate) fn tables(&self) -> Vec<&'static VirtualTableDef> {
+        let mut tables: Vec<_> = TABLES.iter().map(|table| &table.def).filter(|def| def.database == self.name).collect();
+        tables.sort_unstable_by_key(|def| def.name);
+        tables
+    }
+
+    /// A table, or what MySQL says when there is none.
+    pub(crate) fn table(&self, name: &str) -> Result<&'static VirtualTableDef, SqlError> {
+        let same = |def: &&VirtualTableDef| {
+            def.database == self.name && (def.name == name || self.any_case && def.name.eq_ignore_ascii_case(name))
+        };
+        let found = TABLES.iter().map(|table| &table.def).find(same);
+        found.ok_or_else(|| match self.any_case {
+            true => codes::unknown_table(name.to_uppercase(), self.name),
+            false => codes::no_such_table(self.name, name),
+        })
+    }
+}
+
+/// The rows of a table.
+pub(crate) fn rows(core: &mut Core, def: &'static VirtualTableDef, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let table = TABLES.iter().find(|table| std::ptr::eq(&raw const table.def, def));
+    (table.expect("definitions come from the list").rows)(core, request)
+}
+
+/// What a statement is told that would change a computed table or lock its rows: `command` is what it would do.
+pub(crate) fn denied(core: &Core, def: &VirtualTableDef, command: &str) -> SqlError {
+    let (user, host) = (&core.login.account_user, &core.login.account_host);
+    if def.database == INFORMATION_SCHEMA && command != LOCKING {
+        return codes::dbaccess_denied_error(user, host, def.database);
+    }
+    codes::tableaccess_denied_error(command, user, host, def.name)
+}
+
+/// How the planner names a SELECT … FOR UPDATE.
+const LOCKING: &str = "SELECT with locking clause";
+
+/// Refuses to make, change or drop something in a database of computed tables.
+pub(crate) fn refuse_change(core: &Core, database_name: &str) -> Result<(), SqlError> {
+    match database(database_name) {
+        Some(database) => Err(codes::dbaccess_denied_error(&core.login.account_user, &core.login.account_host, database.name)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to drop or empty a computed table.
+pub(crate) fn refuse_drop(core: &Core, database_name: &str, table: &str) -> Result<(), SqlError> {
+    match database(database_name) {
+        Some(database) if !database.any_case => {
+            let (user, host) = (&core.login.account_user, &core.login.account_host);
+            Err(codes::tableaccess_denied_error("DROP", user, host, table))
+        }
+        _ => refuse_change(core, database_name),
+    }
+}
+
+/// Rows that are there already.
+fn listed(rows: Vec<catalog::VirtualRow>) -> VirtualRows {
+    Box::new(rows.into_iter().map(Ok))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use catalog::VIRTUAL_COLUMNS_MAX;
+
+    #[test]
+    fn definitions_are_whole() {
+        for table in TABLES.iter() {
+            let def = &table.def;
+            assert!(def.columns.len() <= VIRTUAL_COLUMNS_MAX, "{}", def.name);
+            assert!(database(def.database).is_some(), "{}", def.name);
+            for (at, column) in def.columns.iter().enumerate() {
+                assert_eq!(def.column_index(column.name), Some(at), "{}.{} twice", def.name, column.name);
+            }
+            for key in &def.keys {
+                let ty = &def.columns[*key as usize].ty;
+                assert!(ty.kind.is_string() && ty.collation.is_binary(), "key {key} of {}", def.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_found_as_mysql_finds_them() {
+        assert_eq!(database("Information_Schema").map(|d| d.name), Some(INFORMATION_SCHEMA));
+        assert!(database("Performance_schema").is_none() && database("mysql").is_none());
+        let schema = database(INFORMATION_SCHEMA).expect("there");
+        assert_eq!(schema.table("innodb_trx").expect("there").name, "INNODB_TRX");
+        assert_eq!(schema.table("nosuch").unwrap_err().message, "Unknown table 'NOSUCH' in information_schema");
+        let locks = database(PERFORMANCE_SCHEMA).expect("there");
+        assert_eq!(locks.table("DATA_LOCKS").unwrap_err().code, 1146);
+    }
+}
