@@ -57,7 +57,7 @@ impl From<Granted> for RowLock {
     fn from(granted: Granted) -> RowLock {
         match granted {
             Granted::New => RowLock::New,
-            Granted::Upgraded | Granted::Held => RowLock::Held,
+            Granted::Upgraded | Granted::Held | Granted::Vanished => RowLock::Held,
         }
     }
 }

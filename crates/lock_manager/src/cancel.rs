@@ -31,7 +31,14 @@ impl WaitCell {
 
     /// Starts a wait. Only the waiter calls it, before it can be found in a queue.
     pub(crate) fn begin(&self) {
-        self.word.store(WaitState::Waiting as u32, Ordering::Release);
+        // Sequentially consistent, as the look at others' cells that follows (`is_waiting`): of two who begin to wait for each other at
+        // least one sees the other wait.
+        self.word.store(WaitState::Waiting as u32, Ordering::SeqCst);
+    }
+
+    /// Whether the wait has begun and not ended; see [`Self::begin`].
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.word.load(Ordering::SeqCst) == WaitState::Waiting as u32
     }
 
     /// Ends the wait; `false` when it has ended otherwise. The caller wakes the waiter when it can.

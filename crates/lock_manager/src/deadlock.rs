@@ -4,9 +4,15 @@
 //! believed only when, after it was found, each of its members still is in the same wait and each edge is still there. A wait does not
 //! lose an edge and get it back, so all the edges existed at the moment between the two looks. A cycle cannot be missed: its
 //! last member to queue searches after all edges exist, and only victims and time-outs undo them. An edge to a waiter's implicit lock
-//! exists from when that is made explicit: whoever does so where others wait searches from its holder.
+//! exists from when that is made explicit: whoever does so where others wait searches from its holder. So does who leaves a gap to others.
 //!
-//! Searches run one at a time, so that two members of a cycle do not both become victims.
+//! Edges lead to holders only. Who waits behind others waits for what they wait for: the holders of the same key.
+//!
+//! # What a wait costs
+//! Most waits close nothing: the holder runs. They look at the holders of one key, and take no latch but the shard's
+//! ([`LockManager::has_waiting_blocker`]). Where the holder waits itself, the chain is followed without the detector's latch as long as it does not
+//! branch ([`LockManager::may_close`]); only what remains is searched, one search at a time, so that two members of a cycle do not both become
+//! victims. A search looks at the holders of a key once, however many wait there.
 
 use crate::cancel::WaitState;
 use crate::manager::{LockManager, wake};
@@ -14,12 +20,20 @@ use crate::mode::LockMode;
 use crate::owner::{Owner, Wait};
 use crate::platform::Arc;
 use crate::platform::atomic::Ordering;
-use crate::platform::latch::{Mutex, Rank};
-use crate::table::Wakes;
+use crate::platform::latch::{Mutex, MutexGuard, Rank};
+use crate::table::{Shard, Wakes};
 use base::{IndexId, TxnId};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 /// Waiting owners a search looks at. Past that it gives up, and the time-out decides.
 const SEARCH_OWNERS_MAX: usize = 10_000;
+
+/// Owners that are followed one by one before a search is made.
+const CHAIN_MAX: usize = 16;
+
+/// Deadlocks that are remembered.
+pub const DEADLOCKS_KEPT: usize = 32;
 
 /// What a report tells of those who are above locks: asked when a deadlock is found, while its members' statements still wait. Answers
 /// without waiting for anything; called with the detector's latch held.
@@ -30,7 +44,7 @@ pub trait DeadlockWitness: Send + Sync {
     fn wall_micros(&self) -> i64;
 }
 
-/// The last deadlock, for `SHOW ENGINE INNODB STATUS`.
+/// A deadlock, for `SHOW ENGINE INNODB STATUS`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockReport {
     /// Counts deadlocks since the start.
@@ -56,9 +70,11 @@ pub struct DeadlockMember {
     pub txn: TxnId,
     /// Rows it has changed.
     pub work: u64,
+    /// How many keys it has locked.
+    pub locks: usize,
     /// Index of the key it waits for.
     pub index: IndexId,
-    /// The key it waits for.
+    /// The key it waits for; empty for the end of the index.
     pub key: Vec<u8>,
     /// The mode it waits for.
     pub mode: LockMode,
@@ -66,7 +82,7 @@ pub struct DeadlockMember {
     pub held: Option<LockMode>,
 }
 
-/// Serialises searches; knows the last deadlock.
+/// Serialises searches; remembers the last deadlocks.
 pub(crate) struct Detector {
     witness: std::sync::OnceLock<Box<dyn DeadlockWitness>>,
     state: Mutex<State>,
@@ -74,10 +90,10 @@ pub(crate) struct Detector {
 
 #[derive(Default)]
 struct State {
-    /// Mark of owners visited by the present search.
+    /// Mark of owners and keys visited by the present search.
     mark: u64,
     found: u64,
-    latest: Option<DeadlockReport>,
+    reports: VecDeque<DeadlockReport>,
 }
 
 struct Node {
@@ -86,6 +102,8 @@ struct Node {
     /// Position of the node that waits for this one.
     parent: usize,
 }
+
+type Holders = SmallVec<[Arc<Owner>; 4]>;
 
 impl Detector {
     pub(crate) fn new() -> Detector {
@@ -96,7 +114,12 @@ impl Detector {
 impl LockManager {
     /// The last deadlock.
     pub fn latest_deadlock(&self) -> Option<DeadlockReport> {
-        self.detector.state.lock().latest.clone()
+        self.detector.state.lock().reports.back().cloned()
+    }
+
+    /// The last deadlocks, at most [`DEADLOCKS_KEPT`], the oldest first.
+    pub fn deadlocks(&self) -> Vec<DeadlockReport> {
+        self.detector.state.lock().reports.iter().cloned().collect()
     }
 
     /// Sets who is asked about the members of a deadlock; only the first call counts.
@@ -104,8 +127,41 @@ impl LockManager {
         let _ = self.detector.witness.set(witness);
     }
 
+    /// Whether a holder that the waiter waits for waits itself: without one its wait closes no cycle.
+    pub(crate) fn has_waiting_blocker(&self, shard: &MutexGuard<'_, Shard>, slot: u32, ticket: u64) -> bool {
+        let Some(entry) = shard.entry(slot) else { return false };
+        let Some(waiter) = entry.queue.as_ref().and_then(|queue| queue.get(ticket)) else { return false };
+        let (mut found, mut count) = (false, 0);
+        entry.blockers(waiter, |owner| {
+            count += 1;
+            found |= owner.cell.is_waiting();
+        });
+        self.counts.looked_at.fetch_add(count, Ordering::Relaxed);
+        found
+    }
+
+    /// Whether a search from `start` may find something: follows the chain of waits while each waits for one other.
+    pub(crate) fn may_close(&self, start: &Arc<Owner>) -> bool {
+        let mut at = Arc::clone(start);
+        for _ in 0..CHAIN_MAX {
+            let Some(wait) = at.waiting().filter(|_| at.cell.is_waiting()) else { return false };
+            let (mut next, mut more) = (None, false);
+            self.each_blocker(&wait, |owner| {
+                more |= next.is_some();
+                next.get_or_insert_with(|| Arc::clone(owner));
+            });
+            match next {
+                None => return false,
+                Some(next) if more || Arc::ptr_eq(&next, start) => return true,
+                Some(next) => at = next,
+            }
+        }
+        true
+    }
+
     /// Searches for cycles through `start`, which has begun to wait, and breaks each.
     pub(crate) fn resolve_deadlocks(&self, start: &Arc<Owner>) {
+        self.counts.searches.fetch_add(1, Ordering::Relaxed);
         let mut state = self.detector.state.lock();
         while let Some(cycle) = self.find_cycle(start, &mut state) {
             if !self.still_closed(&cycle) {
@@ -117,7 +173,10 @@ impl LockManager {
             let report = self.report(&cycle, victim, state.found + 1);
             if self.make_victim(&cycle[victim]) {
                 state.found += 1;
-                state.latest = Some(report);
+                if state.reports.len() == DEADLOCKS_KEPT {
+                    state.reports.pop_front();
+                }
+                state.reports.push_back(report);
                 self.counts.deadlocks.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -133,11 +192,21 @@ impl LockManager {
         let mut nodes = vec![Node { owner: Arc::clone(start), wait: start.waiting()?, parent: 0 }];
         let mut next = 0;
         while next < nodes.len() && nodes.len() <= SEARCH_OWNERS_MAX {
-            let (blockers, closes) = self.blockers_of(&nodes[next], start);
+            // The first node is among the holders that others on its key wait for, so it does not stand for them.
+            if next > 0 && !self.first_look(&nodes[next].wait, mark) {
+                next += 1;
+                continue;
+            }
+            let mut closes = false;
+            let mut holders = Holders::new();
+            self.each_blocker(&nodes[next].wait, |owner| match Arc::ptr_eq(owner, start) {
+                true => closes = true,
+                false => holders.push(Arc::clone(owner)),
+            });
             if closes {
                 return Some(path(nodes, next));
             }
-            for owner in blockers {
+            for owner in holders {
                 // Relaxed: only used under the detector's latch.
                 if owner.visited.swap(mark, Ordering::Relaxed) != mark
                     && let Some(wait) = owner.waiting()
@@ -150,21 +219,39 @@ impl LockManager {
         None
     }
 
-    /// Holders that the node waits for, and whether it waits for `start`.
-    fn blockers_of(&self, node: &Node, start: &Arc<Owner>) -> (Vec<Arc<Owner>>, bool) {
-        let mut holders = Vec::new();
-        let (mut start_holds, mut start_ahead) = (false, false);
-        let shard = self.shards[node.wait.id.shard as usize].lock();
-        if let Some(entry) = shard.entry(node.wait.id.slot)
-            && let Some(at) = entry.position(&node.owner)
-        {
-            let holder = |owner: &Arc<Owner>| match Arc::ptr_eq(owner, start) {
-                true => start_holds = true,
-                false => holders.push(Arc::clone(owner)),
-            };
-            entry.blockers(at, holder, |owner| start_ahead |= Arc::ptr_eq(owner, start));
+    /// Marks the key that is waited for; `false` when this search has looked at its holders for others who wait there.
+    fn first_look(&self, wait: &Wait, mark: u64) -> bool {
+        let mut shard = self.shards[wait.id.shard as usize].lock();
+        let kind = usize::from(wait.mode == LockMode::InsertIntention);
+        match shard.entry_mut(wait.id.slot) {
+            // Two who have the record and wait to have it alone wait for each other: each is looked at.
+            Some(entry)
+                if entry
+                    .queue
+                    .as_ref()
+                    .and_then(|queue| queue.get(wait.ticket))
+                    .is_some_and(|waiter| entry.holders.parts_of(&waiter.owner).is_none()) =>
+            {
+                std::mem::replace(&mut entry.searched[kind], mark) != mark
+            }
+            _ => true,
         }
-        (holders, start_holds || start_ahead)
+    }
+
+    /// Calls `f` with each holder that the wait is for.
+    fn each_blocker(&self, wait: &Wait, mut f: impl FnMut(&Arc<Owner>)) {
+        let mut count = 0;
+        let shard = self.shards[wait.id.shard as usize].lock();
+        if let Some(entry) = shard.entry(wait.id.slot)
+            && let Some(waiter) = entry.queue.as_ref().and_then(|queue| queue.get(wait.ticket))
+        {
+            entry.blockers(waiter, |owner| {
+                count += 1;
+                f(owner);
+            });
+        }
+        drop(shard);
+        self.counts.looked_at.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Whether every member is in the same wait as before, and still waits for the next.
@@ -172,7 +259,9 @@ impl LockManager {
         cycle.iter().enumerate().all(|(at, node)| {
             let next = &cycle[(at + 1) % cycle.len()].owner;
             let same_wait = node.owner.waiting() == Some(node.wait) && node.owner.cell.state() == WaitState::Waiting;
-            same_wait && self.blockers_of(node, next).1
+            let mut waits = false;
+            self.each_blocker(&node.wait, |owner| waits |= Arc::ptr_eq(owner, next));
+            same_wait && waits
         })
     }
 
@@ -185,7 +274,7 @@ impl LockManager {
             if !same || !node.owner.cell.end(WaitState::Victim) {
                 return false;
             }
-            shard.leave_queue(node.wait.id.slot, &node.owner);
+            shard.leave_queue(node.wait.id.slot, node.wait.ticket);
             shard.settle(node.wait.id.slot, &mut wakes);
         }
         node.owner.cell.wake();
@@ -200,14 +289,23 @@ impl LockManager {
             let shard = self.shards[node.wait.id.shard as usize].lock();
             let entry = shard.entry(node.wait.id.slot);
             let (index, key) = entry.map_or((IndexId::NONE, Vec::new()), |entry| (entry.index, entry.key.to_vec()));
-            let mut granted = entry.into_iter().flat_map(|entry| &entry.granted);
-            let held = granted.find(|grant| Arc::ptr_eq(&grant.owner, next)).map(|grant| grant.mode);
+            let parts = entry.and_then(|entry| entry.holders.parts_of(next)).unwrap_or_default();
+            let held = parts.modes().find(|held| node.wait.mode.waits_for(*held));
             drop(shard);
             let owner = &node.owner;
             let client = owner.client();
-            let statement = witness.map_or_else(Vec::new, |witness| witness.statement(client));
-            let (number, txn, work) = (owner.number(), owner.txn(), owner.work());
-            DeadlockMember { owner: number, client, statement, txn, work, index, key, mode: node.wait.mode, held }
+            DeadlockMember {
+                owner: owner.number(),
+                client,
+                statement: witness.map_or_else(Vec::new, |witness| witness.statement(client)),
+                txn: owner.txn(),
+                work: owner.work(),
+                locks: owner.lock_count(),
+                index,
+                key,
+                mode: node.wait.mode,
+                held,
+            }
         };
         let wall_micros = witness.map_or(0, |witness| witness.wall_micros());
         DeadlockReport { number, wall_micros, members: (0..cycle.len()).map(member).collect(), victim }

@@ -2,14 +2,16 @@
 //!
 //! # Invariants
 //! 1. Two locks on one key whose modes conflict are never granted to two owners at once.
-//! 2. A waiter is granted by whoever makes room (release, time-out, victim), under the shard's latch, in the order of arrival; it is
+//! 2. A waiter is granted by whoever makes room (release, time-out, victim), under the shard's latch, in the order of `queue.rs`; it is
 //!    woken exactly once, and nobody else is.
-//! 3. A request overtakes no earlier waiter that it conflicts with, except to strengthen a lock that its owner holds already.
+//! 3. A new request overtakes no waiter that it conflicts with, except to strengthen a lock that its owner holds already; a waiter is
+//!    overtaken a bounded number of times.
 //! 4. A deadlock is found by the last of its members to begin waiting; the member with the least work is the victim, among
 //!    equals the one that found it.
 //! 5. An owner's list names every lock granted to it. Releasing all costs in proportion to the locks held.
 //! 6. An implicit lock (a row carries the id of an unfinished transaction) is made explicit either before its holder starts to release,
 //!    and then is released with the rest, or not at all.
+//! 7. Gap locks stand in the way of insertions only, and wait for nobody. A record that is removed leaves its locks to the gap behind it.
 //!
 //! # Lock order
 //! deadlock detector → shard of the table (one at a time) → one owner's list. Nothing waits with any of them held.
@@ -18,21 +20,24 @@
 //! What a key means: rows, gaps and pages belong to the engine. Deadlocks between row locks and metadata locks end by time-out.
 //!
 //! # Start at
-//! [`LockManager::lock`], then `table.rs`.
+//! `mode.rs`, [`LockManager::lock`], then `table.rs` and `queue.rs`.
 
 mod cancel;
 mod deadlock;
+mod gaps;
+mod holders;
 mod manager;
 pub mod metadata;
 mod mode;
 mod owner;
 mod platform;
+mod queue;
 mod registry;
 mod snapshot;
 mod table;
 
 pub use cancel::{Cancel, WaitsFor};
-pub use deadlock::{DeadlockMember, DeadlockReport, DeadlockWitness};
+pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use mode::LockMode;
 pub use owner::Owner;

@@ -2,13 +2,14 @@
 
 use crate::cancel::{Cancel, WaitState, WaitsFor};
 use crate::deadlock::Detector;
+use crate::gaps::GapCounts;
 use crate::mode::LockMode;
 use crate::owner::{LockId, Owner, Wait};
 use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::platform::{Arc, CachePadded, planted};
 use crate::registry::Registry;
-use crate::table::{Request, Shard, Wakes};
+use crate::table::{Heir, Request, Shard, Wakes};
 use base::{IndexId, TxnId};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Instant;
@@ -18,8 +19,15 @@ use std::time::Instant;
 pub struct LockKeyRef<'a> {
     /// The index.
     pub index: IndexId,
-    /// The whole key.
+    /// The whole key; empty for the end of the index, behind its last record ("supremum"). No record's key is empty.
     pub key: &'a [u8],
+}
+
+impl LockKeyRef<'_> {
+    /// The end of an index: the gap behind its last record is locked there.
+    pub fn supremum(index: IndexId) -> LockKeyRef<'static> {
+        LockKeyRef { index, key: &[] }
+    }
 }
 
 /// What to do when somebody is in the way.
@@ -34,14 +42,17 @@ pub enum WaitPolicy {
 }
 
 /// The lock is granted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Granted {
     /// The owner did not have it: it may be given back alone by [`LockManager::release`].
+    #[default]
     New,
-    /// The owner had a weaker lock, which became this one.
+    /// The owner had less of this key, which became this.
     Upgraded,
     /// The owner had it before.
     Held,
+    /// The wait is over because the record was removed: nothing is locked but perhaps the gap it left. Look again.
+    Vanished,
 }
 
 /// The lock is not granted. What the owner holds is untouched.
@@ -81,6 +92,10 @@ pub struct LockStats {
     pub deadlocks: u64,
     /// Waits that timed out.
     pub timeouts: u64,
+    /// Searches for deadlocks: waits that could have closed a cycle.
+    pub searches: u64,
+    /// Holders that waits and searches looked at.
+    pub looked_at: u64,
 }
 
 /// See the crate's documentation.
@@ -91,6 +106,7 @@ pub struct LockManager {
     next_owner: CachePadded<AtomicU64>,
     pub(crate) detector: Detector,
     pub(crate) counts: CachePadded<Counts>,
+    gaps: Arc<GapCounts>,
 }
 
 /// Relaxed counters.
@@ -100,13 +116,19 @@ pub(crate) struct Counts {
     ended: AtomicU64,
     pub(crate) deadlocks: AtomicU64,
     timeouts: AtomicU64,
+    pub(crate) searches: AtomicU64,
+    pub(crate) looked_at: AtomicU64,
 }
 
 impl LockManager {
     /// A table of `shards` (rounded up to a power of two) parts.
     pub fn new(shards: usize) -> LockManager {
         let count = shards.clamp(1, 1 << 16).next_power_of_two();
-        let shard = |number| CachePadded::new(Mutex::with_order(Rank::LockShard, number as u32, Shard::default()));
+        let gaps = Arc::new(GapCounts::new());
+        let shard = |number| {
+            let shard = Shard::new(number as u32, Arc::clone(&gaps));
+            CachePadded::new(Mutex::with_order(Rank::LockShard, number as u32, shard))
+        };
         LockManager {
             shards: (0..count).map(shard).collect(),
             hasher: foldhash::fast::RandomState::default(),
@@ -114,6 +136,7 @@ impl LockManager {
             next_owner: CachePadded::new(AtomicU64::new(1)),
             detector: Detector::new(),
             counts: CachePadded::new(Counts::default()),
+            gaps: Arc::clone(&gaps),
         }
     }
 
@@ -199,13 +222,14 @@ impl LockManager {
                 drop(inner);
                 // A lock that the caller has here itself was granted to it after it had let the row's page go and before `holder` wrote the
                 // row, finding no lock: it came too late to count. Were it kept, the caller would not wait.
-                if shard.revoke(slot, owner) {
+                if shard.revoke_record(slot, owner) {
                     owner.inner().forget(id);
                 }
                 if is_new && shard.has_waiters(slot) {
                     // Those who wait here already wait for the holder, too, from now on. That may close a cycle whose members all wait: nobody
                     // else would look for it.
                     drop(shard);
+                    self.reweigh(&holding);
                     self.resolve_deadlocks(&holding);
                     return self.lock(owner, key, mode, policy, cancel);
                 }
@@ -231,12 +255,98 @@ impl LockManager {
         true
     }
 
+    /// Gives the gap before a key back and keeps what the owner has of the record: when the wait for the record behind the gap failed.
+    pub fn release_gap(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>) {
+        let (hash, shard_no) = self.place(key);
+        let mut wakes = Wakes::new();
+        let mut shard = self.shards[shard_no as usize].lock();
+        let Some(slot) = shard.find(hash, key.index, key.key) else { return };
+        shard.revoke_gap(slot, owner);
+        shard.settle(slot, &mut wakes);
+        drop(shard);
+        wake(&wakes);
+    }
+
+    /// Whether there may be a lock on any gap of `index`. One load; see `gaps.rs` for when the answer can be relied on.
+    #[inline]
+    pub fn has_gap_locks(&self, index: IndexId) -> bool {
+        self.gaps.any(index)
+    }
+
+    /// A record is about to be inserted before `next`, by `owner`, with the new record's leaf latched exclusively and that of `next` latched:
+    /// `false` when somebody else has the gap. Otherwise who has the gap, which is `owner` alone, has both halves of it from now on.
+    pub fn enter_gap(&self, owner: &Arc<Owner>, next: LockKeyRef<'_>, new_key: &[u8]) -> bool {
+        let own = {
+            let (hash, shard_no) = self.place(next);
+            let shard = self.shards[shard_no as usize].lock();
+            let Some(entry) = shard.find(hash, next.index, next.key).and_then(|slot| shard.entry(slot)) else { return true };
+            let own = entry.holders.parts_of(owner).unwrap_or_default();
+            if entry.holders.others_block(own, LockMode::InsertIntention) && !planted("gap_entered") {
+                return false;
+            }
+            own.gap()
+        };
+        if own.has_gap() {
+            let (hash, shard_no) = self.place(LockKeyRef { index: next.index, key: new_key });
+            let mut shard = self.shards[shard_no as usize].lock();
+            let slot = shard.find_or_insert(hash, next.index, new_key);
+            if shard.grant_gap(slot, owner, own) {
+                owner.inner().locks.push(LockId { shard: shard_no, slot });
+            }
+        }
+        true
+    }
+
+    /// A record is removed by `owner` (a rollback, or purge), with its leaf latched exclusively and that of the key behind it latched. Whoever had
+    /// it locked, or waited for it, has the gap before `next` instead, as far as its transaction locks gaps; all who waited look again.
+    pub fn record_removed(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>, next: LockKeyRef<'_>) {
+        let (hash, shard_no) = self.place(key);
+        let mut wakes = Wakes::new();
+        let mut shard = self.shards[shard_no as usize].lock();
+        let Some(slot) = shard.find(hash, key.index, key.key) else { return };
+        let heirs = shard.vanish(slot, owner, &mut wakes);
+        drop(shard);
+        let mut closing = Wakes::new();
+        if !planted("gap_not_inherited") {
+            for heir in heirs {
+                self.inherit(&heir, next, &mut closing);
+            }
+        }
+        // Those who wait to insert before `next` wait for the heirs from now on.
+        for heir in &closing {
+            self.reweigh(heir);
+            self.resolve_deadlocks(heir);
+        }
+        wake(&wakes);
+    }
+
+    fn inherit(&self, heir: &Heir, next: LockKeyRef<'_>, closing: &mut Wakes) {
+        let (hash, shard_no) = self.place(next);
+        let mut shard = self.shards[shard_no as usize].lock();
+        let slot = shard.find_or_insert(hash, next.index, next.key);
+        let mut inner = heir.owner.inner();
+        // Its transaction may have ended meanwhile.
+        if inner.epoch == heir.epoch && !inner.releasing {
+            if shard.grant_gap(slot, &heir.owner, heir.gap) {
+                inner.locks.push(LockId { shard: shard_no, slot });
+            }
+            if shard.has_waiters(slot) {
+                closing.push(Arc::clone(&heir.owner));
+            }
+            return;
+        }
+        drop(inner);
+        shard.settle(slot, &mut Wakes::new());
+    }
+
     /// Gives all locks back and forgets the transaction id: the end of a transaction, after it is finished for readers. The owner can
     /// be used again.
     pub fn release_all(&self, owner: &Arc<Owner>) {
         let (txn, mut locks) = {
             let mut inner = owner.inner();
             let spare = std::mem::take(&mut inner.spare);
+            inner.epoch += 1;
+            inner.releasing = true;
             (std::mem::take(&mut inner.txn), std::mem::replace(&mut inner.locks, spare))
         };
         let mut wakes = Wakes::new();
@@ -259,15 +369,17 @@ impl LockManager {
         locks.clear();
         // A transaction with very many locks is rare; its list is not kept for the session's life.
         locks.shrink_to(1024);
-        owner.inner().spare = locks;
+        let mut inner = owner.inner();
+        inner.spare = locks;
+        inner.releasing = false;
     }
 
-    /// Whether nobody holds or awaits a lock on `key`. The answer stands only while the caller keeps others from locking (by a latch).
+    /// Whether nobody holds or awaits the record `key`. The answer stands only while the caller keeps others from locking (by a latch).
     #[inline]
     pub fn is_free(&self, key: LockKeyRef<'_>) -> bool {
         let (hash, shard_no) = self.place(key);
         let shard = self.shards[shard_no as usize].lock();
-        shard.find(hash, key.index, key.key).is_none()
+        shard.find(hash, key.index, key.key).is_none_or(|slot| !shard.has_record_locks(slot))
     }
 
     /// Counts since the start.
@@ -279,6 +391,8 @@ impl LockManager {
             waiting: waits.saturating_sub(ended),
             deadlocks: self.counts.deadlocks.load(Ordering::Relaxed),
             timeouts: self.counts.timeouts.load(Ordering::Relaxed),
+            searches: self.counts.searches.load(Ordering::Relaxed),
+            looked_at: self.counts.looked_at.load(Ordering::Relaxed),
         }
     }
 
@@ -312,52 +426,53 @@ impl LockManager {
             Request::Held => Ok(Granted::Held),
             Request::Blocked { upgrade } => match policy {
                 WaitPolicy::NoWait | WaitPolicy::SkipLocked => Err(LockError::WouldBlock),
-                WaitPolicy::Wait(deadline) => self.wait(shard, id, owner, mode, upgrade, deadline, cancel),
+                WaitPolicy::Wait(deadline) => {
+                    let ticket = self.begin_wait(shard, id, owner, mode, upgrade);
+                    let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
+                    self.end_wait(id, owner, ticket, state)
+                }
             },
         }
     }
 
+    /// Queues a blocked request and breaks the deadlock that it may close. Returns its ticket.
     #[cold]
     #[inline(never)]
-    fn wait(
-        &self,
-        mut shard: MutexGuard<'_, Shard>,
-        id: LockId,
-        owner: &Arc<Owner>,
-        mode: LockMode,
-        upgrade: bool,
-        deadline: Option<Instant>,
-        cancel: &Cancel,
-    ) -> Result<Granted, LockError> {
+    fn begin_wait(&self, mut shard: MutexGuard<'_, Shard>, id: LockId, owner: &Arc<Owner>, mode: LockMode, upgrade: bool) -> u64 {
         owner.cell.begin();
-        shard.enqueue(id.slot, owner, mode, upgrade);
+        let mut heavier = Wakes::new();
+        let ticket = shard.enqueue(id.slot, owner, mode, upgrade, Instant::now(), &mut heavier);
         let could_close = {
             let mut inner = owner.inner();
             inner.wait_seq += 1;
-            inner.waiting = Some(Wait { id, mode, seq: inner.wait_seq });
+            inner.waiting = Some(Wait { id, mode, ticket, seq: inner.wait_seq });
             // Whoever has nothing that others could wait for closes no cycle.
             !inner.locks.is_empty() || !inner.txn.is_none()
         };
+        let could_close = could_close && self.has_waiting_blocker(&shard, id.slot, ticket);
         drop(shard);
         self.counts.waits.fetch_add(1, Ordering::Relaxed);
-        if could_close && !planted("no_detection") {
+        for holder in &heavier {
+            self.reweigh(holder);
+        }
+        if could_close && !planted("no_detection") && self.may_close(owner) {
             self.resolve_deadlocks(owner);
         }
-        let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
-        self.counts.ended.fetch_add(1, Ordering::Relaxed);
+        ticket
+    }
 
+    /// Ends a wait, by its own thread.
+    fn end_wait(&self, id: LockId, owner: &Arc<Owner>, ticket: u64, state: WaitState) -> Result<Granted, LockError> {
+        self.counts.ended.fetch_add(1, Ordering::Relaxed);
         let mut inner = owner.inner();
         inner.waiting = None;
         if state == WaitState::Granted {
-            if !upgrade {
-                inner.locks.push(id);
-            }
-            return Ok(if upgrade { Granted::Upgraded } else { Granted::New });
+            return Ok(inner.outcome);
         }
         drop(inner);
         let mut wakes = Wakes::new();
         let mut shard = self.shards[id.shard as usize].lock();
-        shard.leave_queue(id.slot, owner);
+        shard.leave_queue(id.slot, ticket);
         if !planted("timeout_without_hand_over") {
             // Those behind may have been held up by this request alone.
             shard.settle(id.slot, &mut wakes);
@@ -373,6 +488,16 @@ impl LockManager {
             }
             WaitState::Granted | WaitState::Idle | WaitState::Waiting => unreachable!("the wait has ended as {state:?}"),
         })
+    }
+
+    /// Moves a waiter to the place in its queue that it has for what it holds up.
+    fn reweigh(&self, owner: &Arc<Owner>) {
+        let Some(wait) = owner.waiting() else { return };
+        let mut shard = self.shards[wait.id.shard as usize].lock();
+        // The slot may serve another key by now, but the ticket is of this wait alone.
+        if let Some(queue) = shard.entry_mut(wait.id.slot).and_then(|entry| entry.queue.as_mut()) {
+            queue.reweigh(wait.ticket);
+        }
     }
 }
 

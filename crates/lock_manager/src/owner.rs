@@ -1,9 +1,10 @@
 //! Who holds locks: a transaction, known by a number of its own and, once it has written, by its transaction id.
 
 use crate::cancel::WaitCell;
+use crate::manager::Granted;
 use crate::mode::LockMode;
 use crate::platform::Arc;
-use crate::platform::atomic::{AtomicU64, Ordering};
+use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use base::TxnId;
 
@@ -19,7 +20,9 @@ pub(crate) struct LockId {
 pub(crate) struct Wait {
     pub(crate) id: LockId,
     pub(crate) mode: LockMode,
-    /// Counts the owner's waits, to tell one from the next on the same key.
+    /// Its place in the key's queue.
+    pub(crate) ticket: u64,
+    /// Counts the owner's waits, to tell one from the next.
     pub(crate) seq: u64,
 }
 
@@ -30,6 +33,10 @@ pub struct Owner {
     client: AtomicU64,
     /// Rows changed: how much is lost when this one is the victim of a deadlock.
     work: AtomicU64,
+    /// Waiters that this owner's locks hold up, by the keys' own books. Relaxed: it only orders queues.
+    waited_by: AtomicU32,
+    /// Whether its transaction locks gaps (REPEATABLE READ and above). Relaxed: only its own thread writes, between transactions.
+    locks_gaps: AtomicBool,
     /// Mark of the deadlock search; only used under the detector's latch.
     pub(crate) visited: AtomicU64,
     pub(crate) cell: Arc<WaitCell>,
@@ -45,6 +52,12 @@ pub(crate) struct OwnerInner {
     pub(crate) spare: Vec<LockId>,
     pub(crate) waiting: Option<Wait>,
     pub(crate) wait_seq: u64,
+    /// How the wait was granted, set by who grants it.
+    pub(crate) outcome: Granted,
+    /// Counts releases of all locks: which transaction of the owner's it is.
+    pub(crate) epoch: u64,
+    /// The locks are being given back: none may be added.
+    pub(crate) releasing: bool,
 }
 
 impl OwnerInner {
@@ -61,6 +74,8 @@ impl Owner {
             number,
             client: AtomicU64::new(0),
             work: AtomicU64::new(0),
+            waited_by: AtomicU32::new(0),
+            locks_gaps: AtomicBool::new(true),
             visited: AtomicU64::new(0),
             cell: Arc::new(WaitCell::new()),
             inner: Mutex::new(Rank::Leaf, OwnerInner::default()),
@@ -98,6 +113,31 @@ impl Owner {
     /// Rows changed since the last release.
     pub fn work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
+    }
+
+    /// Tells whether the transaction that begins locks gaps: at READ COMMITTED and below a removed record leaves its lockers nothing.
+    #[inline]
+    pub fn set_locks_gaps(&self, locks_gaps: bool) {
+        self.locks_gaps.store(locks_gaps, Ordering::Relaxed);
+    }
+
+    pub(crate) fn locks_gaps(&self) -> bool {
+        self.locks_gaps.load(Ordering::Relaxed)
+    }
+
+    /// How many wait for what this owner holds: the more, the sooner its own waits are granted.
+    pub fn waited_by(&self) -> u32 {
+        self.waited_by.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_waited_by(&self, waiters: u32) {
+        self.waited_by.fetch_add(waiters, Ordering::Relaxed);
+    }
+
+    pub(crate) fn take_waited_by(&self, waiters: u32) {
+        if waiters > 0 {
+            self.waited_by.fetch_sub(waiters, Ordering::Relaxed);
+        }
     }
 
     /// How many locks it holds.

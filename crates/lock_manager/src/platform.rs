@@ -14,6 +14,9 @@ pub(crate) mod latch {
 /// - `timeout_without_hand_over`: a timed-out waiter leaves without granting those behind it.
 /// - `implicit_without_recheck`: an implicit lock is made explicit without looking whether its holder has begun to release.
 /// - `no_detection`: the deadlock search is left out.
+/// - `gap_not_counted`: a gap lock is granted without being counted.
+/// - `gap_entered`: an insertion enters a gap that somebody else has.
+/// - `gap_not_inherited`: a removed record leaves its lockers nothing.
 /// - `shared_without_recheck`: a metadata reader does not look at the gate after counting itself in.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {

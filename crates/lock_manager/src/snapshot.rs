@@ -3,7 +3,12 @@
 use crate::manager::LockManager;
 use crate::mode::LockMode;
 use crate::owner::Owner;
+use crate::table::Entry;
 use base::{IndexId, TxnId};
+use std::time::Instant;
+
+/// Blocking locks that are listed for a waiting one.
+const BLOCKING_MAX: usize = 16;
 
 /// A lock granted or awaited.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,12 +21,31 @@ pub struct LockInfo {
     pub txn: TxnId,
     /// Index of the key.
     pub index: IndexId,
-    /// The key.
+    /// The key; empty for the end of the index.
     pub key: Vec<u8>,
     /// The mode.
     pub mode: LockMode,
     /// Granted, or waiting.
     pub granted: bool,
+    /// Since when it waits.
+    pub since: Option<Instant>,
+}
+
+impl LockInfo {
+    /// Whether the end of the index is locked, not a record: "supremum pseudo-record".
+    pub fn is_supremum(&self) -> bool {
+        self.key.is_empty()
+    }
+
+    /// The mode as `performance_schema.data_locks` spells it. At the end of an index there is no record, so the gap is not said.
+    pub fn mode_name(&self) -> &'static str {
+        match self.mode {
+            LockMode::SharedGap if self.is_supremum() => "S",
+            LockMode::ExclusiveGap if self.is_supremum() => "X",
+            LockMode::InsertIntention if self.is_supremum() => "X,INSERT_INTENTION",
+            mode => mode.name(),
+        }
+    }
 }
 
 /// Who waits for whom: positions in [`LockSnapshot::locks`].
@@ -29,7 +53,7 @@ pub struct LockInfo {
 pub struct LockWait {
     /// The lock that is awaited.
     pub waiting: usize,
-    /// A lock, granted or awaited earlier, that is in its way.
+    /// A lock that is in its way: a granted one or, when none is, the next that is awaited earlier.
     pub blocking: usize,
 }
 
@@ -42,12 +66,8 @@ pub struct LockSnapshot {
     pub waits: Vec<LockWait>,
 }
 
-/// Locks in the way of one waiter that are listed: the granted ones, then waiters from the first in line on. Of ten thousand waiters for one row
-/// each waits for all before it.
-const BLOCKERS_MAX: usize = 64;
-
 impl LockManager {
-    /// Lists locks and waits, at most `locks_max` and the rest of the last key.
+    /// Lists locks and waits, at most `locks_max`.
     pub fn snapshot(&self, locks_max: usize) -> LockSnapshot {
         let mut list = LockSnapshot::default();
         for shard in &self.shards {
@@ -56,23 +76,45 @@ impl LockManager {
                 if list.locks.len() >= locks_max {
                     return list;
                 }
-                let first = list.locks.len();
-                let info = |owner: &Owner, mode, granted| {
-                    let (index, key) = (entry.index, entry.key.to_vec());
-                    LockInfo { owner: owner.number(), client: owner.client(), txn: owner.txn(), index, key, mode, granted }
-                };
-                list.locks.extend(entry.granted.iter().map(|grant| info(&grant.owner, grant.mode, true)));
-                list.locks.extend(entry.queue.iter().map(|waiter| info(&waiter.owner, waiter.mode, false)));
-                for waiting in first + entry.granted.len()..list.locks.len() {
-                    let in_the_way = |blocking: &usize| {
-                        let (a, b) = (&list.locks[waiting], &list.locks[*blocking]);
-                        a.owner != b.owner && a.mode.conflicts_with(b.mode)
-                    };
-                    let waits = (first..waiting).filter(in_the_way).take(BLOCKERS_MAX).map(|blocking| LockWait { waiting, blocking });
-                    list.waits.extend(waits);
-                }
+                list.add(entry, locks_max);
             }
         }
         list
+    }
+}
+
+impl LockSnapshot {
+    fn add(&mut self, entry: &Entry, locks_max: usize) {
+        let first = self.locks.len();
+        let info = |owner: &Owner, mode, since: Option<Instant>| LockInfo {
+            owner: owner.number(),
+            client: owner.client(),
+            txn: owner.txn(),
+            index: entry.index,
+            key: entry.key.to_vec(),
+            mode,
+            granted: since.is_none(),
+            since,
+        };
+        for grant in entry.holders.grants() {
+            self.locks.extend(grant.parts.modes().map(|mode| info(&grant.owner, mode, None)));
+        }
+        let granted = self.locks.len();
+        let room = locks_max.saturating_sub(granted);
+        let waiters = entry.queue.iter().flat_map(|queue| queue.iter()).take(room);
+        self.locks.extend(waiters.map(|waiter| info(&waiter.owner, waiter.mode, Some(waiter.since))));
+        for waiting in granted..self.locks.len() {
+            let in_the_way = |blocking: &usize| {
+                let (a, b) = (&self.locks[waiting], &self.locks[*blocking]);
+                a.owner != b.owner && a.mode.waits_for(b.mode)
+            };
+            let before = self.waits.len();
+            let waits = (first..granted).filter(in_the_way).take(BLOCKING_MAX).map(|blocking| LockWait { waiting, blocking });
+            self.waits.extend(waits);
+            if self.waits.len() == before {
+                let ahead = (granted..waiting).rev().find(in_the_way);
+                self.waits.extend(ahead.map(|blocking| LockWait { waiting, blocking }));
+            }
+        }
     }
 }

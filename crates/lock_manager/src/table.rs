@@ -1,13 +1,17 @@
-//! One shard of the lock table: keys, who holds them, who waits, and the rule of who is next. All of it runs under the shard's latch.
+//! One shard of the lock table: keys, who holds them, who waits. All of it runs under the shard's latch.
 
 use crate::cancel::WaitState;
-use crate::mode::{LockMode, ModeSet};
-use crate::owner::Owner;
-use crate::platform::Arc;
+use crate::gaps::GapCounts;
+use crate::holders::{GapChange, Holders};
+use crate::manager::Granted;
+use crate::mode::{LockMode, Parts};
+use crate::owner::{LockId, Owner};
+use crate::platform::{Arc, planted};
+use crate::queue::{Queue, Waiter};
 use base::IndexId;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::time::Instant;
 
 /// Waiters to be woken once the latch is dropped.
 pub(crate) type Wakes = SmallVec<[Arc<Owner>; 4]>;
@@ -15,26 +19,20 @@ pub(crate) type Wakes = SmallVec<[Arc<Owner>; 4]>;
 /// Slots that an empty shard keeps.
 const SLOTS_KEPT_MAX: usize = 4096;
 
-pub(crate) struct Grant {
-    pub(crate) owner: Arc<Owner>,
-    pub(crate) mode: LockMode,
-}
-
-pub(crate) struct Waiter {
-    pub(crate) owner: Arc<Owner>,
-    pub(crate) mode: LockMode,
-    /// The owner holds a weaker lock on the key.
-    pub(crate) upgrade: bool,
-}
+/// Holders whose weight a waiter adds to. With more in its way, none of them holds it up alone.
+const CREDITED_MAX: usize = 4;
 
 /// A locked key.
 #[derive(Default)]
 pub(crate) struct Entry {
     hash: u64,
     pub(crate) index: IndexId,
+    /// The whole key; empty for the end of the index.
     pub(crate) key: SmallVec<[u8; 32]>,
-    pub(crate) granted: SmallVec<[Grant; 1]>,
-    pub(crate) queue: VecDeque<Waiter>,
+    pub(crate) holders: Holders,
+    pub(crate) queue: Option<Box<Queue>>,
+    /// Marks of the deadlock searches that have looked at the holders for those who wait for the record, and for the gap.
+    pub(crate) searched: [u64; 2],
 }
 
 /// What became of a request that may not wait.
@@ -42,7 +40,7 @@ pub(crate) struct Entry {
 pub(crate) enum Request {
     /// Granted; the owner did not have the key before.
     New,
-    /// Granted; a weaker lock of the owner became stronger.
+    /// Granted; what the owner has became more.
     Upgraded,
     /// The owner had it.
     Held,
@@ -50,14 +48,27 @@ pub(crate) enum Request {
     Blocked { upgrade: bool },
 }
 
-#[derive(Default)]
+/// An owner that gets the gap which a removed record leaves, and which of its transactions it is.
+pub(crate) struct Heir {
+    pub(crate) owner: Arc<Owner>,
+    pub(crate) epoch: u64,
+    pub(crate) gap: Parts,
+}
+
 pub(crate) struct Shard {
     slots: Vec<Entry>,
     free: Vec<u32>,
     by_key: HashTable<u32>,
+    gaps: Arc<GapCounts>,
+    tickets: u64,
+    number: u32,
 }
 
 impl Shard {
+    pub(crate) fn new(number: u32, gaps: Arc<GapCounts>) -> Shard {
+        Shard { slots: Vec::new(), free: Vec::new(), by_key: HashTable::new(), gaps, tickets: 0, number }
+    }
+
     pub(crate) fn find(&self, hash: u64, index: IndexId, key: &[u8]) -> Option<u32> {
         let same = |slot: &u32| {
             let entry = &self.slots[*slot as usize];
@@ -87,106 +98,183 @@ impl Shard {
         self.slots.get(slot as usize)
     }
 
+    pub(crate) fn entry_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+        self.slots.get_mut(slot as usize)
+    }
+
     /// Entries in use, with their slots.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
         self.by_key.iter().map(|slot| (*slot, &self.slots[*slot as usize]))
     }
 
-    /// Grants the request when nobody is in the way.
-    pub(crate) fn request(&mut self, slot: u32, owner: &Arc<Owner>, mode: LockMode) -> Request {
-        let entry = &mut self.slots[slot as usize];
-        if let Some(own) = entry.granted.iter().position(|grant| Arc::ptr_eq(&grant.owner, owner)) {
-            if entry.granted[own].mode.covers(mode) {
-                return Request::Held;
-            }
-            // Strengthening overtakes the queue: those in it wait for the weaker lock's owner anyway, or are compatible with it.
-            if entry.conflicts_with_granted(owner, mode) {
-                return Request::Blocked { upgrade: true };
-            }
-            entry.granted[own].mode = mode;
-            return Request::Upgraded;
-        }
-        let queued = entry.queue.iter().any(|waiter| waiter.mode.conflicts_with(mode));
-        if queued || entry.conflicts_with_granted(owner, mode) {
-            return Request::Blocked { upgrade: false };
-        }
-        entry.granted.push(Grant { owner: Arc::clone(owner), mode });
-        Request::New
+    fn id(&self, slot: u32) -> LockId {
+        LockId { shard: self.number, slot }
     }
 
-    /// Puts a blocked request into the queue: at the end, or behind the other upgrades in front.
-    pub(crate) fn enqueue(&mut self, slot: u32, owner: &Arc<Owner>, mode: LockMode, upgrade: bool) {
-        let queue = &mut self.slots[slot as usize].queue;
-        let at = if upgrade { queue.iter().take_while(|waiter| waiter.upgrade).count() } else { queue.len() };
-        queue.insert(at, Waiter { owner: Arc::clone(owner), mode, upgrade });
+    /// Grants the request when nobody is in the way. The caller lists a new key with its owner.
+    pub(crate) fn request(&mut self, slot: u32, owner: &Arc<Owner>, mode: LockMode) -> Request {
+        let entry = &mut self.slots[slot as usize];
+        let own = entry.holders.parts_of(owner);
+        let held = own.unwrap_or_default();
+        let wanted = mode.parts();
+        if held.has_all(wanted) {
+            return Request::Held;
+        }
+        // What is held of the record already needs nobody's leave.
+        let asked = if held.has_all(mode.record_only().parts()) { mode.gap_only() } else { mode };
+        // Strengthening overtakes the queue: those in it wait for the weaker lock's owner anyway, or are compatible with it.
+        let upgrade = held.has_record();
+        let queued = !upgrade && entry.queue.as_ref().is_some_and(|queue| queue.holds_back(asked));
+        if queued || entry.holders.others_block(held, asked) {
+            return Request::Blocked { upgrade };
+        }
+        entry.grant(owner, wanted, &self.gaps);
+        if own.is_none() { Request::New } else { Request::Upgraded }
+    }
+
+    /// Puts a blocked request into the queue and returns its ticket. `heavier` gets those in its way who wait themselves: they hold up one
+    /// more, and may be granted the sooner for it.
+    pub(crate) fn enqueue(
+        &mut self,
+        slot: u32,
+        owner: &Arc<Owner>,
+        mode: LockMode,
+        upgrade: bool,
+        since: Instant,
+        heavier: &mut Wakes,
+    ) -> u64 {
+        self.tickets += 1;
+        let entry = &mut self.slots[slot as usize];
+        entry.queue.get_or_insert_default().push(self.tickets, owner, mode, upgrade, since);
+        for grant in in_the_way(&mut entry.holders, mode) {
+            grant.credit += 1;
+            grant.owner.add_waited_by(1);
+            if grant.owner.cell.is_waiting() && !Arc::ptr_eq(&grant.owner, owner) {
+                heavier.push(Arc::clone(&grant.owner));
+            }
+        }
+        self.tickets
     }
 
     /// Notes what is true already: `owner` has the key exclusively. Returns whether it had no lock on it before.
     pub(crate) fn grant_implicit(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let entry = &mut self.slots[slot as usize];
-        if let Some(own) = entry.granted.iter_mut().find(|grant| Arc::ptr_eq(&grant.owner, owner)) {
-            own.mode = LockMode::Exclusive;
-            return false;
-        }
-        entry.granted.push(Grant { owner: Arc::clone(owner), mode: LockMode::Exclusive });
-        true
+        entry.grant(owner, LockMode::Exclusive.parts(), &self.gaps)
+    }
+
+    /// Gives an owner a gap; returns whether the key is to be listed with it.
+    pub(crate) fn grant_gap(&mut self, slot: u32, owner: &Arc<Owner>, gap: Parts) -> bool {
+        let entry = &mut self.slots[slot as usize];
+        entry.grant(owner, gap, &self.gaps)
     }
 
     pub(crate) fn has_waiters(&self, slot: u32) -> bool {
-        !self.slots[slot as usize].queue.is_empty()
+        self.slots[slot as usize].queue.is_some()
+    }
+
+    /// Whether anybody holds or awaits the record.
+    pub(crate) fn has_record_locks(&self, slot: u32) -> bool {
+        let entry = &self.slots[slot as usize];
+        entry.holders.has_record_holder() || entry.queue.as_ref().is_some_and(|queue| queue.has_record_waiters())
     }
 
     /// Takes away a granted lock; `false` when there was none.
     pub(crate) fn revoke(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
-        let granted = &mut self.slots[slot as usize].granted;
-        let at = granted.iter().position(|grant| Arc::ptr_eq(&grant.owner, owner));
-        at.is_some_and(|at| {
-            granted.swap_remove(at);
-            true
-        })
+        let entry = &mut self.slots[slot as usize];
+        let Some((grant, change)) = entry.holders.remove(owner) else { return false };
+        self.gaps.note(entry.index, change);
+        owner.take_waited_by(grant.credit);
+        true
+    }
+
+    /// Takes the gap away from what an owner has; the key stays in its list.
+    pub(crate) fn revoke_gap(&mut self, slot: u32, owner: &Arc<Owner>) {
+        let entry = &mut self.slots[slot as usize];
+        if let Some(change) = entry.holders.reduce(owner, LockMode::ExclusiveNextKey.parts().gap()) {
+            self.gaps.note(entry.index, change);
+            entry.recredit(owner);
+        }
+    }
+
+    /// Takes the record away from what an owner has. Returns whether the key is to be taken off its list, because nothing remains.
+    pub(crate) fn revoke_record(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
+        let entry = &mut self.slots[slot as usize];
+        entry.holders.reduce(owner, LockMode::Exclusive.parts());
+        entry.recredit(owner);
+        entry.holders.parts_of(owner).is_some_and(Parts::is_none) && self.revoke(slot, owner)
     }
 
     /// Takes a waiter out of the queue when it is (still) there.
-    pub(crate) fn leave_queue(&mut self, slot: u32, owner: &Arc<Owner>) {
-        // The slot may serve another key by now, or be gone: then the owner is not in its queue.
-        if let Some(entry) = self.slots.get_mut(slot as usize) {
-            entry.queue.retain(|waiter| !Arc::ptr_eq(&waiter.owner, owner));
+    pub(crate) fn leave_queue(&mut self, slot: u32, ticket: u64) {
+        // The slot may serve another key by now, or be gone: then the ticket is not in its queue.
+        if let Some(entry) = self.slots.get_mut(slot as usize)
+            && let Some(queue) = &mut entry.queue
+            && let Some(waiter) = queue.remove(ticket)
+        {
+            entry.left(&waiter);
         }
     }
 
-    /// Grants to every waiter in order who is in nobody's way, and frees the entry when nothing is left of it.
+    /// Grants to everybody who can have the lock now, in the queue's order, and frees the entry when nothing is left of it.
     pub(crate) fn settle(&mut self, slot: u32, wakes: &mut Wakes) {
+        let id = self.id(slot);
         let Some(entry) = self.slots.get_mut(slot as usize) else { return };
-        let mut at = 0;
-        // Modes that those passed over wait for: nobody behind overtakes them.
-        let mut passed = ModeSet::default();
-        while at < entry.queue.len() {
-            let (mode, upgrade) = (entry.queue[at].mode, entry.queue[at].upgrade);
-            let owner = &entry.queue[at].owner;
-            if mode.conflicts_any(passed) || entry.conflicts_with_granted(owner, mode) {
-                passed.add(mode);
-                if passed.excludes_all() {
-                    break;
-                }
-                at += 1;
-                continue;
-            }
-            let waiter = entry.queue.remove(at).expect("looked at above");
+        while let Some(waiter) = entry.next_waiter() {
+            entry.left(&waiter);
             // It may have ended its wait by itself (time-out, kill, victim); then it is out of the queue now, and that is all.
+            let mut inner = waiter.owner.inner();
+            inner.outcome = if entry.holders.parts_of(&waiter.owner).is_some() { Granted::Upgraded } else { Granted::New };
             if !waiter.owner.cell.end(WaitState::Granted) {
                 continue;
             }
-            if upgrade {
-                let own = entry.granted.iter_mut().find(|grant| Arc::ptr_eq(&grant.owner, &waiter.owner));
-                own.expect("an upgrade's owner holds the weaker lock").mode = mode;
-            } else {
-                entry.granted.push(Grant { owner: Arc::clone(&waiter.owner), mode });
+            if entry.grant(&waiter.owner, waiter.mode.parts(), &self.gaps) {
+                inner.locks.push(id);
             }
+            drop(inner);
             wakes.push(waiter.owner);
         }
-        if entry.granted.is_empty() && entry.queue.is_empty() {
+        if entry.queue.as_ref().is_some_and(|queue| queue.is_empty()) {
+            entry.queue = None;
+        }
+        if entry.holders.is_empty() && entry.queue.is_none() {
             self.free(slot);
         }
+    }
+
+    /// The record of the key is removed: nobody has anything there any more, and all who wait look again. Returns who gets the gap.
+    pub(crate) fn vanish(&mut self, slot: u32, except: &Arc<Owner>, wakes: &mut Wakes) -> Vec<Heir> {
+        let mut heirs = Vec::new();
+        let entry = &mut self.slots[slot as usize];
+        let mut inherit = |owner: &Arc<Owner>, parts: Parts| {
+            let gap = if parts.has_gap() || owner.locks_gaps() { parts.as_gap() } else { Parts::NONE };
+            if gap.is_none() || Arc::ptr_eq(owner, except) {
+                return;
+            }
+            let inner = owner.inner();
+            // Who gives its locks back at this moment needs no more.
+            if !inner.releasing {
+                heirs.push(Heir { owner: Arc::clone(owner), epoch: inner.epoch, gap });
+            }
+        };
+        let mut waiters = entry.queue.take();
+        for waiter in waiters.iter_mut().flat_map(|queue| queue.drain()) {
+            entry.left(&waiter);
+            inherit(&waiter.owner, waiter.mode.parts());
+            waiter.owner.inner().outcome = Granted::Vanished;
+            if waiter.owner.cell.end(WaitState::Granted) {
+                wakes.push(waiter.owner);
+            }
+        }
+        for at in 0..entry.holders.grants().len() {
+            let grant = &entry.holders.grants()[at];
+            inherit(&grant.owner, grant.parts);
+            let change = entry.holders.reduce_at(at, LockMode::ExclusiveNextKey.parts().with(Parts::INTENTION));
+            self.gaps.note(entry.index, change);
+        }
+        if entry.holders.is_empty() {
+            self.free(slot);
+        }
+        heirs
     }
 
     fn free(&mut self, slot: u32) {
@@ -195,39 +283,69 @@ impl Shard {
         found.remove();
         if self.by_key.is_empty() && self.slots.len() > SLOTS_KEPT_MAX {
             // A statement locked very many keys; give the memory back.
-            *self = Shard::default();
+            (self.slots, self.free, self.by_key) = (Vec::new(), Vec::new(), HashTable::new());
         } else {
             self.free.push(slot);
         }
     }
 }
 
+/// The first few holders that a waiter waits for.
+fn in_the_way(holders: &mut Holders, mode: LockMode) -> impl Iterator<Item = &mut crate::holders::Grant> {
+    holders.grants_mut().iter_mut().take(CREDITED_MAX).filter(move |grant| mode.blocked_by(grant.parts))
+}
+
 impl Entry {
-    fn conflicts_with_granted(&self, owner: &Arc<Owner>, mode: LockMode) -> bool {
-        self.granted.iter().any(|grant| grant.mode.conflicts_with(mode) && !Arc::ptr_eq(&grant.owner, owner))
+    /// Adds to what an owner has; returns whether it had no grant here.
+    fn grant(&mut self, owner: &Arc<Owner>, parts: Parts, gaps: &GapCounts) -> bool {
+        let (is_new, change) = self.holders.add(owner, parts);
+        if !planted("gap_not_counted") || change != GapChange::Locked {
+            gaps.note(self.index, change);
+        }
+        self.recredit(owner);
+        is_new
     }
 
-    pub(crate) fn position(&self, owner: &Arc<Owner>) -> Option<usize> {
-        self.queue.iter().position(|waiter| Arc::ptr_eq(&waiter.owner, owner))
+    /// Sets right how many wait for what an owner has here, after that has changed.
+    fn recredit(&mut self, owner: &Arc<Owner>) {
+        let queue = self.queue.as_deref();
+        let grants = self.holders.grants_mut().iter_mut().take(CREDITED_MAX);
+        for grant in grants.filter(|grant| Arc::ptr_eq(&grant.owner, owner)) {
+            let waiting = queue.map_or(0, |queue| u32::try_from(queue.waiting_for(grant.parts)).unwrap_or(u32::MAX));
+            owner.take_waited_by(grant.credit.saturating_sub(waiting));
+            owner.add_waited_by(waiting.saturating_sub(grant.credit));
+            grant.credit = waiting;
+        }
     }
 
-    /// Those whose waits or locks the waiter at `at` depends on: calls `holder` for granted locks in the way of it, or of a waiter
-    /// ahead that is in its way (and so on); `ahead` for those waiters.
-    pub(crate) fn blockers(&self, at: usize, mut holder: impl FnMut(&Arc<Owner>), mut ahead: impl FnMut(&Arc<Owner>)) {
-        let mut pending = ModeSet::default();
-        for position in (0..=at).rev() {
-            let waiter = &self.queue[position];
-            if position == at {
-                pending.add(waiter.mode);
-            } else if waiter.mode.conflicts_any(pending) {
-                pending.add(waiter.mode);
-                ahead(&waiter.owner);
+    /// A waiter is out of the queue: it is held up no longer.
+    fn left(&mut self, waiter: &Waiter) {
+        for grant in in_the_way(&mut self.holders, waiter.mode) {
+            if grant.credit > 0 {
+                grant.credit -= 1;
+                grant.owner.take_waited_by(1);
             }
         }
-        // Its own weaker lock is not in its way; to an upgrade ahead it is, but that one's owner is a holder in the way as well.
-        for grant in &self.granted {
-            if grant.mode.conflicts_any(pending) && !Arc::ptr_eq(&grant.owner, &self.queue[at].owner) {
-                holder(&grant.owner);
+    }
+
+    fn next_waiter(&mut self) -> Option<Waiter> {
+        let queue = self.queue.as_mut()?;
+        queue.next_record(&self.holders).or_else(|| queue.next_inserter(&self.holders))
+    }
+
+    /// Calls `f` with the holders that a waiter waits for, directly or because of who waits ahead of it.
+    ///
+    /// Who waits for the record behind a writer waits for all who have the record. Who waits to share it with nobody but readers waiting has
+    /// the writer in its way only.
+    pub(crate) fn blockers(&self, waiter: &Waiter, mut f: impl FnMut(&Arc<Owner>)) {
+        let behind_writer = self.queue.as_ref().is_some_and(|queue| queue.has_writers());
+        let mode = match waiter.mode {
+            LockMode::Shared | LockMode::SharedNextKey if behind_writer => LockMode::Exclusive,
+            mode => mode,
+        };
+        for grant in self.holders.grants() {
+            if mode.blocked_by(grant.parts) && !Arc::ptr_eq(&grant.owner, &waiter.owner) {
+                f(&grant.owner);
             }
         }
     }

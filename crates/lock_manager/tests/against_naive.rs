@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-const OWNERS: usize = 6;
+/// One more than the holders of a key that a waiter adds weight to.
+const OWNERS: usize = 5;
 const KEYS: usize = 4;
 type Outcome = Result<Granted, LockError>;
 
@@ -22,7 +23,15 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let owner = || 0..OWNERS;
-    let mode = prop_oneof![Just(LockMode::Shared), Just(LockMode::Exclusive)];
+    let mode = prop_oneof![
+        2 => Just(LockMode::Shared),
+        3 => Just(LockMode::Exclusive),
+        1 => Just(LockMode::SharedGap),
+        1 => Just(LockMode::ExclusiveGap),
+        1 => Just(LockMode::SharedNextKey),
+        2 => Just(LockMode::ExclusiveNextKey),
+        2 => Just(LockMode::InsertIntention),
+    ];
     prop_oneof![
         12 => (owner(), 0..KEYS, mode, prop::bool::weighted(0.8)).prop_map(|(owner, key, mode, wait)| Step::Lock { owner, key, mode, wait }),
         2 => (owner(), 0..KEYS).prop_map(|(owner, key)| Step::Release { owner, key }),
@@ -31,14 +40,53 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn conflict(a: LockMode, b: LockMode) -> bool {
-    a == LockMode::Exclusive || b == LockMode::Exclusive
+/// What an owner has, or asks for: 0 nothing, 1 shared, 2 exclusive.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Has {
+    record: u8,
+    gap: u8,
+    intention: bool,
+}
+
+impl Has {
+    fn of(mode: LockMode) -> Has {
+        let (record, gap) = match mode {
+            LockMode::Shared => (1, 0),
+            LockMode::Exclusive => (2, 0),
+            LockMode::SharedGap => (0, 1),
+            LockMode::ExclusiveGap => (0, 2),
+            LockMode::SharedNextKey => (1, 1),
+            LockMode::ExclusiveNextKey => (2, 2),
+            LockMode::InsertIntention => (0, 0),
+        };
+        Has { record, gap, intention: mode == LockMode::InsertIntention }
+    }
+
+    fn and(self, other: Has) -> Has {
+        Has { record: self.record.max(other.record), gap: self.gap.max(other.gap), intention: self.intention || other.intention }
+    }
+
+    /// Whether who asks for this has to wait for another who has that.
+    fn waits_for(self, held: Has) -> bool {
+        let record = self.record > 0 && held.record > 0 && self.record + held.record > 2;
+        record || self.intention && held.gap > 0
+    }
+}
+
+struct Waiting {
+    owner: usize,
+    wants: Has,
+    upgrade: bool,
 }
 
 #[derive(Default)]
 struct NaiveKey {
-    granted: Vec<(usize, LockMode)>,
-    queue: Vec<(usize, LockMode, bool)>,
+    granted: Vec<(usize, Has)>,
+    /// For the record, by arrival.
+    queue: Vec<Waiting>,
+    /// To insert before it, by arrival.
+    inserters: Vec<Waiting>,
+    overtaken: u32,
 }
 
 #[derive(Default)]
@@ -51,43 +99,74 @@ struct Naive {
 enum Reply {
     Now(Outcome),
     Waits,
+    /// A deadlock; its leaving the queue again lets these have what they wait for.
+    Victim(Vec<(usize, Outcome)>),
+}
+
+impl NaiveKey {
+    fn held(&self, owner: usize) -> Option<Has> {
+        self.granted.iter().find(|(holder, _)| *holder == owner).map(|(_, has)| *has)
+    }
+
+    fn in_the_way(&self, owner: usize, wants: Has) -> bool {
+        self.granted.iter().any(|(holder, has)| *holder != owner && wants.waits_for(*has))
+    }
+
+    fn grant(&mut self, owner: usize, wants: Has) -> Granted {
+        match self.granted.iter_mut().find(|(holder, _)| *holder == owner) {
+            Some((_, has)) => {
+                *has = has.and(wants);
+                Granted::Upgraded
+            }
+            None => {
+                self.granted.push((owner, wants));
+                Granted::New
+            }
+        }
+    }
 }
 
 impl Naive {
     fn waiting(&self, owner: usize) -> Option<usize> {
-        (0..KEYS).find(|key| self.keys[*key].queue.iter().any(|(waiter, ..)| *waiter == owner))
+        let waits = |waiter: &Waiting| waiter.owner == owner;
+        (0..KEYS).find(|key| self.keys[*key].queue.iter().any(waits) || self.keys[*key].inserters.iter().any(waits))
     }
 
-    fn in_the_way(&self, key: usize, owner: usize, mode: LockMode) -> bool {
-        self.keys[key].granted.iter().any(|(holder, held)| *holder != owner && conflict(*held, mode))
+    /// In how many waiters' way the owner is.
+    fn weight(&self, owner: usize) -> usize {
+        let waiters = |key: &NaiveKey| {
+            let held = key.held(owner).unwrap_or_default();
+            key.queue.iter().chain(&key.inserters).filter(|waiter| waiter.wants.waits_for(held)).count()
+        };
+        self.keys.iter().map(waiters).sum()
     }
 
     fn lock(&mut self, owner: usize, key: usize, mode: LockMode, wait: bool) -> Reply {
-        let held = self.keys[key].granted.iter().position(|(holder, _)| *holder == owner);
-        if held.is_some_and(|at| self.keys[key].granted[at].1 == LockMode::Exclusive || mode == LockMode::Shared) {
+        let state = &mut self.keys[key];
+        let (wants, held) = (Has::of(mode), state.held(owner));
+        let has = held.unwrap_or_default();
+        if has.and(wants) == has {
             return Reply::Now(Ok(Granted::Held));
         }
-        let blocked = self.in_the_way(key, owner, mode);
-        let state = &mut self.keys[key];
-        if let Some(at) = held
-            && !blocked
-        {
-            state.granted[at].1 = mode;
-            return Reply::Now(Ok(Granted::Upgraded));
-        }
-        if held.is_none() && !blocked && !state.queue.iter().any(|(_, queued, _)| conflict(*queued, mode)) {
-            state.granted.push((owner, mode));
-            return Reply::Now(Ok(Granted::New));
+        let asks = if has.record >= wants.record { Has { record: 0, ..wants } } else { wants };
+        let upgrade = has.record > 0;
+        let queued = !upgrade && state.queue.iter().any(|waiter| asks.waits_for(Has { gap: 0, ..waiter.wants }));
+        if !queued && !state.in_the_way(owner, asks) {
+            return Reply::Now(Ok(state.grant(owner, wants)));
         }
         if !wait {
             return Reply::Now(Err(LockError::WouldBlock));
         }
-        let upgrades = state.queue.iter().filter(|(.., upgrade)| *upgrade).count();
-        let at = if held.is_some() { upgrades } else { state.queue.len() };
-        state.queue.insert(at, (owner, mode, held.is_some()));
+        let waiter = Waiting { owner, wants, upgrade };
+        if wants.intention {
+            state.inserters.push(waiter)
+        } else {
+            state.queue.push(waiter)
+        }
         if self.closes_cycle(owner) {
-            self.keys[key].queue.remove(at);
-            return Reply::Now(Err(LockError::Deadlock));
+            self.keys[key].queue.retain(|waiter| waiter.owner != owner);
+            self.keys[key].inserters.retain(|waiter| waiter.owner != owner);
+            return Reply::Victim(self.settle(key));
         }
         Reply::Waits
     }
@@ -96,11 +175,21 @@ impl Naive {
     fn waits_for(&self, owner: usize) -> BTreeSet<usize> {
         let Some(key) = self.waiting(owner) else { return BTreeSet::new() };
         let state = &self.keys[key];
-        let at = state.queue.iter().position(|(waiter, ..)| *waiter == owner).expect("it waits there");
-        let mode = state.queue[at].1;
-        let holders = state.granted.iter().map(|(holder, held)| (*holder, *held));
-        let ahead = state.queue[..at].iter().map(|(waiter, queued, _)| (*waiter, *queued));
-        holders.chain(ahead).filter(|(other, held)| *other != owner && conflict(*held, mode)).map(|(other, _)| other).collect()
+        let mut others = BTreeSet::new();
+        let mut wants = Vec::new();
+        if let Some(at) = state.queue.iter().position(|waiter| waiter.owner == owner) {
+            wants.push(state.queue[at].wants);
+            if !state.queue[at].upgrade {
+                let ahead = state.queue.iter().enumerate().filter(|(place, other)| *place < at || other.upgrade);
+                others.extend(ahead.filter(|(_, other)| wants[0].waits_for(other.wants)).map(|(_, other)| other.owner));
+            }
+        } else {
+            wants.extend(state.inserters.iter().filter(|waiter| waiter.owner == owner).map(|waiter| waiter.wants));
+        }
+        let holders = state.granted.iter().filter(|(_, held)| wants.iter().any(|wants| wants.waits_for(*held)));
+        others.extend(holders.map(|(holder, _)| *holder));
+        others.remove(&owner);
+        others
     }
 
     fn closes_cycle(&self, start: usize) -> bool {
@@ -117,45 +206,83 @@ impl Naive {
         false
     }
 
+    /// Position of the waiter for the record who is granted next, if one can be.
+    fn next(&self, key: usize) -> Option<usize> {
+        let state = &self.keys[key];
+        let can = |at: &usize| !state.in_the_way(state.queue[*at].owner, state.queue[*at].wants);
+        let places = 0..state.queue.len();
+        if let Some(upgrade) = places.clone().find(|at| state.queue[*at].upgrade) {
+            return Some(upgrade).filter(can);
+        }
+        let weight = |at: usize| self.weight(state.queue[at].owner);
+        let heaviest = places.clone().rev().max_by_key(|at| weight(*at)).filter(|at| weight(*at) > 0 && state.overtaken < 32);
+        heaviest.filter(can).or(places.clone().next().filter(can))
+    }
+
     /// Grants in order; returns who was granted what.
     fn settle(&mut self, key: usize) -> Vec<(usize, Outcome)> {
         let mut granted = Vec::new();
-        let mut at = 0;
-        while at < self.keys[key].queue.len() {
-            let (owner, mode, upgrade) = self.keys[key].queue[at];
-            let passed = self.keys[key].queue[..at].iter().any(|(_, queued, _)| conflict(*queued, mode));
-            if passed || self.in_the_way(key, owner, mode) {
-                at += 1;
+        loop {
+            if let Some(at) = self.next(key) {
+                let state = &mut self.keys[key];
+                let waiter = state.queue.remove(at);
+                state.overtaken = if at == 0 { 0 } else { state.overtaken + u32::from(!waiter.upgrade) };
+                granted.push((waiter.owner, Ok(state.grant(waiter.owner, waiter.wants))));
                 continue;
             }
-            self.keys[key].queue.remove(at);
-            self.keys[key].granted.retain(|(holder, _)| *holder != owner);
-            self.keys[key].granted.push((owner, mode));
-            granted.push((owner, Ok(if upgrade { Granted::Upgraded } else { Granted::New })));
+            let state = &mut self.keys[key];
+            let can = |waiter: &Waiting| !state.in_the_way(waiter.owner, waiter.wants);
+            let Some(at) = state.inserters.iter().position(can) else { return granted };
+            let waiter = state.inserters.remove(at);
+            granted.push((waiter.owner, Ok(state.grant(waiter.owner, waiter.wants))));
         }
-        granted
     }
 
     fn release(&mut self, owner: usize, key: usize) -> Vec<(usize, Outcome)> {
-        self.keys[key].granted.retain(|(holder, _)| *holder != owner);
+        let granted = &mut self.keys[key].granted;
+        let Some(at) = granted.iter().position(|(holder, _)| *holder == owner) else { return Vec::new() };
+        granted.swap_remove(at);
         self.settle(key)
     }
 
     fn kill(&mut self, owner: usize) -> Vec<(usize, Outcome)> {
         let Some(key) = self.waiting(owner) else { return Vec::new() };
-        self.keys[key].queue.retain(|(waiter, ..)| *waiter != owner);
+        let state = &mut self.keys[key];
+        if state.queue.first().is_some_and(|waiter| waiter.owner == owner) {
+            state.overtaken = 0;
+        }
+        state.queue.retain(|waiter| waiter.owner != owner);
+        state.inserters.retain(|waiter| waiter.owner != owner);
         let mut ended = self.settle(key);
         ended.push((owner, Err(LockError::Killed)));
         ended
     }
 
-    fn locks(&self) -> BTreeSet<(usize, usize, bool, bool)> {
+    fn locks(&self) -> BTreeSet<Listed> {
         let mut all = BTreeSet::new();
         for (key, state) in self.keys.iter().enumerate() {
-            all.extend(state.granted.iter().map(|(owner, mode)| (*owner, key, *mode == LockMode::Exclusive, true)));
-            all.extend(state.queue.iter().map(|(owner, mode, _)| (*owner, key, *mode == LockMode::Exclusive, false)));
+            for (owner, has) in &state.granted {
+                all.extend(spelled(*has).into_iter().map(|mode| (*owner, key, mode, true)));
+            }
+            for waiter in state.queue.iter().chain(&state.inserters) {
+                all.extend(spelled(waiter.wants).into_iter().map(|mode| (waiter.owner, key, mode, false)));
+            }
         }
         all
+    }
+}
+
+/// Owner, key, mode, granted.
+type Listed = (usize, usize, &'static str, bool);
+
+fn spelled(has: Has) -> Vec<&'static str> {
+    let record = [None, Some("S,REC_NOT_GAP"), Some("X,REC_NOT_GAP")][usize::from(has.record)];
+    let gap = [None, Some("S,GAP"), Some("X,GAP")][usize::from(has.gap)];
+    let both = [None, Some("S"), Some("X")][usize::from(has.record)].filter(|_| has.record == has.gap);
+    let intention = has.intention.then_some("X,GAP,INSERT_INTENTION");
+    match both {
+        Some(both) => [Some(both), intention].into_iter().flatten().collect(),
+        None => [record, gap, intention].into_iter().flatten().collect(),
     }
 }
 
@@ -219,8 +346,13 @@ fn run(manager: &LockManager, clients: &[Client], naive: &mut Naive, step: Step)
         Step::Lock { owner, key, mode, wait } if !waits => {
             let policy = if wait { WaitPolicy::Wait(None) } else { WaitPolicy::NoWait };
             client.ask.send((key, mode, policy)).expect("the thread listens");
-            if let Reply::Now(outcome) = naive.lock(owner, key, mode, wait) {
-                ended.push((owner, outcome));
+            match naive.lock(owner, key, mode, wait) {
+                Reply::Now(outcome) => ended.push((owner, outcome)),
+                Reply::Waits => {}
+                Reply::Victim(granted) => {
+                    ended = granted;
+                    ended.push((owner, Err(LockError::Deadlock)));
+                }
             }
         }
         Step::Release { owner, key } if !waits => {
@@ -246,10 +378,10 @@ fn run(manager: &LockManager, clients: &[Client], naive: &mut Naive, step: Step)
     }
 }
 
-fn locks(manager: &LockManager, clients: &[Client]) -> BTreeSet<(usize, usize, bool, bool)> {
+fn locks(manager: &LockManager, clients: &[Client]) -> BTreeSet<Listed> {
     let number = |owner: u64| clients.iter().position(|client| client.owner.number() == owner).expect("one of ours");
     let locks = manager.snapshot(usize::MAX).locks.into_iter();
-    locks.map(|lock| (number(lock.owner), usize::from(lock.key[1]), lock.mode == LockMode::Exclusive, lock.granted)).collect()
+    locks.map(|lock| (number(lock.owner), usize::from(lock.key[1]), lock.mode.name(), lock.granted)).collect()
 }
 
 proptest! {

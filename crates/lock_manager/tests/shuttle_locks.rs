@@ -28,6 +28,12 @@ mod deadlock;
 #[allow(clippy::enum_variant_names)] // crate-private here, public there
 #[path = "../../sync/src/futex_model.rs"]
 mod futex;
+#[allow(dead_code)]
+#[path = "../src/gaps.rs"]
+mod gaps;
+#[allow(dead_code)]
+#[path = "../src/holders.rs"]
+mod holders;
 #[path = "../../txn/tests/model/latch.rs"]
 mod latch;
 #[allow(dead_code)]
@@ -42,6 +48,9 @@ mod mode;
 #[allow(dead_code)]
 #[path = "../src/owner.rs"]
 mod owner;
+#[allow(dead_code)]
+#[path = "../src/queue.rs"]
+mod queue;
 #[allow(dead_code)]
 #[path = "../src/registry.rs"]
 mod registry;
