@@ -7,6 +7,19 @@ use std::time::Duration;
 use undo::UndoConfig;
 use wal::WalConfig;
 
+/// Mechanisms that can be switched off to measure what each is worth. All on is what a server runs with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mechanisms {
+    /// Row locks go with the commit record, not with its durability.
+    pub early_lock_release: bool,
+}
+
+impl Default for Mechanisms {
+    fn default() -> Self {
+        Mechanisms { early_lock_release: true }
+    }
+}
+
 /// Settings of an engine. [`Default`] serves a small machine; tests use [`EngineConfig::small`].
 #[derive(Clone)]
 pub struct EngineConfig {
@@ -20,6 +33,8 @@ pub struct EngineConfig {
     pub undo: UndoConfig,
     /// Shards of the lock table.
     pub lock_shards: usize,
+    /// What is switched off for measuring.
+    pub mechanisms: Mechanisms,
     /// Longest time between two checkpoints.
     pub checkpoint_interval: Duration,
     /// Told once when nothing more can be made durable: the process is to stop.
@@ -36,6 +51,7 @@ impl Default for EngineConfig {
             store: StoreConfig::default(),
             undo: UndoConfig::default(),
             lock_shards: 256,
+            mechanisms: Mechanisms::default(),
             checkpoint_interval: Duration::from_secs(5),
             on_fatal: Arc::new(|_| {}),
             on_warning: Arc::new(|_| {}),

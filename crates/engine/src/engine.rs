@@ -50,7 +50,7 @@ pub struct Engine {
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) space: Arc<SpaceMap>,
     pub(crate) undo: UndoStore,
-    pub(crate) txns: TxnSystem,
+    pub(crate) txns: Arc<TxnSystem>,
     pub(crate) locks: LockManager,
     pub(crate) history: History,
     pub(crate) slots: Slots,
@@ -100,7 +100,7 @@ impl Engine {
         let counters = Counters::new(tree(COUNTERS_INDEX, payload.counters_root), std::mem::take(&mut opened.counters));
         let losers: Vec<TxnId> = opened.losers.iter().map(|(id, _)| *id).collect();
         let engine = Engine {
-            txns: TxnSystem::new(payload.next_txn, &losers),
+            txns: Arc::new(TxnSystem::new(payload.next_txn, &losers)),
             locks: LockManager::new(config.lock_shards),
             history: History::new(config.undo.shards),
             slots: Slots::new(),
@@ -130,6 +130,7 @@ impl Engine {
             clock,
             config,
         };
+        engine.wal.set_observer(Arc::new(crate::commit::Finisher { txns: Arc::clone(&engine.txns) }));
         for (id, _) in &opened.losers {
             // Found by those who wait for the rows of a loser.
             engine.locks.register(*id);
@@ -305,10 +306,15 @@ impl Engine {
 
     /// The log failed: nothing more can be acknowledged. The owner of the process is told once.
     pub(crate) fn note_log_failure(&self, error: WalError) -> Error {
-        if matches!(error, WalError::Failed) && !self.failed.swap(true, Ordering::SeqCst) {
+        self.note_failure(error.into())
+    }
+
+    /// The same for an error that has come up from the log.
+    pub(crate) fn note_failure(&self, error: Error) -> Error {
+        if error == Error::LogFailed && !self.failed.swap(true, Ordering::SeqCst) {
             (self.config.on_fatal)("the log could not be made durable; nothing more is acknowledged");
         }
-        error.into()
+        error
     }
 
     /// Starts the cleaner, the log's background work, purge, checkpoints, and the rollback of what a crash left unfinished.

@@ -121,7 +121,7 @@ impl Scan<'_> {
             // Its newest version is committed.
             Obstacle::Lock if header(value)?.flags & DELETE_MARK != 0 => None,
             Obstacle::Lock => Some(value),
-            Obstacle::Writer(_) => match last_committed(&engine.undo, |txn| engine.txns.holds_locks(txn), value, &mut buffer) {
+            Obstacle::Writer(_) => match last_committed(&engine.undo, |txn| self.session.locked_by_writer(txn), value, &mut buffer) {
                 Ok(version) => version,
                 Err(Error::UndoGone) => return Ok(Passed::Gone),
                 Err(error) => return Err(error),

@@ -267,6 +267,10 @@ impl Engine {
     /// Tries each rollback that failed once more; returns how many succeeded. The background work of [`Engine::start_background`] does
     /// this by itself, about once a second.
     pub fn roll_back_abandoned(self: &Arc<Engine>) -> usize {
+        if self.wal.has_failed() {
+            // Among them are commits that may be durable or not, and others may have built on them: recovery decides.
+            return 0;
+        }
         let pending = self.abandoned.lock().clone();
         let mut count = 0;
         for (txn, last_undo) in pending {

@@ -76,7 +76,7 @@ impl Session {
         if row.txn == self.txn_id() {
             return Ok(None);
         }
-        if self.engine.txns.holds_locks(row.txn) {
+        if self.locked_by_writer(row.txn) {
             return Ok(Some(Obstacle::Writer(row.txn)));
         }
         let lock = LockKeyRef { index: table.primary().id, key };
@@ -97,7 +97,7 @@ impl Session {
         if row.txn == self.txn_id() {
             return Ok(Ok(RowLock::Held));
         }
-        if self.engine.txns.holds_locks(row.txn) {
+        if self.locked_by_writer(row.txn) {
             return Ok(Err(Obstacle::Writer(row.txn)));
         }
         let lock = LockKeyRef { index: table.primary().id, key };

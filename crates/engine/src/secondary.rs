@@ -248,7 +248,7 @@ impl Session {
         table.primary().tree.get(primary_key, |value| -> Result<Rival> {
             let Some(value) = value else { return Ok(Rival::None) };
             let newest = header(value)?;
-            if newest.txn != own && engine.txns.holds_locks(newest.txn) {
+            if newest.txn != own && self.locked_by_writer(newest.txn) {
                 return Ok(Rival::Undecided(newest.txn));
             }
             if newest.flags & DELETE_MARK != 0 {

@@ -3,13 +3,14 @@
 //! # Invariants
 //! 1. A transaction has an id only from its first write on; until then it has touched nothing that others write.
 //! 2. What ends a transaction happens in this order: the slot is marked as ending, the ending record is logged (and made durable for a
-//!    commit), the transaction is finished for views, it enters the history, the slot is cleared, its locks go.
+//!    commit), the transaction is finished for views, it enters the history, the slot is cleared. Locks go last after a rollback, and
+//!    once the record is in the log at a commit (`commit.rs`).
 //!
 //! # Start at
-//! [`Session::begin`], [`Session::commit`]; rows are read in `read.rs` and `scan.rs`, written in `write.rs`, taken back in `rollback.rs`.
+//! [`Session::begin`], [`Session::commit`]; rows are read in `read.rs` and `scan.rs`, written in `write.rs`, taken back in `rollback.rs`; commits go on in `commit.rs`.
 
+use crate::commit::Dependencies;
 use crate::engine::Engine;
-use crate::history::Finished;
 use crate::log_op::LogOp;
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::CachePadded;
 use sync::atomic::Ordering;
-use txn::{ReadView, ViewSlotHandle};
+use txn::{CommitPlace, ReadView, ViewSlotHandle};
 use wal::FlushPolicy;
 
 /// Isolation level of a transaction.
@@ -65,12 +66,14 @@ pub(crate) struct Running {
     /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
     pub(crate) leaves_garbage: bool,
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
-    fresh_undo: Vec<(UndoPtr, u32)>,
+    pub(crate) fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
     /// A change could be taken back in part only: the transaction must not commit as it is.
     pub(crate) half_undone: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
+    /// They were given back with the commit record.
+    pub(crate) locks_are_gone: bool,
 }
 
 /// One connection's handle to the engine. Used by one thread at a time.
@@ -78,6 +81,8 @@ pub struct Session {
     pub(crate) engine: Arc<Engine>,
     pub(crate) view: Box<ReadView>,
     view_slot: ViewSlotHandle,
+    pub(crate) commit_place: CommitPlace,
+    pub(crate) dependencies: Arc<Dependencies>,
     pub(crate) slot: Arc<CachePadded<Slot>>,
     pub(crate) shard: usize,
     pub(crate) running: Running,
@@ -87,7 +92,7 @@ pub struct Session {
     /// See [`Session::set_client`].
     client: u64,
     lock_wait_timeout: Duration,
-    flush_policy: FlushPolicy,
+    pub(crate) flush_policy: FlushPolicy,
     /// Reused buffers of the write path.
     pub(crate) buffers: Buffers,
 }
@@ -113,6 +118,8 @@ impl Engine {
             view: Box::default(),
             slot: self.slots.register(owner.number(), view_slot.observer()),
             view_slot,
+            commit_place: self.txns.register_committer(),
+            dependencies: Arc::new(Dependencies::new(Arc::clone(&self.wal))),
             shard: self.next_undo_shard(),
             running: Running::idle(),
             owner,
@@ -139,6 +146,7 @@ impl Running {
             view_open: false,
             half_undone: false,
             may_hold_locks: false,
+            locks_are_gone: false,
         }
     }
 
@@ -171,6 +179,7 @@ impl Running {
         self.view_open = false;
         self.half_undone = false;
         self.may_hold_locks = false;
+        self.locks_are_gone = false;
     }
 }
 
@@ -244,50 +253,6 @@ impl Session {
         self.ensure_view();
     }
 
-    /// Commits. When it returns, the transaction is durable as far as the flush policy demands.
-    ///
-    /// [`Error::LogFailed`] leaves the outcome to recovery: the process must stop.
-    ///
-    /// A transaction of which something could not be taken back before (a full disk) is rolled back instead, which is an error.
-    pub fn commit(&mut self) -> Result<()> {
-        if self.running.half_undone {
-            self.rollback()?;
-            return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
-        }
-        if !self.running.id.is_none() {
-            self.commit_writes()?;
-        }
-        self.end();
-        Ok(())
-    }
-
-    fn commit_writes(&mut self) -> Result<()> {
-        let id = self.running.id;
-        self.slot.unsettle();
-        let lsn = self.log(&LogOp::Commit { txn: id, last_undo: self.running.last_undo, wall_micros: self.engine.clock.wall_us() as u64 });
-        if let Err(error) = self.engine.wal.commit(lsn, self.flush_policy) {
-            let error = self.engine.note_log_failure(error);
-            // Neither committed nor to be rolled back: recovery decides. No checkpoint may wait for it until then.
-            self.abandon();
-            return Err(error);
-        }
-        let seq = self.engine.txns.finish(id);
-        if self.running.leaves_garbage {
-            if self.engine.history.push(self.shard, Finished { txn: id, seq, last_undo: self.running.last_undo }) {
-                self.engine.purge_wake.notify();
-            }
-        } else {
-            self.release_fresh_undo();
-        }
-        Ok(())
-    }
-
-    fn release_fresh_undo(&mut self) {
-        for (address, bytes) in self.running.fresh_undo.drain(..) {
-            self.engine.undo.release(address, bytes as usize);
-        }
-    }
-
     /// Rolls the whole transaction back. Changes that could not be taken back (damage, a full disk) are reported; the transaction then stays
     /// unfinished, its rows locked, until a later try succeeds ([`Engine::roll_back_abandoned`]).
     pub fn rollback(&mut self) -> Result<()> {
@@ -324,20 +289,27 @@ impl Session {
     }
 
     /// Clears what the ended transaction held.
-    fn end(&mut self) {
-        let wrote = !self.running.id.is_none();
-        if wrote {
+    pub(crate) fn end(&mut self) {
+        if !self.running.id.is_none() {
             self.slot.clear();
         }
-        if wrote || self.running.may_hold_locks {
-            self.engine.locks.release_all(&self.owner);
-        }
+        self.release_locks();
         self.close_view();
         self.running.reset();
     }
 
+    /// Gives all locks back, if they are not gone yet.
+    #[inline]
+    pub(crate) fn release_locks(&mut self) {
+        let holds = !self.running.id.is_none() || self.running.may_hold_locks;
+        if holds && !self.running.locks_are_gone {
+            self.engine.locks.release_all(&self.owner);
+            self.running.locks_are_gone = true;
+        }
+    }
+
     /// Leaves a transaction behind that could not be rolled back: unfinished, its rows locked, until another try.
-    fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.engine.note_abandoned(self.running.id, self.running.last_undo);
         // The owner stays with the transaction, so that those who wait for its rows wait for somebody.
         self.owner.set_client(0);

@@ -10,6 +10,7 @@ use types::{Collation, ColumnType, Value};
 
 mod concurrent;
 mod covered;
+mod early_release;
 mod locking;
 mod log_bytes;
 mod mvcc;

@@ -33,6 +33,8 @@ pub struct ClientSession {
     pub(crate) core: Core,
     pub(crate) connection: Arc<Connection>,
     pub(crate) engine: engine::Session,
+    /// Of the engine's session: what replies wait for.
+    pub(crate) dependencies: Arc<engine::Dependencies>,
     pub(crate) transaction: TransactionState,
     pub(crate) scratch: Scratch,
     pub(crate) own_plans: OwnPlans,
@@ -105,6 +107,7 @@ impl ClientSession {
         let mut session = ClientSession {
             core,
             connection,
+            dependencies: Arc::clone(engine.dependencies()),
             engine,
             transaction: TransactionState::default(),
             scratch: Scratch::default(),

@@ -272,7 +272,7 @@ impl ClientSession {
         let block = result_columns::block(columns);
         let status = self.server_status();
         let zone = Arc::clone(&self.core.settings.zone);
-        let mut output = Output { sink, block: &block, columns, zone, status, begun: false };
+        let mut output = Output { sink, block: &block, columns, zone, status, begun: false, dependencies: None };
         // A client that has gone is noticed when the reply is sent.
         let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));
         self.core.row_count = -1;

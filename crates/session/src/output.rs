@@ -23,6 +23,15 @@ pub struct Output<'a, 's> {
     pub status: ServerStatus,
     /// Whether the head is written.
     pub begun: bool,
+    /// What must be durable before rows leave; none for results that the session made itself.
+    pub dependencies: Option<&'a engine::Dependencies>,
+}
+
+impl Output<'_, '_> {
+    /// Rows are about to be sent that may tell of what is not durable yet.
+    fn settle(&self) -> executor::Result<()> {
+        Ok(self.dependencies.map_or(Ok(()), engine::Dependencies::settle)?)
+    }
 }
 
 /// Writes the columns of a stored row.
@@ -62,6 +71,9 @@ impl RowConsumer for Output<'_, '_> {
                 row.end();
             }
         }
+        if self.sink.packets().len() >= protocol::result::FLUSH_BYTES {
+            self.settle()?;
+        }
         self.sink.row_done().map_err(|_| codes::query_interrupted().into())
     }
 
@@ -83,6 +95,7 @@ impl RowConsumer for Output<'_, '_> {
     }
 
     fn drain(&mut self) -> executor::Result<()> {
+        self.settle()?;
         self.sink.flush().map_err(|_| codes::query_interrupted().into())
     }
 }

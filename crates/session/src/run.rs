@@ -45,6 +45,7 @@ impl ClientSession {
                 self.core.row_count = -1;
                 self.core.found_rows = count;
                 self.statement_done()?;
+                self.settle()?;
                 let ok = OkReply { status: self.server_status(), warnings: self.core.diagnostics.warning_count(), ..OkReply::default() };
                 sink.finish(&ok);
             }
@@ -77,6 +78,7 @@ impl ClientSession {
             zone: Arc::clone(&self.core.settings.zone),
             status: self.server_status(),
             begun: false,
+            dependencies: Some(&self.dependencies),
         };
         let result = executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
         if self.core.lock_picture.is_some() {

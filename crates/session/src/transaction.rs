@@ -152,11 +152,24 @@ impl ClientSession {
         if self.transaction_goes_on() { Ok(()) } else { self.commit() }
     }
 
+    /// Before a reply that tells of rows, or ends a transaction: waits until all that the session has seen is durable.
+    ///
+    /// The OK of a change inside a transaction that goes on does not wait: its commit will, and a crash before takes it back with all it was told.
+    #[inline]
+    pub(crate) fn settle(&mut self) -> Result<(), Outcome> {
+        self.dependencies.settle().map_err(|error| engine_error(error, || self.stop_error()))
+    }
+
     /// Ends a statement that failed.
     pub(crate) fn statement_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
-        if !self.engine.in_transaction() {
-            return Ok(());
+        if self.engine.in_transaction() {
+            self.undo_failed(undo)?;
         }
+        // An error may tell of rows, too: of a duplicate key.
+        if self.engine.in_transaction() { Ok(()) } else { self.settle() }
+    }
+
+    fn undo_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
         match undo {
             Undo::Statement if self.transaction_goes_on() => {
                 let undone = self.engine.statement_rollback();

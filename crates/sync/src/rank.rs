@@ -21,8 +21,6 @@ pub enum Rank {
     UndoMaintenance = 48,
     /// List of undo segments. Never: I/O.
     UndoSegments = 50,
-    /// List of long transactions. Never: I/O.
-    LongTxns = 60,
     /// Held by whom writes dirty pages. Never: waiting for a page latch. It waits for the log and writes and syncs under it.
     Flush = 65,
     /// Eviction queue and free frames, ascending shard number. Never: I/O.
@@ -37,6 +35,10 @@ pub enum Rank {
     LogSegment = 90,
     /// Order of write batches to the data file; writes and syncs under it.
     DataFile = 95,
+    /// Commits that wait for the log; their leader finishes them under it.
+    CommitQueue = 96,
+    /// List of long transactions. Never: I/O.
+    LongTxns = 97,
     /// Admission queue. Never: any wait.
     Admission = 100,
     /// A latch under which nothing else is taken.

@@ -7,9 +7,12 @@
 //! 3. A view opened after [`TxnSystem::finish`] of T returned sees T.
 //! 4. What [`TxnSystem::purge_limit`] covers is seen by every open view and by every view opened later.
 //! 5. Opening, reusing and closing a view writes nothing but the session's own slot.
+//! 6. Of transactions whose commits are queued, those up to a durable position finish in the order of their commit records; a transaction that
+//!    built on another, which had released its locks, has the later record (`commit_queue.rs`).
 //!
 //! # Lock order
-//! list of long transactions (`Rank::LongTxns`), slot registry (`Rank::Leaf`); nothing is called while they are held.
+//! commit queue (`Rank::CommitQueue`) → list of long transactions (`Rank::LongTxns`); slot registry (`Rank::Leaf`). Nothing else is
+//! called while they are held.
 //!
 //! # Not here
 //! Locks (`lock_manager`), undo, the log: the engine drives commit and rollback and calls [`TxnSystem::finish`] last.
@@ -18,13 +21,16 @@
 //! [`TxnSystem`], then `ids.rs`.
 
 pub mod classic;
+mod commit_queue;
 mod ids;
 mod platform;
+mod released;
 mod slots;
 mod system;
 mod view;
 
+pub use commit_queue::CommitPlace;
 pub use ids::FinishSeq;
 pub use slots::{PurgeLimit, ViewObserver, ViewSlotHandle};
-pub use system::TxnSystem;
+pub use system::{Standing, TxnSystem};
 pub use view::ReadView;

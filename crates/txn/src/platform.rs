@@ -13,6 +13,8 @@ pub(crate) mod latch {
 pub(crate) const RING_IDS: u64 = 524_288;
 /// Ids by which the ring's window moves on at a time. Each move holds finishers back for the microsecond of clearing 4 KiB.
 pub(crate) const BLOCK_IDS: u64 = 32_768;
+/// Words of the ring of released bits, 16 ids each: 65,536 ids in 32 KiB.
+pub(crate) const RELEASED_WORDS: u64 = 4_096;
 /// Words of a view's bitmap, unless very many old transactions run: 16,384 ids in 2 KiB.
 pub(crate) const BITMAP_WORDS: usize = 256;
 /// Long transactions that a view copies without a latch.
@@ -25,6 +27,9 @@ pub(crate) const COPY_ATTEMPTS: u32 = 8;
 /// - `move_without_drain`: the window moves on without waiting for finishers under way.
 /// - `reuse_before_publish`: a view is reused although the counter was not compared after publishing.
 /// - `copy_before_publish`: a view is copied before its bound is published.
+/// - `word_taken_without_list`: a word of released bits goes over to later ids, and those it had released are forgotten.
+/// - `drain_unsorted`: queued commits are finished in the order in which they came.
+/// - `drain_all`: queued commits are finished whether they are durable or not.
 /// - `low_without_recheck`: the low mark is not looked at again after it was moved.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {

@@ -1,14 +1,29 @@
 //! The transaction system: ids, views and the purge limit behind one surface.
 
+use crate::commit_queue::{CommitPlace, CommitQueue};
 use crate::ids::{FinishSeq, Ids};
 use crate::platform::planted;
+use crate::released::Released;
 use crate::slots::{PurgeLimit, Slots, ViewSlotHandle};
 use crate::view::ReadView;
-use base::TxnId;
+use base::{Lsn, TxnId};
+
+/// How the writer of a row version stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It runs: the row is locked by it.
+    Holding,
+    /// Its commit record is in the log and its locks are gone; readers see it once the log is durable up to there.
+    Released,
+    /// It has finished.
+    Finished,
+}
 
 /// Who is running and who has finished. One per engine.
 pub struct TxnSystem {
     ids: Ids,
+    released: Released,
+    queue: CommitQueue,
     slots: Slots,
 }
 
@@ -16,7 +31,7 @@ impl TxnSystem {
     /// `next` is the next id to give out; of the ids below, `unfinished` are still running: prepared transactions and losers
     /// that recovery has yet to roll back. All others count as finished.
     pub fn new(next: TxnId, unfinished: &[TxnId]) -> TxnSystem {
-        TxnSystem { ids: Ids::new(next, unfinished), slots: Slots::new() }
+        TxnSystem { ids: Ids::new(next, unfinished), released: Released::new(), queue: CommitQueue::new(), slots: Slots::new() }
     }
 
     /// A new id, for a transaction's first write.
@@ -42,7 +57,51 @@ impl TxnSystem {
     /// what a reader sees and what purge may remove ask [`Self::is_active`].
     #[inline]
     pub fn holds_locks(&self, id: TxnId) -> bool {
-        self.is_active(id)
+        self.standing(id) == Standing::Holding
+    }
+
+    /// How `id` stands; of one that was [`Standing::Released`] the commit record is in the log.
+    #[inline]
+    pub fn standing(&self, id: TxnId) -> Standing {
+        if !self.ids.is_active(id) {
+            Standing::Finished
+        } else if self.released.has_released(id.0) {
+            Standing::Released
+        } else {
+            Standing::Holding
+        }
+    }
+
+    /// A place in the commit queue, one per session.
+    pub fn register_committer(&self) -> CommitPlace {
+        self.queue.register()
+    }
+
+    /// Queues a commit whose record will end at `lsn`; called after the record was reserved and before it is filled.
+    /// [`Self::finish_durable`] finishes the transaction. `false`, and nothing is queued, when the session's last commit never became durable.
+    #[inline]
+    #[must_use = "what is not queued is never finished"]
+    pub fn queue_commit(&self, place: &CommitPlace, id: TxnId, lsn: Lsn) -> bool {
+        self.queue.push(place, id, lsn)
+    }
+
+    /// From here on `id` stands in no writer's way. Its commit record is in the log, and it is queued. Before its explicit locks are given back.
+    #[inline]
+    pub fn release(&self, id: TxnId) {
+        self.released.release(id.0, |id| self.ids.is_active(TxnId(id)));
+    }
+
+    /// The log is complete and durable up to `lsn`: finishes the queued commits up to there, in the order of their records. One caller at a
+    /// time, with growing positions.
+    pub fn finish_durable(&self, lsn: Lsn) {
+        self.queue.drain(lsn, |id| {
+            self.ids.finish(id);
+        });
+    }
+
+    /// Position of the newest of all that have finished: at or after that of any transaction known to have.
+    pub fn finished_now(&self) -> FinishSeq {
+        FinishSeq(self.ids.ended())
     }
 
     /// The next id to be given out.

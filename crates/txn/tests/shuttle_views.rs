@@ -21,10 +21,14 @@ mod platform {
     pub const RING_IDS: u64 = 256;
     pub const BLOCK_IDS: u64 = 64;
     pub const BITMAP_WORDS: usize = 1;
+    pub const RELEASED_WORDS: u64 = 2;
     pub const LONG_INLINE: usize = 2;
     pub const COPY_ATTEMPTS: u32 = 2;
 }
 
+#[allow(dead_code)]
+#[path = "../src/commit_queue.rs"]
+mod commit_queue;
 #[allow(clippy::enum_variant_names)] // crate-private here, public there
 #[path = "../../sync/src/futex_model.rs"]
 mod futex;
@@ -33,6 +37,9 @@ mod futex;
 mod ids;
 #[path = "model/latch.rs"]
 mod latch;
+#[allow(dead_code)]
+#[path = "../src/released.rs"]
+mod released;
 #[allow(dead_code)]
 #[path = "../src/slots.rs"]
 mod slots;

@@ -16,6 +16,16 @@ struct Need {
     durable: u64,
 }
 
+/// A leader that panics would leave everybody waiting for ever, with commits half published. Recovery can go on.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        eprintln!("fatal: a panic while commits were published");
+        std::process::abort();
+    }
+}
+
 impl Wal {
     /// Returns when everything below `lsn` survives a crash. Alone: writes and syncs in this thread. Among others: joins the batch
     /// that forms while another is written. `lsn` is the end of a reserved record; those below it must be on their way to being filled.
@@ -87,13 +97,27 @@ impl Wal {
         if self.is_met(need) || self.has_failed() {
             return;
         }
-        let mut writer = self.writer.lock();
-        if let Err(error) = self.write_and_sync(&mut writer, need) {
-            self.fail(error);
+        let synced = self.write_and_sync(&mut self.writer.lock(), need);
+        match synced {
+            Ok(Some(durable)) => self.publish_durable(durable),
+            Ok(None) => {}
+            Err(error) => self.fail(error),
         }
     }
 
-    fn write_and_sync(&self, writer: &mut Writer, need: Need) -> Result<(), WalError> {
+    /// The observer first: who finds the log durable up to a commit finds the transaction finished.
+    fn publish_durable(&self, durable: u64) {
+        if let Some(observer) = self.observer.get() {
+            let alive = AbortOnPanic;
+            observer.durable(Lsn(durable));
+            std::mem::forget(alive);
+        }
+        // Release: pairs with the acquire loads of those who wait.
+        self.positions.durable.store(durable, Ordering::Release);
+    }
+
+    /// Returns how far the log is durable now, if it was synced.
+    fn write_and_sync(&self, writer: &mut Writer, need: Need) -> Result<Option<u64>, WalError> {
         for round in 0.. {
             let complete = self.links.advance();
             let enough = complete >= need.written;
@@ -112,9 +136,9 @@ impl Wal {
         }
         if need.durable > self.positions.durable.load(Ordering::Relaxed) {
             writer.sync(&self.counters)?;
-            self.positions.durable.store(writer.written(), Ordering::Release);
+            return Ok(Some(writer.written()));
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Writes `[written, complete)` and gives its ring space free, piece by piece so that appenders go on meanwhile.

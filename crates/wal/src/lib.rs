@@ -47,4 +47,4 @@ pub use control::Checkpoint;
 pub use error::WalError;
 pub use reader::{LogEntry, LogReader};
 pub use stats::WalStats;
-pub use wal::{Reservation, Wal};
+pub use wal::{DurableObserver, Reservation, Wal};

@@ -15,7 +15,7 @@ use crate::writer::Writer;
 use crate::{Checkpoint, Wal, WalConfig, WalError};
 use base::Lsn;
 use env::Disk;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank, Signal};
 
@@ -101,6 +101,7 @@ impl Wal {
             grow: Signal::new(),
             counters,
             background: AtomicBool::new(false),
+            observer: OnceLock::new(),
             failure: Mutex::new(Rank::Leaf, None),
         }
     }

@@ -12,7 +12,7 @@ use crate::stats::Counters;
 use crate::writer::Writer;
 use crate::{WalError, WalStats};
 use base::Lsn;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Signal, futex, hint, thread};
@@ -34,8 +34,16 @@ pub struct Wal {
     pub(crate) grow: Signal,
     pub(crate) counters: Arc<Counters>,
     pub(crate) background: AtomicBool,
+    pub(crate) observer: OnceLock<Arc<dyn DurableObserver>>,
     /// What the log failed with first.
     pub(crate) failure: Mutex<Option<WalError>>,
+}
+
+/// Told by whoever has made the log durable, before those who wait for it are.
+pub trait DurableObserver: Send + Sync {
+    /// Everything below `up_to` is complete and durable. Called by one thread at a time, with growing positions, with none of the log's latches
+    /// held; [`Wal::durable`] does not tell the position before this returns. It must not wait for the log.
+    fn durable(&self, up_to: Lsn);
 }
 
 /// How far the log is, written once per batch and read by every committer.
@@ -183,6 +191,11 @@ impl Wal {
         let end = reservation.end;
         reservation.fill(self, body);
         end
+    }
+
+    /// Tells `observer` from now on how far the log is durable. Once, before the first commit.
+    pub fn set_observer(&self, observer: Arc<dyn DurableObserver>) {
+        assert!(self.observer.set(observer).is_ok(), "the observer is set once");
     }
 
     /// Everything below is completely in the ring, and thus whatever its writers did before filling is visible to the caller.

@@ -1,0 +1,211 @@
+//! Commit: the record, early lock release, durability, and what is left for purge. Why it is right: `docs/design/early-lock-release.md`.
+//!
+//! # Invariants
+//! 1. A transaction with flush policy `Durable` stands in the commit queue before its commit record is filled; whoever makes the log durable up
+//!    to the record finishes it (`Finisher`), in the order of the records. So who finds the log durable up to a commit finds it finished.
+//! 2. Its locks go when the record is in the log: first for writers who look at its rows (`TxnSystem::release`), then the explicit ones. From
+//!    there on it can only commit, or be lost in a crash together with all that came after.
+//! 3. A session that meets a version whose writer has released and not finished notes the log's head ([`Dependencies`]). Nothing that tells of
+//!    the version leaves the session, and no commit of it is acknowledged or seen, before the log is durable up to there.
+//! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
+
+use crate::history::Finished;
+use crate::log_op::LogOp;
+use crate::session::Session;
+use crate::{Error, Result};
+use base::{Lsn, TxnId};
+use std::sync::Arc;
+use sync::atomic::{AtomicU64, Ordering};
+use txn::{Standing, TxnSystem};
+use wal::{DurableObserver, FlushPolicy, Wal};
+
+/// Finishes what the log has made durable.
+pub(crate) struct Finisher {
+    pub(crate) txns: Arc<TxnSystem>,
+}
+
+impl DurableObserver for Finisher {
+    fn durable(&self, up_to: Lsn) {
+        self.txns.finish_durable(up_to);
+    }
+}
+
+/// How far the log must be durable before the session may tell what it has seen.
+///
+/// Shared with whoever sends replies: those that carry rows, and those after which no commit of the transaction follows, wait for
+/// [`Dependencies::settle`]. One load when nothing is open.
+pub struct Dependencies {
+    /// 0: nothing is open. Relaxed: only the session's own thread uses it.
+    up_to: AtomicU64,
+    wal: Arc<Wal>,
+}
+
+impl Dependencies {
+    pub(crate) fn new(wal: Arc<Wal>) -> Dependencies {
+        Dependencies { up_to: AtomicU64::new(0), wal }
+    }
+
+    /// A version was met whose writer has released and not finished: its commit record lies below the log's head.
+    #[cold]
+    pub(crate) fn note(&self) {
+        self.up_to.store(self.wal.lsn_head().0, Ordering::Relaxed);
+    }
+
+    /// Returns when everything that the session has seen is durable. No latch may be held.
+    #[inline]
+    pub fn settle(&self) -> Result<()> {
+        if self.up_to.load(Ordering::Relaxed) == 0 { Ok(()) } else { self.wait() }
+    }
+
+    #[cold]
+    fn wait(&self) -> Result<()> {
+        self.wal.wait_durable(Lsn(self.up_to.load(Ordering::Relaxed)))?;
+        self.clear();
+        Ok(())
+    }
+
+    /// The log is durable up to a record that was reserved after all that was noted.
+    fn clear(&self) {
+        self.up_to.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether something seen is not known to be durable.
+    pub fn is_open(&self) -> bool {
+        self.up_to.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl std::fmt::Debug for Dependencies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Dependencies({})", self.up_to.load(Ordering::Relaxed))
+    }
+}
+
+impl Session {
+    /// Whether the writer of a row's newest version has it locked. One that has let go of it but is not durable yet is noted: this session
+    /// depends on it from here on.
+    #[inline]
+    pub(crate) fn locked_by_writer(&self, writer: TxnId) -> bool {
+        match self.engine.txns.standing(writer) {
+            Standing::Finished => false,
+            Standing::Holding => true,
+            Standing::Released => {
+                self.dependencies.note();
+                false
+            }
+        }
+    }
+
+    /// Commits. When it returns, the transaction is durable as far as the flush policy demands, and whatever it has seen is durable.
+    ///
+    /// [`Error::LogFailed`] leaves the outcome to recovery: the process must stop.
+    ///
+    /// A transaction of which something could not be taken back before (a full disk) is rolled back instead, which is an error.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.running.half_undone {
+            self.rollback()?;
+            return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
+        }
+        if self.running.id.is_none() {
+            // Its locks protect nothing any more; what it has read may still have to become durable.
+            self.end();
+            return self.settle().map_err(|error| self.engine.note_failure(error));
+        }
+        let committed = match self.flush_policy {
+            FlushPolicy::Durable => self.append_commit().and_then(|lsn| self.await_durable(lsn)),
+            policy => self.commit_by(policy),
+        };
+        self.committed(committed)
+    }
+
+    /// After the wait for the log.
+    pub(crate) fn committed(&mut self, outcome: Result<()>) -> Result<()> {
+        if let Err(error) = outcome {
+            let error = self.engine.note_failure(error);
+            // Neither committed nor to be rolled back: recovery decides. No checkpoint may wait for it until then.
+            self.abandon();
+            return Err(error);
+        }
+        self.leave_to_purge();
+        self.end();
+        Ok(())
+    }
+
+    /// What replies wait for; see [`Dependencies`].
+    pub fn dependencies(&self) -> &Arc<Dependencies> {
+        &self.dependencies
+    }
+
+    /// Waits until everything that this session has seen is durable.
+    #[inline]
+    pub fn settle(&self) -> Result<()> {
+        self.dependencies.settle()
+    }
+
+    /// Puts the commit record into the log and lets go of all locks. What becomes of the transaction is decided from here on.
+    pub(crate) fn append_commit(&mut self) -> Result<Lsn> {
+        let id = self.running.id;
+        self.slot.unsettle();
+        self.encode_commit();
+        let engine = &*self.engine;
+        let record = engine.wal.reserve(self.buffers.undo.len());
+        let lsn = record.end;
+        // Before the record is filled: who finds the log complete up to it finds the transaction in the queue.
+        let queued = engine.txns.queue_commit(&self.commit_place, id, lsn);
+        record.fill(&engine.wal, &self.buffers.undo);
+        if !queued {
+            return Err(Error::LogFailed);
+        }
+        if engine.config.mechanisms.early_lock_release {
+            engine.txns.release(id);
+            self.release_locks();
+        }
+        Ok(lsn)
+    }
+
+    /// Waits until the commit record is durable; whoever saw to that has finished the transaction.
+    fn await_durable(&mut self, lsn: Lsn) -> Result<()> {
+        self.engine.wal.wait_durable(lsn)?;
+        // All that it has built on has earlier records.
+        self.dependencies.clear();
+        Ok(())
+    }
+
+    /// Commits with one of the policies that acknowledge before the log is durable.
+    fn commit_by(&mut self, policy: FlushPolicy) -> Result<()> {
+        self.slot.unsettle();
+        self.encode_commit();
+        let engine = &*self.engine;
+        let lsn = engine.wal.append(&self.buffers.undo);
+        engine.wal.commit(lsn, policy)?;
+        // What others were promised to be durable is not shown before, by way of what was built on it.
+        self.settle()?;
+        engine.txns.finish(self.running.id);
+        Ok(())
+    }
+
+    /// Leaves the commit record's body in `buffers.undo`.
+    fn encode_commit(&mut self) {
+        let wall_micros = self.engine.clock.wall_us() as u64;
+        let op = LogOp::Commit { txn: self.running.id, last_undo: self.running.last_undo, wall_micros };
+        let body = &mut self.buffers.undo;
+        body.clear();
+        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
+    }
+
+    /// The transaction has finished: what it left behind goes to purge, or at once.
+    fn leave_to_purge(&mut self) {
+        if self.running.leaves_garbage {
+            // Somebody else finished it, maybe; a later position only keeps purge a little.
+            let seq = self.engine.txns.finished_now();
+            let finished = Finished { txn: self.running.id, seq, last_undo: self.running.last_undo };
+            if self.engine.history.push(self.shard, finished) {
+                self.engine.purge_wake.notify();
+            }
+        } else {
+            for (address, bytes) in self.running.fresh_undo.drain(..) {
+                self.engine.undo.release(address, bytes as usize);
+            }
+        }
+    }
+}
