@@ -1,0 +1,199 @@
+//! Who has committed, and whether what is there at the end is what they did.
+
+use crate::anomaly::{Anomaly, Kind};
+use crate::history::{Element, End, Event, Group, History, Key, Txn};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What remains of a transaction's changes once its savepoints have had their say.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Effects {
+    pub(super) appends: Vec<(Key, Element)>,
+    pub(super) inserts: Vec<(Element, Group)>,
+    pub(super) removes: Vec<(Element, Group)>,
+}
+
+impl Effects {
+    fn of(txn: &Txn) -> Effects {
+        let mut now = Effects::default();
+        let mut saved = Vec::new();
+        for event in txn.statements.iter().flat_map(|statement| &statement.events) {
+            match event {
+                Event::Append { key, element } => now.appends.push((*key, *element)),
+                Event::Insert { element, group } => now.inserts.push((*element, *group)),
+                Event::Remove { element, group } => now.removes.push((*element, *group)),
+                Event::Savepoint => saved.push(now.clone()),
+                // The savepoint itself stays.
+                Event::RollbackToSavepoint => now = saved.last().cloned().unwrap_or_default(),
+                Event::Read { .. } | Event::ReadLast { .. } | Event::ReadSets { .. } | Event::Oddity(_) => {}
+                Event::TriedAppend { .. } | Event::TriedInsert { .. } => {}
+            }
+        }
+        // What came and went within the transaction leaves no trace.
+        let passing: Vec<_> = now.inserts.iter().filter(|pair| now.removes.contains(pair)).copied().collect();
+        now.inserts.retain(|pair| !passing.contains(pair));
+        now.removes.retain(|pair| !passing.contains(pair));
+        now
+    }
+
+    fn is_empty(&self) -> bool {
+        self.appends.is_empty() && self.inserts.is_empty() && self.removes.is_empty()
+    }
+}
+
+/// The end of all transactions, and who wrote what.
+pub(super) struct Outcome {
+    /// By transaction: it has committed (as acknowledged, or as its traces show).
+    pub(super) committed: Vec<bool>,
+    /// By transaction: its commit was not answered, and left no trace.
+    pub(super) vanished: Vec<bool>,
+    pub(super) effects: Vec<Effects>,
+    /// Who appended, whether it remained or not.
+    pub(super) appended_by: HashMap<(Key, Element), usize>,
+    pub(super) inserted_by: HashMap<(Element, Group), usize>,
+    /// Committed removals only.
+    pub(super) removed_by: HashMap<(Element, Group), usize>,
+    /// Where in its final list an element stands.
+    pub(super) place: HashMap<(Key, Element), usize>,
+}
+
+impl Outcome {
+    pub(super) fn of(history: &History, found: &mut Vec<Anomaly>) -> Outcome {
+        let txns = &history.txns;
+        let effects: Vec<Effects> = txns.iter().map(Effects::of).collect();
+        let (mut appended_by, mut inserted_by) = (HashMap::new(), HashMap::new());
+        for (index, txn) in txns.iter().enumerate() {
+            for event in txn.statements.iter().flat_map(|statement| &statement.events) {
+                match event {
+                    Event::Append { key, element } | Event::TriedAppend { key, element } => {
+                        appended_by.insert((*key, *element), index);
+                    }
+                    Event::Insert { element, group } | Event::TriedInsert { element, group } => {
+                        inserted_by.insert((*element, *group), index);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut place = HashMap::new();
+        for (key, list) in &history.final_lists {
+            for (at, element) in list.iter().enumerate() {
+                if place.insert((*key, *element), at).is_some() {
+                    let text = format!("list {key} ends as {list:?}: {element} is there twice");
+                    found.push(Anomaly {
+                        kind: Kind::Garbage,
+                        text,
+                        txns: appended_by.get(&(*key, *element)).copied().into_iter().collect(),
+                    });
+                }
+                if !appended_by.contains_key(&(*key, *element)) {
+                    let text = format!("list {key} ends as {list:?}: nobody wrote {element}");
+                    found.push(Anomaly { kind: Kind::Garbage, text, txns: vec![] });
+                }
+            }
+        }
+        let mut outcome = Outcome {
+            committed: vec![false; txns.len()],
+            vanished: vec![false; txns.len()],
+            effects,
+            appended_by,
+            inserted_by,
+            removed_by: HashMap::new(),
+            place,
+        };
+        outcome.settle_unknown(history, found);
+        outcome.compare(history, found);
+        outcome
+    }
+
+    /// A commit without an answer has happened if its traces are there; they must be there all, or none.
+    fn settle_unknown(&mut self, history: &History, found: &mut Vec<Anomaly>) {
+        // A pair is gone if somebody took it out, acknowledged or not.
+        let taken: BTreeSet<(Element, Group)> = self
+            .effects
+            .iter()
+            .zip(&history.txns)
+            .filter(|(_, txn)| txn.end != End::Aborted)
+            .flat_map(|(effects, _)| effects.removes.iter().copied())
+            .collect();
+        for (index, txn) in history.txns.iter().enumerate() {
+            match txn.end {
+                End::Committed { .. } => self.committed[index] = true,
+                End::Aborted => {}
+                End::Unknown { .. } => {
+                    let effects = &self.effects[index];
+                    let mut traces: Vec<bool> = effects.appends.iter().map(|pair| self.place.contains_key(pair)).collect();
+                    traces
+                        .extend(effects.inserts.iter().filter(|pair| !taken.contains(pair)).map(|pair| history.final_sets.contains(pair)));
+                    traces.extend(effects.removes.iter().map(|pair| !history.final_sets.contains(pair)));
+                    self.committed[index] = traces.contains(&true);
+                    self.vanished[index] = !self.committed[index] && !effects.is_empty();
+                    if traces.contains(&true) && traces.contains(&false) {
+                        let text = format!("T{index}'s commit had no answer; some of its changes are there and some are not");
+                        found.push(Anomaly { kind: Kind::TornCommit, text, txns: vec![index] });
+                    }
+                }
+            }
+        }
+        for (index, effects) in self.effects.iter().enumerate().filter(|(index, _)| self.committed[*index]) {
+            for pair in &effects.removes {
+                if let Some(other) = self.removed_by.insert(*pair, index) {
+                    let text = format!("both T{other} and T{index} took {} out of group {}", pair.0, pair.1);
+                    found.push(Anomaly { kind: Kind::LostUpdate, text, txns: vec![other, index] });
+                }
+                let by = self.inserted_by.get(pair);
+                if !by.is_some_and(|by| *by == index || self.committed[*by]) {
+                    let text = format!("T{index} took {} out of group {}, whose writer was rolled back", pair.0, pair.1);
+                    found.push(Anomaly { kind: Kind::G1a, text, txns: by.copied().into_iter().chain([index]).collect() });
+                }
+            }
+        }
+    }
+
+    /// What is there at the end is what the committed transactions did.
+    fn compare(&self, history: &History, found: &mut Vec<Anomaly>) {
+        let mut by_txn: BTreeMap<usize, (Vec<String>, usize)> = BTreeMap::new();
+        for (index, effects) in self.effects.iter().enumerate().filter(|(index, _)| self.committed[*index]) {
+            let entry = by_txn.entry(index).or_default();
+            entry.1 = effects.appends.len() + effects.inserts.len() + effects.removes.len();
+            for (key, element) in &effects.appends {
+                if !self.place.contains_key(&(*key, *element)) {
+                    entry.0.push(format!("{element} of list {key}"));
+                }
+            }
+            for pair in &effects.inserts {
+                if !self.removed_by.contains_key(pair) && !history.final_sets.contains(pair) {
+                    entry.0.push(format!("{} of group {}", pair.0, pair.1));
+                }
+            }
+            for pair in effects.removes.iter().filter(|pair| history.final_sets.contains(pair)) {
+                entry.0.push(format!("the removal of {} from group {}", pair.0, pair.1));
+            }
+        }
+        for (index, (missing, all)) in by_txn.into_iter().filter(|(_, (missing, _))| !missing.is_empty()) {
+            // What is missing of an acknowledged commit is lost, be it all or a part.
+            let text = format!("T{index} committed, and this is not there at the end ({} of {all}): {}", missing.len(), missing.join(", "));
+            found.push(Anomaly { kind: Kind::LostCommit, text, txns: vec![index] });
+        }
+        let remains: BTreeSet<(Key, Element)> = self
+            .effects
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.committed[*index])
+            .flat_map(|(_, effects)| effects.appends.iter().copied())
+            .collect();
+        for (pair, _) in self.place.iter().filter(|(pair, _)| !remains.contains(pair)) {
+            if let Some(index) = self.appended_by.get(pair) {
+                let text = format!("{} of list {} is there at the end; T{index} has taken it back", pair.1, pair.0);
+                found.push(Anomaly { kind: Kind::Resurrected, text, txns: vec![*index] });
+            }
+        }
+        for pair in &history.final_sets {
+            let by = self.inserted_by.get(pair);
+            if !by.is_some_and(|index| self.committed[*index] && self.effects[*index].inserts.contains(pair)) {
+                let who = by.map_or("nobody has put it there".into(), |index| format!("T{index} has taken it back"));
+                let text = format!("{} of group {} is there at the end; {who}", pair.0, pair.1);
+                found.push(Anomaly { kind: Kind::Resurrected, text, txns: by.copied().into_iter().collect() });
+            }
+        }
+    }
+}

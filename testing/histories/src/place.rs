@@ -1,0 +1,67 @@
+//! The server that clients talk to, which may be killed and started again under them.
+
+use harness::{Server, Target};
+use mysql::prelude::Queryable;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{Rank, RwLock};
+
+/// A server: one that runs somewhere, or one of our own.
+pub struct Place {
+    target: RwLock<Target>,
+    /// Odd while the server is being killed and started; so a broken connection can be told from a defect.
+    lives: AtomicU64,
+}
+
+impl Place {
+    /// A server at `HOST:PORT`, which is never killed.
+    pub fn external(address: &str) -> Result<Place, String> {
+        Ok(Place::new(Target::external(address)?))
+    }
+
+    /// A server of our own, which may be killed.
+    pub fn own(server: Server) -> Place {
+        Place::new(Target::Own(server))
+    }
+
+    fn new(target: Target) -> Place {
+        Place { target: RwLock::new(Rank::Leaf, target), lives: AtomicU64::new(0) }
+    }
+
+    /// A connection as root.
+    pub fn connect(&self, database: Option<&str>) -> Result<mysql::Conn, String> {
+        self.target.read().connect(database).map_err(|error| format!("connect: {error}"))
+    }
+
+    /// Whether the server can be killed.
+    pub fn can_restart(&self) -> bool {
+        !self.target.read().is_external()
+    }
+
+    /// How often the server has been killed (twice that, and one more while it is being started).
+    pub fn lives(&self) -> u64 {
+        self.lives.load(Ordering::SeqCst)
+    }
+
+    /// kill -9, and start again on the same data. Returns once it accepts connections.
+    pub fn restart(&self) {
+        self.lives.fetch_add(1, Ordering::SeqCst);
+        self.target.write().restart();
+        self.lives.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Runs statements on a connection of their own.
+    pub fn run(&self, statements: &[String]) -> Result<(), String> {
+        let mut connection = self.connect(None)?;
+        statements.iter().try_for_each(|sql| connection.query_drop(sql).map_err(|error| format!("{sql}: {error}")))
+    }
+}
+
+/// Whether an error means that the connection is gone (not that an answer is late).
+pub fn is_broken(error: &mysql::Error) -> bool {
+    match error {
+        mysql::Error::IoError(error) => !matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
+        mysql::Error::CodecError(_) => true,
+        mysql::Error::DriverError(error) => !matches!(error, mysql::DriverError::Timeout),
+        _ => false,
+    }
+}
