@@ -12,6 +12,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("lock_manager", 2),
     ("parser", 2),
     ("protocol", 2),
+    ("admission", 3),
     ("wal", 3),
     ("page_store", 3),
     ("undo", 3),

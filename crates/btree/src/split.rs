@@ -1,8 +1,9 @@
 //! Making room: a page is split, its parent first if that has no room for the new separator.
 //!
 //! # Invariants
-//! 1. Each split is one mini-transaction that latches page → parent (tried, never waited for) → right sibling and leaves a whole tree. A parent
-//!    without room is split before, in a mini-transaction of its own, and the descent begins again.
+//! 1. Each split is one mini-transaction that latches page → right sibling → space-map page → parent, and leaves a whole tree. The parent is above, so it
+//!    is only tried; and it comes last, so that who has it waits for nothing any more: hundreds may want to pass it. When it cannot be had the new
+//!    page is given back, and the descent begins again. A parent without room is split before, in a mini-transaction of its own.
 //! 2. A separator is the shortest key above everything left of it and not above anything right of it.
 
 use base::{PageNo, TxnId};
@@ -28,6 +29,19 @@ pub(crate) struct SplitPoint {
     pub(crate) separator: Vec<u8>,
     /// The split follows a run of ascending inserts, which goes on in the right page.
     pub(crate) ascending: bool,
+}
+
+/// The pages of a split.
+struct Family {
+    parent: PageRef,
+    /// The left page's place in the parent.
+    slot: usize,
+    /// The page that is too full.
+    left: PageRef,
+    /// The new page.
+    right: PageRef,
+    /// The left page's right sibling so far.
+    beyond: Option<PageRef>,
 }
 
 impl BTree {
@@ -74,14 +88,31 @@ impl BTree {
                         return Err(Error::Corrupt { index: self.index, page: child, what: "not the child its parent names" });
                     }
                     let Some(point) = split_point(node, key, value_bytes) else { return Ok(()) };
-                    let Some(parent) = guard.upgrade_exclusive() else { continue };
+                    let beyond = node.right();
+                    let beyond = if beyond.is_none() { None } else { Some(mtr.latch(beyond)?) };
+                    if !guard.validate() {
+                        continue; // nothing was allocated yet
+                    }
+                    let right = match self.allocate(&mut mtr, level, Some(child)) {
+                        Ok(right) => right,
+                        Err(error) => {
+                            // What allocation changed and gave back is still to be logged.
+                            mtr.commit();
+                            return Err(error);
+                        }
+                    };
+                    let Some(parent) = guard.try_upgrade_exclusive() else {
+                        self.give_page_back(mtr, right)?;
+                        continue;
+                    };
                     let parent = mtr.adopt(parent);
                     if Node::new(mtr.bytes(parent)).fit(slot + 1, &point.separator, CHILD_BYTES) == Fit::NoRoom {
-                        drop(mtr);
+                        self.give_page_back(mtr, right)?;
                         self.make_room_at(level + 1, &point.separator, CHILD_BYTES)?;
                         continue;
                     }
-                    return self.split(mtr, parent, slot, page, &point);
+                    self.split(mtr, Family { parent, slot, left: page, right, beyond }, &point);
+                    return Ok(());
                 }
             }
         }
@@ -99,24 +130,22 @@ impl BTree {
         }
     }
 
-    fn split<'t>(&'t self, mut mtr: Mtr<'t>, parent: PageRef, slot: usize, left: PageRef, point: &SplitPoint) -> Result<()> {
-        let left_no = mtr.page_no(left);
-        let node = Node::new(mtr.bytes(left));
-        let (level, beyond) = (node.level(), node.right());
-        let beyond = if beyond.is_none() { None } else { Some(mtr.latch(beyond)?) };
-        let right = match self.allocate(&mut mtr, level, Some(left_no)) {
-            Ok(right) => right,
-            Err(error) => {
-                // What allocation changed and gave back is still to be logged.
-                mtr.commit();
-                return Err(error);
-            }
-        };
-        let right_no = mtr.page_no(right);
+    /// Frees a page that was allocated by the same mini-transaction and not used, and commits that.
+    fn give_page_back<'t>(&'t self, mut mtr: Mtr<'t>, page: PageRef) -> Result<()> {
+        let number = mtr.page_no(page);
+        let freed = self.space().free(&mut mtr, number);
+        mtr.commit();
+        Ok(freed?)
+    }
+
+    /// Splits. Everything is latched, so it neither waits nor fails.
+    fn split<'t>(&'t self, mut mtr: Mtr<'t>, family: Family, point: &SplitPoint) {
+        let Family { parent, slot, left, right, beyond } = family;
+        let (left_no, right_no) = (mtr.page_no(left), mtr.page_no(right));
         let node = Node::new(mtr.bytes(left));
         let identity = Identity {
             index: self.index,
-            level,
+            level: node.level(),
             left: left_no,
             right: node.right(),
             txn_max: node.txn_max(),
@@ -130,7 +159,6 @@ impl BTree {
         }
         ops::insert(&mut mtr, parent, slot + 1, &point.separator, &right_no.0.to_le_bytes());
         mtr.commit();
-        Ok(())
     }
 
     /// Moves the root's content into a new page, its only child.

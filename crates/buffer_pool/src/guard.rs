@@ -207,6 +207,13 @@ impl<'p> OptimisticGuard<'p> {
         held.same_content(self.seen).then_some(guard)
     }
 
+    /// Latches exclusively if nobody has the page now and it is still what was read. Never waits: for who holds pages below this one.
+    pub fn try_upgrade_exclusive(self) -> Option<ExclusiveGuard<'p>> {
+        let held = word::try_exclusive_fast(self.cell)?;
+        let guard = ExclusiveGuard::new(self.pool, self.cell, self.page, held.frame()?);
+        held.same_content(self.seen).then_some(guard)
+    }
+
     /// Latches exclusively, waiting for readers and writers if need be; `None` when the page is no longer what was read.
     pub fn upgrade_exclusive(self) -> Option<ExclusiveGuard<'p>> {
         if !self.validate() {

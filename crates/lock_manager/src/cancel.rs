@@ -3,34 +3,48 @@
 use crate::platform::atomic::{AtomicU32, Ordering};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, futex};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// How a wait stands. Leaves `Waiting` once, by compare-and-swap, so exactly one of those who end it wins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum WaitState {
+pub enum WaitState {
+    /// Nobody waits.
     Idle = 0,
+    /// The wait goes on.
     Waiting = 1,
+    /// The waiter got what it waited for.
     Granted = 2,
+    /// The waiter is a deadlock's victim.
     Victim = 3,
+    /// The waiter's statement was cancelled.
     Killed = 4,
+    /// The waiter's time was over.
     TimedOut = 5,
 }
 
 /// A waiter's own futex word.
 #[derive(Debug)]
-pub(crate) struct WaitCell {
+pub struct WaitCell {
     /// A [`WaitState`]. Release on the change, acquire by the waiter: what the granter did is visible to the granted.
     word: AtomicU32,
 }
 
+impl Default for WaitCell {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl WaitCell {
-    pub(crate) fn new() -> WaitCell {
+    /// Nobody waits on it.
+    pub fn new() -> WaitCell {
         WaitCell { word: AtomicU32::new(WaitState::Idle as u32) }
     }
 
     /// Starts a wait. Only the waiter calls it, before it can be found in a queue.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         // Sequentially consistent, as the look at others' cells that follows (`is_waiting`): of two who begin to wait for each other at
         // least one sees the other wait.
         self.word.store(WaitState::Waiting as u32, Ordering::SeqCst);
@@ -42,12 +56,13 @@ impl WaitCell {
     }
 
     /// Ends the wait; `false` when it has ended otherwise. The caller wakes the waiter when it can.
-    pub(crate) fn end(&self, state: WaitState) -> bool {
+    pub fn end(&self, state: WaitState) -> bool {
         let waiting = WaitState::Waiting as u32;
         self.word.compare_exchange(waiting, state as u32, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    pub(crate) fn state(&self) -> WaitState {
+    /// How the wait stands.
+    pub fn state(&self) -> WaitState {
         match self.word.load(Ordering::Acquire) {
             0 => WaitState::Idle,
             1 => WaitState::Waiting,
@@ -59,7 +74,8 @@ impl WaitCell {
         }
     }
 
-    pub(crate) fn wake(&self) {
+    /// Wakes the waiter after its wait was ended.
+    pub fn wake(&self) {
         futex::wake(&self.word, 1);
     }
 
@@ -87,6 +103,16 @@ pub enum WaitsFor {
     MetadataLock,
     /// Nothing but time.
     Time,
+    /// A slot to work in (crate `admission`).
+    Admission,
+}
+
+/// Told around each wait but those for admission, on the thread that waits and with no latch held. Set once per session.
+pub trait WaitObserver: Send + Sync {
+    /// The statement is about to sleep.
+    fn wait_begins(&self);
+    /// It sleeps no more.
+    fn wait_ends(&self);
 }
 
 /// A statement's cancellation: set by KILL, by a time limit or by a client that has gone; looked at by long loops, and it ends waits.
@@ -95,12 +121,18 @@ pub struct Cancel {
     reason: AtomicU32,
     /// Where the statement's thread sleeps now.
     target: Mutex<Option<(Arc<WaitCell>, WaitsFor)>>,
+    observer: OnceLock<std::sync::Arc<dyn WaitObserver>>,
 }
 
 impl Cancel {
     /// Not cancelled.
     pub fn new() -> Cancel {
-        Cancel { reason: AtomicU32::new(0), target: Mutex::new(Rank::Leaf, None) }
+        Cancel { reason: AtomicU32::new(0), target: Mutex::new(Rank::Leaf, None), observer: OnceLock::new() }
+    }
+
+    /// Sets who is told of waits; a second one is ignored.
+    pub fn observe(&self, observer: std::sync::Arc<dyn WaitObserver>) {
+        let _ = self.observer.set(observer);
     }
 
     /// Cancels, and wakes the thread when it waits. `reason` is the caller's and not 0; the first one stays.
@@ -151,12 +183,19 @@ impl Cancel {
     }
 
     /// Sleeps on `cell`, which has begun its wait, reachable for [`Self::cancel`].
-    pub(crate) fn sleep(&self, cell: &Arc<WaitCell>, what: WaitsFor, deadline: Option<Instant>) -> WaitState {
+    pub fn sleep(&self, cell: &Arc<WaitCell>, what: WaitsFor, deadline: Option<Instant>) -> WaitState {
+        let observer = self.observer.get().filter(|_| what != WaitsFor::Admission);
         *self.target.lock() = Some((Arc::clone(cell), what));
         if self.is_cancelled() {
             cell.end(WaitState::Killed);
         }
+        if let Some(observer) = observer {
+            observer.wait_begins();
+        }
         let state = cell.sleep(deadline);
+        if let Some(observer) = observer {
+            observer.wait_ends();
+        }
         *self.target.lock() = None;
         state
     }

@@ -36,7 +36,7 @@ mod registry;
 mod snapshot;
 mod table;
 
-pub use cancel::{Cancel, WaitsFor};
+pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
 pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use mode::LockMode;

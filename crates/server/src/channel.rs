@@ -200,7 +200,9 @@ impl ClientIo for StatementIo<'_> {
                 }
             }
             self.connection.enter(Phase::Reading);
+            self.connection.client_wait_begins();
             let received = self.socket.receive(upload.reader.room());
+            self.connection.client_wait_ends();
             self.connection.enter(Phase::Running);
             let Some(count) = received else { return Err(ClientGone::Disconnected) };
             upload.reader.filled(count);

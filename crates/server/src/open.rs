@@ -49,6 +49,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }
     free_orphans(catalog)?;
+    let admission = Arc::clone(&shared.admission);
+    sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
     Ok(Arc::new(SqlService::new(shared)))
 }
 
@@ -65,6 +67,7 @@ fn free_orphans(catalog: Arc<Catalog>) -> Result<(), Failure> {
 
 /// Writes everything and a checkpoint. Sessions have ended, or are left to recovery.
 pub fn close(service: &SqlService) -> Result<(), Failure> {
+    service.shared().admission.stop();
     service.shared().engine.close(true)?;
     Ok(())
 }

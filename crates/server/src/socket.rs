@@ -57,8 +57,23 @@ impl Socket {
     }
 
     #[cold]
-    fn send_slowly(&self, mut bytes: &[u8], connection: &Connection) -> bool {
+    fn send_slowly(&self, bytes: &[u8], connection: &Connection) -> bool {
         let before = connection.phase();
+        // A statement that waits for its client does not work; one that has ended is out of it anyway.
+        if before == Phase::Running {
+            connection.client_wait_begins();
+        }
+        let sent = self.send_pieces(bytes, connection);
+        if before == Phase::Running {
+            connection.client_wait_ends();
+        }
+        if sent {
+            connection.enter(before);
+        }
+        sent
+    }
+
+    fn send_pieces(&self, mut bytes: &[u8], connection: &Connection) -> bool {
         while !bytes.is_empty() {
             // Entering anew for each piece shows the watcher that the client still takes bytes.
             connection.enter(Phase::Writing);
@@ -72,7 +87,6 @@ impl Socket {
                 Err(_) => return false,
             }
         }
-        connection.enter(before);
         true
     }
 

@@ -19,7 +19,7 @@ use crate::virtual_tables;
 use engine::Isolation;
 use env::SplitMix64;
 use executor::Scratch;
-use lock_manager::WaitsFor;
+use lock_manager::{WaitObserver, WaitsFor};
 use mysql_error::{SqlError, codes};
 use parser::{Bump, LiftedLiteral};
 use protocol::{Capabilities, PacketWriter, ResultSink, RowFormat, ServerStatus};
@@ -62,6 +62,9 @@ impl ClientSession {
         let mut engine = shared.engine.connect();
         engine.set_client(u64::from(connection.id()));
         let cancel = Arc::clone(engine.cancel());
+        let ticket = admission::Ticket::new(&shared.admission, connection.id());
+        cancel.observe(Arc::clone(&ticket) as Arc<dyn WaitObserver>);
+        connection.set_wait_observer(Arc::clone(&ticket) as Arc<dyn WaitObserver>);
         let waker = Arc::clone(&cancel);
         connection.set_waker(Arc::new(move |stop| waker.cancel(stop as u32)));
         let waiting = Arc::clone(&cancel);
@@ -70,6 +73,7 @@ impl ClientSession {
                 WaitsFor::RowLock => "Waiting for row lock",
                 WaitsFor::MetadataLock => "Waiting for table metadata lock",
                 WaitsFor::Time => "User sleep",
+                WaitsFor::Admission => "Waiting for admission",
             })
         }));
         let variables = SessionVariables::new(shared.variables.all());
@@ -100,6 +104,7 @@ impl ClientSession {
             statement_micros: std::cell::Cell::new(0),
             cancel,
             lock_picture: None,
+            ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
             shared,
             login,
@@ -222,11 +227,13 @@ impl ClientSession {
 impl Session for ClientSession {
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         // A bug that panics costs its statement, not the server. (Inside a mini-transaction it ends the process; see `buffer_pool`.)
-        match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {
+        let flow = match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {
             Ok(_) if self.killed_itself => Flow::Quit,
             Ok(flow) => flow,
             Err(_) => self.incident(out, io),
-        }
+        };
+        self.command_done();
+        flow
     }
 
     fn change_user(&mut self, login: Login) -> Result<(), SqlError> {

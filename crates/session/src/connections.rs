@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use hashbrown::HashMap;
+use lock_manager::WaitObserver;
 use sync::{CachePadded, Mutex, Rank};
 
 /// What a connection is doing. Kept in the low bits of its activity word.
@@ -143,6 +144,7 @@ pub struct Connection {
     /// What to call so that waits inside the engine (row locks, admission) see the stop.
     waker: Mutex<Option<Arc<dyn Fn(Stop) + Send + Sync>>>,
     /// What to ask for what the statement waits for; the session's.
+    wait_observer: Mutex<Option<Arc<dyn WaitObserver>>>,
     wait_probe: Mutex<Option<Arc<dyn Fn() -> Option<&'static str> + Send + Sync>>>,
     label: Mutex<Label>,
     hangup: Box<dyn Hangup>,
@@ -166,6 +168,7 @@ impl Connection {
             wait_timeout_s: AtomicU32::new(28_800),
             time_limit_ms: AtomicU32::new(0),
             waker: Mutex::new(Rank::Leaf, None),
+            wait_observer: Mutex::new(Rank::Leaf, None),
             wait_probe: Mutex::new(Rank::Leaf, None),
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), ..Label::default() }),
             hangup,
@@ -300,6 +303,27 @@ impl Connection {
     /// Sets what [`Connection::stop`] calls; the session gives its lock-wait canceller.
     pub fn set_waker(&self, waker: Arc<dyn Fn(Stop) + Send + Sync>) {
         *self.waker.lock() = Some(waker);
+    }
+
+    /// Sets who is told when the running statement waits for its client.
+    pub fn set_wait_observer(&self, observer: Arc<dyn WaitObserver>) {
+        *self.wait_observer.lock() = Some(observer);
+    }
+
+    /// The running statement begins to wait for its client. Only the connection's thread calls this, as a pair with [`Connection::client_wait_ends`].
+    pub fn client_wait_begins(&self) {
+        let observer = self.wait_observer.lock().clone();
+        if let Some(observer) = observer {
+            observer.wait_begins();
+        }
+    }
+
+    /// The client has taken or sent something.
+    pub fn client_wait_ends(&self) {
+        let observer = self.wait_observer.lock().clone();
+        if let Some(observer) = observer {
+            observer.wait_ends();
+        }
     }
 
     /// Sets what [`Connection::waits_for`] asks.

@@ -7,6 +7,7 @@ use crate::error_map::catalog_error;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::variables::{Scope, SessionVariables, find};
 use crate::virtual_tables::{self, LockPicture};
+use admission::Ticket;
 use catalog::{TableEntry, VirtualRequest, VirtualTableDef};
 use engine::{Cancel, Isolation, KeyRange};
 use env::SplitMix64;
@@ -77,6 +78,8 @@ pub struct Core {
     pub statement_micros: std::cell::Cell<i64>,
     /// KILL's flag; the engine session's.
     pub cancel: Arc<Cancel>,
+    /// The session's place in admission.
+    pub ticket: Arc<Ticket>,
     /// State of RAND().
     pub random: SplitMix64,
     /// Locks and transactions as the running statement sees them, once it has asked.
@@ -217,6 +220,8 @@ impl StatementContext for Core {
     }
 
     fn is_cancelled(&self) -> bool {
+        // Executors ask every few hundred rows, with no latch held: a long statement may have to let others work here.
+        self.ticket.pulse(&self.cancel);
         self.cancel.is_cancelled()
     }
 

@@ -11,6 +11,7 @@
 //! `service.rs` is the seam to the server; `client_session.rs` tells the way of a statement.
 
 pub mod accounts;
+mod admit;
 mod client_session;
 pub mod command;
 pub mod connections;

@@ -241,6 +241,7 @@ impl ClientSession {
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
         let width = if columns.is_empty() { plan.tables[0].def.columns.len() } else { columns.len() };
         self.ensure_transaction();
+        self.admit_work(admission::Work::Long)?;
         for table in &plan.tables {
             self.use_table(table)?;
         }

@@ -33,6 +33,8 @@ pub struct CachedPlan {
     pub catalog_version: u64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
+    /// What it asks of admission.
+    pub work: admission::Work,
     /// The text it was made for, to recognise texts like it.
     pub template: Option<Template>,
     /// Bytes of the text it was made for, a measure of its own size.

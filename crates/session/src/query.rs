@@ -150,7 +150,8 @@ impl ClientSession {
         self.shared().status.plan_cache_misses.inc();
         let columns = result_columns::block(&plan.columns);
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
-        Ok(CachedPlan { plan, columns, catalog_version, provisional, template: None, text_bytes: sql.len() })
+        let work = crate::admit::work_of(&plan);
+        Ok(CachedPlan { plan, work, columns, catalog_version, provisional, template: None, text_bytes: sql.len() })
     }
 
     /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.

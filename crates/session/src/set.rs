@@ -85,6 +85,10 @@ impl ClientSession {
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
+            "altiplano_admission" => match admission::Mode::parse(&text) {
+                Some(_) => Ok(()),
+                None => Err(codes::wrong_value_for_var("altiplano_admission", text).into()),
+            },
             "transaction_isolation" => isolation_of(&text).map(|_| ()),
             "time_zone" => match TimeZone::parse(&text) {
                 Some(_) => Ok(()),
@@ -104,6 +108,11 @@ impl ClientSession {
     fn apply_global(&self, definition: &Definition, value: &Value) {
         if let ("innodb_flush_log_at_trx_commit", Value::UInt(policy)) = (definition.name, value) {
             self.shared().set_flush_policy(*policy);
+        }
+        if let ("altiplano_admission", Value::Bytes(text)) = (definition.name, value)
+            && let Some(mode) = admission::Mode::parse(&text.to_text())
+        {
+            self.shared().admission.set_mode(mode);
         }
     }
 

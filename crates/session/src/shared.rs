@@ -9,10 +9,11 @@ use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::status::Status;
 use crate::variables::{GlobalVariables, find};
+use admission::{Admission, Mode};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
 use lock_manager::DeadlockWitness;
-use mysql_error::SqlError;
+use mysql_error::{SqlError, codes};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, Ordering};
@@ -33,6 +34,8 @@ pub struct Shared {
     pub variables: GlobalVariables,
     /// Plans of statements.
     pub plans: PlanCache,
+    /// Who may work.
+    pub admission: Arc<Admission>,
     /// Counters.
     pub status: Status,
     /// When the server started.
@@ -55,6 +58,7 @@ impl Shared {
             connections,
             variables,
             plans: PlanCache::new(),
+            admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
             status: Status::default(),
             started: Instant::now(),
             accounts,
@@ -91,8 +95,13 @@ impl Shared {
     /// Sets a variable from the command line or the settings file; read-only ones too.
     pub fn set_at_start(&self, name: &str, value: &str) -> Result<(), SqlError> {
         self.variables.set_text(name, value)?;
-        if name.replace('-', "_") == "innodb_flush_log_at_trx_commit" {
-            self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit"));
+        match name.replace('-', "_").to_ascii_lowercase().as_str() {
+            "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit")),
+            "altiplano_admission" => {
+                let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
+                self.admission.set_mode(mode);
+            }
+            _ => {}
         }
         Ok(())
     }

@@ -109,6 +109,8 @@ impl ClientSession {
 
     /// Commits what runs, if anything.
     pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
+        // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
+        self.core.ticket.leave();
         let result = if self.engine.in_transaction() {
             // The policy may have changed since the session began.
             self.engine.set_flush_policy(self.core.shared.flush_policy());
@@ -135,6 +137,7 @@ impl ClientSession {
     }
 
     fn transaction_ended(&mut self) {
+        self.core.ticket.leave();
         self.transaction.explicit = false;
         if !self.transaction.savepoints.is_empty() {
             self.transaction.savepoints.clear();

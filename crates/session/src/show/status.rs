@@ -30,7 +30,22 @@ pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
+    let admission = shared.admission.stats();
     list.extend([
+        ("Altiplano_admission_completed", admission.completed),
+        ("Altiplano_admission_idle", admission.idle.into()),
+        ("Altiplano_admission_limit", admission.limit.into()),
+        ("Altiplano_admission_long", admission.long),
+        ("Altiplano_admission_long_queued", admission.long_queued.into()),
+        ("Altiplano_admission_long_working", admission.long_working.into()),
+        ("Altiplano_admission_lowered", admission.lowered),
+        ("Altiplano_admission_overdraft", admission.overdraft.into()),
+        ("Altiplano_admission_overdrafts", admission.overdrafts),
+        ("Altiplano_admission_queued", admission.queued.into()),
+        ("Altiplano_admission_raised", admission.raised),
+        ("Altiplano_admission_revoked", admission.revoked),
+        ("Altiplano_admission_waits", admission.waits),
+        ("Altiplano_admission_working", admission.working.into()),
         ("Altiplano_history_length", engine.history_length()),
         ("Altiplano_lock_deadlocks", locks.deadlocks),
         ("Altiplano_log_batch_members", wal.members),

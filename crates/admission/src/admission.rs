@@ -1,0 +1,256 @@
+//! [`Admission`]: the gate, its settings and counters, and the thread that ticks while somebody waits.
+
+use crate::controller::{Controller, Sample};
+use crate::gate::{Gate, SLOTS_MAX};
+use crate::mode::Mode;
+use crate::slot::{State, ticks_between};
+use metrics::Counter;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use sync::{Mutex, Rank, Signal};
+
+/// Length of a tick. Ticks pass only while somebody waits.
+pub const TICK: Duration = Duration::from_millis(5);
+/// How long a transaction keeps its slot while its client says nothing. Longer than a round trip to a busy client: a slot that is taken away in the middle
+/// of a transaction lets one more transaction in, and these would pile up.
+pub const GRACE_TICKS: u32 = 8;
+/// How long a statement works before it goes to the long lane, and how long a turn there is.
+pub const SLICE_TICKS: u32 = 6;
+/// A slot whose statement has neither ended nor looked around for so long is made up for by another one.
+const STILL_TICKS: u32 = 20;
+/// Ticks from one sample of throughput to the next.
+const SAMPLE_TICKS: u32 = 20;
+
+const ASLEEP: u32 = 0;
+const AWAKE: u32 = 1;
+
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) waits: Counter,
+    pub(crate) overdrafts: Counter,
+    pub(crate) completed: Counter,
+    pub(crate) long: Counter,
+    revoked: Counter,
+}
+
+/// What SHOW STATUS tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Slots; 0 when off.
+    pub limit: u32,
+    /// Slots whose holders work.
+    pub working: u32,
+    /// Slots whose holders wait for their clients.
+    pub idle: u32,
+    /// Transactions that work without a slot, having had a right to one.
+    pub overdraft: u32,
+    /// Statements that wait for a slot.
+    pub queued: u32,
+    /// Statements at work in the long lane.
+    pub long_working: u32,
+    /// Statements that wait for their turn in the long lane.
+    pub long_queued: u32,
+    /// Waits for a slot so far.
+    pub waits: u64,
+    /// Overdrafts so far.
+    pub overdrafts: u64,
+    /// Slots that were taken from idle transactions so far.
+    pub revoked: u64,
+    /// Statements that went to the long lane so far.
+    pub long: u64,
+    /// Transactions, or statements that were their own, that had a slot and ended.
+    pub completed: u64,
+    /// Decisions of the controller for more slots so far.
+    pub raised: u64,
+    /// Decisions of the controller for fewer slots so far.
+    pub lowered: u64,
+}
+
+struct Control {
+    mode: Mode,
+    controller: Controller,
+    last: Instant,
+    completed: u64,
+    /// Whether somebody has waited at every tick since the last sample.
+    binding: bool,
+    ticks: u32,
+}
+
+/// Who may work.
+pub struct Admission {
+    pub(crate) gate: Gate,
+    /// Whether slots are given at all; changed under `control`.
+    on: AtomicBool,
+    /// SeqCst against the counts of those who wait: a waiter counts itself, then looks here; the ticker writes here, then looks at the counts.
+    ticker: AtomicU32,
+    stop: AtomicBool,
+    signal: Signal,
+    control: Mutex<Control>,
+    pub(crate) counters: Counters,
+}
+
+impl std::fmt::Debug for Admission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admission").field("stats", &self.stats()).finish()
+    }
+}
+
+impl Admission {
+    /// For a machine with so many processors.
+    pub fn new(mode: Mode, processors: u32) -> Arc<Admission> {
+        let processors = processors.max(1);
+        let controller = Controller::new((2 * processors).clamp(4, SLOTS_MAX), SLOTS_MAX, (8 * processors).clamp(32, 256));
+        let admission = Arc::new(Admission {
+            gate: Gate::new(controller.limit(), processors.max(2)),
+            on: AtomicBool::new(false),
+            ticker: AtomicU32::new(AWAKE),
+            stop: AtomicBool::new(false),
+            signal: Signal::new(),
+            control: Mutex::with_order(
+                Rank::Admission,
+                0,
+                Control { mode: Mode::Off, controller, last: Instant::now(), completed: 0, binding: false, ticks: 0 },
+            ),
+            counters: Counters::default(),
+        });
+        admission.set_mode(mode);
+        admission
+    }
+
+    /// The mode in force.
+    pub fn mode(&self) -> Mode {
+        self.control.lock().mode
+    }
+
+    /// Changes it. Who waits goes on by the new one.
+    pub fn set_mode(&self, mode: Mode) {
+        let mut control = self.control.lock();
+        control.mode = mode;
+        self.on.store(mode != Mode::Off, Ordering::SeqCst);
+        self.gate.set_limit(match mode {
+            Mode::Adaptive => control.controller.limit(),
+            Mode::Fixed(count) => count,
+            // For those who wait now; nobody asks any more.
+            Mode::Off => SLOTS_MAX,
+        });
+        if mode == Mode::Off {
+            self.gate.open_long();
+        }
+        drop(control);
+        self.wake_ticker();
+    }
+
+    #[inline]
+    pub(crate) fn is_off(&self) -> bool {
+        !self.on.load(Ordering::Relaxed)
+    }
+
+    /// Somebody has begun to wait.
+    pub(crate) fn wake_ticker(&self) {
+        if self.ticker.load(Ordering::SeqCst) == ASLEEP {
+            self.signal.notify();
+        }
+    }
+
+    /// Ticks until [`Admission::stop`]: the life of a thread.
+    pub fn run_ticker(&self) {
+        while !self.stop.load(Ordering::Acquire) {
+            if self.gate.waiting() > 0 || self.gate.long_waiting() > 0 {
+                self.signal.wait(Some(Instant::now() + TICK));
+                self.on_tick();
+                continue;
+            }
+            self.ticker.store(ASLEEP, Ordering::SeqCst);
+            if self.gate.waiting() == 0 && self.gate.long_waiting() == 0 && !self.stop.load(Ordering::Acquire) {
+                self.signal.wait(None);
+            }
+            self.ticker.store(AWAKE, Ordering::SeqCst);
+            self.control.lock().restart(self.counters.completed.get());
+        }
+    }
+
+    /// Ends the ticker.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.signal.notify();
+    }
+
+    /// One tick: takes slots from the idle, makes up for those that stand still, samples throughput.
+    pub(crate) fn on_tick(&self) {
+        let now = self.gate.tick().wrapping_add(1);
+        self.gate.set_tick(now);
+        let revoked = self.gate.revoke_idle(GRACE_TICKS);
+        self.counters.revoked.add(revoked.into());
+        let mut control = self.control.lock();
+        let limit = self.sampled_limit(&mut control);
+        let still = self.gate.states().filter(|state| matches!(state, State::Working(since) if ticks_between(*since, now) > STILL_TICKS));
+        let limit = limit.saturating_add(still.count() as u32);
+        if limit != self.gate.limit() {
+            self.gate.set_limit(limit);
+        }
+    }
+
+    fn sampled_limit(&self, control: &mut Control) -> u32 {
+        match control.mode {
+            Mode::Off => return SLOTS_MAX,
+            Mode::Fixed(count) => return count,
+            Mode::Adaptive => {}
+        }
+        control.binding &= self.gate.waiting() > 0;
+        control.ticks += 1;
+        if control.ticks >= SAMPLE_TICKS {
+            let completed = self.counters.completed.get();
+            let micros = u64::try_from(control.last.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let sample = Sample { completed: completed.saturating_sub(control.completed), micros, binding: control.binding };
+            control.controller.sample(sample);
+            control.restart(completed);
+        }
+        control.controller.limit()
+    }
+
+    /// Figures for SHOW STATUS.
+    pub fn stats(&self) -> Stats {
+        let control = self.control.lock();
+        let (raised, lowered) = control.controller.decisions();
+        let limit = match control.mode {
+            Mode::Off => 0,
+            Mode::Fixed(count) => count,
+            Mode::Adaptive => control.controller.limit(),
+        };
+        drop(control);
+        let (mut working, mut idle) = (0, 0);
+        for state in self.gate.states() {
+            match state {
+                State::Free => {}
+                State::Working(_) => working += 1,
+                State::Idle(_) => idle += 1,
+            }
+        }
+        Stats {
+            limit,
+            working,
+            idle,
+            overdraft: self.gate.debt(),
+            queued: self.gate.waiting(),
+            long_working: self.gate.long_running(),
+            long_queued: self.gate.long_waiting(),
+            waits: self.counters.waits.get(),
+            overdrafts: self.counters.overdrafts.get(),
+            revoked: self.counters.revoked.get(),
+            long: self.counters.long.get(),
+            completed: self.counters.completed.get(),
+            raised,
+            lowered,
+        }
+    }
+}
+
+impl Control {
+    fn restart(&mut self, completed: u64) {
+        self.last = Instant::now();
+        self.completed = completed;
+        self.binding = true;
+        self.ticks = 0;
+    }
+}

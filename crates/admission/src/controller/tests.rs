@@ -1,0 +1,134 @@
+//! The controller against simulated plants: it must find the plain from anywhere, follow a load that changes, and not settle low.
+
+use super::*;
+use env::SplitMix64;
+
+/// Transactions a second with this many at work.
+type Plant = fn(f64) -> f64;
+
+/// Two processors, transactions that only compute: flat from 2 on.
+fn flat(n: f64) -> f64 {
+    1_000.0 * n.min(2.0)
+}
+
+/// Each transaction spends nineteen twentieths of its time with its client: it takes 40 to keep two processors busy.
+fn chatty(n: f64) -> f64 {
+    100.0 * (n.min(40.0) + 0.02 * (n - 40.0).clamp(0.0, 100.0))
+}
+
+/// Climbs to 64 and falls by contention, as with a hot table.
+fn contended(n: f64) -> f64 {
+    1_000.0 * (n / 64.0).min(1.0) / (1.0 + ((n - 64.0).max(0.0) / 200.0).powi(2))
+}
+
+/// Falls from the beginning, slowly.
+fn fragile(n: f64) -> f64 {
+    1_000.0 / (1.0 + 0.004 * n)
+}
+
+/// Clients think: 600 are needed.
+fn thinking(n: f64) -> f64 {
+    2.0 * n.min(600.0)
+}
+
+/// Runs `samples` of 100 ms and returns the mean throughput of the last quarter, as a share of the plant's best.
+fn settle(controller: &mut Controller, plant: Plant, noise: f64, samples: u32, seed: u64) -> f64 {
+    let mut random = SplitMix64::new(seed);
+    let (mut sum, mut count) = (0.0, 0.0);
+    let mut before = controller.limit();
+    for number in 0..samples {
+        let limit = controller.limit();
+        // The change takes effect in the course of the sample.
+        let rate = plant((f64::from(limit) + f64::from(before)) / 2.0);
+        before = limit;
+        let factor = 1.0 + noise * (random.fraction() + random.fraction() + random.fraction() - 1.5) * 2.0;
+        controller.sample(Sample { completed: (rate * 0.1 * factor * 100.0) as u64, micros: 10_000_000, binding: true });
+        if number >= samples * 3 / 4 {
+            sum += plant(f64::from(limit));
+            count += 1.0;
+        }
+    }
+    let best = (1..=1024).map(|n| plant(f64::from(n))).fold(0.0, f64::max);
+    sum / count / best
+}
+
+fn check(plant: Plant, noise: f64, least: f64) {
+    for start in [1, 4, 32, 200, 1024] {
+        let mut shares = Vec::new();
+        for seed in 0..20 {
+            let mut controller = Controller::new(4, 1024, start);
+            shares.push(settle(&mut controller, plant, noise, 1_200, 20_261_120 + seed));
+        }
+        let worst = shares.iter().copied().fold(f64::MAX, f64::min);
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        println!("start {start}: mean {mean:.3}, worst {worst:.3}");
+        assert!(mean >= least && worst >= least - 0.04, "from {start} it settles at {mean:.3} of the best, once at {worst:.3}");
+    }
+}
+
+#[test]
+fn a_flat_plain_is_not_left() {
+    check(flat, 0.05, 0.999);
+}
+
+#[test]
+fn it_climbs_to_what_chatty_transactions_need() {
+    check(chatty, 0.0, 0.98);
+    check(chatty, 0.05, 0.96);
+}
+
+#[test]
+fn it_finds_a_peak_from_both_sides() {
+    check(contended, 0.0, 0.96);
+    check(contended, 0.05, 0.94);
+}
+
+#[test]
+fn it_goes_down_where_fewer_are_better() {
+    check(fragile, 0.02, 0.90);
+}
+
+#[test]
+fn it_goes_up_for_clients_that_think() {
+    check(thinking, 0.05, 0.94);
+}
+
+#[test]
+fn noise_alone_does_not_carry_it_down() {
+    // On a plain that ends at 40, a controller that took "as good" for an answer would walk down to its edge and over it.
+    for seed in 0..40 {
+        let mut controller = Controller::new(4, 1024, 64);
+        let share = settle(&mut controller, chatty, 0.10, 3_000, seed);
+        assert!(share >= 0.93, "seed {seed}: {share:.3} of the best, at {}", controller.base);
+    }
+}
+
+#[test]
+fn it_follows_a_load_that_changes() {
+    for seed in 0..20 {
+        let mut controller = Controller::new(4, 1024, 32);
+        for (plant, least) in [(flat as Plant, 0.99), (thinking, 0.90), (contended, 0.90), (chatty, 0.93)] {
+            let share = settle(&mut controller, plant, 0.04, 1_600, seed);
+            assert!(share >= least, "seed {seed}: {share:.3} of the best, at {}", controller.base);
+        }
+    }
+}
+
+#[test]
+fn samples_without_a_queue_change_nothing() {
+    let mut controller = Controller::new(4, 1024, 50);
+    for completed in [0, 1_000_000, 5] {
+        controller.sample(Sample { completed, micros: 100_000, binding: false });
+        controller.sample(Sample { completed, micros: 0, binding: true });
+        assert_eq!((controller.limit(), controller.decisions()), (50, (0, 0)));
+    }
+}
+
+#[test]
+fn nothing_completed_says_nothing() {
+    let mut controller = Controller::new(4, 1024, 50);
+    for _ in 0..1_000 {
+        controller.sample(Sample { completed: 0, micros: 100_000, binding: true });
+    }
+    assert_eq!((controller.base, controller.decisions()), (50, (0, 0)));
+}

@@ -1,0 +1,420 @@
+//! The gate: slots, those who wait for one, and how a slot goes from one to the next.
+//!
+//! # Why no wake-up is lost
+//! Who leaves frees its slot and then looks at `pressure`; who queues counts itself in `pressure` and then, if it is the first or an overdraft had kept
+//! slots unserved, looks at all slots. One of the two sees the other (all four accesses are sequentially consistent). Those who queue later need not look: since the
+//! first one was counted every leaver has seen `pressure` and served the queue with its own slot.
+
+use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::platform::latch::{Mutex, Rank};
+use crate::platform::{Arc, Cancel, WaitCell, WaitState, WaitsFor, planted};
+use crate::slot::{Held, Slot, State};
+use std::collections::VecDeque;
+
+/// Most slots that can be asked for.
+pub const SLOTS_MAX: u32 = 1024;
+/// Slots in all: some to make up for those that stand still.
+const SLOTS: u32 = SLOTS_MAX + 256;
+
+/// One of those who wait, in `pressure`.
+const WAITER: u64 = 1;
+const WAITERS_MASK: u64 = u32::MAX as u64;
+/// One overdraft, in `pressure`.
+const DEBT: u64 = 1 << 32;
+
+/// What a waiter sleeps on, and the slot that it is given.
+pub(crate) struct Waiter {
+    pub(crate) wait: Arc<WaitCell>,
+    index: AtomicU32,
+    word: AtomicU64,
+}
+
+impl Waiter {
+    pub(crate) fn new() -> Waiter {
+        Waiter { wait: Arc::new(WaitCell::new()), index: AtomicU32::new(0), word: AtomicU64::new(0) }
+    }
+}
+
+/// Who asks for a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rights {
+    /// A transaction that has not worked yet: behind all who wait.
+    Newcomer,
+    /// A transaction that has begun: before all newcomers.
+    Open,
+}
+
+#[derive(Default)]
+struct Queue {
+    open: VecDeque<Arc<Waiter>>,
+    new: VecDeque<Arc<Waiter>>,
+    long: VecDeque<Arc<Waiter>>,
+    long_running: u32,
+}
+
+impl Queue {
+    fn pop(&mut self, newcomers_too: bool) -> Option<Arc<Waiter>> {
+        if planted("newcomers_first")
+            && let Some(waiter) = self.new.pop_front()
+        {
+            return Some(waiter);
+        }
+        self.open.pop_front().or_else(|| if newcomers_too { self.new.pop_front() } else { None })
+    }
+
+    fn remove(&mut self, waiter: &Arc<Waiter>) -> bool {
+        for queue in [&mut self.open, &mut self.new] {
+            if let Some(place) = queue.iter().position(|other| Arc::ptr_eq(other, waiter)) {
+                queue.remove(place);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Slots and their waiters.
+pub(crate) struct Gate {
+    /// Those who wait (low half) and overdrafts (high half). Zero in quiet times, and then nobody writes it.
+    pressure: Line<AtomicU64>,
+    /// Slots in use: those with a lower index may be taken.
+    settings: Line<Settings>,
+    /// Places in the long lane.
+    long_limit: u32,
+    /// Who waits for one; changed under the queue's mutex.
+    long_waiting: Line<AtomicU32>,
+    slots: Box<[Slot]>,
+    queue: Line<Mutex<Queue>>,
+}
+
+/// What is read often and written seldom.
+struct Settings {
+    limit: AtomicU32,
+    /// Counts on while somebody waits.
+    tick: AtomicU32,
+}
+
+/// On a cache line of its own.
+#[repr(align(64))]
+struct Line<T>(T);
+
+impl Gate {
+    pub(crate) fn new(limit: u32, long_limit: u32) -> Gate {
+        Self::with_slots(SLOTS, limit, long_limit)
+    }
+
+    /// With another number of slots in all, for models.
+    pub(crate) fn with_slots(slots: u32, limit: u32, long_limit: u32) -> Gate {
+        Gate {
+            pressure: Line(AtomicU64::new(0)),
+            settings: Line(Settings { limit: AtomicU32::new(limit), tick: AtomicU32::new(0) }),
+            long_limit,
+            long_waiting: Line(AtomicU32::new(0)),
+            slots: (0..slots).map(|_| Slot::new()).collect(),
+            queue: Line(Mutex::with_order(Rank::Admission, 1, Queue::default())),
+        }
+    }
+
+    /// Slots that may be taken.
+    #[inline]
+    pub(crate) fn limit(&self) -> u32 {
+        self.settings.0.limit.load(Ordering::Relaxed)
+    }
+
+    /// The tick.
+    #[inline]
+    pub(crate) fn tick(&self) -> u32 {
+        self.settings.0.tick.load(Ordering::Relaxed)
+    }
+
+    /// Sets it.
+    pub(crate) fn set_tick(&self, tick: u32) {
+        self.settings.0.tick.store(tick, Ordering::Relaxed);
+    }
+
+    /// How many wait for a slot.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u32 {
+        (self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK) as u32
+    }
+
+    /// How many work without a slot, having had a right to one.
+    pub(crate) fn debt(&self) -> u32 {
+        (self.pressure.0.load(Ordering::Relaxed) / DEBT) as u32
+    }
+
+    /// How many wait for a place in the long lane.
+    #[inline]
+    pub(crate) fn long_waiting(&self) -> u32 {
+        self.long_waiting.0.load(Ordering::SeqCst)
+    }
+
+    /// How many work in the long lane.
+    pub(crate) fn long_running(&self) -> u32 {
+        self.queue.0.lock().long_running
+    }
+
+    /// States of the slots in use.
+    pub(crate) fn states(&self) -> impl Iterator<Item = State> + '_ {
+        self.slots.iter().map(Slot::state)
+    }
+
+    /// Changes the number of slots. More of them are given to who waits; of fewer the surplus goes as it becomes free.
+    pub(crate) fn set_limit(&self, limit: u32) {
+        let limit = limit.clamp(1, self.slots.len() as u32);
+        self.settings.0.limit.store(limit, Ordering::SeqCst);
+        self.serve_all();
+    }
+
+    /// Any free slot, the one at `hint` first.
+    #[inline]
+    pub(crate) fn claim(&self, hint: u32) -> Option<Held> {
+        let (limit, tick) = (self.settings.0.limit.load(Ordering::SeqCst), self.tick());
+        let mut index = if hint < limit { hint } else { hint % limit };
+        for _ in 0..limit {
+            if let Some(held) = self.slots[index as usize].claim(index, tick) {
+                return Some(held);
+            }
+            index = if index + 1 < limit { index + 1 } else { 0 };
+        }
+        None
+    }
+
+    /// A free slot without waiting, as far as the rights go.
+    #[inline]
+    pub(crate) fn try_enter(&self, rights: Rights, hint: u32) -> Option<Held> {
+        // A newcomer that passed those who wait, or an overdraft, would break the order.
+        if rights == Rights::Newcomer && self.pressure.0.load(Ordering::SeqCst) != 0 {
+            return None;
+        }
+        self.claim(hint)
+    }
+
+    /// Waits for a slot; calls `queued` once it stands in the queue. `None` when the statement was cancelled.
+    #[cold]
+    pub(crate) fn enter(&self, rights: Rights, waiter: &Arc<Waiter>, cancel: &Cancel, queued: impl FnOnce()) -> Option<Held> {
+        waiter.wait.begin();
+        let mut wakes = Wakes::default();
+        {
+            let mut queue = self.queue.0.lock();
+            match rights {
+                Rights::Newcomer => queue.new.push_back(Arc::clone(waiter)),
+                Rights::Open => queue.open.push_back(Arc::clone(waiter)),
+            }
+            let before = self.pressure.0.fetch_add(WAITER, Ordering::SeqCst);
+            if (before & WAITERS_MASK == 0 || before >= DEBT) && !planted("no_look_after_queueing") {
+                self.serve(&mut queue, &mut wakes, || self.claim(0));
+            }
+        }
+        wakes.wake();
+        queued();
+        match cancel.sleep(&waiter.wait, WaitsFor::Admission, None) {
+            WaitState::Granted => Some(Held { index: waiter.index.load(Ordering::Relaxed), word: waiter.word.load(Ordering::Relaxed) }),
+            _ => {
+                // Whoever found it killed before us has taken it out and counted it out. Both under the mutex: who queues next must not take us for
+                // somebody who waits (found by `shuttle_gate`).
+                let mut queue = self.queue.0.lock();
+                if queue.remove(waiter) && !planted("killed_stays_counted") {
+                    self.pressure.0.fetch_sub(WAITER, Ordering::SeqCst);
+                }
+                None
+            }
+        }
+    }
+
+    /// Gives slots to those who wait, as long as `slot` finds one.
+    fn serve(&self, queue: &mut Queue, wakes: &mut Wakes, mut slot: impl FnMut() -> Option<Held>) {
+        loop {
+            let newcomers_too = self.pressure.0.load(Ordering::SeqCst) < DEBT;
+            if queue.open.is_empty() && (queue.new.is_empty() || !newcomers_too) {
+                return;
+            }
+            let Some(held) = slot() else { return };
+            if !self.hand_over(held, queue, newcomers_too, wakes) {
+                self.slots[held.index as usize].free(held);
+                return;
+            }
+        }
+    }
+
+    /// Gives a slot to the first waiter that was not killed.
+    fn hand_over(&self, held: Held, queue: &mut Queue, newcomers_too: bool, wakes: &mut Wakes) -> bool {
+        while let Some(waiter) = queue.pop(newcomers_too) {
+            self.pressure.0.fetch_sub(WAITER, Ordering::SeqCst);
+            waiter.index.store(held.index, Ordering::Relaxed);
+            waiter.word.store(held.word, Ordering::Relaxed);
+            // Releases what was just stored to the waiter.
+            if waiter.wait.end(WaitState::Granted) {
+                wakes.0.push(waiter);
+                return true;
+            }
+            if planted("grant_to_the_killed") {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Leaves with a slot.
+    #[inline]
+    pub(crate) fn leave(&self, held: Held) {
+        // A slot that was taken away is somebody else's.
+        if self.slots[held.index as usize].free(held) && self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK != 0 {
+            self.serve_with(held.index);
+        }
+    }
+
+    /// Gives the slot that has just become free to who waits for one.
+    #[cold]
+    fn serve_with(&self, index: u32) {
+        if planted("leave_without_serving") {
+            return;
+        }
+        let mut wakes = Wakes::default();
+        let mut queue = self.queue.0.lock();
+        if index < self.settings.0.limit.load(Ordering::SeqCst) {
+            self.serve(&mut queue, &mut wakes, || self.slots[index as usize].claim(index, self.tick()));
+        }
+        drop(queue);
+        wakes.wake();
+    }
+
+    fn serve_all(&self) {
+        let mut wakes = Wakes::default();
+        let mut queue = self.queue.0.lock();
+        self.serve(&mut queue, &mut wakes, || self.claim(0));
+        drop(queue);
+        wakes.wake();
+    }
+
+    /// Works without a slot, having a right to one: no newcomer enters until it is made good.
+    pub(crate) fn overdraw(&self) {
+        self.pressure.0.fetch_add(DEBT, Ordering::SeqCst);
+    }
+
+    /// Makes an overdraft good.
+    pub(crate) fn repay(&self) {
+        let before = self.pressure.0.fetch_sub(DEBT, Ordering::SeqCst);
+        debug_assert!(before >= DEBT, "an overdraft that was not taken");
+        if before / DEBT == 1 && before & WAITERS_MASK != 0 && !planted("repay_without_serving") {
+            self.serve_all();
+        }
+    }
+
+    /// The holder waits for its client; its slot may be taken away.
+    #[inline]
+    pub(crate) fn rest(&self, held: &mut Held) {
+        self.slots[held.index as usize].rest(held, self.tick());
+    }
+
+    /// The holder goes on; false when its slot was taken away.
+    #[inline]
+    pub(crate) fn go_on(&self, held: &mut Held) -> bool {
+        self.slots[held.index as usize].go_on(held, self.tick())
+    }
+
+    /// Takes slots away from holders that have been idle for `grace` ticks. Returns how many.
+    pub(crate) fn revoke_idle(&self, grace: u32) -> u32 {
+        let (now, mut count) = (self.tick(), 0);
+        for (index, slot) in self.slots.iter().enumerate() {
+            if slot.revoke(now, grace) {
+                count += 1;
+                self.serve_with(index as u32);
+            }
+        }
+        count
+    }
+
+    /// Waits for a place in the long lane, and calls `queued` when it must; false when the statement was cancelled.
+    pub(crate) fn enter_long(&self, waiter: &Arc<Waiter>, cancel: &Cancel, queued: impl FnOnce()) -> bool {
+        {
+            let mut queue = self.queue.0.lock();
+            if queue.long.is_empty() && queue.long_running < self.long_limit {
+                queue.long_running += 1;
+                return true;
+            }
+            self.join_long(&mut queue, waiter);
+        }
+        queued();
+        self.sleep_long(waiter, cancel)
+    }
+
+    /// Lets the next of the long lane have a turn, and waits for the next own one. False when the statement was cancelled; it then has no place.
+    pub(crate) fn rotate_long(&self, waiter: &Arc<Waiter>, cancel: &Cancel) -> bool {
+        let mut wakes = Wakes::default();
+        {
+            let mut queue = self.queue.0.lock();
+            if queue.long.is_empty() {
+                return true;
+            }
+            self.join_long(&mut queue, waiter);
+            self.pass_on_long(&mut queue, &mut wakes);
+        }
+        wakes.wake();
+        self.sleep_long(waiter, cancel)
+    }
+
+    /// Leaves the long lane.
+    pub(crate) fn leave_long(&self) {
+        let mut wakes = Wakes::default();
+        self.pass_on_long(&mut self.queue.0.lock(), &mut wakes);
+        wakes.wake();
+    }
+
+    /// Lets all of the long lane work, for when admission is switched off.
+    pub(crate) fn open_long(&self) {
+        let mut wakes = Wakes::default();
+        {
+            let mut queue = self.queue.0.lock();
+            while let Some(waiter) = queue.long.pop_front() {
+                if waiter.wait.end(WaitState::Granted) {
+                    queue.long_running += 1;
+                    wakes.0.push(waiter);
+                }
+            }
+            self.long_waiting.0.store(0, Ordering::SeqCst);
+        }
+        wakes.wake();
+    }
+
+    fn join_long(&self, queue: &mut Queue, waiter: &Arc<Waiter>) {
+        waiter.wait.begin();
+        queue.long.push_back(Arc::clone(waiter));
+        self.long_waiting.0.store(queue.long.len() as u32, Ordering::SeqCst);
+    }
+
+    fn sleep_long(&self, waiter: &Arc<Waiter>, cancel: &Cancel) -> bool {
+        if cancel.sleep(&waiter.wait, WaitsFor::Admission, None) == WaitState::Granted {
+            return true;
+        }
+        let mut queue = self.queue.0.lock();
+        queue.long.retain(|other| !Arc::ptr_eq(other, waiter));
+        self.long_waiting.0.store(queue.long.len() as u32, Ordering::SeqCst);
+        false
+    }
+
+    /// A place in the long lane becomes free.
+    fn pass_on_long(&self, queue: &mut Queue, wakes: &mut Wakes) {
+        loop {
+            let Some(waiter) = queue.long.pop_front() else {
+                queue.long_running -= 1;
+                break;
+            };
+            if waiter.wait.end(WaitState::Granted) {
+                wakes.0.push(waiter);
+                break;
+            }
+        }
+        self.long_waiting.0.store(queue.long.len() as u32, Ordering::SeqCst);
+    }
+}
+
+/// Waiters to be woken once the mutex is let go.
+#[derive(Default)]
+struct Wakes(Vec<Arc<Waiter>>);
+
+impl Wakes {
+    fn wake(self) {
+        self.0.iter().for_each(|waiter| waiter.wait.wake());
+    }
+}
