@@ -46,7 +46,9 @@ pub(crate) fn last_committed<'b>(
     value: &[u8],
     buffer: &'b mut Vec<u8>,
 ) -> Result<Option<&'b [u8]>> {
-    let found = walk(undo, header(value)?, value, buffer, |version| !holds_locks(version.txn))?;
+    let newest = header(value)?;
+    // That writer may finish at any moment: what it wrote on the way to its newest version is nobody's to see then either.
+    let found = walk(undo, newest, value, buffer, |version| version.txn != newest.txn && !holds_locks(version.txn))?;
     Ok(found.filter(|version| version.flags & DELETE_MARK == 0).map(|_| buffer.as_slice()))
 }
 

@@ -95,6 +95,23 @@ fn rows_of_others_are_passed_by_as_they_were_committed() {
 }
 
 #[test]
+fn what_a_writer_passed_through_is_not_shown_when_it_finishes_during_the_look() {
+    let (f, mut a, _) = three();
+    f.update(&mut a, 1, 10, "new").unwrap();
+    f.update(&mut a, 1, 11, "newer").unwrap();
+    f.delete(&mut a, 2).unwrap();
+    f.insert(&mut a, 2, 21, "again", None).unwrap();
+    for id in [1, 2] {
+        let mut buffer = Vec::new();
+        let seen = f.table.primary().tree.get(&f.key(id), |value| {
+            let version = crate::version::last_committed(&f.engine.undo, |_| false, value.unwrap(), &mut buffer)?;
+            f.engine.with_version_row(&f.table, version.expect("the row was there before"), short)
+        });
+        assert_eq!(seen.unwrap().unwrap().map(|row| row.1), Some("old".to_owned()), "row {id}");
+    }
+}
+
+#[test]
 fn rows_taken_back_to_a_savepoint_stay_locked() {
     let (f, mut a, mut b) = three();
     f.update(&mut a, 1, 10, "before").unwrap();
