@@ -108,13 +108,12 @@ impl Outcome {
     /// A commit without an answer has happened if its traces are there; they must be there all, or none.
     fn settle_unknown(&mut self, history: &History, found: &mut Vec<Anomaly>) {
         // A pair is gone if somebody took it out, acknowledged or not.
-        let taken: BTreeSet<(Element, Group)> = self
-            .effects
-            .iter()
-            .zip(&history.txns)
-            .filter(|(_, txn)| txn.end != End::Aborted)
-            .flat_map(|(effects, _)| effects.removes.iter().copied())
-            .collect();
+        let mut taken: HashMap<(Element, Group), usize> = HashMap::new();
+        for (effects, _) in self.effects.iter().zip(&history.txns).filter(|(_, txn)| txn.end != End::Aborted) {
+            effects.removes.iter().for_each(|pair| *taken.entry(*pair).or_default() += 1);
+        }
+        let certain =
+            |pair: &(Element, Group)| self.inserted_by.get(pair).is_some_and(|by| matches!(history.txns[*by].end, End::Committed { .. }));
         for (index, txn) in history.txns.iter().enumerate() {
             match txn.end {
                 End::Committed { .. } => self.committed[index] = true,
@@ -122,9 +121,12 @@ impl Outcome {
                 End::Unknown { .. } => {
                     let effects = &self.effects[index];
                     let mut traces: Vec<bool> = effects.appends.iter().map(|pair| self.place.contains_key(pair)).collect();
-                    traces
-                        .extend(effects.inserts.iter().filter(|pair| !taken.contains(pair)).map(|pair| history.final_sets.contains(pair)));
-                    traces.extend(effects.removes.iter().map(|pair| !history.final_sets.contains(pair)));
+                    traces.extend(
+                        effects.inserts.iter().filter(|pair| !taken.contains_key(pair)).map(|pair| history.final_sets.contains(pair)),
+                    );
+                    // That a pair is gone tells something where it certainly came, and nobody else may have taken it.
+                    let telling = effects.removes.iter().filter(|pair| taken[*pair] == 1 && certain(pair));
+                    traces.extend(telling.map(|pair| !history.final_sets.contains(pair)));
                     self.committed[index] = traces.contains(&true);
                     self.vanished[index] = !self.committed[index] && !effects.is_empty();
                     if traces.contains(&true) && traces.contains(&false) {
