@@ -8,17 +8,22 @@
 //!
 //! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
 //! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
-//! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory.
+//! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory; in version 2 then those of the running
+//! transactions that are prepared (id, format, global part, branch). Version 1 is written when there is none, so that the release before can
+//! open the directory.
 
 use crate::engine::Engine;
 use crate::leftover::Leftover;
+use crate::prepared::Xid;
 use crate::{Error, Result};
 use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 use sync::atomic::Ordering;
 use wal::Checkpoint;
 
 /// Format of the data directory as far as a checkpoint knows it: of its own payload, and of the engine's log records.
-const PAYLOAD_VERSION: u64 = 1;
+const PAYLOAD_VERSION: u64 = 2;
+/// The version without prepared transactions.
+const PAYLOAD_VERSION_PLAIN: u64 = 1;
 
 /// What a checkpoint remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,19 +38,16 @@ pub(crate) struct Payload {
     pub counters: Vec<(TableId, u64)>,
     pub leftovers: Vec<Leftover>,
     pub undo_directory: Vec<u8>,
+    pub prepared: Vec<(TxnId, Xid)>,
 }
 
 impl Payload {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        for number in [
-            PAYLOAD_VERSION,
-            self.next_txn.0,
-            u64::from(self.next_table),
-            u64::from(self.next_index),
-            self.dictionary_root.0,
-            self.counters_root.0,
-        ] {
+        let version = if self.prepared.is_empty() { PAYLOAD_VERSION_PLAIN } else { PAYLOAD_VERSION };
+        for number in
+            [version, self.next_txn.0, u64::from(self.next_table), u64::from(self.next_index), self.dictionary_root.0, self.counters_root.0]
+        {
             put_varint(&mut out, number);
         }
         for list in [&self.running, &self.history] {
@@ -67,6 +69,15 @@ impl Payload {
             put_bytes(&mut out, &leftover.key);
         }
         put_bytes(&mut out, &self.undo_directory);
+        if version > PAYLOAD_VERSION_PLAIN {
+            put_varint(&mut out, self.prepared.len() as u64);
+            for (txn, xid) in &self.prepared {
+                put_varint(&mut out, txn.0);
+                put_varint(&mut out, xid.format_id);
+                put_bytes(&mut out, &xid.gtrid);
+                put_bytes(&mut out, &xid.bqual);
+            }
+        }
         out
     }
 
@@ -74,14 +85,15 @@ impl Payload {
     pub(crate) fn read(bytes: &[u8]) -> Result<Payload> {
         let found = Reader::new(bytes).varint().unwrap_or_default();
         match Payload::decode(bytes) {
-            Ok(payload) if found == PAYLOAD_VERSION => Ok(payload),
+            Ok(payload) if found == PAYLOAD_VERSION || found == PAYLOAD_VERSION_PLAIN => Ok(payload),
+            _ if found == PAYLOAD_VERSION_PLAIN => Err(Error::DataFormat { found, reads: found }),
             _ => Err(Error::DataFormat { found, reads: PAYLOAD_VERSION }),
         }
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> std::result::Result<Payload, Malformed> {
         let mut r = Reader::new(bytes);
-        let _format = r.varint()?;
+        let version = r.varint()?;
         let small = |v: u64| u32::try_from(v).map_err(|_| Malformed);
         let next_txn = TxnId(r.varint()?);
         let next_table = small(r.varint()?)?;
@@ -105,6 +117,13 @@ impl Payload {
             leftovers.push(Leftover { table, index, key: r.bytes()?.to_vec() });
         }
         let undo_directory = r.bytes()?.to_vec();
+        let mut prepared = Vec::new();
+        if version > PAYLOAD_VERSION_PLAIN {
+            for _ in 0..r.varint()? {
+                let txn = TxnId(r.varint()?);
+                prepared.push((txn, Xid { format_id: r.varint()?, gtrid: r.bytes()?.into(), bqual: r.bytes()?.into() }));
+            }
+        }
         if !r.rest().is_empty() {
             return Err(Malformed);
         }
@@ -119,6 +138,7 @@ impl Payload {
             counters,
             leftovers,
             undo_directory,
+            prepared,
         })
     }
 }
@@ -131,8 +151,13 @@ impl Engine {
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
         // Losers before slots: one that moves from the list to a slot is found.
         let mut running = self.losers.lock().clone();
+        // What is prepared may move between its own list and a slot, either way; what stands later here counts.
+        running.extend(self.branches.detached());
         running.extend(self.slots.running());
+        running.extend(self.branches.detached());
         running.extend(self.abandoned.lock().iter().copied());
+        // After the slots: see `prepared.rs`.
+        let prepared = self.branches.listed();
         let history = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).collect();
         let undo_directory = self.undo.checkpoint()?;
         let payload = Payload {
@@ -146,6 +171,7 @@ impl Engine {
             counters: self.counters.snapshot(),
             leftovers: self.leftovers.snapshot(),
             undo_directory,
+            prepared,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
         self.wal.write_checkpoint(Checkpoint { redo_lsn, payload: payload.encode() }).map_err(|e| self.note_log_failure(e))?;
@@ -178,11 +204,14 @@ mod tests {
             counters: vec![(TableId(20), u64::MAX)],
             leftovers: vec![Leftover { table: TableId(20), index: IndexId(21), key: b"key".to_vec() }],
             undo_directory: b"directory".to_vec(),
+            prepared: vec![(TxnId(9), Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() })],
         };
-        let bytes = payload.encode();
-        assert_eq!(Payload::decode(&bytes), Ok(payload));
-        for end in 0..bytes.len() {
-            assert_eq!(Payload::decode(&bytes[..end]), Err(Malformed));
+        for payload in [Payload { prepared: Vec::new(), ..payload.clone() }, payload] {
+            let bytes = payload.encode();
+            assert_eq!(Payload::decode(&bytes), Ok(payload));
+            for end in 0..bytes.len() {
+                assert_eq!(Payload::decode(&bytes[..end]), Err(Malformed));
+            }
         }
     }
 
@@ -193,7 +222,7 @@ mod tests {
         bytes.extend_from_slice(b"what that format has");
         let error = Payload::read(&bytes).unwrap_err();
         assert_eq!(error, Error::DataFormat { found: 7, reads: PAYLOAD_VERSION });
-        assert_eq!(error.to_string(), "data directory format 7, this program reads 1");
+        assert_eq!(error.to_string(), "data directory format 7, this program reads 2");
         // An earlier layout under the same number, as development had it.
         let error = Payload::read(&[1, 2, 3]).unwrap_err();
         assert_eq!(error.to_string(), "data directory format 1 of another layout, written by a development version of this program");

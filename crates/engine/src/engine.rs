@@ -8,6 +8,7 @@ use crate::counters::Counters;
 use crate::history::History;
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
+use crate::prepared::Branches;
 use crate::purge::Postponed;
 use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};
@@ -67,6 +68,8 @@ pub struct Engine {
     /// Transactions whose rollback failed; it is tried again, also by a restart.
     pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
     pub(crate) leftovers: Leftovers,
+    /// Branches of distributed transactions, by name.
+    pub(crate) branches: Branches,
     /// Transactions whose purge waits for running ones.
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     /// How many of the transactions that a crash left have not been tried yet, and of those whose rollback failed are being tried again.
@@ -98,9 +101,11 @@ impl Engine {
         let tree = |index, root| BTree::open(&opened.pool, &opened.space, index, root);
         let dictionary_tree = tree(DICTIONARY_INDEX, payload.dictionary_root);
         let counters = Counters::new(tree(COUNTERS_INDEX, payload.counters_root), std::mem::take(&mut opened.counters));
-        let losers: Vec<TxnId> = opened.losers.iter().map(|(id, _)| *id).collect();
+        let losers = opened.losers.iter().map(|(id, _)| *id);
+        let mut unfinished: Vec<TxnId> = losers.chain(opened.prepared.iter().map(|(id, ..)| *id)).collect();
+        unfinished.sort_unstable();
         let engine = Engine {
-            txns: Arc::new(TxnSystem::new(payload.next_txn, &losers)),
+            txns: Arc::new(TxnSystem::new(payload.next_txn, &unfinished)),
             locks: LockManager::new(config.lock_shards),
             history: History::new(config.undo.shards),
             slots: Slots::new(),
@@ -115,8 +120,9 @@ impl Engine {
             checkpoint_latch: Mutex::new(Rank::Catalog, ()),
             abandoned: Mutex::new(Rank::Leaf, Vec::new()),
             leftovers: Leftovers::new(opened.leftovers),
+            branches: Branches::new(),
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
-            recovering: AtomicUsize::new(losers.len()),
+            recovering: AtomicUsize::new(opened.losers.len()),
             losers: Mutex::new(Rank::Leaf, Vec::new()),
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
@@ -134,6 +140,9 @@ impl Engine {
         for (id, _) in &opened.losers {
             // Found by those who wait for the rows of a loser.
             engine.locks.register(*id);
+        }
+        for (id, last_undo, xid) in opened.prepared {
+            engine.restore_prepared(id, last_undo, xid);
         }
         *engine.losers.lock() = opened.losers;
         // Every view opened from now on sees all that finished before the crash.
@@ -319,6 +328,7 @@ impl Engine {
 
     /// Starts the cleaner, the log's background work, purge, checkpoints, and the rollback of what a crash left unfinished.
     pub fn start_background(self: &Arc<Engine>) -> Result<()> {
+        self.share_tables_of_prepared()?;
         let stop = Arc::new(AtomicBool::new(false));
         let io = |e: std::io::Error| Error::Io(e.to_string());
         let mut threads = vec![

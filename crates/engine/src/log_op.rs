@@ -8,9 +8,10 @@
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
 //! | `LEFTOVER` | table, index, key of an entry that a rollback marked: purge is to ask for it |
+//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
-use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_u64, put_varint};
+use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
 
 pub(crate) const ROW_CHANGE: u8 = 0x40;
 pub(crate) const COMMIT: u8 = 0x41;
@@ -19,6 +20,7 @@ pub(crate) const ROLLBACK_END: u8 = 0x43;
 pub(crate) const AUTO_INCREMENT: u8 = 0x44;
 pub(crate) const NEXT_IDS: u8 = 0x45;
 pub(crate) const LEFTOVER: u8 = 0x46;
+pub(crate) const PREPARE: u8 = 0x47;
 
 /// A decoded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub(crate) enum LogOp<'a> {
     AutoIncrement { table: TableId, next: u64 },
     NextIds { table: u32, index: u32 },
     Leftover { table: TableId, index: IndexId, key: &'a [u8] },
+    Prepare { txn: TxnId, format_id: u64, gtrid: &'a [u8], bqual: &'a [u8] },
 }
 
 impl<'a> LogOp<'a> {
@@ -43,6 +46,7 @@ impl<'a> LogOp<'a> {
             LogOp::AutoIncrement { .. } => AUTO_INCREMENT,
             LogOp::NextIds { .. } => NEXT_IDS,
             LogOp::Leftover { .. } => LEFTOVER,
+            LogOp::Prepare { .. } => PREPARE,
         }
     }
 
@@ -71,6 +75,12 @@ impl<'a> LogOp<'a> {
                 put_varint(out, u64::from(index.0));
                 out.extend_from_slice(key);
             }
+            LogOp::Prepare { txn, format_id, gtrid, bqual } => {
+                put_varint(out, txn.0);
+                put_varint(out, format_id);
+                put_bytes(out, gtrid);
+                put_bytes(out, bqual);
+            }
             LogOp::NextIds { table, index } => {
                 put_varint(out, u64::from(table));
                 put_varint(out, u64::from(index));
@@ -89,6 +99,7 @@ impl<'a> LogOp<'a> {
             AUTO_INCREMENT => LogOp::AutoIncrement { table: TableId(small(r.varint()?)?), next: r.varint()? },
             NEXT_IDS => LogOp::NextIds { table: small(r.varint()?)?, index: small(r.varint()?)? },
             LEFTOVER => LogOp::Leftover { table: TableId(small(r.varint()?)?), index: IndexId(small(r.varint()?)?), key: r.rest() },
+            PREPARE => LogOp::Prepare { txn: TxnId(r.varint()?), format_id: r.varint()?, gtrid: r.bytes()?, bqual: r.bytes()? },
             _ => return Err(Malformed),
         })
     }
@@ -108,6 +119,7 @@ mod tests {
             LogOp::AutoIncrement { table: TableId(7), next: u64::MAX },
             LogOp::NextIds { table: 3, index: u32::MAX },
             LogOp::Leftover { table: TableId(3), index: IndexId(9), key: b"key" },
+            LogOp::Prepare { txn: TxnId(9), format_id: u64::MAX, gtrid: b"global", bqual: b"" },
         ] {
             let mut payload = Vec::new();
             op.put_payload(&mut payload);

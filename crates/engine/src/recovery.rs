@@ -1,7 +1,7 @@
 //! From what is on disk to a running engine: repair torn pages, redo the log, learn who had not finished.
 //!
 //! # Invariants
-//! 1. Nothing is served before all redo is applied. Transactions without an ending record are losers; their row changes are in
+//! 1. Nothing is served before all redo is applied. Transactions without an ending record are losers, unless they are prepared; their row changes are in
 //!    the pages, their undo records in the undo store at the addresses the rows name.
 //! 2. Recovery changes nothing durable that a second recovery would miss: redo is idempotent, and the first new record carries a new epoch.
 //!    The log is read twice: to its end, where it goes on, and then for the pages; redo of more pages than there are frames writes
@@ -13,6 +13,7 @@ use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
 use crate::leftover::Leftover;
 use crate::log_op::LogOp;
+use crate::prepared::Xid;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
@@ -39,6 +40,8 @@ pub(crate) struct Opened {
     /// The newest checkpoint's payload, brought up to the end of the log.
     pub payload: Payload,
     pub losers: Vec<(TxnId, UndoPtr)>,
+    /// Transactions that wait for XA COMMIT or XA ROLLBACK.
+    pub prepared: Vec<(TxnId, UndoPtr, Xid)>,
     pub history: Vec<(TxnId, UndoPtr)>,
     pub counters: HashMap<TableId, u64>,
     pub leftovers: Vec<Leftover>,
@@ -78,13 +81,25 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         counters: Vec::new(),
         leftovers: Vec::new(),
         undo_directory: undo.checkpoint()?,
+        prepared: Vec::new(),
     };
     pool.flush_all()?;
     wal.flush_to(wal.lsn_head())?;
     wal.write_checkpoint(Checkpoint { redo_lsn: wal.lsn_head(), payload: payload.encode() })?;
     undo.checkpoint_written();
     end_creation(disk)?;
-    Ok(Opened { wal, pool, space, undo, payload, losers: Vec::new(), history: Vec::new(), counters: HashMap::new(), leftovers: Vec::new() })
+    Ok(Opened {
+        wal,
+        pool,
+        space,
+        undo,
+        payload,
+        losers: Vec::new(),
+        prepared: Vec::new(),
+        history: Vec::new(),
+        counters: HashMap::new(),
+        leftovers: Vec::new(),
+    })
 }
 
 /// Makes room for a new data directory. Files may lie there only from a creation that a crash cut off, which [`CREATING`] tells; anything
@@ -122,6 +137,8 @@ fn io(error: std::io::Error) -> Error {
 /// What the log tells of transactions.
 struct Learned {
     running: HashMap<TxnId, UndoPtr>,
+    /// Those of `running` that are prepared. May name others, which have ended since.
+    prepared: HashMap<TxnId, Xid>,
     history: HashMap<TxnId, UndoPtr>,
     counters: HashMap<TableId, u64>,
     leftovers: Vec<Leftover>,
@@ -141,6 +158,13 @@ impl Learned {
             }
             LogOp::RolledBackTo { txn, next } => {
                 self.running.insert(txn, next);
+                // Somebody was rolling it back after all.
+                self.prepared.remove(&txn);
+                self.seen(txn);
+            }
+            LogOp::Prepare { txn, format_id, gtrid, bqual } => {
+                self.running.entry(txn).or_insert(UndoPtr::NONE);
+                self.prepared.insert(txn, Xid { format_id, gtrid: gtrid.into(), bqual: bqual.into() });
                 self.seen(txn);
             }
             LogOp::Commit { txn, last_undo, .. } => {
@@ -189,6 +213,7 @@ fn recover(
     let handlers = RedoHandlers::new().with(0x10..=0x1F, Arc::new(space_map::Redo)).with(0x20..=0x3F, Arc::new(btree::Redo));
     let mut learned = Learned {
         running: payload.running.iter().copied().collect(),
+        prepared: std::mem::take(&mut payload.prepared).into_iter().collect(),
         history: payload.history.iter().copied().collect(),
         counters: payload.counters.iter().copied().collect(),
         leftovers: std::mem::take(&mut payload.leftovers),
@@ -222,13 +247,21 @@ fn recover(
     payload.next_txn = learned.next_txn;
     payload.next_table = learned.next_table;
     payload.next_index = learned.next_index;
-    let mut losers: Vec<_> = learned.running.into_iter().collect();
+    let (mut losers, mut prepared) = (Vec::new(), Vec::new());
+    for (txn, last_undo) in learned.running {
+        match learned.prepared.remove(&txn) {
+            Some(xid) => prepared.push((txn, last_undo, xid)),
+            None => losers.push((txn, last_undo)),
+        }
+    }
     losers.sort_unstable();
+    prepared.sort_unstable();
     let mut history: Vec<_> = learned.history.into_iter().filter(|(_, undo)| !undo.is_none()).collect();
     // In one order on every run: a simulated crash is repeatable.
     history.sort_unstable();
-    retain_undo(&undo, losers.iter().chain(&history).map(|(_, last)| *last))?;
-    Ok(Opened { wal, pool, space, undo, payload, losers, history, counters: learned.counters, leftovers: learned.leftovers })
+    let chains = losers.iter().chain(&history).map(|(_, last)| *last).chain(prepared.iter().map(|(_, last, _)| *last));
+    retain_undo(&undo, chains)?;
+    Ok(Opened { wal, pool, space, undo, payload, losers, prepared, history, counters: learned.counters, leftovers: learned.leftovers })
 }
 
 /// Keeps the undo records that rollback or purge still need, and recycles the rest.

@@ -198,6 +198,11 @@ impl Session {
         self.running.active
     }
 
+    /// Whether the running transaction refuses writes.
+    pub fn is_read_only(&self) -> bool {
+        self.running.read_only
+    }
+
     /// Isolation level of the running transaction.
     pub fn isolation(&self) -> Isolation {
         self.running.isolation
@@ -211,6 +216,12 @@ impl Session {
     /// The running transaction's id; none before its first write.
     pub fn txn_id(&self) -> TxnId {
         self.running.id
+    }
+
+    /// What was changed so far stays when the next statement fails, even before it begins to read or write.
+    #[inline]
+    pub fn keep_changes(&mut self) {
+        self.running.statement_mark = self.running.last_undo;
     }
 
     /// A statement begins: its changes can be taken back alone, and under READ COMMITTED it reads a fresh snapshot.
@@ -278,6 +289,57 @@ impl Session {
         self.running.leaves_garbage = true;
         self.slot.start(txn, last_undo);
         self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
+    }
+
+    /// Lets go of the running transaction without ending it; what it held goes with it. The session is outside a transaction then; its slot
+    /// still names the transaction, until [`Session::leave_slot`].
+    pub(crate) fn detach(&mut self) -> (TxnId, UndoPtr, Arc<Owner>) {
+        let (txn, last_undo) = (self.running.id, self.running.last_undo);
+        if txn.is_none() && self.running.may_hold_locks {
+            // Nothing that it has done can be seen, so nothing needs its locks any more.
+            self.engine.locks.release_all(&self.owner);
+        }
+        let owner = std::mem::replace(&mut self.owner, self.engine.locks.new_owner());
+        owner.set_client(0);
+        self.set_client(self.client);
+        self.close_view();
+        self.running.reset();
+        (txn, last_undo, owner)
+    }
+
+    /// What [`Session::detach`] let go of stands where checkpoints find it.
+    pub(crate) fn leave_slot(&mut self) {
+        self.slot.clear();
+    }
+
+    /// Takes over a transaction that another session has let go of.
+    pub(crate) fn attach(&mut self, txn: TxnId, last_undo: UndoPtr, owner: Arc<Owner>) {
+        self.begin(Isolation::RepeatableRead, false);
+        self.running.id = txn;
+        self.running.last_undo = last_undo;
+        self.running.leaves_garbage = true;
+        self.running.may_hold_locks = true;
+        if !txn.is_none() {
+            self.slot.start(txn, last_undo);
+        }
+        self.owner = owner;
+        self.set_client(self.client);
+    }
+
+    /// Waits until the log is durable up to `lsn`, as far as the flush policy demands. When that fails recovery decides what becomes of the
+    /// transaction.
+    pub(crate) fn make_durable(&mut self, lsn: Lsn) -> Result<()> {
+        self.engine.wal.commit(lsn, self.flush_policy).map_err(|error| {
+            let error = self.engine.note_log_failure(error);
+            self.abandon();
+            error
+        })
+    }
+
+    /// The same for all that the log has so far, outside a transaction.
+    pub(crate) fn make_log_durable(&self) -> Result<()> {
+        let engine = &self.engine;
+        engine.wal.commit(engine.wal.lsn_head(), self.flush_policy).map_err(|error| engine.note_log_failure(error))
     }
 
     /// Logs one of the engine's own operations as a record of its own.

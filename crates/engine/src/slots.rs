@@ -143,8 +143,18 @@ impl Slots {
         Slots { all: Mutex::new(Rank::Leaf, Vec::new()) }
     }
 
+    /// A session's slot.
     pub(crate) fn register(&self, owner: u64, view: ViewObserver) -> Arc<CachePadded<Slot>> {
-        let slot = Arc::new(CachePadded::new(Slot { owner: AtomicU64::new(owner), view: Some(view), ..Slot::default() }));
+        self.add(Slot { owner: AtomicU64::new(owner), view: Some(view), ..Slot::default() })
+    }
+
+    /// The slot of a transaction without a session.
+    pub(crate) fn register_detached(&self, owner: u64) -> Arc<CachePadded<Slot>> {
+        self.add(Slot { owner: AtomicU64::new(owner), ..Slot::default() })
+    }
+
+    fn add(&self, slot: Slot) -> Arc<CachePadded<Slot>> {
+        let slot = Arc::new(CachePadded::new(slot));
         let mut all = self.all.lock();
         if all.len() == all.capacity() {
             all.retain(|weak| weak.strong_count() > 0);

@@ -14,6 +14,7 @@ mod early_release;
 mod locking;
 mod log_bytes;
 mod mvcc;
+mod prepared;
 mod recovery;
 mod undone;
 

@@ -274,6 +274,11 @@ impl SharedGuard {
         &self.lock
     }
 
+    /// Whether it holds the lock, not only remembers it.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
     /// Gives the lock back and keeps the guard.
     #[inline]
     pub fn release(&mut self) {

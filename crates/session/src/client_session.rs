@@ -149,6 +149,7 @@ impl ClientSession {
     /// Forgets all session state but the login: COM_RESET_CONNECTION, COM_CHANGE_USER.
     #[cold]
     fn reset(&mut self) -> Result<(), SqlError> {
+        self.abandon_branch();
         self.rollback().map_err(|outcome| outcome.error)?;
         self.transaction = TransactionState::default();
         self.prepared = PreparedStatements::default();
@@ -167,7 +168,9 @@ impl ClientSession {
     pub(crate) fn server_status(&self) -> ServerStatus {
         let mut status = ServerStatus(0);
         status.set(ServerStatus::AUTOCOMMIT, self.core.settings.autocommit);
-        status.set(ServerStatus::IN_TRANS, self.transaction.explicit || (!self.core.settings.autocommit && self.engine.in_transaction()));
+        let in_transaction = self.transaction.explicit || (!self.core.settings.autocommit && self.engine.in_transaction());
+        status.set(ServerStatus::IN_TRANS, in_transaction);
+        status.set(ServerStatus::IN_TRANS_READONLY, in_transaction && self.engine.is_read_only());
         status.set(ServerStatus::MORE_RESULTS_EXISTS, self.more_results);
         status.set(ServerStatus::NO_BACKSLASH_ESCAPES, self.core.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES));
         status
@@ -187,6 +190,8 @@ impl ClientSession {
     #[inline]
     pub(crate) fn begin_statement(&mut self) {
         self.core.statement_micros.set(0);
+        // A statement may fail before it runs (a missing table): then it takes nothing back.
+        self.engine.keep_changes();
         if self.core.settings.max_execution_time_ms > 0 {
             self.connection.set_time_limit_ms(0);
         }
@@ -253,6 +258,12 @@ impl Session for ClientSession {
     }
 }
 
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        self.abandon_branch();
+    }
+}
+
 /// Longest name of a database.
 const IDENTIFIER_CHARS_MAX: usize = 64;
 
@@ -264,7 +275,10 @@ impl ClientSession {
     #[cold]
     fn incident(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         let number = INCIDENTS.fetch_add(1, Ordering::Relaxed) + 1;
-        let rolled_back = catch_unwind(AssertUnwindSafe(|| self.rollback()));
+        let rolled_back = catch_unwind(AssertUnwindSafe(|| {
+            self.abandon_branch();
+            self.rollback()
+        }));
         let error = SqlError::with_message(1815, format!("Internal error: incident {number}; the server's log tells more"));
         self.with_sink(out, io, RowFormat::Text, |_, sink| sink.error(&error));
         if matches!(rolled_back, Ok(Ok(()))) { Flow::Continue } else { Flow::Quit }

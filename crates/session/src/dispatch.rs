@@ -79,6 +79,7 @@ impl ClientSession {
             }
             Statement::Commit(completion) => {
                 self.shared().status.com_commit.inc();
+                self.refuse_in_branch()?;
                 self.refuse_release(completion)?;
                 self.commit()?;
                 self.chain(completion)?;
@@ -87,6 +88,7 @@ impl ClientSession {
             }
             Statement::Rollback(completion) => {
                 self.shared().status.com_rollback.inc();
+                self.refuse_in_branch()?;
                 self.refuse_release(completion)?;
                 self.rollback()?;
                 self.chain(completion)?;
@@ -94,6 +96,7 @@ impl ClientSession {
                 Ok(Ran::Done)
             }
             Statement::Savepoint(name) => {
+                self.refuse_in_ended_branch()?;
                 self.savepoint(name);
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
@@ -140,7 +143,10 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
-            Statement::LockTables(_) => unsupported("LOCK TABLES"),
+            Statement::LockTables(_) => {
+                self.refuse_in_branch()?;
+                unsupported("LOCK TABLES")
+            }
             Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(_) => unsupported("CALL"),
             Statement::CreateView(_) | Statement::DropView(_) => unsupported("VIEW"),
@@ -158,7 +164,15 @@ impl ClientSession {
             | Statement::SetRole(_)
             | Statement::SetDefaultRole { .. } => unsupported("account management"),
             Statement::Shutdown => unsupported("SHUTDOWN"),
-            Statement::Xa(_) => unsupported("XA"),
+            Statement::Xa(ast::Xa::Recover { convert }) => {
+                self.xa_recover(*convert, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Xa(xa) => {
+                self.xa(xa)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::Unsupported(name) => unsupported(name),
         }
     }
@@ -184,6 +198,9 @@ impl ClientSession {
         // A subquery among them reads tables.
         let reads = !plan.tables.is_empty();
         if reads {
+            if self.transaction.restricted {
+                self.check_restrictions()?;
+            }
             self.ensure_transaction();
             for table in &plan.tables {
                 self.use_table(table)?;
@@ -227,7 +244,7 @@ impl ClientSession {
         if flush.read_lock || flush.for_export || !flush.tables.is_empty() {
             return unsupported("FLUSH TABLES ... WITH READ LOCK");
         }
-        self.commit()?;
+        self.implicit_commit()?;
         for what in flush.what {
             match *what {
                 "PRIVILEGES" | "TABLES" | "STATUS" | "HOSTS" | "USER_RESOURCES" | "OPTIMIZER_COSTS" => {}

@@ -38,6 +38,7 @@ mod transaction;
 mod value_text;
 pub mod variables;
 mod virtual_tables;
+mod xa;
 
 pub use client_session::ClientSession;
 pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService};

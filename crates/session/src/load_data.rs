@@ -240,6 +240,9 @@ impl ClientSession {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
         let width = if columns.is_empty() { plan.tables[0].def.columns.len() } else { columns.len() };
+        if self.transaction.restricted {
+            self.check_restrictions()?;
+        }
         self.ensure_transaction();
         self.admit_work(admission::Work::Long)?;
         for table in &plan.tables {

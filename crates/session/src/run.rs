@@ -59,6 +59,9 @@ impl ClientSession {
 
     /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+        if self.transaction.restricted && !plan.plan.tables.is_empty() {
+            self.check_restrictions()?;
+        }
         self.ensure_transaction();
         // Before the metadata locks: who waits for a slot stands in nobody's way.
         self.admit(plan)?;

@@ -122,7 +122,7 @@ impl ClientSession {
             ("autocommit", Value::Int(on)) => {
                 let on = *on == 1;
                 if on && !self.core.settings.autocommit {
-                    self.commit()?;
+                    self.implicit_commit()?;
                 }
                 self.core.settings.autocommit = on;
             }

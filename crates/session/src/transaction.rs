@@ -6,6 +6,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
+use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
 use lock_manager::metadata::SharedGuard;
@@ -27,6 +28,23 @@ pub struct TransactionState {
     savepoints: Vec<(String, Savepoint)>,
     /// Tables in use, and some that were: their guards are released, not held.
     tables: Vec<SharedGuard>,
+    /// The XA branch whose transaction this is.
+    pub(crate) xa: Option<Box<XaBranch>>,
+    /// A statement that uses tables must ask [`ClientSession::check_restrictions`] first.
+    pub(crate) restricted: bool,
+}
+
+impl TransactionState {
+    /// The shares of metadata locks that the transaction holds, to be kept beyond it.
+    pub(crate) fn take_tables(&mut self) -> Vec<SharedGuard> {
+        self.tables.retain(SharedGuard::is_held);
+        std::mem::take(&mut self.tables)
+    }
+
+    /// Whether LOCK TABLES is in force.
+    pub(crate) fn has_locked_tables(&self) -> bool {
+        false
+    }
 }
 
 /// Released guards that a session keeps from one transaction to the next.
@@ -93,9 +111,15 @@ impl ClientSession {
         Ok(())
     }
 
+    /// Refuses a statement that uses tables where an XA branch forbids it.
+    #[cold]
+    pub(crate) fn check_restrictions(&mut self) -> Result<(), SqlError> {
+        self.check_branch()
+    }
+
     /// START TRANSACTION.
     pub(crate) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<(), Outcome> {
-        self.commit()?;
+        self.implicit_commit()?;
         if read_only.is_some() {
             self.transaction.next_read_only = read_only;
         }
@@ -136,7 +160,7 @@ impl ClientSession {
         result.map_err(|error| engine_error(error, || self.stop_error()))
     }
 
-    fn transaction_ended(&mut self) {
+    pub(crate) fn transaction_ended(&mut self) {
         self.core.ticket.leave();
         self.transaction.explicit = false;
         if !self.transaction.savepoints.is_empty() {
@@ -180,6 +204,7 @@ impl ClientSession {
             }
             Undo::Statement | Undo::Transaction => {
                 // After a deadlock the client is outside a transaction; its next statement starts one.
+                self.branch_rolled_back();
                 self.rollback()
             }
         }
@@ -199,6 +224,7 @@ impl ClientSession {
     /// ROLLBACK TO SAVEPOINT.
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<(), Outcome> {
         let at = self.find_savepoint(name)?;
+        self.refuse_in_ended_branch()?;
         let savepoint = self.transaction.savepoints[at].1;
         self.transaction.savepoints.truncate(at + 1);
         let result = self.engine.rollback_to(savepoint);
@@ -208,6 +234,7 @@ impl ClientSession {
     /// RELEASE SAVEPOINT.
     pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<(), Outcome> {
         let at = self.find_savepoint(name)?;
+        self.refuse_in_ended_branch()?;
         self.transaction.savepoints.truncate(at);
         Ok(())
     }

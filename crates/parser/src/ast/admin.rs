@@ -248,12 +248,23 @@ pub enum ShowKind<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // Each variant is the XA statement of its name.
 pub enum Xa<'a> {
-    Start(&'a Xid<'a>),
-    End(&'a Xid<'a>),
+    Start { xid: &'a Xid<'a>, how: XaStart },
+    End { xid: &'a Xid<'a>, suspend: bool },
     Prepare(&'a Xid<'a>),
     Commit { xid: &'a Xid<'a>, one_phase: bool },
     Rollback(&'a Xid<'a>),
     Recover { convert: bool },
+}
+
+/// How XA START begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum XaStart {
+    /// A new branch.
+    New,
+    /// JOIN.
+    Join,
+    /// RESUME.
+    Resume,
 }
 
 /// Id of an XA transaction.

@@ -1,9 +1,12 @@
 //! Transactions, savepoints, table locks, XA.
 
 use super::{PResult, Parser};
-use crate::ast::{BeginOptions, Completion, IsolationLevel, SetTransaction, Statement, TableLock, VarScope, Xa, Xid};
+use crate::ast::{BeginOptions, Completion, IsolationLevel, SetTransaction, Statement, TableLock, VarScope, Xa, XaStart, Xid};
 use crate::keyword::Kw;
 use crate::lexer::Tok;
+
+/// Longest global part and longest branch of an XID.
+const XID_PART_BYTES_MAX: usize = 64;
 
 impl<'a> Parser<'a> {
     /// `BEGIN [WORK]`.
@@ -173,17 +176,22 @@ impl<'a> Parser<'a> {
         let xa = match word {
             Kw::START | Kw::BEGIN => {
                 let xid = self.xid()?;
-                if self.at(Kw::JOIN) || self.at(Kw::RESUME) {
-                    return self.unsupported("XA START with JOIN or RESUME");
-                }
-                Xa::Start(xid)
+                let how = if self.eat(Kw::JOIN) {
+                    XaStart::Join
+                } else if self.eat(Kw::RESUME) {
+                    XaStart::Resume
+                } else {
+                    XaStart::New
+                };
+                Xa::Start { xid, how }
             }
             Kw::END => {
                 let xid = self.xid()?;
-                if self.at(Kw::SUSPEND) {
-                    return self.unsupported("XA END with SUSPEND");
+                let suspend = self.eat(Kw::SUSPEND);
+                if suspend && self.eat(Kw::FOR) {
+                    self.expect(Kw::MIGRATE)?;
                 }
-                Xa::End(xid)
+                Xa::End { xid, suspend }
             }
             Kw::PREPARE => Xa::Prepare(self.xid()?),
             Kw::COMMIT => {
@@ -207,14 +215,29 @@ impl<'a> Parser<'a> {
         Ok(Statement::Xa(xa))
     }
 
+    fn format_id(&mut self) -> PResult<u64> {
+        if !self.at_tok(Tok::Hex) {
+            return self.int();
+        }
+        let bytes = self.radix_value(self.tok)?;
+        if bytes.len() > 8 {
+            return Err(self.unexpected());
+        }
+        self.bump();
+        Ok(bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+
     fn xid(&mut self) -> PResult<&'a Xid<'a>> {
         let gtrid = self.text_or_hex()?;
         let (mut bqual, mut format_id) = (&b""[..], 1);
         if self.eat_tok(Tok::Comma) {
             bqual = self.text_or_hex()?;
             if self.eat_tok(Tok::Comma) {
-                format_id = self.int()?;
+                format_id = self.format_id()?;
             }
+        }
+        if gtrid.len() > XID_PART_BYTES_MAX || bqual.len() > XID_PART_BYTES_MAX {
+            return Err(self.unexpected());
         }
         Ok(self.arena.alloc(Xid { gtrid, bqual, format_id }))
     }

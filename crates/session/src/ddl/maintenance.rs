@@ -21,7 +21,7 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     if statement.histogram.is_some() {
         return Err(codes::not_supported_yet("histograms").into());
     }
-    session.commit()?;
+    session.implicit_commit()?;
     let mut names = Vec::with_capacity(statement.tables.len());
     for table in statement.tables {
         names.push(full_name(session, table)?);

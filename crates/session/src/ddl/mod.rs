@@ -48,6 +48,7 @@ impl DdlDone {
 
 /// Carries out a statement that changes definitions.
 pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
+    session.refuse_in_branch()?;
     if session.core.settings.read_only {
         return Err(codes::cant_execute_in_read_only_transaction().into());
     }

@@ -1,0 +1,295 @@
+//! Prepared transactions (XA): detached from the session that prepared them, until any session commits them or rolls them back.
+//!
+//! # Invariants
+//! 1. An XID names at most one branch: one that a session works on, or a prepared one.
+//! 2. A prepared transaction keeps a slot, a lock owner and its shares of metadata locks: checkpoints, readers and those who wait for its
+//!    rows take it for a running one.
+//! 3. A checkpoint reads the detached transactions, the slots, and the detached ones again: one that moves either way is found. A branch is listed as prepared from before its slot settles after the `PREPARE` record until after its `COMMIT` record, or until just
+//!    before the first step of its rollback is logged. A checkpoint reads the slots first and this list second: it never takes a prepared
+//!    transaction for one that is to be rolled back, nor one that is half rolled back for a prepared one.
+//! 4. A restart finds row locks again by the ids in rows. Locks of reads and gaps are not logged and do not survive it, as in MySQL. A branch
+//!    that has changed nothing has no record in the log and is forgotten by a restart.
+//!
+//! # Start at
+//! [`Session::prepare`], [`Session::commit_prepared`].
+
+use crate::engine::Engine;
+use crate::log_op::LogOp;
+use crate::session::Session;
+use crate::slots::Slot;
+use crate::undo_record::UndoRecord;
+use crate::{Error, Result};
+use base::{TableId, TxnId, UndoPtr};
+use lock_manager::metadata::SharedGuard;
+use lock_manager::{Owner, WaitPolicy};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use sync::{CachePadded, Mutex, Rank};
+
+/// Id of a branch of a distributed transaction.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Xid {
+    /// Format; 1 when the client gives none.
+    pub format_id: u64,
+    /// The transaction.
+    pub gtrid: Box<[u8]>,
+    /// The branch of it.
+    pub bqual: Box<[u8]>,
+}
+
+/// What a transaction takes along when it leaves its session.
+pub(crate) struct Detached {
+    /// None for a branch that has changed nothing.
+    pub(crate) txn: TxnId,
+    pub(crate) last_undo: UndoPtr,
+    /// Names the transaction to those who ask whether it runs.
+    _slot: Arc<CachePadded<Slot>>,
+    pub(crate) owner: Arc<Owner>,
+    /// Shares of the metadata locks of the tables it used; given back when it ends.
+    tables: Vec<SharedGuard>,
+}
+
+/// A branch with a name.
+enum Branch {
+    /// A session works on it: it has not prepared it yet, or is ending it. With the transaction as long as recovery must take it for prepared.
+    Claimed(TxnId),
+    /// Prepared; nobody works on it.
+    Prepared(Box<Detached>),
+}
+
+impl Branch {
+    fn listed(&self) -> TxnId {
+        match self {
+            Branch::Claimed(txn) => *txn,
+            Branch::Prepared(detached) => detached.txn,
+        }
+    }
+}
+
+const SHARDS: usize = 16;
+
+/// All branches, by name.
+pub(crate) struct Branches {
+    shards: [CachePadded<Mutex<HashMap<Xid, Branch>>>; SHARDS],
+    hasher: foldhash::fast::RandomState,
+}
+
+impl Branches {
+    pub(crate) fn new() -> Branches {
+        let shard = |_| CachePadded::new(Mutex::new(Rank::Leaf, HashMap::new()));
+        Branches { shards: std::array::from_fn(shard), hasher: foldhash::fast::RandomState::default() }
+    }
+
+    fn shard(&self, xid: &Xid) -> &Mutex<HashMap<Xid, Branch>> {
+        &self.shards[self.hasher.hash_one(xid) as usize % SHARDS]
+    }
+
+    /// Gives a new branch its name; `false` when the name is taken.
+    fn claim(&self, xid: &Xid) -> bool {
+        let mut shard = self.shard(xid).lock();
+        if shard.contains_key(xid) {
+            return false;
+        }
+        shard.insert(xid.clone(), Branch::Claimed(TxnId::NONE));
+        true
+    }
+
+    /// Says whether recovery is to take a branch that a session works on for prepared.
+    fn list(&self, xid: &Xid, txn: TxnId) {
+        let old = self.shard(xid).lock().insert(xid.clone(), Branch::Claimed(txn));
+        assert!(matches!(old, Some(Branch::Claimed(_))), "a branch is listed by the session that works on it");
+    }
+
+    /// Lets go of a prepared branch.
+    pub(crate) fn put(&self, xid: Xid, detached: Detached) {
+        self.shard(&xid).lock().insert(xid, Branch::Prepared(Box::new(detached)));
+    }
+
+    /// Takes a prepared branch to end it; it stays listed. `found` is called before it leaves the detached ones.
+    fn take(&self, xid: &Xid, found: impl FnOnce(&Detached)) -> Option<Box<Detached>> {
+        let mut shard = self.shard(xid).lock();
+        let branch = shard.get_mut(xid)?;
+        let Branch::Prepared(detached) = branch else { return None };
+        found(detached);
+        let txn = detached.txn;
+        match std::mem::replace(branch, Branch::Claimed(txn)) {
+            Branch::Prepared(detached) => Some(detached),
+            Branch::Claimed(_) => unreachable!("looked at under the same latch"),
+        }
+    }
+
+    /// The name is free again.
+    fn release(&self, xid: &Xid) {
+        self.shard(xid).lock().remove(xid);
+    }
+
+    /// Prepared transactions that nobody works on.
+    pub(crate) fn detached(&self) -> Vec<(TxnId, UndoPtr)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            for branch in shard.lock().values() {
+                if let Branch::Prepared(detached) = branch
+                    && !detached.txn.is_none()
+                {
+                    all.push((detached.txn, detached.last_undo));
+                }
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// Transactions that recovery must take for prepared, in order.
+    pub(crate) fn listed(&self) -> Vec<(TxnId, Xid)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            all.extend(shard.iter().filter(|(_, branch)| !branch.listed().is_none()).map(|(xid, branch)| (branch.listed(), xid.clone())));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    fn prepared(&self) -> Vec<Xid> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            all.extend(shard.iter().filter(|(_, branch)| matches!(branch, Branch::Prepared(_))).map(|(xid, _)| xid.clone()));
+        }
+        all.sort_unstable();
+        all
+    }
+}
+
+impl Session {
+    /// Gives the name to a branch that this session begins; `false` when there is one of that name. To be given back by
+    /// [`Session::release_xid`], unless the branch is prepared.
+    pub fn claim_xid(&self, xid: &Xid) -> bool {
+        self.engine.branches.claim(xid)
+    }
+
+    /// The branch of that name has ended.
+    pub fn release_xid(&self, xid: &Xid) {
+        self.engine.branches.release(xid);
+    }
+
+    /// Prepares the running transaction, which then belongs to no session: it waits, over a crash too, for [`Session::commit_prepared`] or
+    /// [`Session::rollback_prepared`]. Durable as far as the flush policy demands when it returns. `tables` are the shares of metadata
+    /// locks that stay with it.
+    ///
+    /// After an error the name is free, and there is no transaction.
+    pub fn prepare(&mut self, xid: &Xid, tables: Vec<SharedGuard>) -> Result<()> {
+        assert!(self.in_transaction(), "prepare outside a transaction");
+        let prepared = self.log_prepared(xid);
+        if let Err(error) = prepared {
+            self.engine.branches.release(xid);
+            return Err(error);
+        }
+        let (txn, last_undo, owner) = self.detach();
+        self.engine.put_detached(xid.clone(), txn, last_undo, owner, tables);
+        self.leave_slot();
+        Ok(())
+    }
+
+    fn log_prepared(&mut self, xid: &Xid) -> Result<()> {
+        if self.running.half_undone {
+            self.rollback()?;
+            return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
+        }
+        let txn = self.running.id;
+        if txn.is_none() {
+            return Ok(());
+        }
+        self.slot.unsettle();
+        let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual });
+        self.engine.branches.list(xid, txn);
+        self.slot.settle();
+        self.make_durable(lsn)
+    }
+
+    /// Commits a prepared transaction; `false` when none has that name. The session must be outside a transaction.
+    pub fn commit_prepared(&mut self, xid: &Xid) -> Result<bool> {
+        let Some(tables) = self.take_over(xid) else { return Ok(false) };
+        // What cannot be made durable stops the process, and recovery decides.
+        self.commit()?;
+        self.engine.branches.release(xid);
+        drop(tables);
+        Ok(true)
+    }
+
+    /// Rolls a prepared transaction back; `false` when none has that name. The session must be outside a transaction.
+    pub fn rollback_prepared(&mut self, xid: &Xid) -> Result<bool> {
+        let Some(tables) = self.take_over(xid) else { return Ok(false) };
+        self.engine.branches.list(xid, TxnId::NONE);
+        // What fails is tried again without the session; the name is free either way.
+        let rolled_back = self.rollback();
+        self.engine.branches.release(xid);
+        drop(tables);
+        rolled_back?;
+        // A crash must not bring back a branch, and its locks, that nobody remembers.
+        self.make_log_durable()?;
+        Ok(true)
+    }
+}
+
+impl Session {
+    /// Makes a prepared transaction the session's; the shares of metadata locks are the caller's.
+    fn take_over(&mut self, xid: &Xid) -> Option<Vec<SharedGuard>> {
+        let engine = Arc::clone(&self.engine);
+        let detached = engine.branches.take(xid, |detached| self.attach(detached.txn, detached.last_undo, Arc::clone(&detached.owner)))?;
+        Some(detached.tables)
+    }
+}
+
+impl Engine {
+    /// The names of prepared transactions, in order.
+    pub fn prepared_xids(&self) -> Vec<Xid> {
+        self.branches.prepared()
+    }
+
+    /// Makes a transaction that recovery found prepared wait for its end again.
+    pub(crate) fn restore_prepared(&self, txn: TxnId, last_undo: UndoPtr, xid: Xid) {
+        // Found by those who wait for its rows.
+        let owner = self.locks.register(txn);
+        self.put_detached(xid, txn, last_undo, owner, Vec::new());
+    }
+
+    fn put_detached(&self, xid: Xid, txn: TxnId, last_undo: UndoPtr, owner: Arc<Owner>, tables: Vec<SharedGuard>) {
+        let slot = self.slots.register_detached(owner.number());
+        if !txn.is_none() {
+            slot.start(txn, last_undo);
+        }
+        self.branches.put(xid, Detached { txn, last_undo, _slot: slot, owner, tables });
+    }
+
+    /// Shares the metadata locks of the tables that prepared transactions have changed. Before statements are served; the table source is set.
+    pub(crate) fn share_tables_of_prepared(&self) -> Result<()> {
+        for xid in self.branches.prepared() {
+            let Some(mut detached) = self.branches.take(&xid, |_| ()) else { continue };
+            let result = self.share_tables(&detached).map(|tables| detached.tables = tables);
+            self.branches.put(xid, *detached);
+            result?;
+        }
+        Ok(())
+    }
+
+    fn share_tables(&self, detached: &Detached) -> Result<Vec<SharedGuard>> {
+        let mut tables = BTreeSet::<TableId>::new();
+        let mut at = detached.last_undo;
+        while !at.is_none() {
+            let found = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (record.table, record.previous)))?;
+            let (table, previous) = found.map_err(|_| Error::corrupt("undo record"))?;
+            tables.insert(table);
+            at = previous;
+        }
+        let mut shared = Vec::new();
+        for id in tables {
+            if let Some(table) = self.table_by_id(id)? {
+                let guard = table.lock.shared(detached.txn.0 as usize, WaitPolicy::NoWait, &lock_manager::Cancel::new());
+                shared.push(guard.map_err(|_| Error::LockNotAvailable)?);
+            }
+        }
+        Ok(shared)
+    }
+}
