@@ -1,0 +1,84 @@
+//! TPC-C's five transactions on its schema. Transactions and data follow the standard (revision 5.11), but: no think and keying time, one round
+//! trip reads all items of an order and one all their stock, no terminals; the number of items and customers can be made smaller.
+
+mod data;
+mod transactions;
+
+pub(super) use data::{check, prepare};
+pub use transactions::Tpcc;
+
+use crate::random::Random;
+
+/// The kinds of transactions.
+pub(super) const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+const NEW_ORDER: usize = 0;
+const PAYMENT: usize = 1;
+const ORDER_STATUS: usize = 2;
+const DELIVERY: usize = 3;
+
+/// 45, 43, 4, 4, 4 of a hundred.
+pub(super) fn choose(random: &mut Random) -> usize {
+    match random.between(1, 100) {
+        ..=45 => NEW_ORDER,
+        46..=88 => PAYMENT,
+        89..=92 => ORDER_STATUS,
+        93..=96 => DELIVERY,
+        _ => 4,
+    }
+}
+
+const DISTRICTS: u64 = 10;
+const LINES_MIN: u64 = 5;
+const LINES_MAX: u64 = 15;
+
+/// The standard's non-uniform random number in `low..=high`; the constant of the run is fixed.
+fn non_uniform(random: &mut Random, mask: u64, low: u64, high: u64) -> u64 {
+    const C: u64 = 123;
+    ((random.between(0, mask) | random.between(low, high)) + C) % (high - low + 1) + low
+}
+
+/// The mask for a column of `count` values: 1023 for 3,000 customers, 8191 for 100,000 items, in proportion for fewer.
+fn mask(count: u64, divisor: u64) -> u64 {
+    let most = (count / divisor).max(1);
+    (1 << most.ilog2()) - 1
+}
+
+/// Customers' last names that exist.
+fn names(customers: u64) -> u64 {
+    customers.min(1000)
+}
+
+/// A last name by its number, 0 to 999.
+fn last_name(number: u64) -> String {
+    const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+    [number / 100, number / 10 % 10, number % 10].iter().map(|digit| SYLLABLES[*digit as usize]).collect()
+}
+
+/// An amount of cents as a decimal.
+fn money(cents: i64) -> String {
+    format!("{}{}.{:02}", if cents < 0 { "-" } else { "" }, cents.abs() / 100, cents.abs() % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_masks_and_amounts_are_the_standards() {
+        assert_eq!((last_name(371), last_name(0), last_name(999)), ("PRICALLYOUGHT".into(), "BARBARBAR".into(), "EINGEINGEING".into()));
+        assert_eq!((mask(3000, 2), mask(100_000, 8)), (1023, 8191));
+        assert_eq!((money(5), money(-1234), money(100_000)), ("0.05".into(), "-12.34".into(), "1000.00".into()));
+        let mut random = Random::new(3);
+        assert!((0..10_000).all(|_| (1..=3000).contains(&non_uniform(&mut random, 1023, 1, 3000))));
+    }
+
+    #[test]
+    fn the_mix_is_the_standards() {
+        let mut random = Random::new(4);
+        let mut counts = [0; 5];
+        (0..100_000).for_each(|_| counts[choose(&mut random)] += 1);
+        for (count, percent) in counts.iter().zip([45, 43, 4, 4, 4]) {
+            assert!((count - percent * 1000i32).abs() < 700, "{counts:?}");
+        }
+    }
+}
