@@ -38,11 +38,13 @@ pub struct Dependencies {
     /// 0: nothing is open. Relaxed: only the session's own thread uses it.
     up_to: AtomicU64,
     wal: Arc<Wal>,
+    /// Of all sessions; relaxed.
+    waits: Arc<AtomicU64>,
 }
 
 impl Dependencies {
-    pub(crate) fn new(wal: Arc<Wal>) -> Dependencies {
-        Dependencies { up_to: AtomicU64::new(0), wal }
+    pub(crate) fn new(wal: Arc<Wal>, waits: Arc<AtomicU64>) -> Dependencies {
+        Dependencies { up_to: AtomicU64::new(0), wal, waits }
     }
 
     /// A version was met whose writer has released and not finished: its commit record lies below the log's head.
@@ -59,6 +61,7 @@ impl Dependencies {
 
     #[cold]
     fn wait(&self) -> Result<()> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
         self.wal.wait_durable(Lsn(self.up_to.load(Ordering::Relaxed)))?;
         self.clear();
         Ok(())

@@ -10,13 +10,40 @@ use wal::WalConfig;
 /// Mechanisms that can be switched off to measure what each is worth. All on is what a server runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mechanisms {
+    /// Views are copied from the ring of finished bits; off: from a sorted list of running transactions, under a mutex.
+    pub hybrid_view: bool,
+    /// The lock table has shards; off: one.
+    pub lock_shards: bool,
+    /// A batch of committers is woken on its own word; off: all batches share one.
+    pub exact_wakeups: bool,
     /// Row locks go with the commit record, not with its durability.
     pub early_lock_release: bool,
+    /// Admission bounds how many transactions work at once. The engine does not look at it.
+    pub admission: bool,
 }
 
 impl Default for Mechanisms {
     fn default() -> Self {
-        Mechanisms { early_lock_release: true }
+        Mechanisms { hybrid_view: true, lock_shards: true, exact_wakeups: true, early_lock_release: true, admission: true }
+    }
+}
+
+impl Mechanisms {
+    /// What [`Mechanisms::switch_off`] knows.
+    pub const NAMES: [&'static str; 5] = ["hybrid-view", "lock-shards", "exact-wakeups", "early-lock-release", "admission"];
+
+    /// Switches one off by its name; `false` when there is none of that name.
+    pub fn switch_off(&mut self, name: &str) -> bool {
+        let switch = match name {
+            "hybrid-view" => &mut self.hybrid_view,
+            "lock-shards" => &mut self.lock_shards,
+            "exact-wakeups" => &mut self.exact_wakeups,
+            "early-lock-release" => &mut self.early_lock_release,
+            "admission" => &mut self.admission,
+            _ => return false,
+        };
+        *switch = false;
+        true
     }
 }
 
@@ -75,5 +102,20 @@ impl EngineConfig {
             lock_shards: 16,
             ..EngineConfig::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mechanism_has_a_name() {
+        let mut switched = Mechanisms::default();
+        for name in Mechanisms::NAMES {
+            let before = switched;
+            assert!(switched.switch_off(name) && switched != before, "{name}");
+        }
+        assert!(!switched.switch_off("gravity"));
     }
 }

@@ -76,6 +76,8 @@ pub struct Engine {
     pub(crate) recovering: AtomicUsize,
     /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
     pub(crate) losers: Mutex<Vec<(TxnId, UndoPtr)>>,
+    /// Times a reply waited for the durability of what it tells of.
+    pub(crate) dependency_waits: Arc<AtomicU64>,
     undo_shard: AtomicUsize,
     failed: AtomicBool,
     background: Mutex<Option<Background>>,
@@ -95,7 +97,8 @@ impl Engine {
     ///
     /// Sessions may be opened at once. Transactions that a crash left unfinished keep their rows locked until
     /// [`Engine::start_background`] has rolled them back.
-    pub fn open(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, config: EngineConfig) -> Result<Arc<Engine>> {
+    pub fn open(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, mut config: EngineConfig) -> Result<Arc<Engine>> {
+        config.wal.exact_wakeups &= config.mechanisms.exact_wakeups;
         let mut opened = recovery::open(&disk, &config)?;
         let payload = &opened.payload;
         let tree = |index, root| BTree::open(&opened.pool, &opened.space, index, root);
@@ -105,8 +108,11 @@ impl Engine {
         let mut unfinished: Vec<TxnId> = losers.chain(opened.prepared.iter().map(|(id, ..)| *id)).collect();
         unfinished.sort_unstable();
         let engine = Engine {
-            txns: Arc::new(TxnSystem::new(payload.next_txn, &unfinished)),
-            locks: LockManager::new(config.lock_shards),
+            txns: Arc::new(match config.mechanisms.hybrid_view {
+                true => TxnSystem::new(payload.next_txn, &unfinished),
+                false => TxnSystem::with_classic_views(payload.next_txn, &unfinished),
+            }),
+            locks: LockManager::new(if config.mechanisms.lock_shards { config.lock_shards } else { 1 }),
             history: History::new(config.undo.shards),
             slots: Slots::new(),
             coarse_ms: sync::CachePadded::new(AtomicU64::new(clock.wall_us() as u64 / 1000)),
@@ -124,6 +130,7 @@ impl Engine {
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
             recovering: AtomicUsize::new(opened.losers.len()),
             losers: Mutex::new(Rank::Leaf, Vec::new()),
+            dependency_waits: Arc::default(),
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             background: Mutex::with_order(Rank::Catalog, 1, None),

@@ -119,7 +119,7 @@ impl Engine {
             slot: self.slots.register(owner.number(), view_slot.observer()),
             view_slot,
             commit_place: self.txns.register_committer(),
-            dependencies: Arc::new(Dependencies::new(Arc::clone(&self.wal))),
+            dependencies: Arc::new(Dependencies::new(Arc::clone(&self.wal), Arc::clone(&self.dependency_waits))),
             shard: self.next_undo_shard(),
             running: Running::idle(),
             owner,

@@ -21,6 +21,10 @@ pub struct EngineStatus {
     pub locks: LockStats,
     /// The undo store.
     pub undo: UndoStats,
+    /// Transactions with changes that have finished, committed or rolled back.
+    pub finished: u64,
+    /// Times a reply waited until what it tells of was durable: it had met a row whose lock was released early.
+    pub dependency_waits: u64,
     /// Finished transactions that purge has not cleaned up after (`History list length`).
     pub history_length: u64,
     /// Open read views.
@@ -34,6 +38,17 @@ pub struct EngineStatus {
 }
 
 impl Engine {
+    /// Transactions with changes that have finished since the start.
+    pub fn finished_count(&self) -> u64 {
+        // The first position is 1.
+        self.txns.finished_now().0.saturating_sub(1)
+    }
+
+    /// See [`EngineStatus::dependency_waits`].
+    pub fn dependency_waits(&self) -> u64 {
+        self.dependency_waits.load(sync::atomic::Ordering::Relaxed)
+    }
+
     /// The figures now. It looks at every shard and segment: for people and monitors, not for statements.
     pub fn status(&self) -> EngineStatus {
         EngineStatus {
@@ -43,6 +58,8 @@ impl Engine {
             pool: self.pool.stats(),
             locks: self.locks.stats(),
             undo: self.undo.stats(),
+            finished: self.finished_count(),
+            dependency_waits: self.dependency_waits(),
             history_length: self.history_length(),
             views_open: self.txns.open_view_count() as u64,
             next_txn_id: self.txns.next_id().0,

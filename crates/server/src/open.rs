@@ -24,6 +24,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let disk: Arc<dyn Disk> = Arc::new(disk);
     let mut config = EngineConfig::default();
     config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
+    config.mechanisms = settings.mechanisms;
     config.on_warning = Arc::new(log::warning);
     config.on_fatal = Arc::new(|text| {
         log::write(log::Level::Error, 0, &format!("{text}; the server stops so that nothing unsafe is acknowledged"));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
+use engine::Mechanisms;
 use serde::Deserialize;
 
 /// An OLTP database server that speaks the MySQL protocol.
@@ -64,6 +65,9 @@ pub struct ServeOptions {
     /// Settings file [default: altiplano.toml in the data directory, if it is there]
     #[arg(long, value_name = "FILE", env = "ALTIPLANO_CONFIG")]
     pub config: Option<PathBuf>,
+    /// Switch mechanisms off to measure what they are worth
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', hide = true, env = "ALTIPLANO_WITHOUT")]
+    pub without: Vec<String>,
 }
 
 /// Options of `sql`; the short ones are those of the `mysql` client.
@@ -200,6 +204,8 @@ pub struct Settings {
     pub buffer_pool_bytes: u64,
     /// System variables, lower case, in order of their names.
     pub variables: BTreeMap<String, String>,
+    /// What is switched off for measuring.
+    pub mechanisms: Mechanisms,
 }
 
 /// Why the settings cannot be used; one line for the operator.
@@ -237,6 +243,10 @@ impl ServeOptions {
         for assignment in self.set {
             variables.insert(assignment.name, assignment.value);
         }
+        let mut mechanisms = Mechanisms::default();
+        if let Some(unknown) = self.without.iter().find(|name| !mechanisms.switch_off(name.trim())) {
+            return Err(BadSettings(format!("--without {unknown}: it knows {}", Mechanisms::NAMES.join(", "))));
+        }
         let buffer_pool_bytes = self.buffer_pool_size.or(file.buffer_pool_size).map(|size| size.0);
         Ok(Settings {
             port: self.port.or(file.port).unwrap_or(3306),
@@ -244,6 +254,7 @@ impl ServeOptions {
             bind: self.bind.or(file.bind).unwrap_or_else(|| "127.0.0.1".to_owned()),
             buffer_pool_bytes: buffer_pool_bytes.unwrap_or_else(default_buffer_pool_bytes),
             variables,
+            mechanisms,
             data_dir,
         })
     }
@@ -341,6 +352,16 @@ mod tests {
             (Some("secret"), Some("SELECT 1"), Some("test"))
         );
         assert!(CommandLine::try_parse_from(["altiplano", "--set", "nonsense"]).is_err());
+    }
+
+    #[test]
+    fn mechanisms_are_switched_off_by_name() {
+        let settings = |arguments: &[&str]| parse(arguments).serve.resolve(std::iter::empty());
+        assert_eq!(settings(&[]).expect("defaults").mechanisms, Mechanisms::default());
+        let off = settings(&["--without", "hybrid-view,exact-wakeups"]).expect("known names").mechanisms;
+        assert_eq!((off.hybrid_view, off.exact_wakeups, off.lock_shards, off.early_lock_release), (false, false, true, true));
+        let error = settings(&["--without", "gravity"]).expect_err("an unknown name").to_string();
+        assert!(error.contains("gravity") && error.contains("lock-shards"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The classic snapshot: active ids in a sorted vector, copied under a mutex. The oracle of the tests and the baseline of the benches.
+//! The classic snapshot: active ids in a sorted vector, copied under a mutex. The oracle of the tests, the baseline of the benches, and what a
+//! [`crate::TxnSystem`] made by `with_classic_views` opens its views from, to measure what the ring is worth.
 
 use crate::platform::latch::{Mutex, Rank};
 
+use crate::view::ReadView;
 use base::TxnId;
 
 /// The registry: next id and the sorted active ids.
@@ -22,7 +24,7 @@ impl ClassicSystem {
         let mut active: Vec<u64> = unfinished.iter().map(|id| id.0).collect();
         active.sort_unstable();
         active.dedup();
-        ClassicSystem { state: Mutex::new(Rank::LongTxns, State { next: next.0.max(1), active }) }
+        ClassicSystem { state: Mutex::with_order(Rank::LongTxns, 0, State { next: next.0.max(1), active }) }
     }
 
     /// A new id.
@@ -32,6 +34,23 @@ impl ClassicSystem {
         state.next += 1;
         state.active.push(id);
         TxnId(id)
+    }
+
+    /// Adds the id that `allocate` returns, the next one.
+    pub(crate) fn allocate_with(&self, allocate: impl FnOnce() -> TxnId) -> TxnId {
+        let mut state = self.state.lock();
+        let id = allocate();
+        state.next = id.0 + 1;
+        state.active.push(id.0);
+        id
+    }
+
+    /// Makes `view` a copy of the active ids. It is not to be reused: `ended` is what had ended before.
+    pub(crate) fn copy(&self, view: &mut ReadView, ended: u64) {
+        let state = self.state.lock();
+        view.start_list(state.active.first().copied().unwrap_or(state.next), state.next);
+        state.active.iter().for_each(|id| view.add_old_unfinished(*id));
+        view.stamp(ended + 1, ended);
     }
 
     /// Removes an active id.

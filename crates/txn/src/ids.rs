@@ -126,7 +126,7 @@ impl Ids {
             words: words.into_iter().map(AtomicU64::new).collect(),
             full: full.into_iter().map(AtomicU64::new).collect(),
             long_ids: std::array::from_fn(|_| AtomicU64::new(0)),
-            long: Mutex::new(Rank::LongTxns, long),
+            long: Mutex::with_order(Rank::LongTxns, 1, long),
         };
         ids.mirror_long(&ids.long.lock());
         ids.raise_low();

@@ -1,5 +1,6 @@
 //! The transaction system: ids, views and the purge limit behind one surface.
 
+use crate::classic::ClassicSystem;
 use crate::commit_queue::{CommitPlace, CommitQueue};
 use crate::ids::{FinishSeq, Ids};
 use crate::platform::planted;
@@ -25,25 +26,45 @@ pub struct TxnSystem {
     released: Released,
     queue: CommitQueue,
     slots: Slots,
+    /// Views are copies of this list; for measuring.
+    classic: Option<Box<ClassicSystem>>,
 }
 
 impl TxnSystem {
     /// `next` is the next id to give out; of the ids below, `unfinished` are still running: prepared transactions and losers
     /// that recovery has yet to roll back. All others count as finished.
     pub fn new(next: TxnId, unfinished: &[TxnId]) -> TxnSystem {
-        TxnSystem { ids: Ids::new(next, unfinished), released: Released::new(), queue: CommitQueue::new(), slots: Slots::new() }
+        TxnSystem {
+            ids: Ids::new(next, unfinished),
+            released: Released::new(),
+            queue: CommitQueue::new(),
+            slots: Slots::new(),
+            classic: None,
+        }
+    }
+
+    /// The same with views that copy a list of all running transactions under a mutex, and copy it at each opening.
+    pub fn with_classic_views(next: TxnId, unfinished: &[TxnId]) -> TxnSystem {
+        TxnSystem { classic: Some(Box::new(ClassicSystem::new(next, unfinished))), ..TxnSystem::new(next, unfinished) }
     }
 
     /// A new id, for a transaction's first write.
     #[inline]
     pub fn allocate_id(&self) -> TxnId {
-        self.ids.allocate()
+        match &self.classic {
+            None => self.ids.allocate(),
+            Some(classic) => classic.allocate_with(|| self.ids.allocate()),
+        }
     }
 
     /// Marks a transaction as finished (committed, or rolled back with all its changes undone): from here on its effects are
     /// visible to new views, all at once. Panics when it was finished before.
     #[inline]
     pub fn finish(&self, id: TxnId) -> FinishSeq {
+        if let Some(classic) = &self.classic {
+            // Before anybody can ask for it and be told that it has finished.
+            classic.finish(id);
+        }
         self.ids.finish(id)
     }
 
@@ -95,7 +116,7 @@ impl TxnSystem {
     /// time, with growing positions.
     pub fn finish_durable(&self, lsn: Lsn) {
         self.queue.drain(lsn, |id| {
-            self.ids.finish(id);
+            self.finish(id);
         });
     }
 
@@ -155,7 +176,10 @@ impl TxnSystem {
         // The marks only grow, so what is read here is at or below what the copy will see.
         let ended = self.ids.ended();
         slot.publish(self.ids.low(), ended);
-        self.ids.copy(view);
+        match &self.classic {
+            None => self.ids.copy(view),
+            Some(classic) => classic.copy(view, ended),
+        }
     }
 
     /// Closes the view that `slot` publishes: one store. The view's content stays, for reuse.

@@ -112,6 +112,12 @@ impl ReadView {
         &mut self.bits[..count]
     }
 
+    /// Sets the bounds of a view without a bitmap: every unfinished id is noted apart.
+    pub(crate) fn start_list(&mut self, low: u64, high: u64) {
+        (self.low, self.high, self.first_word) = (low, high, u64::MAX / 64 + 1);
+        self.old.clear();
+    }
+
     /// Notes an unfinished id below the window; ids come in ascending order, and before [`Self::add_old_word`].
     pub(crate) fn add_old_unfinished(&mut self, id: u64) {
         let (word_no, bit) = (id / 64, 1u64 << (id % 64));

@@ -28,6 +28,8 @@ fn step(burst_max: u32) -> impl Strategy<Value = Step> {
 
 struct Pair {
     ours: TxnSystem,
+    /// The same system with its views switched to the classic ones.
+    switched: TxnSystem,
     classic: ClassicSystem,
     active: Vec<TxnId>,
 }
@@ -36,18 +38,25 @@ impl Pair {
     fn new(next: u64, unfinished: &[u64]) -> Pair {
         let active: Vec<TxnId> = unfinished.iter().copied().map(TxnId).collect();
         let next = TxnId(next);
-        Pair { ours: TxnSystem::new(next, &active), classic: ClassicSystem::new(next, &active), active }
+        Pair {
+            ours: TxnSystem::new(next, &active),
+            switched: TxnSystem::with_classic_views(next, &active),
+            classic: ClassicSystem::new(next, &active),
+            active,
+        }
     }
 
     fn burst(&mut self, count: u32, keep_every: u32) {
         for n in 0..count {
             let id = self.ours.allocate_id();
             assert_eq!(id, self.classic.allocate_id());
+            assert_eq!(id, self.switched.allocate_id());
             if n % keep_every == 0 {
                 self.active.push(id);
             } else {
                 self.ours.finish(id);
                 self.classic.finish(id);
+                self.switched.finish(id);
             }
         }
     }
@@ -57,6 +66,7 @@ impl Pair {
             let id = self.active.remove(at % self.active.len());
             self.ours.finish(id);
             self.classic.finish(id);
+            self.switched.finish(id);
         }
     }
 
@@ -99,6 +109,9 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
                 pair.ours.open_view(view, &slots[at]);
                 pair.classic.open_view(classic);
                 pair.compare(view, classic);
+                let (slot, mut switched) = (pair.switched.register_slot(), ReadView::new());
+                pair.switched.open_view(&mut switched, &slot);
+                pair.compare(&switched, classic);
                 pair.compare_active();
                 let limit = pair.ours.purge_limit();
                 assert!(limit.below <= view.low());

@@ -27,6 +27,9 @@ mod platform {
 }
 
 #[allow(dead_code)]
+#[path = "../src/classic.rs"]
+mod classic;
+#[allow(dead_code)]
 #[path = "../src/commit_queue.rs"]
 mod commit_queue;
 #[allow(clippy::enum_variant_names)] // crate-private here, public there

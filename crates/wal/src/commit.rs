@@ -1,13 +1,19 @@
 //! Making the log durable: alone, or as leader or member of a batch.
 
-use crate::wal::{Wal, pause};
+use crate::hole::Waited;
+use crate::wal::Wal;
 use crate::writer::Writer;
 use crate::{FlushPolicy, WalError};
 use base::Lsn;
 use sync::atomic::Ordering;
+use sync::{hint, thread};
 
 /// Ring space is given free at least this often while much is written.
 const WRITE_BYTES_MAX: u64 = 4 << 20;
+
+/// How often a leader looks for an unfilled record, with longer and longer pauses (127 in all), and when it stops giving way and sleeps.
+const LOOKS: u32 = 7;
+const SLEEPS: u32 = LOOKS + 2;
 
 /// What a thread needs before it may go on.
 #[derive(Clone, Copy)]
@@ -122,7 +128,7 @@ impl Wal {
             let complete = self.links.advance();
             let enough = complete >= need.written;
             // Whoever has not filled its record yet may be waiting for room in the ring: do not wait for it with room to give.
-            if complete > writer.written() && (enough || round >= 8) {
+            if complete > writer.written() && (enough || round >= LOOKS) {
                 self.write_to(writer, complete)?;
             }
             if enough {
@@ -132,13 +138,29 @@ impl Wal {
                 // A checkpoint may have failed the log meanwhile; records reserved since then are never filled.
                 return Err(WalError::Failed);
             }
-            pause(round);
+            self.wait_for_hole(round, complete);
         }
         if need.durable > self.positions.durable.load(Ordering::Relaxed) {
             writer.sync(&self.counters)?;
             return Ok(Some(writer.written()));
         }
         Ok(None)
+    }
+
+    /// As leader: gives whoever fills the record at `position` a moment, then sleeps until it has.
+    fn wait_for_hole(&self, round: u32, position: u64) {
+        match round {
+            0..LOOKS => (0..1 << round).for_each(|_| hint::spin_loop()),
+            LOOKS..SLEEPS => thread::yield_now(),
+            _ => {
+                let waited = self.waits.hole.wait(position, || self.links.advance() > position || self.has_failed());
+                match waited {
+                    Waited::NotAtAll => {}
+                    Waited::Woken => self.counters.hole_wakes.inc(),
+                    Waited::Backstop => self.counters.hole_timeouts.inc(),
+                }
+            }
+        }
     }
 
     /// Writes `[written, complete)` and gives its ring space free, piece by piece so that appenders go on meanwhile.
@@ -149,7 +171,7 @@ impl Wal {
             let written = writer.written();
             self.positions.written.store(written, Ordering::Release);
             self.reserver.raise_limit((written + self.ring.capacity()).min(complete + self.links.window()));
-            self.room.announce();
+            self.waits.room.announce();
         }
         Ok(())
     }

@@ -15,6 +15,9 @@ pub struct WalConfig {
     pub capacity_bytes: u64,
     /// What [`crate::Wal::ensure_space`] keeps free for mini-transactions that are already past it.
     pub space_margin_bytes: u64,
+    /// Each batch of committers is woken on a word of its own. Off: one word for all batches, every wake reaches the members of the next one, too;
+    /// for measuring what that costs.
+    pub exact_wakeups: bool,
     /// How segments are written. `Direct` is as fast as anything for durable commits and leaves the page cache alone.
     pub file_kind: FileKind,
 }
@@ -27,6 +30,7 @@ impl Default for WalConfig {
             link_window_bytes: 4 << 20,
             capacity_bytes: 1 << 30,
             space_margin_bytes: 16 << 20,
+            exact_wakeups: true,
             file_kind: FileKind::Direct,
         }
     }
@@ -41,6 +45,7 @@ impl WalConfig {
             link_window_bytes: 16 << 10,
             capacity_bytes: 1 << 20,
             space_margin_bytes: 16 << 10,
+            exact_wakeups: true,
             file_kind: FileKind::Direct,
         }
     }

@@ -11,6 +11,7 @@ use crate::platform::{AtomicU32, AtomicU64, CachePadded, Ordering, futex, plante
 /// Batches whose words exist at once. One batch leads and one forms; the rest keeps a slow waker of an old batch away from a new one.
 /// Sharing a word is harmless (a wake in vain), so this is no bound on anything.
 const SLOTS: usize = 64;
+const _: () = assert!(SLOTS.is_power_of_two());
 
 const BUSY: u64 = 1;
 const MEMBER: u64 = 2;
@@ -52,13 +53,15 @@ fn reached(word: u32, batch: u32) -> bool {
 }
 
 impl Group {
-    pub(crate) fn new() -> Self {
+    /// Not `exact`: all batches share one word, as where committers wait on one condition variable.
+    pub(crate) fn new(exact: bool) -> Self {
         let slot = |_| CachePadded::new(Slot { done: AtomicU32::new(0), lead: AtomicU32::new(0) });
-        Group { gate: CachePadded::new(AtomicU64::new(1 << BATCH_SHIFT)), slots: (0..SLOTS).map(slot).collect() }
+        let count = if exact { SLOTS } else { 1 };
+        Group { gate: CachePadded::new(AtomicU64::new(1 << BATCH_SHIFT)), slots: (0..count).map(slot).collect() }
     }
 
     fn slot(&self, batch: u32) -> &Slot {
-        &self.slots[batch as usize % SLOTS]
+        &self.slots[batch as usize & (self.slots.len() - 1)]
     }
 
     /// Returns when `satisfied` holds. `announce` tells leaders what this thread needs; it is called before each joining. `lead` does the
@@ -126,13 +129,23 @@ impl Group {
         report.members_led += members;
         if members > 1 {
             // Release: members see what `lead` published.
-            slot.done.store(batch, Ordering::Release);
+            self.note_done(slot, batch);
             if planted("wake_one") {
                 futex::wake(&slot.done, 1);
             } else {
                 futex::wake(&slot.done, u32::MAX);
             }
         }
+    }
+
+    fn note_done(&self, slot: &Slot, batch: u32) {
+        if self.slots.len() > 1 {
+            slot.done.store(batch, Ordering::Release);
+            return;
+        }
+        // One word for all: the leader of the next batch may have been faster, and its mark must stand.
+        let newer = |word| (!reached(word, batch)).then_some(batch);
+        let _ = slot.done.fetch_update(Ordering::AcqRel, Ordering::Acquire, newer);
     }
 
     /// As a later member: sleeps until the batch is over, or until it need not.

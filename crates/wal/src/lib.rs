@@ -29,6 +29,7 @@ mod control;
 mod error;
 mod frame;
 mod group;
+mod hole;
 mod link_buffer;
 mod open;
 mod platform;

@@ -3,6 +3,7 @@
 use crate::control::{Control, Slot};
 use crate::frame::LSN_FIRST;
 use crate::group::Group;
+use crate::hole::Hole;
 use crate::link_buffer::LinkBuffer;
 use crate::reader::LogReader;
 use crate::reserve::Reserver;
@@ -10,7 +11,7 @@ use crate::ring::Ring;
 use crate::segments::{DIR, Segments};
 use crate::space::{Room, Space};
 use crate::stats::Counters;
-use crate::wal::{Positions, Wanted};
+use crate::wal::{Positions, Waits, Wanted};
 use crate::writer::Writer;
 use crate::{Checkpoint, Wal, WalConfig, WalError};
 use base::Lsn;
@@ -89,12 +90,12 @@ impl Wal {
             ring: Ring::new(config.buffer_bytes),
             links: LinkBuffer::new(config.link_window_bytes as u64, 0),
             reserver: Reserver::new(0),
-            group: Group::new(),
+            group: Group::new(config.exact_wakeups),
             positions: CachePadded::new(positions),
             wanted: CachePadded::new(Wanted::default()),
             writer: Mutex::new(Rank::LogWriter, Writer::new(config.buffer_bytes)),
             space: Space::new(config, segments.segment_bytes()),
-            room: CachePadded::new(Room::new()),
+            waits: CachePadded::new(Waits { room: Room::new(), hole: Hole::new() }),
             segments,
             control: Mutex::with_order(Rank::LogWriter, 1, control),
             pressure: Signal::new(),

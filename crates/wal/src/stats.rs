@@ -19,6 +19,10 @@ pub struct WalStats {
     pub wakes_useful: u64,
     /// Wakes of members that had to go on waiting.
     pub wakes_useless: u64,
+    /// Times a leader slept until a record that was reserved before was filled, and was woken by who filled it.
+    pub hole_wakes: u64,
+    /// Times it looked by itself instead, after a millisecond.
+    pub hole_timeouts: u64,
     /// Writes handed to the disk.
     pub writes: u64,
     /// Bytes of those writes (whole blocks).
@@ -45,6 +49,8 @@ pub(crate) struct Counters {
     pub(crate) sleeps: Counter,
     pub(crate) wakes_useful: Counter,
     pub(crate) wakes_useless: Counter,
+    pub(crate) hole_wakes: Counter,
+    pub(crate) hole_timeouts: Counter,
     pub(crate) writes: Counter,
     pub(crate) write_bytes: Counter,
     pub(crate) syncs: Counter,
@@ -65,6 +71,8 @@ impl Counters {
             sleeps: self.sleeps.get(),
             wakes_useful: self.wakes_useful.get(),
             wakes_useless: self.wakes_useless.get(),
+            hole_wakes: self.hole_wakes.get(),
+            hole_timeouts: self.hole_timeouts.get(),
             writes: self.writes.get(),
             write_bytes: self.write_bytes.get(),
             syncs: self.syncs.get(),

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::frame::{HEADER_BYTES, header, record_bytes};
 use crate::group::Group;
+use crate::hole::Hole;
 use crate::link_buffer::LinkBuffer;
 use crate::reserve::Reserver;
 use crate::ring::Ring;
@@ -12,6 +13,7 @@ use crate::stats::Counters;
 use crate::writer::Writer;
 use crate::{WalError, WalStats};
 use base::Lsn;
+use std::sync::atomic::compiler_fence;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -28,7 +30,7 @@ pub struct Wal {
     pub(crate) writer: Mutex<Writer>,
     pub(crate) segments: Segments,
     pub(crate) space: Space,
-    pub(crate) room: CachePadded<Room>,
+    pub(crate) waits: CachePadded<Waits>,
     pub(crate) control: Mutex<Control>,
     pub(crate) pressure: Signal,
     pub(crate) grow: Signal,
@@ -60,6 +62,12 @@ pub(crate) struct Positions {
     pub(crate) epoch: AtomicU32,
     /// SeqCst with the waits of `ensure_space`; everyone else only needs to see it some time.
     pub(crate) failed: AtomicBool,
+}
+
+/// What everybody who fills a record looks at; written when somebody waits.
+pub(crate) struct Waits {
+    pub(crate) room: Room,
+    pub(crate) hole: Hole,
 }
 
 /// What joining committers need, for the leader of their batch. Relaxed: the gate of the group orders it.
@@ -163,7 +171,7 @@ impl Wal {
             if round < 8 {
                 pause(round);
             } else {
-                self.room.wait(end, || kind == Kind::Linked && self.reserver.has_room(end));
+                self.waits.room.wait(end, || kind == Kind::Linked && self.reserver.has_room(end));
             }
         }
         unreachable!("the loop ends by return")
@@ -181,7 +189,7 @@ impl Wal {
     #[cold]
     fn announce_room(&self) {
         let (tail, ring_end) = self.refresh_limit();
-        self.room.announce_limit(ring_end.min(tail + self.links.window()), self.links.window() / 4);
+        self.waits.room.announce_limit(ring_end.min(tail + self.links.window()), self.links.window() / 4);
     }
 
     /// Appends a record; returns its end.
@@ -246,7 +254,8 @@ impl Wal {
         self.failure.lock().get_or_insert(error);
         self.positions.failed.store(true, Ordering::SeqCst);
         self.space.close();
-        self.room.announce();
+        self.waits.room.announce();
+        self.waits.hole.wake();
     }
 
     pub(crate) fn has_background(&self) -> bool {
@@ -278,12 +287,15 @@ impl Reservation {
             wal.ring.copy_in(start + HEADER_BYTES as u64, body);
             wal.ring.copy_in(end - padding, &[0; 8][..padding as usize]);
         }
-        wal.counters.records.inc();
         match kind {
             Kind::Huge => wal.links.mark_at_tail(start, end),
             _ => wal.links.mark(start, end),
         }
-        if wal.room.has_waiters() {
+        // Between the mark and the looks for who waits for it: on x86 the count orders them (`hole.rs`).
+        wal.counters.records.inc();
+        compiler_fence(Ordering::SeqCst);
+        wal.waits.hole.filled(start);
+        if wal.waits.room.has_waiters() {
             wal.announce_room();
         }
     }

@@ -200,7 +200,7 @@ fn without_the_mechanism_locks_stay_until_durable() {
     let Fixture { disk, engine, spec, table } = Fixture::with_row();
     engine.close(true).unwrap();
     drop((engine, table));
-    let config = EngineConfig { mechanisms: Mechanisms { early_lock_release: false }, ..EngineConfig::small() };
+    let config = EngineConfig { mechanisms: Mechanisms { early_lock_release: false, ..Mechanisms::default() }, ..EngineConfig::small() };
     let engine = Engine::open(disk.clone(), Arc::new(SimClock::new(0)), config).unwrap();
     let f = Fixture::with(disk, engine, spec);
     let (mut first, mut second) = (f.session(), f.session());
