@@ -46,6 +46,9 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     for (name, value) in facts {
         shared.set_at_start(name, &value)?;
     }
+    if !settings.mechanisms.admission {
+        shared.set_at_start("altiplano_admission", "off")?;
+    }
     for (name, value) in &settings.variables {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }
