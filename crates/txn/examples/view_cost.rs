@@ -1,4 +1,4 @@
-//! What snapshots cost: the hybrid view against the classic sorted vector, by number of active transactions.
+//! What snapshots cost: the hybrid view against commit timestamps and the classic sorted vector, by number of active transactions.
 //!
 //! `cargo run --profile fast -p txn --example view_cost`
 
@@ -6,6 +6,7 @@ use base::TxnId;
 use std::hint::black_box;
 use std::time::Instant;
 use txn::classic::{ClassicSystem, ClassicView};
+use txn::commit_timestamp::{TimestampSystem, TimestampView};
 use txn::{ReadView, TxnSystem};
 
 const ROUNDS: u32 = 2_000;
@@ -72,6 +73,7 @@ struct Costs {
     open: f64,
     sees: f64,
     write: f64,
+    bytes: usize,
 }
 
 fn measure(
@@ -90,7 +92,7 @@ fn measure(
         load.step(allocate());
         open();
     });
-    (Costs { open: both - write, sees: 0.0, write }, load.active)
+    (Costs { open: both - write, sees: 0.0, write, bytes: 0 }, load.active)
 }
 
 fn probes(active: &[TxnId]) -> Vec<TxnId> {
@@ -99,50 +101,73 @@ fn probes(active: &[TxnId]) -> Vec<TxnId> {
     (0..1024).map(|_| TxnId(low + random.next() % (high - low + 1))).collect()
 }
 
-fn compare(active: usize, ages: Ages) {
-    let (hybrid, classic) = (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]));
-    let slot = hybrid.register_slot();
-    let (mut view, mut classic_view) = (ReadView::new(), ClassicView::default());
-    let finish = |id| {
-        black_box(hybrid.finish(id));
-    };
-    let (mut ours, ids) = measure(
-        active,
-        ages,
-        || hybrid.allocate_id(),
-        finish,
-        || {
-            hybrid.open_view(black_box(&mut view), &slot);
-            hybrid.close_view(&slot);
-        },
-    );
-    let ids = probes(&ids);
+/// Tests of ids between the oldest and the newest active one.
+fn tests(active: &[TxnId], sees: impl Fn(TxnId) -> bool) -> f64 {
+    let ids = probes(active);
     let mut seen = 0u32;
-    ours.sees = nanos(|n| seen += u32::from(view.sees(black_box(ids[n as usize % 1024]), TxnId::NONE)));
-    let bytes = view.copied_bytes();
-    let (mut old, ids) = measure(
-        active,
-        ages,
-        || classic.allocate_id(),
-        |id| classic.finish(id),
-        || {
-            classic.open_view(black_box(&mut classic_view));
-        },
-    );
-    let ids = probes(&ids);
-    old.sees = nanos(|n| seen += u32::from(classic_view.sees(black_box(ids[n as usize % 1024]), TxnId::NONE)));
+    let cost = nanos(|n| seen += u32::from(sees(black_box(ids[n as usize % 1024]))));
     black_box(seen);
-    println!(
-        "{active:>7} {ages:>7?} | {:>7.1} {:>6.2} {:>6.1} {bytes:>6} | {:>8.1} {:>6.2} {:>6.1} {:>6}",
-        ours.open,
-        ours.sees,
-        ours.write,
-        old.open,
-        old.sees,
-        old.write,
-        active * 8
-    );
+    cost
 }
+
+/// The three at a number of active transactions. `held` views of old stay open; `long` writers began before 600,000 others, so that they have left the window.
+fn compare(active: usize, ages: Ages, held: usize, long: usize) -> [Costs; 3] {
+    const LONG_SPAN: usize = 600_000;
+    let (hybrid, classic, numbers) = (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]), TimestampSystem::new(TxnId(1), &[]));
+    let grow = |allocate: &dyn Fn() -> TxnId, finish: &dyn Fn(TxnId)| {
+        if long > 0 {
+            (0..long).for_each(|_| {
+                black_box(allocate());
+            });
+            (0..LONG_SPAN).for_each(|_| finish(allocate()));
+        }
+    };
+    grow(&|| hybrid.allocate_id(), &|id| {
+        black_box(hybrid.finish(id));
+    });
+    grow(&|| numbers.allocate_id(), &|id| numbers.finish(id));
+    grow(&|| classic.allocate_id(), &|id| classic.finish(id));
+
+    let slots: Vec<_> = (0..=held).map(|_| hybrid.register_slot()).collect();
+    let mut view = ReadView::new();
+    let mut old_views: Vec<ReadView> = (0..held).map(|_| ReadView::new()).collect();
+    old_views.iter_mut().zip(&slots[1..]).for_each(|(view, slot)| hybrid.open_view(view, slot));
+    let (mut ours, ids) = measure(active, ages, || hybrid.allocate_id(), |id| {
+        black_box(hybrid.finish(id));
+    }, || {
+        hybrid.open_view(black_box(&mut view), &slots[0]);
+        hybrid.close_view(&slots[0]);
+    });
+    ours.sees = tests(&ids, |id| view.sees(id, TxnId::NONE));
+    ours.bytes = view.copied_bytes();
+
+    let slots: Vec<_> = (0..=held).map(|_| numbers.register_slot()).collect();
+    let mut view = TimestampView::default();
+    slots[1..].iter().for_each(|slot| numbers.open_view(&mut TimestampView::default(), slot));
+    let (mut stamps, ids) = measure(active, ages, || numbers.allocate_id(), |id| numbers.finish(id), || {
+        numbers.open_view(black_box(&mut view), &slots[0]);
+        numbers.close_view(&slots[0]);
+    });
+    stamps.sees = tests(&ids, |id| numbers.sees(&view, id, TxnId::NONE));
+    stamps.bytes = size_of::<TimestampView>();
+
+    let mut view = ClassicView::default();
+    let (mut old, ids) = measure(active, ages, || classic.allocate_id(), |id| classic.finish(id), || classic.open_view(black_box(&mut view)));
+    old.sees = tests(&ids, |id| view.sees(id, TxnId::NONE));
+    old.bytes = (active + long) * 8;
+    [ours, stamps, old]
+}
+
+fn report(label: &str, costs: &[Costs; 3]) {
+    print!("{label:>24}");
+    for Costs { open, sees, write, bytes } in costs {
+        print!(" | {open:>7.1} {sees:>5.2} {write:>7.1} {bytes:>6} {:>7.0}", open + TESTS * sees);
+    }
+    println!();
+}
+
+/// Rows that a short statement tests, all of them written lately: more than most do.
+const TESTS: f64 = 10.0;
 
 /// Two threads in the same loop; nanoseconds per loop.
 fn contended(per_thread: impl Fn(&mut dyn FnMut() -> bool) + Sync) -> f64 {
@@ -164,14 +189,16 @@ fn contended(per_thread: impl Fn(&mut dyn FnMut() -> bool) + Sync) -> f64 {
 }
 
 fn main() {
-    println!("one thread, ns per operation, and bytes copied");
-    println!(
-        "{:>7} {:>7} | {:>7} {:>6} {:>6} {:>6} | {:>8} {:>6} {:>6} {:>6}",
-        "active", "ages", "open", "sees", "write", "bytes", "classic", "sees", "write", "bytes"
-    );
+    println!("one thread, ns: open, one test, write, bytes copied, open + {TESTS} tests of recent writers");
+    println!("{:>24} | {:^36} | {:^36} | {:^36}", "active, ages", "ring of bits", "commit timestamps", "classic");
     for ages in [Ages::Equal, Ages::Random] {
-        [1, 10, 100, 1_000, 10_000].into_iter().for_each(|active| compare(active, ages));
+        for active in [1, 10, 100, 1_000, 10_000] {
+            report(&format!("{active} {ages:?}"), &compare(active, ages, 0, 0));
+        }
     }
+    report("100, 64 views held", &compare(100, Ages::Equal, 64, 0));
+    report("100, 10 long writers", &compare(100, Ages::Equal, 0, 10));
+    report("100, 1000 long writers", &compare(100, Ages::Equal, 0, 1_000));
     let system = TxnSystem::new(TxnId(1), &[]);
     let slot = system.register_slot();
     let mut view = ReadView::new();
@@ -183,7 +210,7 @@ fn main() {
     let kept = nanos(|_| system.open_view(black_box(&mut view), &slot));
     println!("nothing finished since: close and open again {reopen:.1} ns, open what is open {kept:.1} ns");
     println!("two threads, each: write transaction, two views, about a microsecond of other work; ns per loop less that work");
-    println!("{:>7} | {:>8} | {:>8}", "active", "hybrid", "classic");
+    println!("{:>7} | {:>8} | {:>8} | {:>8}", "active", "hybrid", "stamps", "classic");
     let work = nanos(|_| other_work());
     for active in [1, 100, 1_000, 10_000] {
         let hybrid = TxnSystem::new(TxnId(1), &[]);
@@ -206,6 +233,24 @@ fn main() {
                 hybrid.finish(id);
             }
         });
+        let numbers = TimestampSystem::new(TxnId(1), &[]);
+        for _ in 0..active {
+            numbers.allocate_id();
+        }
+        let numbers_ns = contended(|go_on| {
+            let slot = numbers.register_slot();
+            let mut view = TimestampView::default();
+            while go_on() {
+                let id = numbers.allocate_id();
+                for _ in 0..2 {
+                    numbers.open_view(&mut view, &slot);
+                    black_box(numbers.sees(&view, id, id));
+                    numbers.close_view(&slot);
+                }
+                other_work();
+                numbers.finish(id);
+            }
+        });
         let classic_ns = contended(|go_on| {
             let mut view = ClassicView::default();
             while go_on() {
@@ -218,7 +263,7 @@ fn main() {
                 classic.finish(id);
             }
         });
-        println!("{active:>7} | {:>8.0} | {:>8.0}", hybrid_ns - work, classic_ns - work);
+        println!("{active:>7} | {:>8.0} | {:>8.0} | {:>8.0}", hybrid_ns - work, numbers_ns - work, classic_ns - work);
     }
 }
 

@@ -22,6 +22,7 @@
 
 pub mod classic;
 mod commit_queue;
+pub mod commit_timestamp;
 mod ids;
 mod platform;
 mod released;

@@ -3,6 +3,7 @@
 use base::TxnId;
 use proptest::prelude::*;
 use txn::classic::{ClassicSystem, ClassicView};
+use txn::commit_timestamp::{TimestampSystem, TimestampView};
 use txn::{ReadView, TxnSystem};
 
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ struct Pair {
     /// The same system with its views switched to the classic ones.
     switched: TxnSystem,
     classic: ClassicSystem,
+    numbers: TimestampSystem,
     active: Vec<TxnId>,
 }
 
@@ -42,6 +44,7 @@ impl Pair {
             ours: TxnSystem::new(next, &active),
             switched: TxnSystem::with_classic_views(next, &active),
             classic: ClassicSystem::new(next, &active),
+            numbers: TimestampSystem::new(next, &active),
             active,
         }
     }
@@ -51,12 +54,14 @@ impl Pair {
             let id = self.ours.allocate_id();
             assert_eq!(id, self.classic.allocate_id());
             assert_eq!(id, self.switched.allocate_id());
+            assert_eq!(id, self.numbers.allocate_id());
             if n % keep_every == 0 {
                 self.active.push(id);
             } else {
                 self.ours.finish(id);
                 self.classic.finish(id);
                 self.switched.finish(id);
+                self.numbers.finish(id);
             }
         }
     }
@@ -67,6 +72,7 @@ impl Pair {
             self.ours.finish(id);
             self.classic.finish(id);
             self.switched.finish(id);
+                self.numbers.finish(id);
         }
     }
 
@@ -86,6 +92,15 @@ impl Pair {
         assert!(below.map(TxnId).all(|id| view.sees(id, TxnId::NONE)), "{first} in {view:?}");
     }
 
+    fn compare_numbers(&self, view: &TimestampView, classic: &ClassicView) {
+        let next = self.ours.next_id().0;
+        let active = self.active.iter().flat_map(|id| [id.0 - 1, id.0, id.0 + 1]);
+        for id in active.chain(next.saturating_sub(300)..next + 3).chain((0..200).map(|n| next * n / 200)).filter(|id| *id > 0).map(TxnId) {
+            assert_eq!(self.numbers.sees(view, id, TxnId::NONE), classic.sees(id, TxnId::NONE), "{id} in {view:?}");
+            assert!(self.numbers.sees(view, id, id));
+        }
+    }
+
     fn compare_active(&self) {
         let next = self.ours.next_id().0;
         for id in self.active.iter().map(|id| id.0).chain((0..100).map(|n| next * n / 100 + 1)) {
@@ -99,6 +114,8 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
     let mut pair = Pair::new(next, unfinished);
     let slots: Vec<_> = (0..3).map(|_| pair.ours.register_slot()).collect();
     let mut views: Vec<(ReadView, ClassicView)> = (0..3).map(|_| Default::default()).collect();
+    let number_slots: Vec<_> = (0..3).map(|_| pair.numbers.register_slot()).collect();
+    let mut number_views = [None; 3];
     for step in steps {
         match *step {
             Step::Burst { count, keep_every } => pair.burst(count, keep_every),
@@ -109,6 +126,9 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
                 pair.ours.open_view(view, &slots[at]);
                 pair.classic.open_view(classic);
                 pair.compare(view, classic);
+                let numbers = number_views[at].get_or_insert_default();
+                pair.numbers.open_view(numbers, &number_slots[at]);
+                pair.compare_numbers(numbers, classic);
                 let (slot, mut switched) = (pair.switched.register_slot(), ReadView::new());
                 pair.switched.open_view(&mut switched, &slot);
                 pair.compare(&switched, classic);
@@ -122,9 +142,13 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
     for (view, classic) in views.iter().filter(|(view, _)| view.high() > TxnId::NONE) {
         pair.compare(view, classic);
     }
+    for (numbers, (_, classic)) in number_views.iter().zip(&views) {
+        numbers.iter().for_each(|view| pair.compare_numbers(view, classic));
+    }
     while !pair.active.is_empty() {
         pair.finish(0);
     }
+    number_slots.iter().for_each(|slot| pair.numbers.close_view(slot));
     for slot in &slots {
         pair.ours.close_view(slot);
     }
