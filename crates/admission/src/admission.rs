@@ -43,7 +43,7 @@ pub struct Stats {
     pub working: u32,
     /// Slots whose holders wait for their clients.
     pub idle: u32,
-    /// Transactions that work without a slot, having had a right to one.
+    /// Slots beyond the limit, which transactions took that were not to wait.
     pub overdraft: u32,
     /// Statements that wait for a slot.
     pub queued: u32,

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 
 /// Most slots that can be asked for.
 pub const SLOTS_MAX: u32 = 1024;
-/// Slots in all: some to make up for those that stand still.
-const SLOTS: u32 = SLOTS_MAX + 256;
+/// Slots in all: some for overdrafts, and to make up for those that stand still.
+const SLOTS: u32 = SLOTS_MAX + 1024;
 
 /// One of those who wait, in `pressure`.
 const WAITER: u64 = 1;
@@ -138,7 +138,7 @@ impl Gate {
         (self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK) as u32
     }
 
-    /// How many work without a slot, having had a right to one.
+    /// How many have a slot beyond the limit.
     pub(crate) fn debt(&self) -> u32 {
         (self.pressure.0.load(Ordering::Relaxed) / DEBT) as u32
     }
@@ -172,7 +172,7 @@ impl Gate {
         let (limit, tick) = (self.settings.0.limit.load(Ordering::SeqCst), self.tick());
         let mut index = if hint < limit { hint } else { hint % limit };
         for _ in 0..limit {
-            if let Some(held) = self.slots[index as usize].claim(index, tick) {
+            if let Some(held) = self.slots[index as usize].claim(index, tick, false) {
                 return Some(held);
             }
             index = if index + 1 < limit { index + 1 } else { 0 };
@@ -225,7 +225,7 @@ impl Gate {
     /// Gives slots to those who wait, as long as `slot` finds one.
     fn serve(&self, queue: &mut Queue, wakes: &mut Wakes, mut slot: impl FnMut() -> Option<Held>) {
         loop {
-            let newcomers_too = self.pressure.0.load(Ordering::SeqCst) < DEBT;
+            let newcomers_too = self.newcomers_may_enter();
             if queue.open.is_empty() && (queue.new.is_empty() || !newcomers_too) {
                 return;
             }
@@ -235,6 +235,13 @@ impl Gate {
                 return;
             }
         }
+    }
+
+    /// Whether no more work than there are slots, one more included: those beyond the limit count for as many free ones.
+    fn newcomers_may_enter(&self) -> bool {
+        let debt = self.pressure.0.load(Ordering::SeqCst) / DEBT;
+        let limit = self.limit() as usize;
+        debt == 0 || self.slots[..limit].iter().filter(|slot| slot.state() == State::Free).count() as u64 > debt
     }
 
     /// Gives a slot to the first waiter that was not killed.
@@ -259,8 +266,17 @@ impl Gate {
     #[inline]
     pub(crate) fn leave(&self, held: Held) {
         // A slot that was taken away is somebody else's.
-        if self.slots[held.index as usize].free(held) && self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK != 0 {
-            self.serve_with(held.index);
+        if self.slots[held.index as usize].free(held) {
+            self.freed(held.index, held.is_extra());
+        }
+    }
+
+    #[inline]
+    fn freed(&self, index: u32, extra: bool) {
+        if extra {
+            self.repay();
+        } else if self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK != 0 {
+            self.serve_with(index);
         }
     }
 
@@ -273,7 +289,7 @@ impl Gate {
         let mut wakes = Wakes::default();
         let mut queue = self.queue.0.lock();
         if index < self.settings.0.limit.load(Ordering::SeqCst) {
-            self.serve(&mut queue, &mut wakes, || self.slots[index as usize].claim(index, self.tick()));
+            self.serve(&mut queue, &mut wakes, || self.slots[index as usize].claim(index, self.tick(), false));
         }
         drop(queue);
         wakes.wake();
@@ -287,16 +303,26 @@ impl Gate {
         wakes.wake();
     }
 
-    /// Works without a slot, having a right to one: no newcomer enters until it is made good.
-    pub(crate) fn overdraw(&self) {
+    /// A slot beyond the limit, for a transaction that has begun and is not to wait: no newcomer enters until it is made good. `None` when even of
+    /// these there are no more.
+    #[cold]
+    pub(crate) fn overdraw(&self, hint: u32) -> Option<Held> {
+        let (limit, slots) = (self.limit(), self.slots.len() as u32);
+        let beyond = slots.checked_sub(limit).filter(|beyond| *beyond > 0)?;
+        let held = (0..beyond).map(|at| limit + hint.wrapping_add(at) % beyond).find_map(|index| {
+            let slot = &self.slots[index as usize];
+            slot.claim(index, self.tick(), true)
+        })?;
         self.pressure.0.fetch_add(DEBT, Ordering::SeqCst);
+        Some(held)
     }
 
-    /// Makes an overdraft good.
-    pub(crate) fn repay(&self) {
+    /// An overdraft is made good.
+    #[cold]
+    fn repay(&self) {
         let before = self.pressure.0.fetch_sub(DEBT, Ordering::SeqCst);
         debug_assert!(before >= DEBT, "an overdraft that was not taken");
-        if before / DEBT == 1 && before & WAITERS_MASK != 0 && !planted("repay_without_serving") {
+        if before & WAITERS_MASK != 0 && !planted("repay_without_serving") {
             self.serve_all();
         }
     }
@@ -317,9 +343,9 @@ impl Gate {
     pub(crate) fn revoke_idle(&self, grace: u32) -> u32 {
         let (now, mut count) = (self.tick(), 0);
         for (index, slot) in self.slots.iter().enumerate() {
-            if slot.revoke(now, grace) {
+            if let Some(extra) = slot.revoke(now, grace) {
                 count += 1;
-                self.serve_with(index as u32);
+                self.freed(index as u32, extra);
             }
         }
         count

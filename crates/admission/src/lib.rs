@@ -6,10 +6,10 @@
 //!
 //! # Invariants
 //! 1. Newcomers get slots in the order in which they came, each woken on its own futex, and a slot that becomes free wakes one waiter.
-//! 2. A transaction that has begun never waits behind one that has not: its short statements do not wait at all (they overdraw, and no newcomer enters
-//!    before that is made good), its other statements stand in a queue that goes first.
-//! 3. Who waits for anything but a processor has no slot: for a row or metadata lock, for the disk at commit, for its client. A transaction whose client says
-//!    nothing keeps its slot for [`GRACE_TICKS`] at most when others wait.
+//! 2. A transaction that has begun never waits behind one that has not: its short statements do not wait at all (they take a slot beyond the limit, and no newcomer
+//!    enters before that is made good), its other statements stand in a queue that goes first.
+//! 3. Who waits for anything but a processor (a row or metadata lock, time, its client) keeps its slot for [`GRACE_TICKS`] at most when others wait for one;
+//!    who commits has left before it waits for the disk.
 //! 4. A statement that has worked for [`SLICE_TICKS`] while others waited goes on in the long lane, whose few places go around in turns.
 //! 5. Whatever a holder of a slot does, those who wait get on: a slot that stands still for long is made up for by another one.
 //! 6. Killing, time limits and a vanished client end a wait for a slot as they end other waits (`lock_manager::Cancel`).

@@ -28,18 +28,15 @@ enum Lane {
     Out = 0,
     /// It has a slot.
     Slot = 1,
-    /// It works without a slot, having had a right to one.
-    Overdraft = 2,
     /// It has a place in the long lane.
-    Long = 3,
+    Long = 2,
 }
 
 impl Lane {
     fn from_u32(lane: u32) -> Lane {
         match lane {
             1 => Lane::Slot,
-            2 => Lane::Overdraft,
-            3 => Lane::Long,
+            2 => Lane::Long,
             _ => Lane::Out,
         }
     }
@@ -121,8 +118,8 @@ impl Ticket {
                 self.set_lane(Lane::Out);
             }
             Lane::Out => {}
-            // Between statements nobody is in these; a statement within a statement stays where it is.
-            Lane::Overdraft | Lane::Long => return Ok(()),
+            // Between statements nobody is there; a statement within a statement stays where it is.
+            Lane::Long => return Ok(()),
         }
         if self.admission.is_off() {
             return Ok(());
@@ -132,9 +129,7 @@ impl Ticket {
         if let Some(held) = self.admission.gate.try_enter(rights, hint) {
             self.take(held);
         } else if rights == Rights::Open && work == Work::Brief {
-            self.admission.gate.overdraw();
-            self.admission.counters.overdrafts.inc();
-            self.set_lane(Lane::Overdraft);
+            self.overdraw();
         } else {
             self.admission.counters.waits.inc();
             let queued = || self.admission.wake_ticker();
@@ -156,7 +151,15 @@ impl Ticket {
                 self.admission.gate.rest(&mut held);
                 self.word.store(held.word, Ordering::Relaxed);
             }
-            Lane::Overdraft | Lane::Long => self.give_up_place(),
+            Lane::Long => self.give_up_place(),
+        }
+    }
+
+    #[cold]
+    fn overdraw(&self) {
+        self.admission.counters.overdrafts.inc();
+        if let Some(held) = self.admission.gate.overdraw(self.index.load(Ordering::Relaxed)) {
+            self.take(held);
         }
     }
 
@@ -176,7 +179,6 @@ impl Ticket {
         match lane {
             Lane::Out => {}
             Lane::Slot => self.admission.gate.leave(self.held()),
-            Lane::Overdraft => self.admission.gate.repay(),
             Lane::Long => self.admission.gate.leave_long(),
         }
     }
@@ -196,8 +198,8 @@ impl Ticket {
         match self.lane() {
             Lane::Out => return,
             _ if self.admission.is_off() => self.give_up_place(),
-            Lane::Slot | Lane::Overdraft if gate.waiting() == 0 => {}
-            Lane::Slot | Lane::Overdraft => {
+            Lane::Slot if gate.waiting() == 0 => {}
+            Lane::Slot => {
                 self.give_up_place();
                 self.admission.counters.long.inc();
                 if gate.enter_long(&self.waiter, cancel, || self.admission.wake_ticker()) {
@@ -213,26 +215,32 @@ impl Ticket {
         self.take_turn();
     }
 
-    /// The statement begins to wait for something else than a processor: others may work meanwhile.
+    /// The statement begins to wait for something else than a processor: its slot may be taken away like that of a silent client.
     pub fn interrupt(&self) {
-        let lane = self.lane();
-        self.interrupted.store(lane as u32, Ordering::Relaxed);
-        self.give_up_place();
+        self.interrupted.store(self.lane() as u32, Ordering::Relaxed);
+        self.rest();
     }
 
     /// The wait is over. Does not wait again: who has just been given a lock is not to keep others waiting for it.
     pub fn resume(&self) {
         let lane = Lane::from_u32(self.interrupted.swap(Lane::Out as u32, Ordering::Relaxed));
-        if lane == Lane::Out || self.admission.is_off() {
+        if lane == Lane::Out {
+            return;
+        }
+        if self.lane() == Lane::Slot {
+            let mut held = self.held();
+            if self.admission.gate.go_on(&mut held) {
+                self.word.store(held.word, Ordering::Relaxed);
+                return;
+            }
+            self.set_lane(Lane::Out);
+        }
+        if self.admission.is_off() {
             return;
         }
         match self.admission.gate.try_enter(Rights::Open, self.index.load(Ordering::Relaxed)) {
             Some(held) => self.take(held),
-            None => {
-                self.admission.gate.overdraw();
-                self.admission.counters.overdrafts.inc();
-                self.set_lane(Lane::Overdraft);
-            }
+            None => self.overdraw(),
         }
         // The turn goes on where it was: a long statement is long, however often it waits.
     }

@@ -41,13 +41,12 @@ struct Model {
     gate: Gate,
     limit: i32,
     working: AtomicI32,
-    overdrafts: AtomicI32,
 }
 
 impl Model {
     fn new(limit: u32) -> Arc<Model> {
-        let gate = Gate::with_slots(limit + 1, limit, 1);
-        Arc::new(Model { gate, limit: limit as i32, working: AtomicI32::new(0), overdrafts: AtomicI32::new(0) })
+        let gate = Gate::with_slots(limit + 3, limit, 1);
+        Arc::new(Model { gate, limit: limit as i32, working: AtomicI32::new(0) })
     }
 
     fn enter(&self, rights: Rights, waiter: &Arc<Waiter>, cancel: &Cancel) -> Option<Held> {
@@ -94,10 +93,10 @@ fn everybody_gets_through() {
             match shared.gate.try_enter(Rights::Open, 0) {
                 Some(held) => shared.gate.leave(held),
                 None => {
-                    shared.gate.overdraw();
-                    shared.overdrafts.fetch_add(1, Ordering::SeqCst);
+                    let mut held = shared.gate.overdraw(0).expect("there are enough");
+                    shared.gate.rest(&mut held);
                     thread::yield_now();
-                    shared.gate.repay();
+                    shared.gate.leave(held);
                 }
             }
         }

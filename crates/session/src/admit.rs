@@ -3,8 +3,8 @@
 //! - A statement of a plan asks, unless it is brief and a transaction of its own: a read or change of one row by its key, an insert of a few rows. Such a
 //!   one costs less than the sleep and wake-up that queueing costs.
 //! - A transaction of several statements keeps its slot from its first one on; between statements the slot may be taken away when others wait.
-//! - Waits for locks and for time give it back by `lock_manager::Cancel`, slow clients by [`Connection::client_wait_begins`](crate::connections::Connection::client_wait_begins), commit by
-//!   `transaction.rs` before the log is waited for.
+//! - During waits for locks and for time (told by `lock_manager::Cancel`) and for the client ([`Connection::client_wait_begins`](crate::connections::Connection::client_wait_begins))
+//!   likewise; commit gives it back (`transaction.rs`) before the log is waited for.
 //! - What has no plan (SET, SHOW, DDL) does not ask.
 
 use crate::client_session::ClientSession;

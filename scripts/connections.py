@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Thousands of connections against a server on this machine: how fast they are accepted, what an idle one takes, and what a newcomer sees while all work.
+
+    scripts/connections.py --port 3306 --pid PID --count 10000 [--busy SECONDS] [--storm COUNT]
+
+One process, one epoll: the client is not the thing measured. Phases, each printed as it ends:
+  connect  COUNT logins (at most --together under way), failures, seconds; resident memory per connection by /proc/PID/status and smaps_rollup
+  busy     all connections send `SELECT` by key, the next as soon as the last is answered; a prober meanwhile connects, commits one row, leaves, again and again
+  storm    COUNT further logins all at once, seconds until the last is in
+User root without password; the server needs max_connections above COUNT + storm + 10. Both need `ulimit -n`.
+"""
+import argparse, os, resource, select, socket, struct, sys, threading, time
+
+CAPS = 0x00000001 | 0x00000200 | 0x00008000 | 0x00080000 | 0x00020000  # LONG_PASSWORD PROTOCOL_41 SECURE_CONNECTION PLUGIN_AUTH MULTI_RESULTS
+
+
+def packet(payload, sequence=0):
+    return struct.pack("<I", len(payload))[:3] + bytes([sequence]) + payload
+
+
+LOGIN = packet(struct.pack("<IIB23x", CAPS, 1 << 24, 45) + b"root\0\0" + b"caching_sha2_password\0", 1)
+
+
+def query(text):
+    return packet(b"\x03" + text.encode())
+
+
+def rss(pid):
+    facts = {}
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith(("VmRSS", "Threads", "voluntary", "nonvoluntary")):
+            name, value = line.split(":")
+            facts[name] = int(value.split()[0])
+    return facts
+
+
+def cpu(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Client:
+    """A connection that logs in without blocking."""
+
+    def __init__(self, address):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.socket.setblocking(False)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.state = "greeting"
+        self.bytes = b""
+        self.error = None
+        try:
+            self.socket.connect(address)
+        except BlockingIOError:
+            pass
+
+    def readable(self):
+        """Takes what has arrived; true when the state changed."""
+        try:
+            data = self.socket.recv(65536)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self.state, self.error = "failed", str(error)
+            return True
+        if not data:
+            self.state, self.error = "failed", self.error or "closed by the server"
+            return True
+        self.bytes += data
+        changed = False
+        while len(self.bytes) >= 4:
+            length = int.from_bytes(self.bytes[:3], "little")
+            if len(self.bytes) < 4 + length:
+                break
+            payload, self.bytes = self.bytes[4 : 4 + length], self.bytes[4 + length :]
+            if payload[:1] == b"\xff":
+                self.state, self.error = "failed", payload[3:].decode(errors="replace")
+                return True
+            if self.state == "greeting":
+                self.socket.send(LOGIN)
+                self.state = "login"
+            elif self.state == "login" and payload[:1] == b"\x00":
+                self.state = "in"
+                changed = True
+        return changed
+
+
+def log_in(address, count, together, seconds_max):
+    """Logs `count` clients in, at most `together` under way. Returns them, failures, seconds."""
+    poll, waiting, done, failed, started = select.epoll(), {}, [], [], time.monotonic()
+    begun = 0
+    while len(done) + len(failed) < count and time.monotonic() - started < seconds_max:
+        while begun < count and len(waiting) < together:
+            try:
+                client = Client(address)
+            except OSError as error:
+                failed.append(str(error))
+                begun += 1
+                continue
+            waiting[client.socket.fileno()] = client
+            poll.register(client.socket, select.EPOLLIN | select.EPOLLERR | select.EPOLLHUP)
+            begun += 1
+        for fd, _ in poll.poll(1):
+            client = waiting[fd]
+            if client.readable() and client.state in ("in", "failed"):
+                poll.unregister(fd)
+                del waiting[fd]
+                if client.state == "in":
+                    done.append(client)
+                else:
+                    failed.append(client.error)
+    failed += ["not answered in time"] * len(waiting)
+    return done, failed, time.monotonic() - started
+
+
+class Blocking:
+    """A plain client, for the prober."""
+
+    def __init__(self, address, timeout=60):
+        self.socket = socket.create_connection(address, timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.stream = self.socket.makefile("rb")
+        self.read()
+        self.socket.sendall(LOGIN)
+        while self.read()[:1] != b"\x00":
+            pass
+
+    def read(self):
+        head = self.stream.read(4)
+        if len(head) < 4:
+            raise OSError("closed by the server")
+        payload = self.stream.read(int.from_bytes(head[:3], "little"))
+        if payload[:1] == b"\xff":
+            raise OSError(payload[3:].decode(errors="replace"))
+        return payload
+
+    def run(self, text):
+        self.socket.sendall(query(text))
+        self.read()
+
+    def close(self):
+        self.socket.close()
+
+
+def probe(address, until, latencies):
+    number = 0
+    while time.monotonic() < until:
+        begun = time.monotonic()
+        client = Blocking(address)
+        connected = time.monotonic()
+        number += 1
+        client.run(f"REPLACE INTO connections_probe.t VALUES ({number % 100}, {number})")
+        committed = time.monotonic()
+        client.close()
+        latencies.append((connected - begun, committed - connected))
+        time.sleep(0.05)
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
+
+
+def busy(address, pid, clients, seconds):
+    admin = Blocking(address)
+    for statement in ("CREATE DATABASE IF NOT EXISTS connections_probe", "CREATE TABLE IF NOT EXISTS connections_probe.t (id INT PRIMARY KEY, v INT)"):
+        admin.run(statement)
+    admin.run("REPLACE INTO connections_probe.t VALUES " + ",".join(f"({n},{n})" for n in range(100)))
+    until, latencies = time.monotonic() + seconds, []
+    prober = threading.Thread(target=probe, args=(address, until, latencies))
+    poll, by_fd = select.epoll(), {}
+    text = query("SELECT v FROM connections_probe.t WHERE id = 7")
+    for client in clients:
+        by_fd[client.socket.fileno()] = client.socket
+        poll.register(client.socket, select.EPOLLIN)
+    before, cpu_before, started = rss(pid), cpu(pid), time.monotonic()
+    prober.start()
+    for client in clients:
+        client.socket.send(text)
+    answered = 0
+    while time.monotonic() < until:
+        for fd, _ in poll.poll(0.1, 512):
+            if len(by_fd[fd].recv(4096)) == 0:
+                raise OSError("a busy connection was closed")
+            answered += 1
+            by_fd[fd].send(text)
+    prober.join()
+    took, after = time.monotonic() - started, rss(pid)
+    switches = sum(after[n] - before[n] for n in after if n.endswith("switches"))
+    print(f"busy     {answered} answers in {took:.1f} s, {answered / took:.0f}/s, server CPU {1e6 * (cpu(pid) - cpu_before) / max(answered, 1):.1f} us each, peak {after['VmRSS'] >> 10} MiB; switches of the main thread {switches}")
+    for name, index in (("connect", 0), ("commit", 1)):
+        values = [latency[index] for latency in latencies]
+        print(f"         newcomer's {name}: {len(values)} times, median {1000 * quantile(values, 0.5):.1f} ms, p99 {1000 * quantile(values, 0.99):.1f} ms, worst {1000 * max(values, default=float('nan')):.1f} ms")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--pid", type=int, required=True)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--together", type=int, default=200)
+    parser.add_argument("--busy", type=float, default=0)
+    parser.add_argument("--storm", type=int, default=0)
+    parser.add_argument("--idle", type=float, default=3, help="seconds of silence before memory is read")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    address = ("127.0.0.1", options.port)
+    print(f"load average {os.getloadavg()[0]:.1f}")
+    before = rss(options.pid)["VmRSS"]
+    clients, failed, seconds = log_in(address, options.count, options.together, 120)
+    time.sleep(options.idle)
+    after = rss(options.pid)
+    print(f"connect  {len(clients)} in, {len(failed)} failed {sorted(set(failed))[:3]}, {seconds:.2f} s; {before >> 10} MiB before, {after['VmRSS'] >> 10} after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
+    if options.busy:
+        busy(address, options.pid, clients, options.busy)
+    if options.storm:
+        storm, failed, seconds = log_in(address, options.storm, options.storm, 120)
+        print(f"storm    {len(storm)} in, {len(failed)} failed {sorted(set(failed))[:3]}, {seconds:.2f} s, {len(storm) / seconds:.0f}/s")
+        clients += storm
+    for client in clients:
+        client.socket.close()
+    return 1 if failed else 0
+
+
+sys.exit(main())
