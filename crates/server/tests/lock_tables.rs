@@ -73,6 +73,66 @@ fn who_waits_for_whom_is_told_by_tables() {
 }
 
 #[test]
+fn a_deadlock_is_told_with_both_statements() {
+    let server = server();
+    let (mut watcher, mut a, mut b) = (connect(&server), connect(&server), connect(&server));
+    let status = "SHOW ENGINE INNODB STATUS";
+    let report = |watcher: &mut Conn| watcher.query_first::<(String, String, String), _>(status).expect("an answer").expect("a row").2;
+    assert!(!report(&mut watcher).contains("LATEST DETECTED DEADLOCK"));
+    for (connection, id) in [(&mut a, 1), (&mut b, 2)] {
+        connection.query_drop("BEGIN").expect("a transaction");
+        connection.query_drop(format!("UPDATE t SET v = 5 WHERE id = {id}")).expect("a row");
+    }
+    // The one with less work is the victim.
+    a.query_drop("UPDATE t SET v = 5 WHERE id = 3").expect("a row");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| a.query_drop("UPDATE t SET v = 6 WHERE id = 2"));
+        let _: Waiting = until_first(&mut watcher, WAITS);
+        let text = report(&mut watcher);
+        assert!(text.contains("LOCK WAIT") && text.contains("TRX IS WAITING"), "{text}");
+        let error = b.query_drop("UPDATE t SET v = 6 WHERE id = 1").expect_err("the victim");
+        assert!(matches!(&error, mysql::Error::MySqlError(e) if e.code == 1213), "{error}");
+        waits.join().expect("no panic").expect("the other goes on");
+    });
+    let text = report(&mut watcher);
+    let sections = [
+        "INNODB MONITOR OUTPUT",
+        "BACKGROUND THREAD",
+        "SEMAPHORES",
+        "LATEST DETECTED DEADLOCK",
+        "TRANSACTIONS",
+        "FILE I/O",
+        "LOG",
+        "BUFFER POOL AND MEMORY",
+        "ROW OPERATIONS",
+        "END OF INNODB MONITOR OUTPUT",
+    ];
+    let mut rest = text.as_str();
+    for section in sections {
+        let at = rest.find(section).unwrap_or_else(|| panic!("no {section} (any more) in {text}"));
+        rest = &rest[at..];
+    }
+    for line in [
+        "UPDATE t SET v = 6 WHERE id = 2",
+        "UPDATE t SET v = 6 WHERE id = 1",
+        "index PRIMARY of table `d`.`t`",
+        "Record lock, key 1",
+        "Record lock, key 2",
+        "HOLDS THE LOCK(S):",
+        "WE ROLL BACK TRANSACTION (",
+        "Log flushed up to ",
+        "History list length ",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    let victim = text.split("WE ROLL BACK TRANSACTION (").nth(1).and_then(|rest| rest.split(')').next()).expect("a victim");
+    let of_victim = text.split(&format!("*** ({victim}) TRANSACTION:")).nth(1).expect("its part");
+    assert!(of_victim.contains(&format!("MySQL thread id {},", b.connection_id())), "{text}");
+    let rows: Vec<(String, String, String)> = watcher.query("SHOW ENGINE INNODB MUTEX").expect("an answer");
+    assert_eq!(rows, []);
+}
+
+#[test]
 fn locks_of_readers_are_listed_with_the_values_of_their_keys() {
     let server = server();
     let (mut watcher, mut reader) = (connect(&server), connect(&server));

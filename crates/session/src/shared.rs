@@ -7,6 +7,7 @@ use crate::connections::{Connection, Connections};
 use crate::plan_cache::PlanCache;
 use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
+use crate::show::Sample;
 use crate::status::Status;
 use crate::variables::{GlobalVariables, find};
 use admission::{Admission, Mode};
@@ -17,6 +18,7 @@ use mysql_error::{SqlError, codes};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, Ordering};
+use sync::{Mutex, Rank};
 use types::Value;
 
 /// Version that clients see: MySQL's, whose behaviour COMPAT.md measures against, then ours.
@@ -41,6 +43,8 @@ pub struct Shared {
     /// When the server started.
     pub started: Instant,
     accounts: Box<dyn Accounts>,
+    /// Figures of the last SHOW ENGINE INNODB STATUS.
+    pub(crate) last_report: Mutex<Option<Sample>>,
     /// `innodb_flush_log_at_trx_commit`; read (relaxed) when a session begins a statement that may commit.
     flush_policy: AtomicU32,
 }
@@ -62,6 +66,7 @@ impl Shared {
             status: Status::default(),
             started: Instant::now(),
             accounts,
+            last_report: Mutex::new(Rank::Leaf, None),
             flush_policy: AtomicU32::new(1),
         };
         for name in ["version", "innodb_version"] {

@@ -6,7 +6,6 @@ use crate::variables::{self, DEFINITIONS, Scope};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
-use std::fmt::Write;
 
 pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Table {
     let mut table = Table::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
@@ -81,49 +80,5 @@ pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table
     for (name, value) in list {
         table.row(vec![name.into(), value.to_string().into()]);
     }
-    table
-}
-
-pub(super) fn engine_status(session: &ClientSession) -> Table {
-    let mut table = Table::new(&[("Type", text(10)), ("Name", text(512)), ("Status", text(65_535))]);
-    let engine = &session.shared().engine;
-    let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
-    let mut report =
-        String::from("\n=====================================\nALTIPLANO ENGINE MONITOR OUTPUT\n=====================================\n");
-    if let Some(deadlock) = engine.locks().latest_deadlock() {
-        let _ = writeln!(report, "------------------------\nLATEST DETECTED DEADLOCK\n------------------------");
-        for (at, member) in deadlock.members.iter().enumerate() {
-            let victim = if at == deadlock.victim { " (rolled back)" } else { "" };
-            let _ = writeln!(
-                report,
-                "transaction {}{victim}: {} rows changed, waits for a {:?} lock in index {}",
-                member.txn, member.work, member.mode, member.index
-            );
-        }
-    }
-    let txns = engine.txns();
-    let _ = writeln!(report, "------------\nTRANSACTIONS\n------------");
-    let _ = writeln!(report, "Trx id counter {}", txns.next_id());
-    let _ = writeln!(report, "History list length {}", engine.history_length());
-    let _ = writeln!(report, "Open read views {}", txns.open_view_count());
-    let _ = writeln!(
-        report,
-        "Row lock waits {}, waiting {}, deadlocks {}, timeouts {}",
-        locks.waits, locks.waiting, locks.deadlocks, locks.timeouts
-    );
-    let _ = writeln!(report, "---\nLOG\n---");
-    let _ = writeln!(report, "Log sequence number {}", engine.wal().lsn_head());
-    let _ = writeln!(report, "Log flushed up to   {}", engine.wal().durable());
-    let _ = writeln!(report, "Last checkpoint at  {}", engine.wal().redo_lsn());
-    let _ = writeln!(report, "{} log writes, {} syncs, {} batches, {} members", wal.writes, wal.syncs, wal.batches, wal.members);
-    let _ = writeln!(report, "----------------------\nBUFFER POOL AND MEMORY\n----------------------");
-    let _ = writeln!(report, "Buffer pool size {}, free {}, dirty {}", pool.frames_total, pool.frames_free, pool.pages_dirty);
-    let _ = writeln!(
-        report,
-        "Hits {}, misses {}, reads {}, writes {}, evictions {}",
-        pool.hits, pool.misses, pool.reads, pool.writes, pool.evictions
-    );
-    let _ = writeln!(report, "----------------------------\nEND OF ENGINE MONITOR OUTPUT\n============================");
-    table.row(vec!["InnoDB".into(), "".into(), report.into()]);
     table
 }

@@ -2,7 +2,6 @@
 //! somebody waits for it, as in MySQL.
 
 use super::column::{count, performance_schema, text};
-use super::lock_data::lock_data;
 use super::{LockPicture, VirtualTable};
 use crate::context::Core;
 use catalog::VirtualRequest;
@@ -54,7 +53,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
             "RECORD".into(),
             lock.info.mode.name().into(),
             if lock.info.granted { "GRANTED" } else { "WAITING" }.into(),
-            if with_data { lock_data(lock).into() } else { Value::Null },
+            if with_data { lock.data().into() } else { Value::Null },
         ])
     };
     let count = LockPicture::of(core)?.locks.len();

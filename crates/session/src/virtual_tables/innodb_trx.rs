@@ -62,7 +62,6 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
 fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {
     let engine = &core.shared.engine;
     let requested = locks.iter().find(|lock| !lock.info.granted);
-    let held = locks.iter().filter(|lock| lock.info.granted).count() as u64;
     let tables: HashSet<_> = locks.iter().filter_map(|lock| lock.table.as_ref().map(|(entry, _)| entry.def.id)).collect();
     let lock_bytes: usize = locks.iter().map(|lock| size_of_val(&lock.info) + lock.info.key.len()).sum();
     let changed = if t.txn.is_none() { 0 } else { engine.locks().find_owner(t.txn).map_or(0, |owner| owner.work()) };
@@ -83,7 +82,7 @@ fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {
         Value::UInt(tables.len() as u64),
         Value::UInt(locks.len() as u64),
         Value::UInt(lock_bytes as u64),
-        Value::UInt(held),
+        Value::UInt(locks.len() as u64),
         Value::UInt(changed),
         Value::UInt(0),
         level_name(t.isolation).into(),
@@ -108,7 +107,7 @@ pub(super) fn level_name(isolation: Isolation) -> &'static str {
 }
 
 /// The statement that a connection is running.
-pub(super) fn running_statement(connection: &Connection) -> Option<String> {
+pub(crate) fn running_statement(connection: &Connection) -> Option<String> {
     match Connection::command_of(connection.activity()) {
         byte::QUERY | byte::STMT_PREPARE | byte::STMT_EXECUTE => {
             let label = connection.label();

@@ -1,15 +1,13 @@
 //! `LOCK_DATA`: the values of a locked key.
 
-use super::lock_picture::ShownLock;
+use catalog::TableEntry;
 use record::key::{decode_part, part_bytes};
 use types::{ColumnType, Value};
 
 /// The key's values, as MySQL writes them: numbers bare, strings in quotes, separated by commas. What a key does not give back (a string under a
 /// collation that folds letters, a float) is written as the key's bytes in hexadecimal, and so is a row id.
-pub(super) fn lock_data(lock: &ShownLock) -> Option<String> {
-    let (entry, index_no) = lock.table.as_ref()?;
-    let index = &entry.storage.indexes[*index_no];
-    let mut key = &lock.info.key[..];
+pub(crate) fn lock_data(entry: &TableEntry, index_no: usize, mut key: &[u8]) -> String {
+    let index = &entry.storage.indexes[index_no];
     let mut out = Vec::new();
     for part in &index.full_parts {
         if key.is_empty() {
@@ -33,7 +31,7 @@ pub(super) fn lock_data(lock: &ShownLock) -> Option<String> {
         separate(&mut out);
         hexadecimal(key, &mut out);
     }
-    Some(String::from_utf8_lossy(&out).into_owned())
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn separate(out: &mut Vec<u8>) {

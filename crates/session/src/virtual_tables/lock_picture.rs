@@ -1,8 +1,9 @@
 //! One moment of locks and transactions, which all tables about them that a statement reads show.
 
+use super::lock_data::lock_data;
 use crate::context::Core;
 use catalog::{CatalogError, TableEntry};
-use engine::TransactionInfo;
+use engine::{IndexId, TransactionInfo};
 use lock_manager::{LockInfo, LockWait};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,6 +45,11 @@ impl ShownLock {
         Some(self.info.client).filter(|client| *client != 0)
     }
 
+    /// `LOCK_DATA`.
+    pub fn data(&self) -> Option<String> {
+        self.table.as_ref().map(|(entry, index)| lock_data(entry, *index, &self.info.key))
+    }
+
     /// A number for `OBJECT_INSTANCE_BEGIN`: MySQL's is an address and only told apart.
     pub fn instance(&self) -> u64 {
         hash(&self.info) >> 16
@@ -51,7 +57,7 @@ impl ShownLock {
 }
 
 /// The id that tables show for a transaction.
-pub(super) fn transaction_id(txn: u64, owner: u64) -> u64 {
+pub(crate) fn transaction_id(txn: u64, owner: u64) -> u64 {
     if txn == 0 { READ_ONLY_TXN + owner } else { txn }
 }
 
@@ -61,9 +67,28 @@ fn hash(lock: &LockInfo) -> u64 {
     hasher.finish()
 }
 
+/// The tables that indexes belong to, and the indexes' numbers in them.
+pub(crate) fn tables_of_indexes(core: &Core, mut indexes: Vec<IndexId>) -> executor::Result<HashMap<IndexId, (Arc<TableEntry>, usize)>> {
+    indexes.sort_unstable();
+    indexes.dedup();
+    let mut tables = HashMap::new();
+    for (index, table) in core.shared.engine.tables_of_indexes(&indexes) {
+        match core.shared.catalog.table_by_id(table) {
+            Ok(Some(entry)) => {
+                if let Some(no) = entry.storage.indexes.iter().position(|i| i.id == index) {
+                    tables.insert(index, (entry, no));
+                }
+            }
+            Ok(None) | Err(CatalogError::UnknownDatabase(_) | CatalogError::UnknownTable { .. }) => {}
+            Err(error) => return Err(core.catalog_error(error)),
+        }
+    }
+    Ok(tables)
+}
+
 impl LockPicture {
     /// The picture of the running statement: taken when it is first asked for, the same until the statement ends.
-    pub(super) fn of(core: &mut Core) -> executor::Result<Arc<LockPicture>> {
+    pub(crate) fn of(core: &mut Core) -> executor::Result<Arc<LockPicture>> {
         if core.lock_picture.is_none() {
             core.lock_picture = Some(Arc::new(LockPicture::take(core)?));
         }
@@ -73,21 +98,7 @@ impl LockPicture {
     fn take(core: &Core) -> executor::Result<LockPicture> {
         let engine = &core.shared.engine;
         let snapshot = engine.locks().snapshot(LOCKS_MAX);
-        let mut indexes: Vec<_> = snapshot.locks.iter().map(|lock| lock.index).collect();
-        indexes.sort_unstable();
-        indexes.dedup();
-        let mut tables = HashMap::new();
-        for (index, table) in engine.tables_of_indexes(&indexes) {
-            match core.shared.catalog.table_by_id(table) {
-                Ok(Some(entry)) => {
-                    if let Some(no) = entry.storage.indexes.iter().position(|i| i.id == index) {
-                        tables.insert(index, (entry, no));
-                    }
-                }
-                Ok(None) | Err(CatalogError::UnknownDatabase(_) | CatalogError::UnknownTable { .. }) => {}
-                Err(error) => return Err(core.catalog_error(error)),
-            }
-        }
+        let tables = tables_of_indexes(core, snapshot.locks.iter().map(|lock| lock.index).collect())?;
         let shown = |info: LockInfo| {
             let id = format!("{}:{}:{:016x}", info.owner, info.index.0, hash(&info));
             ShownLock { id, table: tables.get(&info.index).cloned(), info }

@@ -17,7 +17,9 @@ mod innodb_trx;
 mod lock_data;
 mod lock_picture;
 
-pub(crate) use lock_picture::LockPicture;
+pub(crate) use innodb_trx::running_statement;
+pub(crate) use lock_data::lock_data;
+pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
 
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualTableDef};
