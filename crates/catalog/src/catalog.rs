@@ -101,6 +101,19 @@ impl Catalog {
         .ok_or_else(|| CatalogError::UnknownTable { database: database.into(), table: name.into() })
     }
 
+    /// A table that is open already.
+    pub fn open_table(&self, database: &str, name: &str) -> Option<Arc<TableEntry>> {
+        self.tables.read().get(database).and_then(|names| names.get(name)).cloned()
+    }
+
+    /// The definition of a table, without opening it; `None` when there is none.
+    pub fn definition(&self, database: &str, name: &str) -> Result<Option<TableDef>> {
+        self.read_committed(|session| match dictionary::table_id(session, database, name, Read::Snapshot)? {
+            Some(id) => dictionary::table(session, id, Read::Snapshot),
+            None => Ok(None),
+        })
+    }
+
     /// A table by its id; `None` when no committed definition has it.
     pub fn table_by_id(&self, id: TableId) -> Result<Option<Arc<TableEntry>>> {
         match self.read_committed(|session| dictionary::table(session, id, Read::Snapshot))? {

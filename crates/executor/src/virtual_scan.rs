@@ -44,6 +44,9 @@ impl<'a> Exec<'a> {
                 _ => return Ok(None),
             }
         }
+        // Each once: rows would come twice.
+        values.sort_unstable();
+        values.dedup();
         Ok(Some(values))
     }
 }

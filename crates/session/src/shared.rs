@@ -42,6 +42,8 @@ pub struct Shared {
     pub status: Status,
     /// When the server started.
     pub started: Instant,
+    /// The same by the wall clock: microseconds since the epoch.
+    pub started_micros: i64,
     accounts: Box<dyn Accounts>,
     /// Figures of the last SHOW ENGINE INNODB STATUS.
     pub(crate) last_report: Mutex<Option<Sample>>,
@@ -57,6 +59,7 @@ impl Shared {
         let witness = Witness { connections: Arc::clone(&connections), engine: Arc::downgrade(&engine) };
         engine.locks().set_deadlock_witness(Box::new(witness));
         let shared = Shared {
+            started_micros: engine.wall_micros(),
             engine,
             catalog,
             connections,

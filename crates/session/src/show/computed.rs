@@ -2,7 +2,7 @@
 
 use super::create::quoted;
 use super::{Table, tables, text};
-use crate::virtual_tables::VirtualDatabase;
+use crate::virtual_tables::{VirtualDatabase, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::Value;
@@ -30,6 +30,14 @@ pub(super) fn show_tables(database: &VirtualDatabase, full: bool, table: &mut Ta
     }
 }
 
+/// What an account is said to be allowed on its columns, in MySQL's words.
+pub(crate) fn privileges(def: &VirtualTableDef) -> &'static str {
+    match database(def.database) {
+        Some(database) if database.any_case => "select",
+        _ => "select,insert,update,references",
+    }
+}
+
 /// SHOW COLUMNS.
 pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
     let mut table = tables::columns_head(full);
@@ -41,7 +49,7 @@ pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
         }
         row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), Value::Null, "".into()]);
         if full {
-            row.extend(["select".into(), "".into()]);
+            row.extend([privileges(def).into(), "".into()]);
         }
         table.row(row);
     }

@@ -11,7 +11,10 @@ mod server;
 mod status;
 mod tables;
 
+pub(crate) use computed::privileges;
 pub(crate) use engine_status::Sample;
+pub(crate) use server::{CHARSETS, ENGINE, PLUGINS, sort_length};
+pub(crate) use tables::{default_shown, extra, key_word};
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};

@@ -113,6 +113,10 @@ pub(super) fn count(name: &str, count: u32) -> Table {
     table
 }
 
+/// The engine, as SHOW ENGINES describes it.
+pub(crate) const ENGINE: [&str; 6] =
+    ["InnoDB", "DEFAULT", "Altiplano's engine: transactions, row-level locking, multi-version reads", "YES", "NO", "YES"];
+
 pub(super) fn engines() -> Table {
     let mut table = Table::new(&[
         ("Engine", text(64)),
@@ -122,21 +126,17 @@ pub(super) fn engines() -> Table {
         ("XA", text(3)),
         ("Savepoints", text(3)),
     ]);
-    table.row(vec![
-        "InnoDB".into(),
-        "DEFAULT".into(),
-        "Altiplano's engine: transactions, row-level locking, multi-version reads".into(),
-        "YES".into(),
-        "NO".into(),
-        "YES".into(),
-    ]);
+    table.row(ENGINE.into_iter().map(Value::from).collect());
     table
 }
+
+/// Character sets with their descriptions.
+pub(crate) const CHARSETS: [(Charset, &str); 2] = [(Charset::Binary, "Binary pseudo charset"), (Charset::Utf8mb4, "UTF-8 Unicode")];
 
 pub(super) fn charsets() -> Table {
     let mut table =
         Table::new(&[("Charset", text(64)), ("Description", text(2048)), ("Default collation", text(64)), ("Maxlen", number())]);
-    for (charset, description) in [(Charset::Binary, "Binary pseudo charset"), (Charset::Utf8mb4, "UTF-8 Unicode")] {
+    for (charset, description) in CHARSETS {
         table.row(vec![
             charset.name().into(),
             description.into(),
@@ -145,6 +145,14 @@ pub(super) fn charsets() -> Table {
         ]);
     }
     table
+}
+
+/// `Sortlen` of a collation.
+pub(crate) fn sort_length(collation: Collation) -> u64 {
+    match collation {
+        Collation::Utf8mb40900AiCi | Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => 0,
+        _ => 1,
+    }
 }
 
 pub(super) fn collations() -> Table {
@@ -161,29 +169,27 @@ pub(super) fn collations() -> Table {
     all.sort_by_key(|collation| collation.name());
     for collation in all {
         let charset = collation.charset();
-        let sort_length = match collation {
-            Collation::Utf8mb40900AiCi | Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => 0,
-            _ => 1,
-        };
         table.row(vec![
             collation.name().into(),
             charset.name().into(),
             Value::UInt(u64::from(collation.id())),
             if charset.default_collation() == collation { "Yes" } else { "" }.into(),
             "Yes".into(),
-            Value::UInt(sort_length),
+            Value::UInt(sort_length(collation)),
             if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
         ]);
     }
     table
 }
 
+/// Plugins with their types.
+pub(crate) const PLUGINS: [(&str, &str); 3] =
+    [("mysql_native_password", "AUTHENTICATION"), ("caching_sha2_password", "AUTHENTICATION"), ("InnoDB", "STORAGE ENGINE")];
+
 pub(super) fn plugins() -> Table {
     let mut table =
         Table::new(&[("Name", text(64)), ("Status", text(10)), ("Type", text(80)), ("Library", text(64)), ("License", text(80))]);
-    for (name, kind) in
-        [("mysql_native_password", "AUTHENTICATION"), ("caching_sha2_password", "AUTHENTICATION"), ("InnoDB", "STORAGE ENGINE")]
-    {
+    for (name, kind) in PLUGINS {
         table.row(vec![name.into(), "ACTIVE".into(), kind.into(), Value::Null, "Apache-2.0".into()]);
     }
     table

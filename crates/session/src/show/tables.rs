@@ -86,7 +86,7 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
 }
 
 /// The Key column of DESCRIBE.
-fn key_word(def: &TableDef, column: usize) -> &'static str {
+pub(crate) fn key_word(def: &TableDef, column: usize) -> &'static str {
     let first = |index: &&IndexDef| index.parts.first().is_some_and(|part| part.column == column);
     // Without a primary key the first unique key that cannot hold NULL stands for it.
     let no_null = |index: &&IndexDef| index.unique && index.parts.iter().all(|part| !def.columns[part.column].ty.nullable);
@@ -103,7 +103,18 @@ fn key_word(def: &TableDef, column: usize) -> &'static str {
     if with_it.any(single_unique) { "UNI" } else { "MUL" }
 }
 
-fn extra(column: &catalog::ColumnDef) -> String {
+/// A column's default as DESCRIBE shows it.
+pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
+    match &column.default {
+        DefaultValue::None | DefaultValue::Null => None,
+        DefaultValue::Constant(Value::UInt(bits)) if column.ty.kind == TypeKind::Bit => Some(format!("b'{bits:b}'")),
+        DefaultValue::Constant(value) => default_text(&column.ty, value),
+        DefaultValue::CurrentTimestamp => Some(now(&column.ty)),
+    }
+}
+
+/// What DESCRIBE says in addition of a column.
+pub(crate) fn extra(column: &catalog::ColumnDef) -> String {
     let mut words = Vec::new();
     if column.auto_increment {
         words.push("auto_increment".to_owned());
@@ -149,11 +160,7 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
             let has_collation = ty.is_character() && ty.kind != TypeKind::Json;
             row.push(if has_collation { ty.collation.name().into() } else { Value::Null });
         }
-        let default = match &column.default {
-            DefaultValue::None | DefaultValue::Null => Value::Null,
-            DefaultValue::Constant(value) => default_text(ty, value).into(),
-            DefaultValue::CurrentTimestamp => now(ty).into(),
-        };
+        let default = default_shown(column).into();
         row.extend([if ty.nullable { "YES" } else { "NO" }.into(), key_word(&entry.def, at).into(), default, extra(column).into()]);
         if full {
             row.extend(["select,insert,update,references".into(), column.comment.as_str().into()]);

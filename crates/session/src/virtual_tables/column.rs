@@ -37,11 +37,6 @@ pub(super) fn bytes_text(characters: u32) -> ColumnType {
     ColumnType::varchar(characters, Collation::Utf8mb4Bin)
 }
 
-/// A database's, table's … name, never NULL.
-pub(super) fn name() -> ColumnType {
-    bytes_text(64).not_null()
-}
-
 /// Text compared without case: most of `information_schema`.
 pub(super) fn folded(characters: u32) -> ColumnType {
     ColumnType::varchar(characters, Collation::Utf8mb4GeneralCi)
@@ -55,6 +50,16 @@ pub(super) fn text(characters: u32) -> ColumnType {
 /// Long text compared by its bytes.
 pub(super) fn long_text(kind: TypeKind) -> ColumnType {
     ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(kind) }
+}
+
+/// Long text compared without case.
+pub(super) fn long_folded(kind: TypeKind) -> ColumnType {
+    ColumnType { collation: Collation::Utf8mb4GeneralCi, ..ColumnType::new(kind) }
+}
+
+/// VARBINARY.
+pub(super) fn octets(length: u32) -> ColumnType {
+    ColumnType { length, ..ColumnType::new(TypeKind::VarBinary) }
 }
 
 /// A count or an id.
@@ -75,6 +80,11 @@ pub(super) fn unsigned_int() -> ColumnType {
 /// DATETIME.
 pub(super) fn datetime() -> ColumnType {
     ColumnType::new(TypeKind::DateTime)
+}
+
+/// SET.
+pub(super) fn some_of(members: &[&str], collation: Collation) -> ColumnType {
+    ColumnType::with_members(TypeKind::Set, members.iter().map(|m| ByteString::from(*m)), collation)
 }
 
 /// ENUM.

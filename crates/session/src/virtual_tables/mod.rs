@@ -10,12 +10,21 @@
 //! 2. All tables about locks and transactions that one statement reads show one moment ([`LockPicture`]).
 //! 3. Nothing here can be changed, locked or dropped.
 
+mod characters;
 mod column;
+mod columns;
+mod constraints;
 mod data_lock_waits;
 mod data_locks;
+mod empty;
+mod engines;
 mod innodb_trx;
+mod listing;
 mod lock_data;
 mod lock_picture;
+mod schemata;
+mod statistics;
+mod tables;
 
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
@@ -37,7 +46,27 @@ struct VirtualTable {
     rows: RowFn,
 }
 
-static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| vec![innodb_trx::table(), data_lock_waits::table(), data_locks::table()]);
+static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
+    let mut tables = vec![
+        characters::applicability(),
+        characters::character_sets(),
+        characters::collations(),
+        columns::table(),
+        constraints::key_column_usage(),
+        constraints::table_constraints(),
+        data_lock_waits::table(),
+        data_locks::table(),
+        engines::engines(),
+        engines::plugins(),
+        engines::user_privileges(),
+        innodb_trx::table(),
+        schemata::table(),
+        statistics::table(),
+        tables::table(),
+    ];
+    tables.extend(empty::tables());
+    tables
+});
 
 /// A database of computed tables.
 #[derive(Debug)]

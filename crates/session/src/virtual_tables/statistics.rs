@@ -1,0 +1,86 @@
+//! `information_schema.STATISTICS`: the parts of indexes.
+
+use super::VirtualTable;
+use super::column::{bytes_text, folded, information_schema, int, long_text, octets, unsigned_int};
+use super::listing::{failed, tables};
+use crate::context::Core;
+use catalog::{TableDef, VirtualRequest, VirtualRow};
+use executor::VirtualRows;
+use std::sync::Arc;
+use types::{ColumnType, TypeKind, Value};
+
+/// Position of CARDINALITY, which needs the table open.
+const CARDINALITY: usize = 10;
+
+pub(super) fn table() -> VirtualTable {
+    let columns = vec![
+        ("TABLE_CATALOG", bytes_text(64).not_null()),
+        ("TABLE_SCHEMA", bytes_text(64).not_null()),
+        ("TABLE_NAME", bytes_text(64).not_null()),
+        ("NON_UNIQUE", int().not_null()),
+        ("INDEX_SCHEMA", bytes_text(64).not_null()),
+        ("INDEX_NAME", folded(64)),
+        ("SEQ_IN_INDEX", unsigned_int().not_null()),
+        ("COLUMN_NAME", folded(64)),
+        ("COLLATION", folded(1)),
+        ("CARDINALITY", ColumnType::bigint()),
+        ("SUB_PART", ColumnType::bigint()),
+        ("PACKED", octets(0)),
+        ("NULLABLE", folded(3).not_null()),
+        ("INDEX_TYPE", bytes_text(11).not_null()),
+        ("COMMENT", folded(8).not_null()),
+        ("INDEX_COMMENT", bytes_text(2048).not_null()),
+        ("IS_VISIBLE", folded(3).not_null()),
+        ("EXPRESSION", long_text(TypeKind::LongText)),
+    ];
+    VirtualTable { def: information_schema("STATISTICS", &["TABLE_SCHEMA", "TABLE_NAME"], 3000.0, columns), rows: rows }
+}
+
+fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let shared = Arc::clone(&core.shared);
+    let with_rows = request.uses(CARDINALITY);
+    let of_table = move |listed: executor::Result<super::listing::Listed>| {
+        let made = listed.and_then(|listed| {
+            let cardinality = match with_rows {
+                true => listed.open(&shared).map_err(failed)?.map(|entry| entry.storage.rows_estimate() as i64),
+                false => None,
+            };
+            Ok(listed.def().map_or_else(Vec::new, |def| of_stored(def, cardinality)))
+        });
+        match made {
+            Ok(rows) => rows.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => vec![Err(error)],
+        }
+    };
+    Ok(Box::new(tables(core, request)?.flat_map(of_table)))
+}
+
+fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
+    let mut rows = Vec::new();
+    for index in def.indexes.iter().filter(|index| !index.parts.is_empty()) {
+        for (at, part) in index.parts.iter().enumerate() {
+            let column = &def.columns[part.column];
+            rows.push(vec![
+                "def".into(),
+                def.database.as_str().into(),
+                def.name.as_str().into(),
+                Value::Int(i64::from(!index.unique)),
+                def.database.as_str().into(),
+                index.name.as_str().into(),
+                Value::UInt(at as u64 + 1),
+                column.name.as_str().into(),
+                if part.descending { "D" } else { "A" }.into(),
+                cardinality.into(),
+                part.prefix_chars.map(i64::from).into(),
+                Value::Null,
+                if column.ty.nullable { "YES" } else { "" }.into(),
+                "BTREE".into(),
+                "".into(),
+                index.comment.as_str().into(),
+                "YES".into(),
+                Value::Null,
+            ]);
+        }
+    }
+    rows
+}

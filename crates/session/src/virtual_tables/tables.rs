@@ -1,0 +1,133 @@
+//! `information_schema.TABLES`.
+
+use super::column::{bytes_text, count, datetime, folded, information_schema, int, long_folded, one_of};
+use super::listing::{Listed, failed, tables};
+use super::{VirtualDatabase, VirtualTable};
+use crate::context::Core;
+use crate::shared::Shared;
+use catalog::{TableEntry, VirtualRequest, VirtualRow, VirtualTableDef};
+use executor::VirtualRows;
+use std::sync::Arc;
+use types::{Collation, ColumnType, Timestamp, TypeKind, Value};
+
+/// Columns whose values need the table open: TABLE_ROWS to AUTO_INCREMENT.
+const NEED_STORAGE: std::ops::RangeInclusive<usize> = 7..=12;
+
+pub(super) fn table() -> VirtualTable {
+    let columns = vec![
+        ("TABLE_CATALOG", bytes_text(64).not_null()),
+        ("TABLE_SCHEMA", bytes_text(64).not_null()),
+        ("TABLE_NAME", bytes_text(64).not_null()),
+        ("TABLE_TYPE", one_of(&["BASE TABLE", "VIEW", "SYSTEM VIEW"], Collation::Utf8mb4Bin).not_null()),
+        ("ENGINE", folded(64)),
+        ("VERSION", int()),
+        ("ROW_FORMAT", one_of(&["Fixed", "Dynamic", "Compressed", "Redundant", "Compact", "Paged"], Collation::Utf8mb4Bin)),
+        ("TABLE_ROWS", count()),
+        ("AVG_ROW_LENGTH", count()),
+        ("DATA_LENGTH", count()),
+        ("MAX_DATA_LENGTH", count()),
+        ("INDEX_LENGTH", count()),
+        ("DATA_FREE", count()),
+        ("AUTO_INCREMENT", count()),
+        ("CREATE_TIME", ColumnType::new(TypeKind::Timestamp).not_null()),
+        ("UPDATE_TIME", datetime()),
+        ("CHECK_TIME", datetime()),
+        ("TABLE_COLLATION", folded(64)),
+        ("CHECKSUM", ColumnType::bigint()),
+        ("CREATE_OPTIONS", folded(256)),
+        ("TABLE_COMMENT", long_folded(TypeKind::Text)),
+    ];
+    VirtualTable { def: information_schema("TABLES", &["TABLE_SCHEMA", "TABLE_NAME"], 1000.0, columns), rows: rows }
+}
+
+fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let shared = Arc::clone(&core.shared);
+    let with_storage = NEED_STORAGE.into_iter().any(|column| request.uses(column));
+    Ok(Box::new(tables(core, request)?.map(move |listed| row(&shared, listed?, with_storage))))
+}
+
+fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<VirtualRow> {
+    let zero = || Value::UInt(0);
+    let def = match &listed {
+        Listed::Computed(database, def) => return Ok(of_computed(shared, database, def)),
+        Listed::Open(entry) => &entry.def,
+        Listed::Stored(def) => def,
+    };
+    let figures = match with_storage {
+        true => listed.open(shared).map_err(failed)?.map(|entry| Figures::of(shared, &entry)).unwrap_or_default(),
+        false => Figures::default(),
+    };
+    let options: Vec<String> = def.shown_options.iter().map(|(n, v)| format!("{}={v}", n.to_lowercase())).collect();
+    Ok(vec![
+        "def".into(),
+        def.database.as_str().into(),
+        def.name.as_str().into(),
+        "BASE TABLE".into(),
+        "InnoDB".into(),
+        Value::Int(10),
+        "Dynamic".into(),
+        Value::UInt(figures.rows),
+        Value::UInt(figures.data.checked_div(figures.rows).unwrap_or(0)),
+        Value::UInt(figures.data),
+        zero(),
+        Value::UInt(figures.indexes),
+        zero(),
+        def.auto_increment_column().map(|_| figures.auto_increment).into(),
+        Value::Timestamp(seconds(def.created_micros)),
+        Value::Null,
+        Value::Null,
+        def.collation.name().into(),
+        Value::Null,
+        options.join(" ").into(),
+        def.comment.as_str().into(),
+    ])
+}
+
+fn of_computed(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDef) -> VirtualRow {
+    let zero = || Value::UInt(0);
+    let engine = database.engine();
+    vec![
+        "def".into(),
+        database.name.into(),
+        def.name.into(),
+        database.table_type().into(),
+        engine.into(),
+        Value::Int(10),
+        engine.map(|_| "Dynamic").into(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        zero(),
+        Value::Null,
+        Value::Timestamp(seconds(shared.started_micros)),
+        Value::Null,
+        Value::Null,
+        engine.map(|_| database.collation.name()).into(),
+        Value::Null,
+        "".into(),
+        "".into(),
+    ]
+}
+
+/// What only storage knows.
+#[derive(Default)]
+struct Figures {
+    rows: u64,
+    data: u64,
+    indexes: u64,
+    auto_increment: u64,
+}
+
+impl Figures {
+    fn of(shared: &Shared, entry: &TableEntry) -> Figures {
+        let (data, indexes) = shared.engine.table_bytes(&entry.storage);
+        Figures { rows: entry.storage.rows_estimate(), data, indexes, auto_increment: entry.storage.auto_increment() }
+    }
+}
+
+/// An instant without its fraction.
+fn seconds(micros: i64) -> Timestamp {
+    Timestamp::from_micros(micros / 1_000_000 * 1_000_000)
+}
