@@ -53,13 +53,16 @@ pub struct Statement {
     text: String,
     /// The text between the question marks.
     pieces: Vec<String>,
+    /// Goes as text always: BEGIN cannot be prepared in MySQL (1295).
+    as_text: bool,
 }
 
 impl Statement {
     /// Of a text without literals that hold `?`.
     pub fn new(text: impl Into<String>) -> Statement {
         let text = text.into();
-        Statement { pieces: text.split('?').map(str::to_owned).collect(), text }
+        let as_text = ["BEGIN", "COMMIT", "ROLLBACK"].contains(&text.as_str());
+        Statement { pieces: text.split('?').map(str::to_owned).collect(), text, as_text }
     }
 }
 
@@ -190,7 +193,7 @@ impl Session {
     async fn execute(&mut self, statements: &[Statement], number: usize, params: &[Param<'_>], keep: bool) -> Done {
         let statement = &statements[number];
         debug_assert_eq!(statement.pieces.len(), params.len() + 1, "{}", statement.text);
-        if !self.binary {
+        if !self.binary || statement.as_text {
             self.link.reply_mut().expect_result(false, keep);
             self.link.send(0, |out| write_text(statement, params, out));
             return self.finish().await;
