@@ -9,6 +9,24 @@ use types::{LocalTime, SqlMode, Value};
 /// Rows of a computed table, made one by one as they are asked for.
 pub type VirtualRows = Box<dyn Iterator<Item = Result<VirtualRow>>>;
 
+/// A function of the GET_LOCK family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserLockCall {
+    /// GET_LOCK.
+    Get {
+        /// How long to wait; for ever when negative.
+        timeout_s: i64,
+    },
+    /// RELEASE_LOCK.
+    Release,
+    /// RELEASE_ALL_LOCKS, without a name.
+    ReleaseAll,
+    /// IS_FREE_LOCK.
+    IsFree,
+    /// IS_USED_LOCK.
+    IsUsed,
+}
+
 /// The session as the executor sees it; [`LocalTime`] is its time zone.
 pub trait StatementContext: LocalTime {
     /// Microseconds since the epoch (UTC) at the start of the statement; NOW() in the whole statement.
@@ -47,6 +65,11 @@ pub trait StatementContext: LocalTime {
     fn random(&mut self) -> f64;
     /// Sleeps; true when the statement was killed meanwhile.
     fn sleep(&mut self, seconds: f64) -> bool;
+    /// Carries out a function of the GET_LOCK family. NULL names are `None`.
+    fn user_lock(&mut self, call: UserLockCall, name: Option<&str>) -> Result<Value> {
+        let _ = (call, name);
+        Err(mysql_error::codes::not_supported_yet("GET_LOCK here").into())
+    }
     /// Whether KILL asked the statement to stop (checked every few hundred rows).
     fn is_cancelled(&self) -> bool;
     /// The error for a cancelled statement: 1317, 3024 or 1053.

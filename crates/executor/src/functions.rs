@@ -5,6 +5,7 @@ mod numbers;
 mod strings;
 pub(crate) mod temporal;
 
+use crate::context::UserLockCall;
 use crate::convert::{self, coerce, compare, text};
 use crate::exec::Exec;
 use crate::run::Result;
@@ -119,11 +120,36 @@ impl Exec<'_> {
                 let killed = self.context.sleep(seconds);
                 Ok(Value::bool(killed))
             }
+            F::GetLock | F::ReleaseLock | F::ReleaseAllLocks | F::IsFreeLock | F::IsUsedLock => self.user_lock(func, args),
             F::Uuid => Ok(Value::from(self.uuid())),
             F::Charset => Ok(Value::from(charset_of(&args[0]))),
             F::CollationOf => Ok(Value::from(collation_of(&args[0]))),
             _ => self.call_string(func, args, e),
         }
+    }
+
+    /// GET_LOCK and its family.
+    #[inline(never)]
+    fn user_lock(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+        use Func as F;
+        let name = match args.first() {
+            Some(name) => self.text_arg(name)?,
+            None => None,
+        };
+        let name = name.map(|name| String::from_utf8_lossy(&name).into_owned());
+        let call = match func {
+            F::GetLock => {
+                let timeout = self.eval(&args[1])?;
+                // NULL is 0.
+                UserLockCall::Get { timeout_s: convert::to_i64(&timeout, &*self.context) }
+            }
+            F::ReleaseLock => UserLockCall::Release,
+            F::ReleaseAllLocks => UserLockCall::ReleaseAll,
+            F::IsFreeLock => UserLockCall::IsFree,
+            F::IsUsedLock => UserLockCall::IsUsed,
+            other => unreachable!("{other:?} is no function of user locks"),
+        };
+        self.context.user_lock(call, name.as_deref())
     }
 
     /// A version 1 UUID of the current time and a random node.

@@ -101,6 +101,8 @@ pub enum WaitsFor {
     RowLock,
     /// A table's metadata lock.
     MetadataLock,
+    /// A lock with a name, as GET_LOCK takes it.
+    UserLock,
     /// Nothing but time.
     Time,
     /// A slot to work in (crate `admission`).

@@ -35,6 +35,7 @@ mod queue;
 mod registry;
 mod snapshot;
 mod table;
+pub mod user_locks;
 
 pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
 pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};

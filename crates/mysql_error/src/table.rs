@@ -526,6 +526,7 @@ errors! {
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948 b"42000" client_local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_IMPOSSIBLE_STRING_CONVERSION = 3988 b"HY000" impossible_string_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
 }
 
 #[cfg(test)]

@@ -218,6 +218,11 @@ functions! {
     RowCount "row_count" 0..=0 Int;
     FoundRows "found_rows" 0..=0 Int;
     Sleep "sleep" 1..=1 Int;
+    GetLock "get_lock" 2..=2 Int;
+    ReleaseLock "release_lock" 1..=1 Int;
+    ReleaseAllLocks "release_all_locks" 0..=0 Int;
+    IsFreeLock "is_free_lock" 1..=1 Int;
+    IsUsedLock "is_used_lock" 1..=1 Int;
     Uuid "uuid" 0..=0 Str;
     InetAton "inet_aton" 1..=1 UInt;
     InetNtoa "inet_ntoa" 1..=1 Str;
@@ -228,6 +233,22 @@ impl Func {
     /// Whether the result depends on more than the arguments within one statement, so that it may
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {
-        matches!(self, Func::Rand | Func::Uuid | Func::Sleep | Func::SysDate | Func::LastInsertId | Func::RowCount | Func::FoundRows)
+        use Func::{
+            FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, Rand, ReleaseAllLocks, ReleaseLock, RowCount, Sleep, SysDate, Uuid,
+        };
+        matches!(
+            self,
+            Rand | Uuid
+                | Sleep
+                | SysDate
+                | LastInsertId
+                | RowCount
+                | FoundRows
+                | GetLock
+                | ReleaseLock
+                | ReleaseAllLocks
+                | IsFreeLock
+                | IsUsedLock
+        )
     }
 }

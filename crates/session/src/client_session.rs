@@ -72,6 +72,7 @@ impl ClientSession {
             waiting.waits_for().map(|what| match what {
                 WaitsFor::RowLock => "Waiting for row lock",
                 WaitsFor::MetadataLock => "Waiting for table metadata lock",
+                WaitsFor::UserLock => "User lock",
                 WaitsFor::Time => "User sleep",
                 WaitsFor::Admission => "Waiting for admission",
             })
@@ -94,9 +95,11 @@ impl ClientSession {
                 max_execution_time_ms: 0,
                 notes: true,
                 timestamp: 0.0,
+                completion_type: 0,
                 auto_increment: (1, 1),
             },
             user_variables: std::collections::HashMap::new(),
+            user_locks: std::collections::HashMap::new(),
             diagnostics: Diagnostics::default(),
             last_insert_id: 0,
             row_count: 0,
@@ -155,6 +158,7 @@ impl ClientSession {
         self.prepared = PreparedStatements::default();
         self.core.variables = SessionVariables::new(self.core.shared.variables.all());
         self.core.user_variables.clear();
+        self.core.release_user_locks();
         self.core.diagnostics = Diagnostics::default();
         self.core.last_insert_id = 0;
         self.core.row_count = 0;
@@ -260,6 +264,7 @@ impl Session for ClientSession {
 
 impl Drop for ClientSession {
     fn drop(&mut self) {
+        self.core.release_user_locks();
         self.abandon_branch();
     }
 }

@@ -46,6 +46,8 @@ pub struct Settings {
     pub notes: bool,
     /// `timestamp`: the time that statements see, in seconds; 0 for the clock's.
     pub timestamp: f64,
+    /// `completion_type`: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
+    pub completion_type: u8,
     /// `auto_increment_increment` and `auto_increment_offset`.
     pub auto_increment: (u64, u64),
 }
@@ -66,6 +68,8 @@ pub struct Core {
     pub settings: Settings,
     /// User variables, by lower-case name.
     pub user_variables: HashMap<Box<str>, Value>,
+    /// Names that GET_LOCK took, and how often.
+    pub user_locks: HashMap<Box<str>, u64>,
     /// Conditions of the last statement.
     pub diagnostics: Diagnostics,
     /// LAST_INSERT_ID().
@@ -217,6 +221,10 @@ impl StatementContext for Core {
         let wanted = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
         let deadline = Instant::now().checked_add(wanted);
         self.cancel.sleep_until(deadline)
+    }
+
+    fn user_lock(&mut self, call: executor::UserLockCall, name: Option<&str>) -> executor::Result<Value> {
+        self.call_user_lock(call, name)
     }
 
     fn is_cancelled(&self) -> bool {

@@ -80,20 +80,16 @@ impl ClientSession {
             Statement::Commit(completion) => {
                 self.shared().status.com_commit.inc();
                 self.refuse_in_branch()?;
-                self.refuse_release(completion)?;
+                let next = self.completion(completion);
                 self.commit()?;
-                self.chain(completion)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                self.complete(next, sink)
             }
             Statement::Rollback(completion) => {
                 self.shared().status.com_rollback.inc();
                 self.refuse_in_branch()?;
-                self.refuse_release(completion)?;
+                let next = self.completion(completion);
                 self.rollback()?;
-                self.chain(completion)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                self.complete(next, sink)
             }
             Statement::Savepoint(name) => {
                 self.refuse_in_ended_branch()?;
@@ -181,14 +177,6 @@ impl ClientSession {
         self.statement_done()?;
         self.reply_ok(0, sink);
         Ok(Ran::Done)
-    }
-
-    fn refuse_release(&self, completion: &ast::Completion) -> Result<(), Outcome> {
-        if completion.release == Some(true) { Err(codes::not_supported_yet("RELEASE").into()) } else { Ok(()) }
-    }
-
-    fn chain(&mut self, completion: &ast::Completion) -> Result<(), Outcome> {
-        if completion.chain == Some(true) { self.begin(false, None) } else { Ok(()) }
     }
 
     /// Values of expressions without a table.

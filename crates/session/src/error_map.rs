@@ -8,6 +8,8 @@ use mysql_error::{SqlError, codes};
 pub enum Undo {
     /// The statement's own changes.
     Statement,
+    /// The whole transaction with `innodb_rollback_on_timeout`, else the statement's own changes: a row lock was not granted in time.
+    OnTimeout,
     /// The whole transaction.
     Transaction,
 }
@@ -40,7 +42,7 @@ pub fn engine_error(error: engine::Error, killed: impl FnOnce() -> SqlError) -> 
         // The executor names the key's values; this is for callers that cannot.
         Error::DuplicateKey { index_no } => Outcome::statement(codes::dup_entry("", format!("index {index_no}"))),
         Error::Deadlock => Outcome { error: codes::lock_deadlock(), undo: Undo::Transaction },
-        Error::LockWaitTimeout => Outcome::statement(codes::lock_wait_timeout()),
+        Error::LockWaitTimeout => Outcome { error: codes::lock_wait_timeout(), undo: Undo::OnTimeout },
         Error::LockNotAvailable => Outcome::statement(codes::lock_nowait()),
         Error::Killed => Outcome::statement(killed()),
         Error::RowTooLarge => Outcome::statement(SqlError::with_message(

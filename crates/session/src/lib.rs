@@ -35,6 +35,7 @@ mod show;
 pub mod sink;
 mod status;
 mod transaction;
+mod user_locks;
 mod value_text;
 pub mod variables;
 mod virtual_tables;

@@ -169,6 +169,13 @@ impl ClientSession {
             ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
             ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
             ("max_execution_time", Value::UInt(millis)) => settings.max_execution_time_ms = *millis as u32,
+            ("completion_type", Value::Bytes(name)) => {
+                settings.completion_type = match &*name.to_text() {
+                    "CHAIN" => 1,
+                    "RELEASE" => 2,
+                    _ => 0,
+                };
+            }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
@@ -191,6 +198,7 @@ impl ClientSession {
             "innodb_lock_wait_timeout",
             "max_allowed_packet",
             "max_execution_time",
+            "completion_type",
             "sql_notes",
             "wait_timeout",
             "timestamp",

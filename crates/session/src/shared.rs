@@ -14,6 +14,7 @@ use admission::{Admission, Mode};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
 use lock_manager::DeadlockWitness;
+use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub struct Shared {
     pub plans: PlanCache,
     /// Who may work.
     pub admission: Arc<Admission>,
+    /// Locks with names.
+    pub user_locks: UserLocks,
     /// Counters.
     pub status: Status,
     /// When the server started.
@@ -66,6 +69,7 @@ impl Shared {
             variables,
             plans: PlanCache::new(),
             admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
+            user_locks: UserLocks::new(),
             status: Status::default(),
             started: Instant::now(),
             accounts,

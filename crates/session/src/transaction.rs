@@ -6,12 +6,15 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
+use crate::run::Ran;
 use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
 use lock_manager::metadata::SharedGuard;
 use lock_manager::{LockError, WaitPolicy};
 use mysql_error::{SqlError, codes};
+use parser::ast;
+use protocol::ResultSink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,6 +48,16 @@ impl TransactionState {
     pub(crate) fn has_locked_tables(&self) -> bool {
         false
     }
+}
+
+/// What follows the end of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completion {
+    Nothing,
+    /// Another one begins, with the level and the access mode of the one that ran.
+    Chain(Option<(Isolation, bool)>),
+    /// The connection ends.
+    Release,
 }
 
 /// Released guards that a session keeps from one transaction to the next.
@@ -131,6 +144,42 @@ impl ClientSession {
         Ok(())
     }
 
+    /// What a COMMIT or ROLLBACK does after it: what it says itself, else `completion_type`.
+    pub(crate) fn completion(&self, written: &ast::Completion) -> Completion {
+        let by_default = self.core.settings.completion_type;
+        // A word on one of the two decides both.
+        let says_nothing = written.chain.is_none() && written.release.is_none();
+        if written.release == Some(true) || (says_nothing && by_default == 2) {
+            Completion::Release
+        } else if written.chain == Some(true) || (written.chain.is_none() && written.release != Some(true) && by_default == 1) {
+            let running = self.engine.in_transaction();
+            Completion::Chain(running.then(|| (self.engine.isolation(), self.engine.is_read_only())))
+        } else {
+            Completion::Nothing
+        }
+    }
+
+    /// Does it, and replies.
+    pub(crate) fn complete(&mut self, completion: Completion, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        match completion {
+            Completion::Nothing => self.reply_ok(0, sink),
+            Completion::Chain(characteristics) => {
+                if let Some((isolation, read_only)) = characteristics {
+                    self.transaction.next_isolation = Some(isolation);
+                    self.transaction.next_read_only = Some(read_only);
+                }
+                self.begin(false, None)?;
+                self.reply_ok(0, sink);
+            }
+            Completion::Release => {
+                self.reply_ok(0, sink);
+                // As after a KILL of itself: the reply is sent, then the connection ends.
+                self.killed_itself = true;
+            }
+        }
+        Ok(Ran::Done)
+    }
+
     /// Commits what runs, if anything.
     pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
         // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
@@ -197,12 +246,17 @@ impl ClientSession {
     }
 
     fn undo_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
+        let undo = match undo {
+            Undo::OnTimeout if self.core.shared.number("innodb_rollback_on_timeout") == 1 => Undo::Transaction,
+            Undo::OnTimeout => Undo::Statement,
+            other => other,
+        };
         match undo {
             Undo::Statement if self.transaction_goes_on() => {
                 let undone = self.engine.statement_rollback();
                 undone.map_err(|error| engine_error(error, || self.stop_error()))
             }
-            Undo::Statement | Undo::Transaction => {
+            Undo::Statement | Undo::OnTimeout | Undo::Transaction => {
                 // After a deadlock the client is outside a transaction; its next statement starts one.
                 self.branch_rolled_back();
                 self.rollback()

@@ -109,6 +109,7 @@ pub static DEFINITIONS: &[Definition] = &[
     text("collation_connection", Both, "utf8mb4_0900_ai_ci"),
     text("collation_database", Both, "utf8mb4_0900_ai_ci"),
     text("collation_server", Both, "utf8mb4_0900_ai_ci"),
+    choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"]),
     number("connect_timeout", Global, "10", 2, 31_536_000),
     number("cte_max_recursion_depth", Both, "1000", 0, 4_294_967_295),
     fixed(text("datadir", Global, "")),
