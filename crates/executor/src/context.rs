@@ -108,6 +108,6 @@ pub trait StatementContext: LocalTime {
     }
     /// Rows of a computed table.
     fn virtual_rows(&mut self, table: &'static VirtualTableDef, _request: VirtualRequest) -> Result<VirtualRows> {
-        Err(SqlError::from(mysql_error::codes::no_such_table(table.database, table.name)).into())
+        Err(mysql_error::codes::no_such_table(table.database, table.name).into())
     }
 }

@@ -58,7 +58,7 @@ fn who_waits_for_whom_is_told_by_tables() {
         assert_eq!((waiting.4.as_str(), waiting.5.as_str(), waiting.6.as_str()), ("GRANTED", "t", "PRIMARY"));
         // The same, prepared, and for one transaction.
         let sql = "SELECT trx_state, trx_query, trx_rows_modified, trx_requested_lock_id IS NOT NULL, trx_isolation_level,
-            trx_started > NOW() - INTERVAL 10 MINUTE FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = ?";
+            trx_started > NOW() - INTERVAL 10 MINUTE AND COALESCE(trx_wait_started, NOW()) > NOW() - INTERVAL 10 MINUTE FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = ?";
         type Transaction = (String, Option<String>, u64, bool, String, bool);
         let of_waiter: Transaction = watcher.exec_first(sql, (waiting.0,)).expect("an answer").expect("a transaction");
         let query = Some("UPDATE t SET v = 2 WHERE id = 2".into());
@@ -89,7 +89,7 @@ fn a_deadlock_is_told_with_both_statements() {
         let waits = scope.spawn(|| a.query_drop("UPDATE t SET v = 6 WHERE id = 2"));
         let _: Waiting = until_first(&mut watcher, WAITS);
         let text = report(&mut watcher);
-        assert!(text.contains("LOCK WAIT") && text.contains("TRX IS WAITING"), "{text}");
+        assert!(text.contains("LOCK WAIT") && text.contains("TRX HAS BEEN WAITING"), "{text}");
         let error = b.query_drop("UPDATE t SET v = 6 WHERE id = 1").expect_err("the victim");
         assert!(matches!(&error, mysql::Error::MySqlError(e) if e.code == 1213), "{error}");
         waits.join().expect("no panic").expect("the other goes on");
@@ -130,6 +130,21 @@ fn a_deadlock_is_told_with_both_statements() {
     assert!(of_victim.contains(&format!("MySQL thread id {},", b.connection_id())), "{text}");
     let rows: Vec<(String, String, String)> = watcher.query("SHOW ENGINE INNODB MUTEX").expect("an answer");
     assert_eq!(rows, []);
+}
+
+#[test]
+fn connections_are_listed_in_both_databases() {
+    let server = server();
+    let mut connection = connect(&server);
+    let id = connection.connection_id();
+    for table in ["information_schema.processlist", "performance_schema.processlist"] {
+        let sql = format!("SELECT user, db, command, info FROM {table} WHERE id = {id}");
+        let row: (String, String, String, String) = connection.query_first(&sql).expect("an answer").expect("itself");
+        assert_eq!(row, ("root".into(), "d".into(), "Query".into(), sql));
+    }
+    let sql =
+        "SELECT t.type FROM performance_schema.threads t JOIN information_schema.processlist p ON p.id = t.processlist_id WHERE p.id = ?";
+    assert_eq!(connection.exec::<String, _, _>(sql, (id,)).expect("an answer"), ["FOREGROUND"]);
 }
 
 #[test]

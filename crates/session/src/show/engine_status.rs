@@ -4,7 +4,6 @@
 
 use super::{Table, deadlock, text};
 use crate::client_session::ClientSession;
-use crate::connections::Phase;
 use crate::context::Core;
 use crate::error_map::{Outcome, executor_error};
 use crate::virtual_tables::{LockPicture, ShownLock, running_statement, transaction_id};
@@ -81,8 +80,8 @@ fn write(core: &mut Core, out: &mut String) -> executor::Result<()> {
     section("BUFFER POOL AND MEMORY", out);
     buffer_pool(core, &status, &rates, out);
     section("ROW OPERATIONS", out);
-    let running = core.shared.connections.list().iter().filter(|connection| connection.phase() == Phase::Running).count();
-    let _ = writeln!(out, "{running} queries inside InnoDB, 0 queries in queue");
+    let admission = core.shared.admission.stats();
+    let _ = writeln!(out, "{} queries inside InnoDB, {} queries in queue", admission.working, admission.queued);
     let _ = writeln!(out, "{} read views open inside InnoDB", status.views_open);
     let _ = writeln!(out, "Process ID={}", std::process::id());
     let _ = writeln!(out, "----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================");
@@ -150,9 +149,10 @@ fn transaction(core: &Core, t: &TransactionInfo, locks: &[&ShownLock], out: &mut
         }
     }
     if let Some(lock) = waits {
-        let _ = writeln!(out, "------- TRX IS WAITING FOR THIS LOCK TO BE GRANTED:");
+        let seconds = lock.info.since.map_or(0, |since| since.elapsed().as_secs());
+        let _ = writeln!(out, "------- TRX HAS BEEN WAITING {seconds} SEC FOR THIS LOCK TO BE GRANTED:");
         let table = lock.table.as_ref().map(|(entry, index)| (&**entry, *index));
-        deadlock::lock(table, &lock.info.key, id, lock.info.mode.name(), true, out);
+        deadlock::lock(table, &lock.info.key, id, lock.info.mode_name(), true, out);
         let _ = writeln!(out, "------------------");
     }
 }

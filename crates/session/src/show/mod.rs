@@ -7,13 +7,16 @@ mod create;
 mod deadlock;
 mod engine_status;
 mod filter;
+mod processes;
 mod server;
 mod status;
 mod tables;
 
 pub(crate) use computed::privileges;
 pub(crate) use engine_status::Sample;
+pub(crate) use processes::{Process, processes};
 pub(crate) use server::{CHARSETS, ENGINE, PLUGINS, sort_length};
+pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, extra, key_word};
 
 use crate::client_session::ClientSession;
@@ -172,7 +175,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 Err(codes::unknown_storage_engine(engine).into())
             }
         }
-        ShowKind::ProcessList { full } => Ok(server::process_list(session, *full)),
+        ShowKind::ProcessList { full } => Ok(processes::process_list(session, *full)),
         ShowKind::Warnings { limit } => server::conditions(session, limit.as_ref(), false),
         ShowKind::Errors { limit } => server::conditions(session, limit.as_ref(), true),
         ShowKind::CountWarnings => Ok(server::count("@@session.warning_count", session.core.diagnostics.total())),

@@ -2,90 +2,10 @@
 
 use super::{Table, number, text};
 use crate::client_session::ClientSession;
-use crate::connections::{CONNECT, Connection, Phase, SLEEP};
 use crate::error_map::Outcome;
 use mysql_error::{WarningLevel, codes};
 use parser::ast::{ExprKind, Limit, Literal};
-use protocol::command::byte;
-use types::{Charset, Collation, ColumnType, TypeKind, Value};
-
-/// Characters of a statement that SHOW PROCESSLIST shows without FULL.
-const INFO_CHARS: usize = 100;
-
-pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
-    let mut table = Table::new(&[
-        ("Id", number()),
-        ("User", text(32)),
-        ("Host", text(261)),
-        ("db", text(64)),
-        ("Command", text(16)),
-        ("Time", ColumnType::int()),
-        ("State", text(30)),
-        ("Info", if full { ColumnType::new(TypeKind::LongText) } else { text(INFO_CHARS as u32) }),
-    ]);
-    let connections = &session.shared().connections;
-    for connection in connections.list() {
-        let label = connection.label();
-        let activity = connection.activity();
-        let command = Connection::command_of(activity);
-        let info = match command {
-            byte::QUERY | byte::STMT_PREPARE | byte::STMT_EXECUTE => {
-                let text = String::from_utf8_lossy(&label.statement);
-                if full { text.into_owned().into() } else { text.chars().take(INFO_CHARS).collect::<String>().into() }
-            }
-            _ => Value::Null,
-        };
-        table.row(vec![
-            Value::UInt(u64::from(connection.id())),
-            label.user.into(),
-            label.host.into(),
-            label.database.into(),
-            command_name(command).into(),
-            Value::Int(connection.seconds_in_turn(activity, connections.now_ms()).cast_signed()),
-            state(session, &connection, activity).into(),
-            info,
-        ]);
-    }
-    table
-}
-
-/// What a connection does within its command.
-fn state(session: &ClientSession, connection: &Connection, activity: u64) -> &'static str {
-    match (Connection::phase_of(activity), Connection::command_of(activity)) {
-        (Phase::Handshake, _) => "Receiving from client",
-        (_, SLEEP) => "",
-        (Phase::Reading, _) => "Receiving from client",
-        (Phase::Writing, _) => "Sending to client",
-        _ if connection.id() == session.connection.id() => "init",
-        _ => connection.waits_for().unwrap_or("executing"),
-    }
-}
-
-/// MySQL's name of a command, by its byte.
-fn command_name(command: u8) -> &'static str {
-    match command {
-        SLEEP => "Sleep",
-        byte::QUIT => "Quit",
-        byte::INIT_DB => "Init DB",
-        byte::QUERY => "Query",
-        byte::FIELD_LIST => "Field List",
-        byte::STATISTICS => "Statistics",
-        CONNECT => "Connect",
-        byte::PROCESS_KILL => "Kill",
-        byte::DEBUG => "Debug",
-        byte::PING => "Ping",
-        byte::CHANGE_USER => "Change user",
-        byte::STMT_PREPARE => "Prepare",
-        byte::STMT_EXECUTE => "Execute",
-        byte::STMT_SEND_LONG_DATA => "Long Data",
-        byte::STMT_CLOSE => "Close stmt",
-        byte::STMT_RESET => "Reset stmt",
-        byte::SET_OPTION => "Set option",
-        byte::STMT_FETCH => "Fetch",
-        byte::RESET_CONNECTION => "Reset Connection",
-        _ => "Error",
-    }
-}
+use types::{Charset, Collation, Value};
 
 pub(super) fn conditions(session: &ClientSession, limit: Option<&Limit<'_>>, errors_only: bool) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Level", text(7)), ("Code", number()), ("Message", text(512))]);

@@ -1,31 +1,52 @@
-//! Variables, counters, and the engine's report.
+//! Variables and counters.
 
 use super::{Table, text};
 use crate::client_session::ClientSession;
+use crate::context::Core;
+use crate::shared::Shared;
 use crate::variables::{self, DEFINITIONS, Scope};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
 
-pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Table {
-    let mut table = Table::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-    let global = scope == Some(VarScope::Global);
+/// System variables with their values: the server's, or those of the session.
+pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, String)> {
+    let mut list = Vec::with_capacity(DEFINITIONS.len());
     for definition in DEFINITIONS {
         let value = if definition.scope == Scope::Global || (global && definition.scope == Scope::Both) {
-            session.shared().variables.get(definition)
+            core.shared.variables.get(definition)
         } else if global {
             continue;
         } else {
-            session.core.system_variable(VariableScope::Session, definition.name).unwrap_or_default()
+            core.system_variable(VariableScope::Session, definition.name).unwrap_or_default()
         };
-        table.row(vec![definition.name.into(), variables::show(definition, &value).into()]);
+        list.push((definition.name, variables::show(definition, &value)));
+    }
+    list
+}
+
+pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Table {
+    let mut table = head();
+    for (name, value) in variable_list(&session.core, scope == Some(VarScope::Global)) {
+        table.row(vec![name.into(), value.into()]);
     }
     table
 }
 
 pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table {
-    let mut table = Table::new(&[("Variable_name", text(64)), ("Value", text(1024))]);
-    let shared = session.shared();
+    let mut table = head();
+    for (name, value) in status_list(session.shared()) {
+        table.row(vec![name.into(), value.into()]);
+    }
+    table
+}
+
+fn head() -> Table {
+    Table::new(&[("Variable_name", text(64)), ("Value", text(1024))])
+}
+
+/// Counters with their values, by name.
+pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
@@ -77,8 +98,5 @@ pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table
         ("Uptime", shared.started.elapsed().as_secs()),
     ]);
     list.sort_unstable();
-    for (name, value) in list {
-        table.row(vec![name.into(), value.to_string().into()]);
-    }
-    table
+    list.into_iter().map(|(name, value)| (name, value.to_string())).collect()
 }

@@ -34,7 +34,7 @@ pub(super) fn table() -> VirtualTable {
         ("GENERATION_EXPRESSION", long_text(TypeKind::LongText).not_null()),
         ("SRS_ID", unsigned_int()),
     ];
-    VirtualTable { def: information_schema("COLUMNS", &["TABLE_SCHEMA", "TABLE_NAME"], 10_000.0, columns), rows: rows }
+    VirtualTable { def: information_schema("COLUMNS", &["TABLE_SCHEMA", "TABLE_NAME"], 10_000.0, columns), rows }
 }
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {

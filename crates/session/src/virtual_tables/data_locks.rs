@@ -51,7 +51,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
             table.map(|(_, index)| index.name.as_str()).into(),
             Value::UInt(lock.instance()),
             "RECORD".into(),
-            lock.info.mode.name().into(),
+            lock.info.mode_name().into(),
             if lock.info.granted { "GRANTED" } else { "WAITING" }.into(),
             if with_data { lock.data().into() } else { Value::Null },
         ])

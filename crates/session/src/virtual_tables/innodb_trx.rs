@@ -62,6 +62,11 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
 fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {
     let engine = &core.shared.engine;
     let requested = locks.iter().find(|lock| !lock.info.granted);
+    let wait_started = requested.and_then(|lock| lock.info.since).map(|since| {
+        let micros = engine.wall_micros() - since.elapsed().as_micros() as i64;
+        core.to_local(Timestamp::from_micros(micros / 1_000_000 * 1_000_000))
+    });
+    let wait_started = wait_started.map_or(Value::Null, Value::DateTime);
     let tables: HashSet<_> = locks.iter().filter_map(|lock| lock.table.as_ref().map(|(entry, _)| entry.def.id)).collect();
     let lock_bytes: usize = locks.iter().map(|lock| size_of_val(&lock.info) + lock.info.key.len()).sum();
     let changed = if t.txn.is_none() { 0 } else { engine.locks().find_owner(t.txn).map_or(0, |owner| owner.work()) };
@@ -73,7 +78,7 @@ fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {
         if requested.is_some() { "LOCK WAIT" } else { "RUNNING" }.into(),
         Value::DateTime(core.to_local(Timestamp::from_micros(t.begun_ms as i64 / 1000 * 1_000_000))),
         requested.map(|lock| lock.id.as_str()).into(),
-        Value::Null,
+        wait_started,
         Value::UInt(locks.len() as u64 + changed),
         Value::UInt(t.client),
         query.into(),

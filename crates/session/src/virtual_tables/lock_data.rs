@@ -5,8 +5,12 @@ use record::key::{decode_part, part_bytes};
 use types::{ColumnType, Value};
 
 /// The key's values, as MySQL writes them: numbers bare, strings in quotes, separated by commas. What a key does not give back (a string under a
-/// collation that folds letters, a float) is written as the key's bytes in hexadecimal, and so is a row id.
+/// collation that folds letters, a float) is written as the key's bytes in hexadecimal, and so is a row id. The end
+/// of an index has no values.
 pub(crate) fn lock_data(entry: &TableEntry, index_no: usize, mut key: &[u8]) -> String {
+    if key.is_empty() {
+        return "supremum pseudo-record".to_owned();
+    }
     let index = &entry.storage.indexes[index_no];
     let mut out = Vec::new();
     for part in &index.full_parts {

@@ -63,7 +63,7 @@ pub(crate) fn transaction_id(txn: u64, owner: u64) -> u64 {
 
 fn hash(lock: &LockInfo) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (lock.owner, lock.index, &lock.key, lock.mode.name(), lock.granted).hash(&mut hasher);
+    (lock.owner, lock.index, &lock.key, lock.mode_name(), lock.granted).hash(&mut hasher);
     hasher.finish()
 }
 

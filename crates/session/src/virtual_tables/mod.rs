@@ -22,7 +22,9 @@ mod innodb_trx;
 mod listing;
 mod lock_data;
 mod lock_picture;
+mod processes;
 mod schemata;
+mod settings;
 mod statistics;
 mod tables;
 
@@ -60,10 +62,14 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         engines::plugins(),
         engines::user_privileges(),
         innodb_trx::table(),
+        processes::of_information_schema(),
+        processes::of_performance_schema(),
+        processes::threads(),
         schemata::table(),
         statistics::table(),
         tables::table(),
     ];
+    tables.extend(settings::tables());
     tables.extend(empty::tables());
     tables
 });

@@ -18,7 +18,7 @@ pub(super) fn table() -> VirtualTable {
         ("SQL_PATH", octets(0)),
         ("DEFAULT_ENCRYPTION", one_of(&["NO", "YES"], Collation::Utf8mb4Bin).not_null()),
     ];
-    VirtualTable { def: information_schema("SCHEMATA", &["SCHEMA_NAME"], 20.0, columns), rows: rows }
+    VirtualTable { def: information_schema("SCHEMATA", &["SCHEMA_NAME"], 20.0, columns), rows }
 }
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {

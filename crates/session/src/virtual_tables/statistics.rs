@@ -33,7 +33,7 @@ pub(super) fn table() -> VirtualTable {
         ("IS_VISIBLE", folded(3).not_null()),
         ("EXPRESSION", long_text(TypeKind::LongText)),
     ];
-    VirtualTable { def: information_schema("STATISTICS", &["TABLE_SCHEMA", "TABLE_NAME"], 3000.0, columns), rows: rows }
+    VirtualTable { def: information_schema("STATISTICS", &["TABLE_SCHEMA", "TABLE_NAME"], 3000.0, columns), rows }
 }
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {

@@ -37,7 +37,7 @@ pub(super) fn table() -> VirtualTable {
         ("CREATE_OPTIONS", folded(256)),
         ("TABLE_COMMENT", long_folded(TypeKind::Text)),
     ];
-    VirtualTable { def: information_schema("TABLES", &["TABLE_SCHEMA", "TABLE_NAME"], 1000.0, columns), rows: rows }
+    VirtualTable { def: information_schema("TABLES", &["TABLE_SCHEMA", "TABLE_NAME"], 1000.0, columns), rows }
 }
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {

@@ -1,0 +1,117 @@
+//! SHOW PROCESSLIST, and the same for the tables of that name.
+
+use super::{Table, number, text};
+use crate::client_session::ClientSession;
+use crate::connections::{CONNECT, Connection, Phase, SLEEP};
+use crate::context::Core;
+use protocol::command::byte;
+use types::{ColumnType, TypeKind, Value};
+
+/// Characters of a statement that SHOW PROCESSLIST shows without FULL.
+const INFO_CHARS: usize = 100;
+
+/// A connection as lists of processes show it.
+pub(crate) struct Process {
+    /// Id.
+    pub id: u64,
+    /// User.
+    pub user: String,
+    /// `host:port`.
+    pub host: String,
+    /// Current database.
+    pub database: Option<String>,
+    /// Kind of command.
+    pub command: &'static str,
+    /// For how long it has been at it.
+    pub seconds: i64,
+    /// What it does.
+    pub state: &'static str,
+    /// The running statement.
+    pub info: Option<String>,
+}
+
+/// All connections.
+pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
+    let connections = &core.shared.connections;
+    connections.list().into_iter().map(|connection| {
+        let label = connection.label();
+        let activity = connection.activity();
+        let command = Connection::command_of(activity);
+        let runs = matches!(command, byte::QUERY | byte::STMT_PREPARE | byte::STMT_EXECUTE);
+        Process {
+            id: u64::from(connection.id()),
+            info: runs.then(|| String::from_utf8_lossy(&label.statement).into_owned()),
+            user: label.user,
+            host: label.host,
+            database: label.database,
+            command: command_name(command),
+            seconds: connection.seconds_in_turn(activity, connections.now_ms()).cast_signed(),
+            state: state(core, &connection, activity),
+        }
+    })
+}
+
+pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
+    let mut table = Table::new(&[
+        ("Id", number()),
+        ("User", text(32)),
+        ("Host", text(261)),
+        ("db", text(64)),
+        ("Command", text(16)),
+        ("Time", ColumnType::int()),
+        ("State", text(30)),
+        ("Info", if full { ColumnType::new(TypeKind::LongText) } else { text(INFO_CHARS as u32) }),
+    ]);
+    for process in processes(&session.core) {
+        let info = process.info.map(|text| if full { text } else { text.chars().take(INFO_CHARS).collect() });
+        table.row(vec![
+            Value::UInt(process.id),
+            process.user.into(),
+            process.host.into(),
+            process.database.into(),
+            process.command.into(),
+            Value::Int(process.seconds),
+            process.state.into(),
+            info.into(),
+        ]);
+    }
+    table
+}
+
+/// What a connection does within its command.
+fn state(core: &Core, connection: &Connection, activity: u64) -> &'static str {
+    match (Connection::phase_of(activity), Connection::command_of(activity)) {
+        (Phase::Handshake, _) => "Receiving from client",
+        (_, SLEEP) => "",
+        (Phase::Reading, _) => "Receiving from client",
+        (Phase::Writing, _) => "Sending to client",
+        _ if connection.id() == core.connection.id() => "init",
+        _ => connection.waits_for().unwrap_or("executing"),
+    }
+}
+
+/// MySQL's name of a command, by its byte.
+fn command_name(command: u8) -> &'static str {
+    match command {
+        SLEEP => "Sleep",
+        byte::QUIT => "Quit",
+        byte::INIT_DB => "Init DB",
+        byte::QUERY => "Query",
+        byte::FIELD_LIST => "Field List",
+        byte::STATISTICS => "Statistics",
+        CONNECT => "Connect",
+        byte::PROCESS_KILL => "Kill",
+        byte::DEBUG => "Debug",
+        byte::PING => "Ping",
+        byte::CHANGE_USER => "Change user",
+        byte::STMT_PREPARE => "Prepare",
+        byte::STMT_EXECUTE => "Execute",
+        byte::STMT_SEND_LONG_DATA => "Long Data",
+        byte::STMT_CLOSE => "Close stmt",
+        byte::STMT_RESET => "Reset stmt",
+        byte::SET_OPTION => "Set option",
+        byte::STMT_FETCH => "Fetch",
+        byte::RESET_CONNECTION => "Reset Connection",
+        _ => "Error",
+    }
+}
