@@ -10,7 +10,7 @@ use mysql_error::{SqlError, codes};
 use protocol::reply::OkReply;
 use protocol::{Command, ErrReply, PacketWriter};
 use session::command::{ClientAddress, Flow, Login, command_error};
-use session::connections::{Connection, Hangup, Phase, SLEEP, Stop};
+use session::connections::{Connection, Hangup, Phase, SLEEP, Stop, ThreadCounts};
 use session::service::{FrontSettings, Service, Session};
 use sync::futex;
 
@@ -20,11 +20,17 @@ use crate::login::{Authenticator, Refused};
 use crate::socket::Socket;
 use crate::threads::Threads;
 
+/// Threads that wait for the next login.
+const LOGIN_THREADS_KEPT: u32 = 16;
+
 /// What all connections share.
 pub struct Front<S: Service> {
     /// What answers commands.
     pub service: Arc<S>,
     authenticator: Authenticator,
+    /// Threads for logins, from one to the next.
+    logins: Arc<Threads>,
+    /// Threads for connections that are logged in.
     threads: Arc<Threads>,
     /// Connections from acceptance to the end of their session.
     open: AtomicU32,
@@ -37,10 +43,14 @@ pub struct Front<S: Service> {
 impl<S: Service> Front<S> {
     /// A front without connections.
     pub fn new(service: Arc<S>) -> Arc<Self> {
+        let threads = Threads::new("connection", 0);
+        let counted = Arc::clone(&threads);
+        service.connections().set_thread_probe(move || ThreadCounts { created: counted.created(), cached: counted.cached() });
         Arc::new(Self {
             service,
             authenticator: Authenticator::default(),
-            threads: Threads::new(),
+            logins: Threads::new("login", LOGIN_THREADS_KEPT),
+            threads,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             stopping: AtomicBool::new(false),
@@ -66,53 +76,96 @@ impl<S: Service> Front<S> {
             // The shutdown may have counted before this connection was in the registry.
             connection.stop(Stop::Shutdown);
         }
-        let (front, for_thread, channel_socket) = (Arc::clone(self), Arc::clone(&connection), socket.clone());
+        self.threads.set_idle_max(settings.thread_cache_size);
+        let front = Arc::clone(self);
+        let channel = Channel::new(socket.clone(), Arc::clone(&connection));
+        // A login takes more stack and makes more small allocations than anything an idle connection keeps. Done on threads of their own, which go
+        // from one login to the next, it leaves nothing on the connection's own thread, and the session's parts lie side by side.
         let job = Box::new(move || {
-            let guard = guard;
-            let id = for_thread.id();
-            let run = AssertUnwindSafe(|| front.run(Channel::new(channel_socket, for_thread), &settings, &address, over));
-            if catch_unwind(run).is_err() {
-                // A panic that the session did not catch costs this connection only; the panic hook has logged where.
-                let incident = front.incidents.fetch_add(1, Ordering::Relaxed) + 1;
-                log::write(Level::Error, id, &format!("connection ended by an internal error, incident {incident}"));
-            }
-            drop(guard);
+            let visitor = Visitor { channel, guard };
+            front.guarded(visitor.guard.id, || front.log_in(visitor, &settings, &address, over));
         });
-        if let Err(error) = self.threads.run(job) {
+        if let Err(error) = self.logins.run(job) {
             refuse(&socket, &connection, &codes::cant_create_thread(error.raw_os_error().unwrap_or(0)));
         }
     }
 
-    /// A connection from greeting to end.
-    fn run(&self, mut channel: Channel, settings: &FrontSettings, address: &ClientAddress, over: bool) {
-        self.log_in_and_serve(&mut channel, settings, address, over);
-        // Others may hold the connection's entry, and with it the socket, for a while; the client must see the end now.
-        channel.socket.hang_up(true);
+    /// Runs a part of a connection's life. A panic that the session did not catch costs this connection only; the panic hook has logged where.
+    fn guarded(&self, id: u32, part: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(part)).is_err() {
+            let incident = self.incidents.fetch_add(1, Ordering::Relaxed) + 1;
+            log::write(Level::Error, id, &format!("connection ended by an internal error, incident {incident}"));
+        }
     }
 
-    fn log_in_and_serve(&self, channel: &mut Channel, settings: &FrontSettings, address: &ClientAddress, over: bool) {
+    /// From greeting to session; the connection goes on on a thread of its own.
+    fn log_in(self: &Arc<Self>, mut visitor: Visitor<S>, settings: &FrontSettings, address: &ClientAddress, over: bool) {
+        let Some((session, login)) = self.open_session(&mut visitor.channel, settings, address, over) else {
+            return visitor.channel.socket.hang_up(true);
+        };
+        let channel = &visitor.channel;
+        let (socket, connection, sequence) = (channel.socket.clone(), Arc::clone(&channel.connection), channel.out.sequence());
+        let guest = Guest { session, login, visitor };
+        let front = Arc::clone(self);
+        let job = Box::new(move || {
+            let id = guest.visitor.guard.id;
+            front.guarded(id, || front.serve_commands(guest));
+        });
+        if let Err(error) = self.threads.run(job) {
+            let mut out = PacketWriter::new();
+            out.set_sequence(sequence);
+            ErrReply::from(&codes::cant_create_thread(error.raw_os_error().unwrap_or(0))).write(&mut out);
+            socket.send(out.bytes(), &connection);
+            socket.hang_up(true);
+        }
+    }
+
+    /// Greets, checks, and begins the session. `None` when the client was refused, and told so.
+    fn open_session(
+        &self,
+        channel: &mut Channel,
+        settings: &FrontSettings,
+        address: &ClientAddress,
+        over: bool,
+    ) -> Option<(S::Session, Login)> {
         let logged_in = self.authenticator.log_in(channel, self.service.accounts(), &settings.server_version, address);
         let login = match logged_in {
             Ok(login) => login,
-            Err(refused) => return Self::send_refusal(channel, refused),
+            Err(refused) => {
+                Self::send_refusal(channel, refused);
+                return None;
+            }
         };
         if over && !self.service.is_administrator(&login) {
-            return channel.send_error(&codes::con_count_error());
+            channel.send_error(&codes::con_count_error());
+            return None;
         }
         set_label(&channel.connection, &login);
         let interactive = login.capabilities.contains(protocol::Capabilities::INTERACTIVE);
         let wait_timeout = if interactive { settings.interactive_timeout } else { settings.wait_timeout };
         channel.connection.set_wait_timeout_s(u32::try_from(wait_timeout.as_secs()).unwrap_or(u32::MAX));
-        let mut session = match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
-            Ok(session) => session,
-            Err(error) => return channel.send_error(&error),
-        };
+        match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
+            Ok(session) => Some((session, login)),
+            Err(error) => {
+                channel.send_error(&error);
+                None
+            }
+        }
+    }
+
+    /// From the end of the login to that of the connection.
+    fn serve_commands(&self, guest: Guest<S>) {
+        let Guest { mut session, login, visitor: Visitor { mut channel, guard } } = guest;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
         if channel.send() {
-            self.command_loop(channel, &mut session, login);
+            self.command_loop(&mut channel, &mut session, login);
         }
         channel.connection.enter(Phase::Closed);
+        drop(session);
+        // Others may hold the connection's entry, and with it the socket, for a while; the client must see the end now.
+        channel.socket.hang_up(true);
+        drop(guard);
     }
 
     /// Receive, answer, send, until one side has enough.
@@ -230,6 +283,19 @@ impl<S: Service> Front<S> {
             futex::wait(&self.ended, ended, Some(deadline));
         }
     }
+}
+
+/// A connection that is not logged in.
+struct Visitor<S: Service> {
+    channel: Channel,
+    guard: OpenGuard<S>,
+}
+
+/// A connection with its session. Dropped in this order: the session, and so its transaction, ends before the connection does.
+struct Guest<S: Service> {
+    session: S::Session,
+    login: Login,
+    visitor: Visitor<S>,
 }
 
 /// Counts a connection out when its session has ended, however that came about.

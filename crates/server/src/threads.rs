@@ -6,14 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank, Signal};
 
 /// Stack of a connection's thread. Touched lazily; parser and executor bound their recursion to fit. Unoptimised code
 /// needs several times the stack.
 pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 256 << 10 };
 
-/// Idle threads kept at most.
-const IDLE_THREADS_MAX: usize = 512;
 /// How long a thread stays idle before it ends.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
@@ -32,7 +31,11 @@ struct Worker {
 
 /// Starts jobs on idle threads or new ones.
 pub struct Threads {
+    name: &'static str,
     idle: Mutex<Vec<Arc<Worker>>>,
+    /// Idle threads kept at most.
+    idle_max: AtomicU32,
+    created: AtomicU64,
 }
 
 impl std::fmt::Debug for Threads {
@@ -42,9 +45,26 @@ impl std::fmt::Debug for Threads {
 }
 
 impl Threads {
-    /// No thread yet.
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self { idle: Mutex::new(Rank::Leaf, Vec::new()) })
+    /// No thread yet; of those that have nothing to do any more `idle_max` are kept for a while.
+    pub fn new(name: &'static str, idle_max: u32) -> Arc<Self> {
+        Arc::new(Self { name, idle: Mutex::new(Rank::Leaf, Vec::new()), idle_max: AtomicU32::new(idle_max), created: AtomicU64::new(0) })
+    }
+
+    /// Changes how many are kept.
+    pub fn set_idle_max(&self, count: u32) {
+        if self.idle_max.load(Ordering::Relaxed) != count {
+            self.idle_max.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Threads made so far.
+    pub fn created(&self) -> u64 {
+        self.created.load(Ordering::Relaxed)
+    }
+
+    /// Threads that wait for something to do.
+    pub fn cached(&self) -> u32 {
+        self.idle.lock().len() as u32
     }
 
     /// Runs `job` on a thread of its own. Fails when the system gives no more threads; the job is dropped then.
@@ -56,7 +76,8 @@ impl Threads {
             return Ok(());
         }
         let threads = Arc::clone(self);
-        sync::thread::Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES).spawn(move || threads.work(job))?;
+        sync::thread::Builder::new().name(self.name.to_owned()).stack_size(STACK_BYTES).spawn(move || threads.work(job))?;
+        self.created.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -66,7 +87,7 @@ impl Threads {
         loop {
             {
                 let mut idle = self.idle.lock();
-                if idle.len() >= IDLE_THREADS_MAX {
+                if idle.len() >= self.idle_max.load(Ordering::Relaxed) as usize {
                     return;
                 }
                 idle.push(Arc::clone(&worker));

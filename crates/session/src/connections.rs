@@ -9,8 +9,8 @@
 //! 1. A connection is in the registry from before its first packet until its session has ended.
 //! 2. A kill of a connection is for ever; a kill of a statement is forgotten when the next one begins.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hashbrown::HashMap;
@@ -391,6 +391,16 @@ pub struct Connections {
     next_id: AtomicU32,
     count: AtomicU32,
     started: Instant,
+    thread_probe: OnceLock<Box<dyn Fn() -> ThreadCounts + Send + Sync>>,
+}
+
+/// The threads that serve connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ThreadCounts {
+    /// Made so far.
+    pub created: u64,
+    /// Kept for the next connections.
+    pub cached: u32,
 }
 
 impl Default for Connections {
@@ -409,7 +419,24 @@ impl Connections {
     /// No connection; ids begin at 1. (MySQL's begin at 8, after its own threads; nobody depends on it.)
     pub fn new() -> Self {
         let shards = (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, HashMap::default()))).collect();
-        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0), started: Instant::now() }
+        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0), started: Instant::now(), thread_probe: OnceLock::new() }
+    }
+
+    /// Sets what [`Connections::threads`] asks.
+    pub fn set_thread_probe(&self, probe: impl Fn() -> ThreadCounts + Send + Sync + 'static) {
+        let _ = self.thread_probe.set(Box::new(probe));
+    }
+
+    /// The threads that serve connections.
+    pub fn threads(&self) -> ThreadCounts {
+        self.thread_probe.get().map_or_else(ThreadCounts::default, |probe| probe())
+    }
+
+    /// Connections that run a command now.
+    pub fn running(&self) -> u32 {
+        let mut running = 0;
+        self.for_each(|connection| running += u32::from(matches!(connection.phase(), Phase::Running | Phase::Writing)));
+        running
     }
 
     /// Milliseconds since the registry was made: the clock of [`Connection::look`].

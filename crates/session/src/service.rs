@@ -20,6 +20,8 @@ pub struct FrontSettings {
     pub server_version: String,
     /// `max_connections`; one more is let in for an administrator.
     pub max_connections: u32,
+    /// `thread_cache_size`.
+    pub thread_cache_size: u32,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
     /// `connect_timeout`.
@@ -39,6 +41,7 @@ impl Default for FrontSettings {
         Self {
             server_version: "8.0.40-altiplano".to_owned(),
             max_connections: 10_000,
+            thread_cache_size: 512,
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
             wait_timeout: Duration::from_secs(28_800),
@@ -52,7 +55,7 @@ impl Default for FrontSettings {
 /// What answers connections.
 pub trait Service: Send + Sync + 'static {
     /// Answers one connection's commands.
-    type Session: Session;
+    type Session: Session + Send;
 
     /// The registry, which KILL and the process list use.
     fn connections(&self) -> &Arc<Connections>;

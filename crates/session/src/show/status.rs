@@ -50,6 +50,7 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
+    let threads = shared.connections.threads();
     let admission = shared.admission.stats();
     list.extend([
         ("Altiplano_admission_completed", admission.completed),
@@ -94,7 +95,10 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
         ("Innodb_page_size", 16384),
         ("Innodb_row_lock_current_waits", locks.waiting),
         ("Innodb_row_lock_waits", locks.waits),
+        ("Threads_cached", threads.cached.into()),
         ("Threads_connected", u64::from(shared.connections.count())),
+        ("Threads_created", threads.created),
+        ("Threads_running", u64::from(shared.connections.running())),
         ("Uptime", shared.started.elapsed().as_secs()),
     ]);
     list.sort_unstable();

@@ -170,6 +170,7 @@ pub static DEFINITIONS: &[Definition] = &[
     switch("sql_warnings", Both, "0"),
     fixed(switch("super_read_only", Global, "0")),
     fixed(text("system_time_zone", Global, "UTC")),
+    number("thread_cache_size", Global, "512", 0, 16384),
     text("time_zone", Both, "SYSTEM"),
     Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },
     fixed(text("tls_version", Global, "")),
