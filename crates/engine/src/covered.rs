@@ -10,11 +10,12 @@
 //! took its mark off. T noted itself on the leaf before it let go of it, and what the leaf notes only grows, so T is not above what is noted:
 //! the view sees T, and T has finished, also with taking back, if that is how it ended.
 //!
-//! When T finished, E was right about R's newest version: unmarked if that version lives and has the key K, else marked. For a transaction
+//! When T let go of its lock on R (with its commit record, or when it had rolled back), E was right about R's newest version: unmarked if that version
+//! lives and has the key K, else marked. For a transaction
 //! changes the entries of a row with the row (`apply_moves`), before it ends, and rolling back sets them right before it ends (`rollback.rs`). Let
 //! U be a transaction that changed this since: gave R another key, deleted it, or gave K back to it. U writes R first and E after it, before
-//! it finishes; E has not been written since T, so U has not finished. So no view sees U (U is not the reader itself: its
-//! statements' changes are complete before it reads on, so it would have written E). Whatever versions of R were written since T finished and have
+//! it lets go and finishes; E has not been written since T, so U has not finished. So no view sees U (U is not the reader itself: its
+//! statements' changes are complete before it reads on, so it would have written E). Whatever versions of R were written since T let go and have
 //! finished too have the same answer for K as the one that T left. The version of R that the view sees is that one or one of
 //! those, because the view sees T. Hence E says what the row would say.
 //!

@@ -326,11 +326,12 @@ impl Session {
         self.set_client(self.client);
     }
 
-    /// Waits until the log is durable up to `lsn`, as far as the flush policy demands. When that fails recovery decides what becomes of the
-    /// transaction.
+    /// Waits until the log is durable up to `lsn`, as far as the flush policy demands, and up to whatever the transaction has built on: another
+    /// session may commit it, which does not know of that. When that fails recovery decides what becomes of the transaction.
     pub(crate) fn make_durable(&mut self, lsn: Lsn) -> Result<()> {
-        self.engine.wal.commit(lsn, self.flush_policy).map_err(|error| {
-            let error = self.engine.note_log_failure(error);
+        let durable = self.engine.wal.commit(lsn, self.flush_policy).map_err(Error::from).and_then(|()| self.settle());
+        durable.map_err(|error| {
+            let error = self.engine.note_failure(error);
             self.abandon();
             error
         })

@@ -113,7 +113,8 @@ fn tests(active: &[TxnId], sees: impl Fn(TxnId) -> bool) -> f64 {
 /// The three at a number of active transactions. `held` views of old stay open; `long` writers began before 600,000 others, so that they have left the window.
 fn compare(active: usize, ages: Ages, held: usize, long: usize) -> [Costs; 3] {
     const LONG_SPAN: usize = 600_000;
-    let (hybrid, classic, numbers) = (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]), TimestampSystem::new(TxnId(1), &[]));
+    let (hybrid, classic, numbers) =
+        (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]), TimestampSystem::new(TxnId(1), &[]));
     let grow = |allocate: &dyn Fn() -> TxnId, finish: &dyn Fn(TxnId)| {
         if long > 0 {
             (0..long).for_each(|_| {
@@ -132,27 +133,40 @@ fn compare(active: usize, ages: Ages, held: usize, long: usize) -> [Costs; 3] {
     let mut view = ReadView::new();
     let mut old_views: Vec<ReadView> = (0..held).map(|_| ReadView::new()).collect();
     old_views.iter_mut().zip(&slots[1..]).for_each(|(view, slot)| hybrid.open_view(view, slot));
-    let (mut ours, ids) = measure(active, ages, || hybrid.allocate_id(), |id| {
-        black_box(hybrid.finish(id));
-    }, || {
-        hybrid.open_view(black_box(&mut view), &slots[0]);
-        hybrid.close_view(&slots[0]);
-    });
+    let (mut ours, ids) = measure(
+        active,
+        ages,
+        || hybrid.allocate_id(),
+        |id| {
+            black_box(hybrid.finish(id));
+        },
+        || {
+            hybrid.open_view(black_box(&mut view), &slots[0]);
+            hybrid.close_view(&slots[0]);
+        },
+    );
     ours.sees = tests(&ids, |id| view.sees(id, TxnId::NONE));
     ours.bytes = view.copied_bytes();
 
     let slots: Vec<_> = (0..=held).map(|_| numbers.register_slot()).collect();
     let mut view = TimestampView::default();
     slots[1..].iter().for_each(|slot| numbers.open_view(&mut TimestampView::default(), slot));
-    let (mut stamps, ids) = measure(active, ages, || numbers.allocate_id(), |id| numbers.finish(id), || {
-        numbers.open_view(black_box(&mut view), &slots[0]);
-        numbers.close_view(&slots[0]);
-    });
+    let (mut stamps, ids) = measure(
+        active,
+        ages,
+        || numbers.allocate_id(),
+        |id| numbers.finish(id),
+        || {
+            numbers.open_view(black_box(&mut view), &slots[0]);
+            numbers.close_view(&slots[0]);
+        },
+    );
     stamps.sees = tests(&ids, |id| numbers.sees(&view, id, TxnId::NONE));
     stamps.bytes = size_of::<TimestampView>();
 
     let mut view = ClassicView::default();
-    let (mut old, ids) = measure(active, ages, || classic.allocate_id(), |id| classic.finish(id), || classic.open_view(black_box(&mut view)));
+    let (mut old, ids) =
+        measure(active, ages, || classic.allocate_id(), |id| classic.finish(id), || classic.open_view(black_box(&mut view)));
     old.sees = tests(&ids, |id| view.sees(id, TxnId::NONE));
     old.bytes = (active + long) * 8;
     [ours, stamps, old]

@@ -119,7 +119,8 @@ impl TimestampSystem {
             fence(Ordering::SeqCst);
             views.iter().map(|view| (view.number.load(Ordering::Acquire), view.high.load(Ordering::Acquire))).collect()
         };
-        let is_asked = |id: u64, number: u64| number == 0 || open.iter().any(|(view, high)| *view != CLOSED && number > *view && id < *high);
+        let is_asked =
+            |id: u64, number: u64| number == 0 || open.iter().any(|(view, high)| *view != CLOSED && number > *view && id < *high);
         state.old.retain(|(id, number)| is_asked(*id, *number));
         let low = self.bounds.ring_low.load(Ordering::Relaxed);
         for id in low..low + BLOCK_IDS {

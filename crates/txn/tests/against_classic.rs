@@ -72,7 +72,7 @@ impl Pair {
             self.ours.finish(id);
             self.classic.finish(id);
             self.switched.finish(id);
-                self.numbers.finish(id);
+            self.numbers.finish(id);
         }
     }
 

@@ -178,6 +178,29 @@ fn a_commit_that_need_not_be_durable_waits_for_one_that_must_be() {
 }
 
 #[test]
+fn a_branch_is_prepared_once_what_it_has_built_on_is_durable() {
+    let f = Fixture::with_row();
+    let (mut first, mut branch) = (f.session(), f.session());
+    let xid = Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() };
+    f.update(&mut first, 1, 2, "first").unwrap();
+    let lsn = append(&mut first);
+    branch.set_flush_policy(FlushPolicy::Lazy);
+    assert!(branch.claim_xid(&xid));
+    f.update(&mut branch, 1, 3, "branch").unwrap();
+    branch.prepare(&xid, Vec::new()).unwrap();
+    // Whoever commits it does not know of that.
+    assert!(f.engine.wal.durable() >= lsn);
+    finish(&mut first, lsn);
+    let mut other = f.session();
+    assert_eq!(f.update(&mut other, 1, 4, "other"), Err(Error::LockWaitTimeout), "prepared is not released");
+    other.rollback().unwrap();
+    assert_eq!(f.k(1), Some(2));
+    let mut ender = f.engine.connect();
+    assert_eq!(ender.commit_prepared(&xid), Ok(true));
+    assert_eq!(f.k(1), Some(3));
+}
+
+#[test]
 fn nothing_is_told_once_the_log_has_failed() {
     let f = Fixture::with_row();
     let (mut first, mut reader) = (f.session(), f.session());
