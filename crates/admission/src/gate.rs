@@ -327,10 +327,10 @@ impl Gate {
         }
     }
 
-    /// The holder waits for its client; its slot may be taken away.
+    /// The holder waits for its client; its slot may be taken away, and false when it was.
     #[inline]
-    pub(crate) fn rest(&self, held: &mut Held) {
-        self.slots[held.index as usize].rest(held, self.tick());
+    pub(crate) fn rest(&self, held: &mut Held) -> bool {
+        self.slots[held.index as usize].rest(held, self.tick())
     }
 
     /// The holder goes on; false when its slot was taken away.

@@ -78,11 +78,14 @@ impl Slot {
         self.0.compare_exchange(held.word, free, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// The holder waits for its client.
+    /// The holder waits for its client; false when the slot was taken away. It may be idle already: a command that does not work (a preparation, SET)
+    /// comes and ends without going on, and meanwhile the slot may have become another's, whose word is not to be overwritten.
     #[inline]
-    pub(crate) fn rest(&self, held: &mut Held, tick: u32) {
-        held.word = word(held.word >> GENERATION_SHIFT, tick, IDLE | held.word & EXTRA);
-        self.0.store(held.word, Ordering::Release);
+    pub(crate) fn rest(&self, held: &mut Held, tick: u32) -> bool {
+        let new = word(held.word >> GENERATION_SHIFT, tick, IDLE | held.word & EXTRA);
+        let kept = self.0.compare_exchange(held.word, new, Ordering::Release, Ordering::Relaxed).is_ok();
+        held.word = new;
+        kept
     }
 
     /// The holder goes on; false when the slot was taken away.

@@ -148,8 +148,11 @@ impl Ticket {
             Lane::Out => {}
             Lane::Slot => {
                 let mut held = self.held();
-                self.admission.gate.rest(&mut held);
-                self.word.store(held.word, Ordering::Relaxed);
+                if self.admission.gate.rest(&mut held) {
+                    self.word.store(held.word, Ordering::Relaxed);
+                } else {
+                    self.set_lane(Lane::Out);
+                }
             }
             Lane::Long => self.give_up_place(),
         }
@@ -259,5 +262,24 @@ impl WaitObserver for Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.give_up_place();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::slot::{Slot, State};
+
+    #[test]
+    fn who_rests_twice_does_not_touch_a_slot_that_has_become_anothers() {
+        let slot = Slot::new();
+        let mut first = slot.claim(0, 1, true).expect("free");
+        assert!(slot.rest(&mut first, 1));
+        assert!(slot.rest(&mut first, 2), "a command that did not work changes nothing");
+        assert_eq!(slot.revoke(9, 3), Some(true));
+        let second = slot.claim(0, 9, false).expect("free again");
+        assert!(!slot.rest(&mut first, 9));
+        assert_eq!(slot.state(), State::Working(9));
+        assert!(!slot.free(first));
+        assert!(slot.free(second));
     }
 }
