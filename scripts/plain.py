@@ -256,19 +256,37 @@ def recorded():
 
 
 def measure_slice(cell, name, server, number):
-    done = load(
-        "run", server.port, cell.workload, "--connections", cell.connections, "--threads", 1 if cell.connections == 1 else 2, "--seconds", cell.seconds,
-        "--warmup", cell.warmup, "--keys", cell.keys, "--isolation", cell.isolation, "--pid", server.pid(), "--seed", number + 1,
-        "--drain-seconds", 3 if cell.connections < 2000 else 6, "--login-seconds", 90, "--label", name, "--status", STATUS,
-        # TPC-C has 60 statements: prepared by each of 10,000 connections they would be gigabytes on either server.
-        *(["--text"] if cell.workload == "tpcc" else []), timeout=300,
-    )
+    try:
+        done = run_slice(cell, name, server, number)
+    except subprocess.TimeoutExpired:
+        done = subprocess.CompletedProcess([], 1, "", "the client did not come to its end in 100 s")
     slice_ = json.loads(done.stdout) if done.returncode == 0 else {"failed_run": done.stderr.strip()[-500:]}
     slice_.update(cell=cell.name, server=name, number=number, at=time.strftime("%F %T"), load_average=os.getloadavg()[0])
     slice_["commit"] = COMMIT
     with open(SLICES, "a") as out:
         out.write(json.dumps(slice_) + "\n")
     print(f"{time.strftime('%T')} {cell.name:42} {name:9} {done.stderr.strip()[:170]}", file=sys.stderr)
+    if ("failed_run" in slice_ or slice_["replies"] == 0) and isinstance(server, Altiplano):
+        # It hangs: what its threads wait for is worth more than the next slice.
+        stacks = args.results / f"stacks-{name}-{time.strftime('%H%M%S')}.txt"
+        with open(stacks, "w") as out:
+            subprocess.run(["gdb", "-p", str(server.pid()), "-batch", "-ex", "thread apply all bt 25"], stdout=out, stderr=subprocess.DEVNULL)
+        print(f"{name} does not answer: stacks in {stacks}; it is started again", file=sys.stderr)
+        without = server.without
+        server.process.kill()
+        server.process.wait()
+        server.process = None
+        server.start(without)
+
+
+def run_slice(cell, name, server, number):
+    return load(
+        "run", server.port, cell.workload, "--connections", cell.connections, "--threads", 1 if cell.connections == 1 else 2, "--seconds", cell.seconds,
+        "--warmup", cell.warmup, "--keys", cell.keys, "--isolation", cell.isolation, "--pid", server.pid(), "--seed", number + 1,
+        "--drain-seconds", 3 if cell.connections < 2000 else 6, "--login-seconds", 90, "--label", name, "--status", STATUS,
+        # TPC-C has 60 statements: prepared by each of 10,000 connections they would be gigabytes on either server.
+        *(["--text"] if cell.workload == "tpcc" else []), timeout=100 + cell.seconds + cell.warmup,
+    )
 
 
 COMMIT = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
@@ -281,7 +299,9 @@ def measure(all_cells):
         if not program.exists():
             sys.exit(f"{program} is missing: cargo build --profile {args.profile} -p server -p load")
     args.results.mkdir(parents=True, exist_ok=True)
-    has_without = "--without" in subprocess.run([ALTIPLANO, "serve", "--help"], capture_output=True, text=True).stdout
+    # The option is not in the help: a name that it does not know makes it tell those that it knows.
+    asked = subprocess.run([ALTIPLANO, "serve", "--data-dir", args.results / "none", "--without", "nothing"], capture_output=True, text=True)
+    has_without = "it knows" in asked.stderr
     servers = {"altiplano": Altiplano("altiplano", args.port), "ceiling": Ceiling(args.port + 2)}
     variants = has_without and any(c.without for c in all_cells)
     if variants:
