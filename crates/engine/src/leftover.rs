@@ -14,6 +14,7 @@ use crate::secondary::{Remove, Removed};
 use crate::session::Session;
 use base::{IndexId, TableId};
 use lock_manager::WaitPolicy;
+use lock_manager::metadata::Share;
 use std::sync::Arc;
 use sync::{Mutex, Rank};
 
@@ -65,7 +66,7 @@ impl Engine {
     fn purge_leftover(self: &Arc<Engine>, session: &mut Session, leftover: &Leftover) -> Result<Removed> {
         loop {
             let Some(table) = self.table_by_id(leftover.table)? else { return Ok(Removed::Settled) };
-            let _shared = table.lock.shared(session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+            let _shared = table.lock.share(Share::Definition, session.shard, WaitPolicy::Wait(None), &session.cancel)?;
             if self.is_current(&table) {
                 let Some(index) = table.index_by_id(leftover.index) else { return Ok(Removed::Settled) };
                 let seen_by_all = self.txns.purge_limit().below;

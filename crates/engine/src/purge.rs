@@ -19,6 +19,7 @@ use crate::version::header;
 use crate::{Error, Result};
 use base::UndoPtr;
 use lock_manager::WaitPolicy;
+use lock_manager::metadata::Share;
 use record::header::DELETE_MARK;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -180,7 +181,7 @@ impl Engine {
         let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
         loop {
             let Some(table) = self.table_by_id(record.table)? else { return Ok(Removed::Settled) };
-            let _shared = table.lock.shared(session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+            let _shared = table.lock.share(Share::Definition, session.shard, WaitPolicy::Wait(None), &session.cancel)?;
             if self.is_current(&table) {
                 return self.purge_record_in(session, &table, address, &record);
             }

@@ -60,7 +60,7 @@ mod table;
 
 use cancel::Cancel;
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
-use metadata::{ExclusiveWait, TableLock};
+use metadata::{ExclusiveWait, Share, TableLock};
 use mode::LockMode::{Exclusive, Shared};
 use models::Schedules;
 
@@ -247,6 +247,58 @@ fn metadata_lock() {
     }));
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     assert!(!table.is_exclusive() && table.shared_count() == 0);
+}
+
+/// Writers, readers, those who keep writers out, and one who wants the table alone.
+fn read_only_lock() {
+    let table = Arc::new(TableLock::new());
+    let wait = || ExclusiveWait { deadline: None, block: Duration::MAX, pass: Duration::MAX };
+    let (writing, alone, keeping) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let writer = {
+        let (table, writing, alone, keeping) = (Arc::clone(&table), Arc::clone(&writing), Arc::clone(&alone), Arc::clone(&keeping));
+        thread::spawn(move || {
+            let guard = table.share(Share::Write, 0, FOREVER, &Cancel::new()).expect("no deadline");
+            writing.store(true, Ordering::SeqCst);
+            assert!(!keeping.load(Ordering::SeqCst), "a writer beside one who keeps writers out");
+            assert!(!alone.load(Ordering::SeqCst), "a writer beside DDL");
+            thread::yield_now();
+            writing.store(false, Ordering::SeqCst);
+            drop(guard);
+        })
+    };
+    let keeper = {
+        let (table, writing, alone, keeping) = (Arc::clone(&table), Arc::clone(&writing), Arc::clone(&alone), Arc::clone(&keeping));
+        thread::spawn(move || {
+            let guard = table.read_only(wait(), &Cancel::new()).expect("no deadline");
+            keeping.store(true, Ordering::SeqCst);
+            assert!(!writing.load(Ordering::SeqCst), "one who keeps writers out beside a writer");
+            let reader = table.share(Share::Read, 1, FOREVER, &Cancel::new()).expect("readers pass");
+            assert!(!alone.load(Ordering::SeqCst), "a reader beside DDL");
+            drop(reader);
+            thread::yield_now();
+            keeping.store(false, Ordering::SeqCst);
+            drop(guard);
+        })
+    };
+    let ddl = {
+        let (table, writing, alone, keeping) = (Arc::clone(&table), Arc::clone(&writing), Arc::clone(&alone), Arc::clone(&keeping));
+        thread::spawn(move || {
+            let guard = table.exclusive(ExclusiveWait { deadline: None, block: Duration::ZERO, pass: Duration::ZERO }, &Cancel::new());
+            let guard = guard.expect("no deadline");
+            alone.store(true, Ordering::SeqCst);
+            assert!(!writing.load(Ordering::SeqCst) && !keeping.load(Ordering::SeqCst), "DDL beside others");
+            thread::yield_now();
+            alone.store(false, Ordering::SeqCst);
+            drop(guard);
+        })
+    };
+    [writer, keeper, ddl].into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert!(!table.is_exclusive() && table.shared_count() == 0 && table.read_only_count() == 0);
+}
+
+#[test]
+fn writers_are_kept_out_while_others_read() {
+    SCHEDULES.check(read_only_lock, &["read_only_beside_writers", "shared_without_recheck"]);
 }
 
 #[test]

@@ -194,6 +194,8 @@ pub struct Binder<'c> {
     pub sql: &'c [u8],
     /// Tables of the plan.
     pub tables: Vec<Arc<TableEntry>>,
+    /// See [`crate::Plan`]'s field.
+    pub references: Vec<(u32, Box<str>)>,
     /// Subqueries of expressions.
     pub subplans: Vec<Subplan>,
     /// Blocks of subqueries that are not planned yet, by subplan number.
@@ -222,6 +224,8 @@ pub struct Binder<'c> {
     pub into_allowed: bool,
     /// Rows are locked.
     pub locks: bool,
+    /// Against locking reads.
+    pub locks_exclusively: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
     pub insert_row: Option<(u32, Slot)>,
     /// Tables that the statement changes: its subqueries may not read them, but for derived tables, which are read before.
@@ -243,6 +247,7 @@ impl<'c> Binder<'c> {
             context,
             sql,
             tables: Vec::new(),
+            references: Vec::new(),
             subplans: Vec::new(),
             pending: Vec::new(),
             slot_count: 0,
@@ -257,6 +262,7 @@ impl<'c> Binder<'c> {
             into_allowed: false,
             stack_base: stack_address(),
             locks: false,
+            locks_exclusively: false,
             insert_row: None,
             changed: Vec::new(),
             densities: RefCell::default(),

@@ -45,6 +45,7 @@ impl<'c> Binder<'c> {
         }
         let entry = self.context.table(&database, i.table.name)?;
         let table = self.add_table(entry.clone());
+        self.references.push((table, entry.def.name.as_str().into()));
         let def = &entry.def;
         // Which source value goes to which column.
         let named: Vec<usize> = match i.columns {

@@ -25,6 +25,8 @@ pub struct Plan {
     pub subplans: Vec<Subplan>,
     /// Tables it uses.
     pub tables: Vec<Arc<TableEntry>>,
+    /// Where the statement names tables: (position in [`Plan::tables`], the name it uses).
+    pub references: Vec<(u32, Box<str>)>,
     /// Rows that each table had when the plan was made.
     pub table_rows: Vec<u64>,
     /// (table, schema version) it was made for.
@@ -45,6 +47,8 @@ pub struct Plan {
     pub short: Option<ShortPlan>,
     /// The statement writes or locks rows, so that it needs a transaction.
     pub writes: bool,
+    /// It locks rows against others' locking reads (`FOR UPDATE`).
+    pub locks_exclusively: bool,
     /// Some expression has effects or is not the same for every evaluation (user variables, RAND, SLEEP …): rows go through the plan one by one.
     pub volatile: bool,
 }

@@ -73,6 +73,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
     }
     let entry = context.table(&database, table.name)?;
     let number = b.add_table(entry.clone());
+    b.references.push((number, entry.def.name.as_str().into()));
     let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];
     if columns.is_empty() {
         for (i, t) in targets.iter_mut().enumerate() {
@@ -131,6 +132,7 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
         body,
         subplans: b.subplans,
         tables: b.tables,
+        references: b.references,
         depends,
         frame_slots: b.slot_count,
         param_count: b.param_count,
@@ -140,6 +142,7 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
         columns,
         short: None,
         writes,
+        locks_exclusively: b.locks_exclusively,
         volatile: b.volatile,
     };
     plan.short = short::recognise(&plan);

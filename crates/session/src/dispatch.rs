@@ -4,6 +4,7 @@ use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
@@ -135,13 +136,14 @@ impl ClientSession {
             }
             Statement::Flush(flush) => self.flush(flush, sink),
             Statement::UnlockTables => {
-                // No table is ever locked by LOCK TABLES here, so there is nothing to release and nothing to commit.
+                self.unlock_tables_statement()?;
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
-            Statement::LockTables(_) => {
-                self.refuse_in_branch()?;
-                unsupported("LOCK TABLES")
+            Statement::LockTables(locks) => {
+                self.lock_tables_statement(locks)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
             }
             Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(_) => unsupported("CALL"),
@@ -187,11 +189,11 @@ impl ClientSession {
         let reads = !plan.tables.is_empty();
         if reads {
             if self.transaction.restricted {
-                self.check_restrictions()?;
+                self.check_restrictions(&plan)?;
             }
             self.ensure_transaction();
-            for table in &plan.tables {
-                self.use_table(table)?;
+            for (no, table) in plan.tables.iter().enumerate() {
+                self.use_table(table, share_of(&plan, no))?;
             }
             self.engine.statement_start();
         }

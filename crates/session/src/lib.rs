@@ -21,6 +21,7 @@ mod diagnostics;
 mod dispatch;
 mod error_map;
 mod load_data;
+mod lock_tables;
 mod output;
 mod plan_cache;
 mod prepared;

@@ -3,6 +3,7 @@
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
 use crate::variables::find;
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
@@ -241,12 +242,12 @@ impl ClientSession {
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
         let width = if columns.is_empty() { plan.tables[0].def.columns.len() } else { columns.len() };
         if self.transaction.restricted {
-            self.check_restrictions()?;
+            self.check_restrictions(&plan)?;
         }
         self.ensure_transaction();
         self.admit_work(admission::Work::Long)?;
-        for table in &plan.tables {
-            self.use_table(table)?;
+        for (no, table) in plan.tables.iter().enumerate() {
+            self.use_table(table, share_of(&plan, no))?;
         }
         self.engine.statement_start();
 

@@ -146,7 +146,12 @@ impl ClientSession {
         };
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
-            ast::Statement::Prepare { .. } | ast::Statement::Execute { .. } | ast::Statement::Deallocate { .. } | ast::Statement::Xa(_) => {
+            ast::Statement::Prepare { .. }
+            | ast::Statement::Execute { .. }
+            | ast::Statement::Deallocate { .. }
+            | ast::Statement::Xa(_)
+            | ast::Statement::LockTables(_)
+            | ast::Statement::UnlockTables => {
                 return Err(codes::unsupported_ps().into());
             }
             statement if is_planned(&statement) => {

@@ -2,6 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
 use executor::Changes;
@@ -60,13 +61,13 @@ impl ClientSession {
     /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
         if self.transaction.restricted && !plan.plan.tables.is_empty() {
-            self.check_restrictions()?;
+            self.check_restrictions(&plan.plan)?;
         }
         self.ensure_transaction();
         // Before the metadata locks: who waits for a slot stands in nobody's way.
         self.admit(plan)?;
-        for table in &plan.plan.tables {
-            self.use_table(table)?;
+        for (no, table) in plan.plan.tables.iter().enumerate() {
+            self.use_table(table, share_of(&plan.plan, no))?;
         }
         if self.shared().catalog.version() != plan.catalog_version {
             // DDL came between planning and the metadata locks; nothing was read yet.

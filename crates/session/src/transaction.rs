@@ -6,14 +6,16 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
+use crate::lock_tables::LockedTables;
 use crate::run::Ran;
 use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
-use lock_manager::metadata::SharedGuard;
+use lock_manager::metadata::{Share, SharedGuard};
 use lock_manager::{LockError, WaitPolicy};
 use mysql_error::{SqlError, codes};
 use parser::ast;
+use planner::Plan;
 use protocol::ResultSink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +37,8 @@ pub struct TransactionState {
     pub(crate) xa: Option<Box<XaBranch>>,
     /// A statement that uses tables must ask [`ClientSession::check_restrictions`] first.
     pub(crate) restricted: bool,
+    /// What LOCK TABLES has locked.
+    pub(crate) locked: Option<Box<LockedTables>>,
 }
 
 impl TransactionState {
@@ -46,7 +50,7 @@ impl TransactionState {
 
     /// Whether LOCK TABLES is in force.
     pub(crate) fn has_locked_tables(&self) -> bool {
-        false
+        self.locked.is_some()
     }
 }
 
@@ -80,31 +84,34 @@ impl ClientSession {
 
     /// Shares a table's metadata lock until the transaction ends.
     #[inline]
-    pub(crate) fn use_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
+    pub(crate) fn use_table(&mut self, table: &TableEntry, share: Share) -> Result<(), SqlError> {
         let lock = &table.storage.lock;
         let tables = &mut self.transaction.tables;
-        let known = tables.iter_mut().find(|guard| Arc::ptr_eq(guard.lock(), lock));
+        let known = tables.iter_mut().find(|guard| Arc::ptr_eq(guard.lock(), lock) && guard.suits(share));
         // Without a wait first: only a wait needs the time.
         let shared = match known {
             Some(guard) => guard.share_again(WaitPolicy::NoWait, self.engine.cancel()),
             None => {
                 let spread = self.connection.id() as usize;
-                lock.shared(spread, WaitPolicy::NoWait, self.engine.cancel()).map(|guard| tables.push(guard))
+                lock.share(share, spread, WaitPolicy::NoWait, self.engine.cancel()).map(|guard| tables.push(guard))
             }
         };
         match shared {
             Ok(()) => self.check_snapshot(table),
-            Err(_) => self.wait_for_table(table),
+            Err(_) => self.wait_for_table(table, share),
         }
     }
 
-    /// Waits for DDL to let go of a table.
+    /// Waits for DDL or LOCK TABLES to let go of a table.
     #[cold]
-    fn wait_for_table(&mut self, table: &TableEntry) -> Result<(), SqlError> {
+    fn wait_for_table(&mut self, table: &TableEntry, share: Share) -> Result<(), SqlError> {
         let lock = &table.storage.lock;
+        if self.has_locked(lock) {
+            return self.check_snapshot(table);
+        }
         let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
         let spread = self.connection.id() as usize;
-        match lock.shared(spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
+        match lock.share(share, spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
             Ok(guard) => {
                 self.transaction.tables.push(guard);
                 self.check_snapshot(table)
@@ -124,15 +131,17 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Refuses a statement that uses tables where an XA branch forbids it.
+    /// Refuses a statement that uses tables where an XA branch or LOCK TABLES forbids it.
     #[cold]
-    pub(crate) fn check_restrictions(&mut self) -> Result<(), SqlError> {
-        self.check_branch()
+    pub(crate) fn check_restrictions(&mut self, plan: &Plan) -> Result<(), SqlError> {
+        self.check_branch()?;
+        self.check_locked_tables(plan)
     }
 
     /// START TRANSACTION.
     pub(crate) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<(), Outcome> {
         self.implicit_commit()?;
+        self.unlock_tables();
         if read_only.is_some() {
             self.transaction.next_read_only = read_only;
         }

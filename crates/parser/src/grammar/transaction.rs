@@ -147,7 +147,6 @@ impl<'a> Parser<'a> {
             if p.eat(Kw::READ) {
                 lock.local = p.eat(Kw::LOCAL);
             } else {
-                p.eat(Kw::LOW_PRIORITY);
                 p.expect(Kw::WRITE)?;
                 lock.write = true;
             }

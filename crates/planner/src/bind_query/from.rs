@@ -200,6 +200,9 @@ impl<'c> Binder<'c> {
             }
         }
         let relation = self.base_relation(entry, alias, database, hints);
+        if let Source::Base(table) = relation.source {
+            self.references.push((table, relation.alias.as_str().into()));
+        }
         self.add_relation(relation)
     }
 
@@ -267,6 +270,7 @@ impl<'c> Binder<'c> {
                 ast::LockStrength::Update => LockMode::Exclusive(wait),
             };
             self.locks = true;
+            self.locks_exclusively |= clause.strength == ast::LockStrength::Update;
             for name in clause.of {
                 if !self.scope().relations.iter().any(|r| r.alias == name.name) {
                     return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));

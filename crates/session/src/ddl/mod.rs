@@ -25,6 +25,7 @@ pub(crate) use maintenance::maintain;
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
+use crate::lock_tables::Upgraded;
 use catalog::{CatalogError, TableEntry};
 use definition::{Definer, DraftColumn};
 use executor::StatementContext;
@@ -56,6 +57,16 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     // Times of rows that are converted are those of the statement's begin.
     let _ = session.core.statement_micros();
     let _ = sql;
+    let databases = matches!(statement, Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase { .. });
+    if databases && session.transaction.has_locked_tables() {
+        return Err(codes::lock_or_active_transaction().into());
+    }
+    let done = execute_unlocked(session, statement)?;
+    session.relock_tables()?;
+    Ok(done)
+}
+
+fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>) -> Result<DdlDone, Outcome> {
     match statement {
         Statement::CreateDatabase(create) => database::create(session, create),
         Statement::AlterDatabase(alter) => database::alter(session, alter),
@@ -99,7 +110,13 @@ fn check_table_name(name: &str) -> Result<(), SqlError> {
 /// A table under its exclusive metadata lock, with the definition read under it.
 struct LockedTable {
     entry: Arc<TableEntry>,
-    _guard: ExclusiveGuard,
+    _guard: DdlGuard,
+}
+
+/// What makes a table DDL's own.
+enum DdlGuard {
+    Taken { _guard: ExclusiveGuard },
+    Locked { _upgraded: Upgraded },
 }
 
 impl ClientSession {
@@ -128,6 +145,10 @@ impl ClientSession {
     /// Takes a table for this session alone.
     fn lock_table(&self, name: &FullName) -> Result<LockedTable, Outcome> {
         let deadline = self.lock_deadline();
+        let entry = self.find_table(name)?;
+        if let Some(upgraded) = self.upgrade_for_ddl(name)? {
+            return Ok(LockedTable { entry, _guard: DdlGuard::Locked { _upgraded: upgraded } });
+        }
         loop {
             let entry = self.find_table(name)?;
             let lock = Arc::clone(&entry.storage.lock);
@@ -139,7 +160,7 @@ impl ClientSession {
             // Other DDL may have replaced the table while this one waited.
             let entry = self.find_table(name)?;
             if Arc::ptr_eq(&entry.storage.lock, &lock) {
-                return Ok(LockedTable { entry, _guard: guard });
+                return Ok(LockedTable { entry, _guard: DdlGuard::Taken { _guard: guard } });
             }
         }
     }

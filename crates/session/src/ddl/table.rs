@@ -26,6 +26,7 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
         if present.contains(&name) {
             return Err(codes::nonuniq_table(&name.table).into());
         }
+        session.refuse_unlocked(&name)?;
         let exists = match session.shared().catalog.table(&name.database, &name.table) {
             Ok(_) => !drop.temporary,
             Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => false,

@@ -38,8 +38,11 @@ impl Waits {
     pub(super) fn waiting(&mut self) -> Result<BTreeSet<u32>, String> {
         if self.is_altiplano {
             let rows: Vec<mysql::Row> = self.connection.query("SHOW PROCESSLIST").map_err(|e| e.to_string())?;
-            let waits =
-                |row: &mysql::Row| row.get::<Option<String>, _>("State").flatten().is_some_and(|state| state.starts_with("Waiting for") || state == "User lock");
+            let waits = |row: &mysql::Row| {
+                row.get::<Option<String>, _>("State")
+                    .flatten()
+                    .is_some_and(|state| state.starts_with("Waiting for") || state == "User lock")
+            };
             return Ok(rows.iter().filter(|row| waits(row)).filter_map(|row| row.get::<u32, _>("Id")).collect());
         }
         let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'

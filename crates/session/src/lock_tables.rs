@@ -1,0 +1,223 @@
+//! LOCK TABLES and UNLOCK TABLES.
+//!
+//! # Invariants
+//! 1. A session under LOCK TABLES uses the tables it has locked, under the names it has locked them by, and no others.
+//! 2. Locks are taken in the order of the tables' names, after the transaction was committed and earlier locks were given back.
+//!
+//! A deadlock between LOCK TABLES and transactions ends by `lock_wait_timeout`.
+
+use crate::client_session::ClientSession;
+use crate::ddl::{FullName, full_name};
+use crate::error_map::Outcome;
+use lock_manager::LockError;
+use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, ReadOnlyGuard, Share, TableLock};
+use mysql_error::{SqlError, codes};
+use parser::ast;
+use planner::plan::{Body, Plan};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What LOCK TABLES has locked.
+pub(crate) struct LockedTables {
+    /// (name in statements, which table, WRITE).
+    names: Vec<(String, usize, bool)>,
+    tables: Vec<Locked>,
+}
+
+struct Locked {
+    name: FullName,
+    guard: Guard,
+    /// WRITE under any name.
+    write: bool,
+}
+
+enum Guard {
+    ReadOnly(ReadOnlyGuard),
+    Alone(ExclusiveGuard),
+}
+
+impl Guard {
+    fn lock(&self) -> &Arc<TableLock> {
+        match self {
+            Guard::ReadOnly(guard) => guard.lock(),
+            Guard::Alone(guard) => guard.lock(),
+        }
+    }
+}
+
+/// A table that LOCK TABLES WRITE has locked, while the same session's DDL has all of it.
+pub(crate) struct Upgraded(Arc<TableLock>);
+
+impl Drop for Upgraded {
+    fn drop(&mut self) {
+        self.0.downgrade();
+    }
+}
+
+impl ClientSession {
+    /// LOCK TABLES.
+    pub(crate) fn lock_tables_statement(&mut self, locks: &[ast::TableLock<'_>]) -> Result<(), Outcome> {
+        self.refuse_in_branch()?;
+        for (no, lock) in locks.iter().enumerate() {
+            let name = lock.alias.unwrap_or(lock.table.name);
+            if locks[..no].iter().any(|other| other.alias.unwrap_or(other.table.name) == name && other.table.schema == lock.table.schema) {
+                return Err(codes::nonuniq_table(name).into());
+            }
+        }
+        self.commit()?;
+        self.unlock_tables();
+        let mut wanted: Vec<(FullName, bool)> = Vec::new();
+        let mut names = Vec::new();
+        for lock in locks {
+            let name = full_name(self, &lock.table)?;
+            self.find_table(&name)?;
+            names.push((lock.alias.unwrap_or(lock.table.name).to_owned(), name.clone(), lock.write));
+            match wanted.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, write)) => *write |= lock.write,
+                None => wanted.push((name, lock.write)),
+            }
+        }
+        wanted.sort();
+        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
+        let mut tables = Vec::with_capacity(wanted.len());
+        for (name, write) in wanted {
+            let guard = self.lock_whole_table(&name, write, deadline)?;
+            tables.push(Locked { name, guard, write });
+        }
+        let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
+        let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
+        self.transaction.locked = Some(Box::new(LockedTables { names, tables }));
+        self.transaction.restricted = true;
+        Ok(())
+    }
+
+    fn lock_whole_table(&self, name: &FullName, write: bool, deadline: Instant) -> Result<Guard, Outcome> {
+        loop {
+            let lock = Arc::clone(&self.find_table(name)?.storage.lock);
+            let (wait, cancel) = (ExclusiveWait::until(Some(deadline)), self.engine.cancel());
+            let taken = if write { lock.rows(wait, cancel).map(Guard::Alone) } else { lock.read_only(wait, cancel).map(Guard::ReadOnly) };
+            let guard = match taken {
+                Ok(guard) => guard,
+                Err(LockError::Killed) => return Err(self.stop_error().into()),
+                Err(_) => return Err(codes::lock_wait_timeout().into()),
+            };
+            // DDL may have replaced the table while this one waited.
+            if Arc::ptr_eq(&self.find_table(name)?.storage.lock, &lock) {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// UNLOCK TABLES: commits if tables were locked.
+    pub(crate) fn unlock_tables_statement(&mut self) -> Result<(), Outcome> {
+        if self.transaction.has_locked_tables() {
+            self.commit()?;
+            self.unlock_tables();
+        }
+        Ok(())
+    }
+
+    /// Gives back what LOCK TABLES has locked.
+    pub(crate) fn unlock_tables(&mut self) {
+        if self.transaction.locked.take().is_some() {
+            self.transaction.restricted = false;
+        }
+    }
+
+    /// Whether the session itself is the one who has the table alone.
+    pub(crate) fn has_locked(&self, lock: &Arc<TableLock>) -> bool {
+        self.transaction.locked.as_ref().is_some_and(|locked| locked.tables.iter().any(|table| Arc::ptr_eq(table.guard.lock(), lock)))
+    }
+
+    /// Refuses a plan that uses tables which LOCK TABLES has not locked, or not for that.
+    pub(crate) fn check_locked_tables(&self, plan: &Plan) -> Result<(), SqlError> {
+        let Some(locked) = &self.transaction.locked else { return Ok(()) };
+        let mut used = vec![false; locked.names.len()];
+        for (table, alias) in &plan.references {
+            let entry = &plan.tables[*table as usize];
+            let found = locked.names.iter().enumerate().position(|(no, (name, of, _))| {
+                !used[no] && **name == **alias && Arc::ptr_eq(locked.tables[*of].guard.lock(), &entry.storage.lock)
+            });
+            let Some(no) = found else { return Err(codes::table_not_locked(alias)) };
+            used[no] = true;
+            if is_changed(plan, *table, alias) && !locked.names[no].2 {
+                return Err(codes::table_not_locked_for_write(alias));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a table that LOCK TABLES has not locked, when it is in force.
+    pub(crate) fn refuse_unlocked(&self, name: &FullName) -> Result<(), SqlError> {
+        match &self.transaction.locked {
+            Some(locked) if !locked.tables.iter().any(|table| table.name == *name) => Err(codes::table_not_locked(&name.table)),
+            _ => Ok(()),
+        }
+    }
+
+    /// For DDL on a table under LOCK TABLES: all of the table, when it is locked for that. `None` when LOCK TABLES is not in force.
+    pub(crate) fn upgrade_for_ddl(&self, name: &FullName) -> Result<Option<Upgraded>, Outcome> {
+        let Some(locked) = &self.transaction.locked else { return Ok(None) };
+        let table = locked.tables.iter().find(|table| table.name == *name).ok_or_else(|| codes::table_not_locked(&name.table))?;
+        if !table.write {
+            return Err(codes::table_not_locked_for_write(&name.table).into());
+        }
+        let lock = Arc::clone(table.guard.lock());
+        lock.upgrade(self.engine.cancel()).map_err(|_| self.stop_error())?;
+        Ok(Some(Upgraded(lock)))
+    }
+
+    /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that were made anew are locked again.
+    pub(crate) fn relock_tables(&mut self) -> Result<(), Outcome> {
+        let Some(mut locked) = self.transaction.locked.take() else { return Ok(()) };
+        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
+        let mut kept = Vec::new();
+        for (no, table) in locked.tables.drain(..).enumerate() {
+            let Ok(entry) = self.find_table(&table.name) else { continue };
+            let guard = if Arc::ptr_eq(&entry.storage.lock, table.guard.lock()) {
+                table.guard
+            } else {
+                self.lock_whole_table(&table.name, table.write, deadline)?
+            };
+            kept.push((no, Locked { guard, ..table }));
+        }
+        locked.names.retain_mut(|(_, of, _)| match kept.iter().position(|(no, _)| no == of) {
+            Some(at) => {
+                *of = at;
+                true
+            }
+            None => false,
+        });
+        locked.tables = kept.into_iter().map(|(_, table)| table).collect();
+        self.transaction.restricted = !locked.tables.is_empty();
+        if self.transaction.restricted {
+            self.transaction.locked = Some(locked);
+        }
+        Ok(())
+    }
+}
+
+/// How a statement shares one of its plan's tables.
+#[inline]
+pub(crate) fn share_of(plan: &Plan, table: usize) -> Share {
+    if plan.writes && writes_table(plan, table as u32) { Share::Write } else { Share::Read }
+}
+
+/// Whether a statement changes a table, or locks its rows against others' reads.
+fn writes_table(plan: &Plan, table: u32) -> bool {
+    match &plan.body {
+        Body::Query(_) => plan.locks_exclusively,
+        Body::Insert(insert) => insert.table == table,
+        Body::Update(update) => update.targets.iter().any(|target| target.table == table),
+        Body::Delete(delete) => delete.targets.iter().any(|target| target.table == table),
+    }
+}
+
+/// The same for a reference: an INSERT reads its own table under other names.
+fn is_changed(plan: &Plan, table: u32, alias: &str) -> bool {
+    match &plan.body {
+        Body::Query(_) => plan.locks_exclusively,
+        Body::Insert(insert) => insert.table == table && plan.tables[table as usize].def.name == *alias,
+        _ => writes_table(plan, table),
+    }
+}
