@@ -92,6 +92,8 @@ pub struct Cursor<'t> {
     parked: Option<Parked>,
     /// Pages passed claim no place in the pool.
     passing: bool,
+    /// The entry is on another leaf than the one that the last move began on.
+    hopped: bool,
 }
 
 impl BTree {
@@ -108,7 +110,7 @@ impl BTree {
     /// The cursor that was saved by [`Cursor::save`], parked.
     pub fn cursor_of(&self, saved: SavedCursor) -> Cursor<'_> {
         let SavedCursor { key, parked, passing } = saved;
-        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing }
+        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing, hopped: false }
     }
 }
 
@@ -145,6 +147,7 @@ impl<'t> Cursor<'t> {
 
     fn descend(&mut self, target: Target<'_>) -> Result<()> {
         self.leaf = None;
+        self.hopped = false;
         let passing = self.passing;
         let leaf = self.tree.leaf(target, |pool, page| Self::latch_in(pool, page, passing))?;
         self.enter(leaf);
@@ -215,6 +218,19 @@ impl<'t> Cursor<'t> {
         self.leaf.is_some()
     }
 
+    /// Whether the last [`Cursor::seek`] or [`Cursor::next`] left the leaf that it began on: then keys may have come between, which were not
+    /// there when that leaf was let go.
+    #[inline]
+    pub fn hopped(&self) -> bool {
+        self.hopped
+    }
+
+    /// Whether the current entry is the last of its leaf.
+    #[inline]
+    pub fn is_last_on_leaf(&self) -> bool {
+        self.slot + 1 >= self.count
+    }
+
     /// Whether the cursor is parked.
     pub fn is_parked(&self) -> bool {
         self.parked.is_some()
@@ -270,6 +286,7 @@ impl<'t> Cursor<'t> {
     pub fn next(&mut self) -> Result<bool> {
         debug_assert!(self.valid(), "next without a current entry");
         self.key_is_current = false;
+        self.hopped = false;
         self.slot += 1;
         if self.slot >= self.count {
             self.hop_right()?;
@@ -316,6 +333,7 @@ impl<'t> Cursor<'t> {
 
     /// Goes to the first entry right of this leaf.
     fn hop_right(&mut self) -> Result<()> {
+        self.hopped = true;
         while let Some(node) = self.node() {
             let right = node.right();
             if right.is_none() {

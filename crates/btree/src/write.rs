@@ -131,32 +131,30 @@ impl<'t> LeafWrite<'t> {
         self.node().right().is_none()
     }
 
-    /// The first key above the key sought, on this leaf or a later one, into `out`; false when there is none. Looks at later leaves under a
-    /// shared latch while this one stays latched; that key is not protected after the return, but nothing can come between while this leaf
-    /// is latched (an entry between the two belongs to this leaf, or to an empty one that was passed).
-    pub fn next_key(&self, out: &mut Vec<u8>) -> Result<bool> {
-        out.clear();
+    /// Calls `f` with the first key above the key sought, or `None` when there is none, while its leaf is latched, too. Whoever locks the gap
+    /// before that key, or moves the lock because the key goes, has the key's leaf latched.
+    pub fn with_next_key<R>(&self, f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let mut next = Vec::new();
         let node = self.node();
         let slot = self.sought.slot + self.sought.found as usize;
         if slot < node.count() {
-            node.key(slot).append_to(out);
-            return Ok(true);
+            node.key(slot).append_to(&mut next);
+            return Ok(f(Some(&next)));
         }
         let mut right = node.right();
-        let mut held = None;
+        // Leaves passed on the way stay latched, left to right: nothing comes between.
+        let mut held = Vec::new();
         while !right.is_none() {
             let leaf = self.tree.pool().shared(right)?;
             let node = Node::open(&leaf, right, self.tree.index)?;
             if node.count() > 0 {
-                node.key(0).append_to(out);
-                return Ok(true);
+                node.key(0).append_to(&mut next);
+                return Ok(f(Some(&next)));
             }
             right = node.right();
-            // Keep an empty leaf latched until its successor is: latches go left to right.
-            held = Some(leaf);
+            held.push(leaf);
         }
-        drop(held);
-        Ok(false)
+        Ok(f(None))
     }
 
     /// The mini-transaction, for more operations in the same record.

@@ -80,9 +80,8 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
                     write.patch(1, &[9, 9], |_| {});
                     value[1..3].copy_from_slice(&[9, 9]);
                 }
-                let mut next = Vec::new();
                 let expect = seek_model(&model, &key, Seek::After);
-                assert_eq!(write.next_key(&mut next).unwrap().then_some(next), expect);
+                assert_eq!(write.with_next_key(|next| next.map(<[u8]>::to_vec)).unwrap(), expect);
                 write.finish();
             }
             14..16 => assert_eq!(get(&tree, &key), model.get(&key).cloned()),
@@ -346,9 +345,7 @@ fn entries_of_a_leaf_can_be_walked_and_changed_under_one_latch() {
     write.replace(&[98; 5], |_| {}).unwrap().unwrap();
     write.raise_txn_max(base::TxnId(12));
     write.raise_txn_max(base::TxnId(11));
-    let mut next = Vec::new();
-    assert!(write.next_key(&mut next).unwrap());
-    assert_eq!(next, 52u64.to_be_bytes());
+    write.with_next_key(|next| assert_eq!(next, Some(&52u64.to_be_bytes()[..]))).unwrap();
     assert!(!write.finish().is_none());
     assert_eq!(tree.get_with_txn_max(&key, |value, txn| (value.map(<[u8]>::to_vec), txn)).unwrap(), (Some(vec![98; 5]), base::TxnId(12)));
     assert_eq!(get(&tree, &50u64.to_be_bytes()), None);

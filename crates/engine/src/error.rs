@@ -16,6 +16,8 @@ pub enum Error {
     },
     /// Chosen as the victim of a deadlock: the whole transaction is to be rolled back.
     Deadlock,
+    /// The row was changed since the transaction's snapshot, which is to be true (`snapshot_isolation`): the transaction must roll back.
+    Changed,
     /// A row lock was not granted in time: the statement is to be rolled back.
     LockWaitTimeout,
     /// `NOWAIT` met a locked row.
@@ -68,6 +70,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::DuplicateKey { index_no } => write!(f, "duplicate key in index {index_no}"),
             Error::Deadlock => f.write_str("deadlock"),
+            Error::Changed => f.write_str("a row was changed since the snapshot"),
             Error::LockWaitTimeout => f.write_str("lock wait timeout"),
             Error::LockNotAvailable => f.write_str("lock not available"),
             Error::Killed => f.write_str("killed"),

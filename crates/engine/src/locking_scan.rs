@@ -13,13 +13,21 @@ use crate::secondary::has_key;
 use crate::table::Table;
 use crate::version::{header, last_committed};
 use crate::{Error, Result};
-use lock_manager::LockMode;
+use lock_manager::{Granted, LockKeyRef, LockMode};
 use record::RowRef;
 use record::header::DELETE_MARK;
 use std::sync::Arc;
 
 /// Entries of a secondary leaf that are looked up together.
 const ENTRIES_PER_BATCH: usize = 32;
+
+/// The only whole key that a range ends with, as far as that can be told from its upper end: behind it there is nothing to lock.
+fn last_of(upper: &[u8]) -> Option<Vec<u8>> {
+    let (last, rest) = upper.split_last()?;
+    let mut key = rest.to_vec();
+    key.push(last.checked_sub(1)?);
+    Some(key)
+}
 
 /// What a look at a locked row's last committed version came to.
 enum Passed {
@@ -38,24 +46,52 @@ impl Scan<'_> {
         f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
     ) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
+        let index = &table.indexes[0];
+        let gaps = self.session.locks_gaps();
+        let forward = self.state.direction == Direction::Forward;
+        if gaps && !forward && matches!(self.state.place, Place::Start) {
+            self.session.lock_gap_at(index, &self.state.range.upper, mode)?;
+        }
+        let last_key = if gaps && forward { last_of(&self.state.range.upper) } else { None };
+        // The key that was reached from another leaf and is locked: what came between before that is found by a second look.
+        let mut confirmed: Option<Vec<u8>> = None;
         let mut shown = 0u64;
-        loop {
+        'again: loop {
             if self.session.cancel.is_cancelled() {
                 return Err(Error::Killed);
             }
-            let mut cursor = table.indexes[0].tree.cursor();
-            if !Self::position(&self.state, &mut cursor)? {
-                self.state.place = Place::End;
+            if matches!(self.state.place, Place::End) {
                 return Ok(false);
             }
-            let mut obstacle: Option<(Vec<u8>, Obstacle)> = None;
+            let mut cursor = index.tree.cursor();
+            Self::position(&self.state, &mut cursor)?;
+            let mut obstacle: Option<(Vec<u8>, Obstacle, bool)> = None;
             let mut stopped = false;
             let mut count = 0;
             // A stretch of rows under the leaf's latch, until one must be waited for.
             while cursor.valid() && self.state.in_range(cursor.key()) {
+                let hopped = gaps && forward && cursor.hopped();
                 let (key, value) = cursor.entry();
                 let row = header(value)?;
-                let step = match self.session.lock_seen(&table, key, row, mode)? {
+                let own_mode = match gaps {
+                    // The gap before the first key of the range is not in it.
+                    true if forward && !self.state.starts_inside && key == self.state.range.lower => mode,
+                    true => mode.next_key(),
+                    false => mode,
+                };
+                let looked = self.session.lock_seen(&table, key, row, own_mode)?;
+                let mut gap_is_new = false;
+                if own_mode.has_gap() && looked.is_err() {
+                    // Had at once; then nothing comes before the row while that is waited for.
+                    let granted = self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
+                    gap_is_new = granted != Some(Granted::Held);
+                }
+                if hopped && confirmed.as_deref() != Some(key) {
+                    confirmed = Some(key.to_vec());
+                    continue 'again;
+                }
+                let is_last = last_key.as_deref() == Some(key);
+                let step = match looked {
                     Ok(lock) if row.flags & DELETE_MARK != 0 => {
                         self.session.give_back(&table, key, lock);
                         Step::Continue
@@ -69,7 +105,7 @@ impl Scan<'_> {
                         Passed::Gone => continue,
                     },
                     Err(found) => {
-                        obstacle = Some((key.to_vec(), found));
+                        obstacle = Some((key.to_vec(), found, gap_is_new));
                         break;
                     }
                 };
@@ -81,6 +117,13 @@ impl Scan<'_> {
                 if count % 256 == 0 && self.session.cancel.is_cancelled() {
                     return Err(Error::Killed);
                 }
+                if is_last {
+                    self.state.place = Place::End;
+                    return Ok(false);
+                }
+                if gaps && forward && cursor.is_last_on_leaf() {
+                    self.state.place = Place::After(cursor.key().to_vec());
+                }
                 match self.state.direction {
                     Direction::Forward => cursor.next()?,
                     Direction::Backward => cursor.prev()?,
@@ -90,16 +133,27 @@ impl Scan<'_> {
                 self.state.place = Place::After(cursor.key().to_vec());
                 return Ok(true);
             }
-            drop(cursor);
-            let Some((key, found)) = obstacle else {
+            let Some((key, found, gap_is_new)) = obstacle else {
+                if gaps && forward {
+                    // The gap that the range ends in.
+                    let on_one_leaf = cursor.valid() && !cursor.hopped();
+                    let next = if cursor.valid() { cursor.key() } else { &[] };
+                    self.session.try_lock(LockKeyRef { index: index.id, key: next }, mode.gap_only())?;
+                    if !on_one_leaf && confirmed.as_deref() != Some(next) {
+                        confirmed = Some(next.to_vec());
+                        continue 'again;
+                    }
+                }
                 self.state.place = Place::End;
                 return Ok(false);
             };
+            drop(cursor);
             if shown > 0 && wait != Wait::SkipLocked {
                 self.state.place = self.state.just_before(key);
                 return Ok(true);
             }
-            let granted = self.session.wait_for_row(table.indexes[0].id, &key, mode, found, wait)?;
+            let own_mode = if gaps { mode.next_key() } else { mode };
+            let granted = self.session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new)?;
             // Again at this key, now locked; or after it, when it is to be skipped.
             self.state.place = if granted { self.state.just_before(key) } else { Place::After(key) };
         }
@@ -184,7 +238,7 @@ impl Scan<'_> {
     }
 
     /// Locks and shows the row behind an entry, if it still has the entry's key.
-    fn lock_entry(
+    pub(crate) fn lock_entry(
         &mut self,
         table: &Arc<Table>,
         entry: &Entry<'_>,

@@ -247,6 +247,7 @@ impl Engine {
         if found != newest {
             return Ok(Removed::AskAgain);
         }
+        session.leave_gap(&leaf, table.primary(), false)?;
         leaf.remove(|_| {});
         let shrink = leaf.is_underfull();
         leaf.finish();

@@ -26,9 +26,18 @@ pub(crate) enum Locked<R> {
     /// The row is there and locked.
     Row(R),
     /// No such row.
-    Absent,
+    Absent(Why),
     /// The row is there, and somebody has it (SKIP LOCKED).
     Skipped,
+}
+
+/// Why there is no row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The key is not in the index: only the gap can be locked.
+    NoKey,
+    /// A deleted row has its place, and is locked.
+    Deleted,
 }
 
 impl Session {
@@ -44,7 +53,7 @@ impl Session {
             }
             Some((mode, wait)) => match self.get_locked(table, key, mode, wait, |row, _| f(row))? {
                 Locked::Row(result) => Ok(Some(result)),
-                Locked::Absent | Locked::Skipped => Ok(None),
+                Locked::Absent(_) | Locked::Skipped => Ok(None),
             },
         }
     }
@@ -62,7 +71,7 @@ impl Session {
         };
         Ok(match self.get_locked(table, key, mode, wait, |row, lock| (f(row), lock))? {
             Locked::Row(result) => Some(result),
-            Locked::Absent | Locked::Skipped => None,
+            Locked::Absent(_) | Locked::Skipped => None,
         })
     }
 
@@ -88,8 +97,14 @@ impl Session {
         f: impl FnOnce(RowRef<'_>, RowLock) -> R,
     ) -> Result<Locked<R>> {
         let mut f = Some(f);
+        self.before_locks();
         loop {
             match self.try_get_locked(table, key, mode, &mut f)? {
+                Ok(Locked::Absent(Why::NoKey)) if self.locks_gaps() => {
+                    if !self.lock_gap_at(table.primary(), key, mode)? {
+                        return Ok(Locked::Absent(Why::NoKey));
+                    }
+                }
                 Ok(found) => return Ok(found),
                 Err(obstacle) => {
                     if !self.wait_for_row(table.primary().id, key, mode, obstacle, wait)? {
@@ -110,7 +125,7 @@ impl Session {
     ) -> Result<std::result::Result<Locked<R>, Obstacle>> {
         let engine = Arc::clone(&self.engine);
         table.primary().tree.get(key, |value| {
-            let Some(value) = value else { return Ok(Ok(Locked::Absent)) };
+            let Some(value) = value else { return Ok(Ok(Locked::Absent(Why::NoKey))) };
             let row = header(value)?;
             let lock = match self.lock_seen(table, key, row, mode)? {
                 Ok(lock) => lock,
@@ -118,7 +133,7 @@ impl Session {
             };
             if row.flags & DELETE_MARK != 0 {
                 self.give_back(table, key, lock);
-                return Ok(Ok(Locked::Absent));
+                return Ok(Ok(Locked::Absent(Why::Deleted)));
             }
             let f = f.take().expect("called once");
             engine.with_full_row(table, value, |row| f(row, lock)).map(|result| Ok(Locked::Row(result)))

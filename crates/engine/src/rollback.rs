@@ -5,7 +5,8 @@
 //!    (`ROLLED_BACK_TO`). A crash in between repeats the secondary steps, which are idempotent.
 //! 2. An undo record is released only when no row names it any more.
 //! 3. What is taken back within a transaction stays locked until its end: a row that was locked by carrying the transaction's id is locked
-//!    explicitly before an older version with another id is put back. (A row that did not exist before is gone with its lock.)
+//!    explicitly before an older version with another id is put back. (A row that did not exist before is gone; its gap stays locked at
+//!    REPEATABLE READ.)
 
 use crate::engine::Engine;
 use crate::log_op::LogOp;
@@ -70,7 +71,7 @@ impl Session {
             return Ok(());
         };
         match record.change {
-            Change::Insert => self.undo_insert(&table, record, &step),
+            Change::Insert => self.undo_insert(&table, record, &step, locks),
             Change::Update { old, prefix, suffix, middle, old_keys } => {
                 self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step, locks)
             }
@@ -89,7 +90,7 @@ impl Session {
         self.log(step);
     }
 
-    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: &LogOp<'_>) -> Result<()> {
+    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: &LogOp<'_>, locks: Locks) -> Result<()> {
         let Some(row) = self.own_row(table, record, UndoPtr::NONE)? else {
             self.log_step(step);
             return Ok(());
@@ -103,6 +104,7 @@ impl Session {
         if leaf.found().is_none() {
             return Err(Error::corrupt("row vanished while it was rolled back"));
         }
+        self.leave_gap(&leaf, table.primary(), locks == Locks::Stay)?;
         self.slot.unsettle();
         leaf.remove(|mtr| Self::note(mtr, step));
         leaf.finish();

@@ -79,6 +79,7 @@ impl Session {
         if self.locked_by_writer(row.txn) {
             return Ok(Some(Obstacle::Writer(row.txn)));
         }
+        self.refuse_changed(row.txn)?;
         let lock = LockKeyRef { index: table.primary().id, key };
         if self.engine.locks.is_free(lock) {
             return Ok(None);
@@ -94,20 +95,18 @@ impl Session {
         row: RowHeader,
         mode: LockMode,
     ) -> Result<std::result::Result<RowLock, Obstacle>> {
+        let lock = LockKeyRef { index: table.primary().id, key };
         if row.txn == self.txn_id() {
+            if mode.has_gap() {
+                self.try_lock(lock, mode.gap_only())?;
+            }
             return Ok(Ok(RowLock::Held));
         }
         if self.locked_by_writer(row.txn) {
             return Ok(Err(Obstacle::Writer(row.txn)));
         }
-        let lock = LockKeyRef { index: table.primary().id, key };
+        self.refuse_changed(row.txn)?;
         self.try_lock(lock, mode).map(|granted| granted.map(RowLock::from).ok_or(Obstacle::Lock))
-    }
-
-    /// Under the leaf's exclusive latch, before a key that is not there is inserted by somebody who has waited for it: others who
-    /// waited, too, may have been granted a shared lock beside this session's. `false` when so.
-    pub(crate) fn lock_absent(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
-        self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive).map(|granted| granted.is_some())
     }
 
     /// Under the leaf's exclusive latch, while the row carries this transaction's id: keeps it locked when an older version is
@@ -147,6 +146,24 @@ impl Session {
             Err(LockError::WouldBlock) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// [`Session::wait_for_row`] by somebody who has locked the gap before the row under the latch: nothing comes before it meanwhile. A gap that was
+    /// locked for this wait only is given back when the wait comes to nothing.
+    pub(crate) fn wait_behind_gap(
+        &mut self,
+        index: IndexId,
+        key: &[u8],
+        mode: LockMode,
+        obstacle: Obstacle,
+        wait: Wait,
+        gap_is_new: bool,
+    ) -> Result<bool> {
+        let waited = self.wait_for_row(index, key, mode, obstacle, wait);
+        if gap_is_new && !matches!(waited, Ok(true)) {
+            self.engine.locks.release_gap(&self.owner, LockKeyRef { index, key });
+        }
+        waited
     }
 
     /// With no latch held: waits until the obstacle is gone and this session holds the lock. `Ok(false)` when the row is to be skipped.

@@ -178,6 +178,8 @@ pub struct ScanState {
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) read: Read,
+    /// The range was cut to begin with a key in its middle.
+    pub(crate) starts_inside: bool,
     pub(crate) place: Place,
 }
 
@@ -187,7 +189,9 @@ pub(crate) const ENTRIES_PER_BATCH: usize = 128;
 impl Session {
     /// A scan of `table.indexes[index_no]`. Nothing is read yet.
     pub fn scan(&mut self, table: &Arc<Table>, index_no: usize, range: KeyRange, direction: Direction, read: Read) -> Result<Scan<'_>> {
-        if read == Read::Snapshot {
+        if read != Read::Snapshot {
+            self.before_locks();
+        } else {
             self.ensure_view();
             let added_by = table.indexes[index_no].added_by();
             if !added_by.is_none() && self.snapshot_predates(added_by) {
@@ -195,7 +199,8 @@ impl Session {
             }
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
-        Ok(Scan { session: self, state: ScanState { table: Arc::clone(table), index_no, range, direction, read, place } })
+        let state = ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false };
+        Ok(Scan { session: self, state })
     }
 
     /// Goes on with a parked scan.
@@ -230,6 +235,7 @@ impl Scan<'_> {
             (None, 0) => self.primary_snapshot(&mut |row, key| f(row, key, RowLock::Held)),
             (None, _) => self.secondary(&mut |row, key| f(row, key, RowLock::Held)),
             (Some((mode, wait)), 0) => self.primary_locked(mode, wait, &mut f),
+            (Some((mode, wait)), _) if self.session.locks_gaps() => self.secondary_next_key(mode, wait, &mut f),
             (Some((mode, wait)), _) => self.secondary_locked(mode, wait, &mut f),
         }
     }
@@ -393,7 +399,10 @@ impl ScanState {
     /// A place such that the scan goes on with `key` itself.
     pub(crate) fn just_before(&mut self, key: Vec<u8>) -> Place {
         match self.direction {
-            Direction::Forward => self.range.lower = key,
+            Direction::Forward => {
+                self.starts_inside = true;
+                self.range.lower = key;
+            }
             Direction::Backward => {
                 let mut upper = key;
                 upper.push(0);

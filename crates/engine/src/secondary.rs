@@ -161,7 +161,14 @@ impl Session {
                     }
                     Ok(())
                 }
-                None => leaf.insert(&value, |_| {})?,
+                None => {
+                    if let Some(next) = self.gap_obstacle(&leaf, index)? {
+                        drop(leaf);
+                        self.wait_to_insert(index, &next)?;
+                        continue;
+                    }
+                    leaf.insert(&value, |_| {})?
+                }
             };
             match done {
                 Ok(()) => {
@@ -197,11 +204,11 @@ impl Session {
         let granted = self.try_lock(lock, LockMode::Exclusive)?;
         if granted.is_none() {
             self.wait_for_row(index.id, user, duplicate.lock(), Obstacle::Lock, Wait::Block)?;
-            self.find_rival(table, index_no, user, own_key)?;
+            self.find_rival(table, index_no, user, own_key, duplicate)?;
             // Nobody has the key; others who waited may have been granted a shared lock, too.
             self.wait_for_row(index.id, user, LockMode::Exclusive, Obstacle::Lock, Wait::Block)?;
         }
-        let found = self.find_rival(table, index_no, user, own_key);
+        let found = self.find_rival(table, index_no, user, own_key, duplicate);
         if duplicate == OnDuplicate::Report && granted == Some(Granted::New) && matches!(found, Err(Error::DuplicateKey { .. })) {
             // Others may find the duplicate as well.
             self.engine.locks.release(&self.owner, lock);
@@ -211,28 +218,37 @@ impl Session {
     }
 
     /// [`Error::DuplicateKey`] when another live row has the key; waits for those that may come to have it.
-    fn find_rival(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8]) -> Result<()> {
+    fn find_rival(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
         let index = &table.indexes[index_no];
         'again: loop {
             let mut cursor = index.tree.cursor();
             cursor.seek(user, Seek::AtOrAfter)?;
-            let mut rivals: SmallVec<[Vec<u8>; 2]> = SmallVec::new();
+            let mut rivals: SmallVec<[(Vec<u8>, usize); 2]> = SmallVec::new();
             while cursor.valid() && cursor.key().starts_with(user) {
                 let (entry, value) = cursor.entry();
-                let (_, primary_key) = split_entry(entry, value)?;
+                let (user, primary_key) = split_entry(entry, value)?;
                 if primary_key != own_key {
-                    rivals.push(primary_key.to_vec());
+                    rivals.push((entry.to_vec(), user.len()));
                 }
                 cursor.next()?;
             }
             drop(cursor);
-            for primary_key in rivals {
-                match self.rival(table, index, user, &primary_key)? {
+            for (entry, user_bytes) in rivals {
+                let primary_key = &entry[user_bytes..];
+                match self.rival(table, index, user, primary_key)? {
                     Rival::None => {}
-                    Rival::Duplicate => return Err(Error::DuplicateKey { index_no }),
+                    Rival::Duplicate => {
+                        // As MySQL does at every level: the entry and the gap before it, so that the answer stays true.
+                        let mode = duplicate.lock().next_key();
+                        if self.try_lock(LockKeyRef { index: index.id, key: &entry }, mode)?.is_none() {
+                            self.wait_for_row(index.id, &entry, mode, Obstacle::Lock, Wait::Block)?;
+                            continue 'again;
+                        }
+                        return Err(Error::DuplicateKey { index_no });
+                    }
                     Rival::Undecided(writer) => {
                         let primary = table.primary().id;
-                        self.wait_for_row(primary, &primary_key, LockMode::Shared, Obstacle::Writer(writer), Wait::Block)?;
+                        self.wait_for_row(primary, primary_key, LockMode::Shared, Obstacle::Writer(writer), Wait::Block)?;
                         continue 'again;
                     }
                 }
@@ -290,6 +306,7 @@ impl Session {
             };
             return Ok(if again { Removed::AskAgain } else { Removed::Settled });
         }
+        self.leave_gap(&leaf, index, false)?;
         leaf.remove(|_| {});
         let shrink = leaf.is_underfull();
         leaf.finish();

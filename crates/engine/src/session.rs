@@ -12,6 +12,7 @@
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::log_op::LogOp;
+use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
 use crate::{Error, Result};
@@ -31,8 +32,10 @@ pub enum Isolation {
     ReadUncommitted,
     /// A fresh snapshot for each statement.
     ReadCommitted,
-    /// One snapshot from the first read on.
+    /// One snapshot from the first read on; locking reads and writes lock gaps.
     RepeatableRead,
+    /// The same, and plain reads lock what they show: [`Session::plain_read`].
+    Serializable,
 }
 
 impl Isolation {
@@ -70,6 +73,8 @@ pub(crate) struct Running {
     view_open: bool,
     /// A change could be taken back in part only: the transaction must not commit as it is.
     pub(crate) half_undone: bool,
+    /// Whether rows changed since the snapshot are refused to writes and locking reads.
+    first_updater_wins: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
@@ -145,6 +150,7 @@ impl Running {
             fresh_undo: Vec::new(),
             view_open: false,
             half_undone: false,
+            first_updater_wins: false,
             may_hold_locks: false,
             locks_are_gone: false,
         }
@@ -178,6 +184,7 @@ impl Running {
         self.fresh_undo.clear();
         self.view_open = false;
         self.half_undone = false;
+        self.first_updater_wins = false;
         self.may_hold_locks = false;
         self.locks_are_gone = false;
     }
@@ -190,7 +197,38 @@ impl Session {
         self.running.active = true;
         self.running.isolation = isolation;
         self.running.read_only = read_only;
+        self.owner.set_locks_gaps(!isolation.is_per_statement());
         self.slot.begin(self.engine.coarse_ms.load(Ordering::Relaxed), isolation, read_only);
+    }
+
+    /// Makes the transaction that has just begun at REPEATABLE READ one of true snapshot isolation: the first of two who change a row wins,
+    /// and a write or a locking read of a row that was changed since the snapshot is [`Error::Changed`].
+    pub fn let_first_updater_win(&mut self) {
+        debug_assert!(self.running.active && self.running.id.is_none());
+        self.running.first_updater_wins = self.running.isolation == Isolation::RepeatableRead;
+    }
+
+    /// With no latch held, before rows are locked: opens the view that they are compared with.
+    #[inline]
+    pub(crate) fn before_locks(&mut self) {
+        if self.running.first_updater_wins {
+            self.ensure_view();
+        }
+    }
+
+    /// Whether a row written by `txn`, which nobody else holds locked, may be changed or locked by this transaction.
+    #[inline]
+    pub(crate) fn refuse_changed(&self, txn: TxnId) -> Result<()> {
+        if self.running.first_updater_wins && !self.view.sees(txn, self.running.id) { Err(Error::Changed) } else { Ok(()) }
+    }
+
+    /// How a statement reads that asks for no lock.
+    #[inline]
+    pub fn plain_read(&self) -> Read {
+        match self.running.isolation {
+            Isolation::Serializable => Read::Share(Wait::Block),
+            _ => Read::Snapshot,
+        }
     }
 
     /// Whether a transaction runs.
@@ -390,6 +428,7 @@ impl Session {
         if self.running.read_only {
             return Err(Error::ReadOnlyTransaction);
         }
+        self.before_locks();
         if self.running.id.is_none() {
             let id = self.engine.txns.allocate_id();
             self.running.id = id;

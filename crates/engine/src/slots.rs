@@ -48,7 +48,7 @@ pub struct TransactionInfo {
     pub view_open: bool,
 }
 
-const LEVELS: [Isolation; 3] = [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead];
+const LEVELS: [Isolation; 4] = [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
 const LEVEL_BITS: u32 = 3;
 const READ_ONLY: u64 = 1 << LEVEL_BITS;
 const FLAG_BITS: u32 = LEVEL_BITS + 1;

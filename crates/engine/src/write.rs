@@ -51,10 +51,10 @@ pub enum Modified {
 /// What an insert does about a row that has its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// Nothing: [`Error::DuplicateKey`], and the row stays locked against change. Of several who wait for such a row and find it gone, one may
-    /// become the victim of a deadlock: each has it locked against the others.
+    /// Nothing: [`Error::DuplicateKey`], and the row stays locked against change. Of several who wait for such a row and find it gone, all but
+    /// one become victims of deadlocks: each has locked its gap against the others.
     Report,
-    /// It is changed or deleted (ON DUPLICATE KEY UPDATE, REPLACE): those who wait for it go one after the other.
+    /// It is changed or deleted (ON DUPLICATE KEY UPDATE, REPLACE): those who wait for it go one after the other, if it stays.
     Change,
 }
 
@@ -126,8 +126,7 @@ impl Session {
         duplicate: OnDuplicate,
     ) -> Result<()> {
         self.store_external(table, key, row)?;
-        let mut waited = false;
-        while let Attempt::Again = self.try_insert(table, key, row, moves, duplicate, &mut waited)? {}
+        while let Attempt::Again = self.try_insert(table, key, row, moves, duplicate)? {}
         self.apply_moves(table, key, moves, duplicate)
     }
 
@@ -139,15 +138,15 @@ impl Session {
         row: &mut [u8],
         moves: &mut EntryMoves,
         duplicate: OnDuplicate,
-        waited: &mut bool,
     ) -> Result<Attempt<()>> {
         let own = self.running.id;
         let tree = &table.primary().tree;
         let mut leaf = tree.write(key)?;
         let Some(old) = leaf.found() else {
-            if *waited && !self.lock_absent(table, key)? {
+            if let Some(next) = self.gap_obstacle(&leaf, table.primary())? {
                 drop(leaf);
-                return self.again_after(table, key, Obstacle::Lock);
+                self.wait_to_insert(table.primary(), &next)?;
+                return Ok(Attempt::Again);
             }
             if table.indexes.len() > 1 {
                 let mut buffer = Vec::new();
@@ -186,12 +185,12 @@ impl Session {
         };
         if let Some(obstacle) = obstacle {
             let mode = match obstacle {
-                Obstacle::Writer(_) => duplicate.lock(),
+                // Of several who wait for a row that goes, each has its gap then: all but one become victims of deadlocks.
+                Obstacle::Writer(_) => duplicate.lock().next_key(),
                 Obstacle::Lock if is_there => duplicate.lock(),
                 Obstacle::Lock => LockMode::Exclusive,
             };
             drop(leaf);
-            *waited = true;
             self.wait_for_row(table.primary().id, key, mode, obstacle, Wait::Block)?;
             return Ok(Attempt::Again);
         }
@@ -369,7 +368,11 @@ impl Session {
     ) -> Result<Attempt<Modified>> {
         moves.clear();
         let leaf = table.primary().tree.write(key)?;
-        let Some(old) = leaf.found() else { return Ok(Attempt::Done(Modified::NotFound)) };
+        let Some(old) = leaf.found() else {
+            drop(leaf);
+            let came_to_be = self.locks_gaps() && self.lock_gap_at(table.primary(), key, LockMode::Exclusive)?;
+            return Ok(if came_to_be { Attempt::Again } else { Attempt::Done(Modified::NotFound) });
+        };
         let old_header = header(old)?;
         if let Some(obstacle) = self.write_obstacle(table, key, old_header)? {
             drop(leaf);

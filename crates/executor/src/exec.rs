@@ -119,6 +119,7 @@ impl<'a> Exec<'a> {
         subqueries.resize_with(plan.subplans.len(), Default::default);
         let mut lookups = Vec::new();
         lookups.resize_with(plan.table_nodes as usize, LookupState::default);
+        let plain_read = session.plain_read();
         Exec {
             stack_base: planner::stack_address(),
             null_lenient: false,
@@ -136,7 +137,7 @@ impl<'a> Exec<'a> {
             chunks: Vec::new(),
             lookups,
             ticks: TICKS,
-            plain_read: Read::Snapshot,
+            plain_read,
             stops_early: None,
             passes_by: false,
             lenient: false,

@@ -11,7 +11,7 @@ use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
 use catalog::TableEntry;
-use engine::{Modified, Modify, Read};
+use engine::{Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LockMode, Plan};
@@ -100,7 +100,7 @@ fn point_get(
         }
         KeyState::Ready => {}
     }
-    let read = if get.lock == LockMode::None { Read::Snapshot } else { read_mode(get.lock) };
+    let read = if get.lock == LockMode::None { session.plain_read() } else { read_mode(get.lock) };
     consumer.begin(&plan.columns)?;
     let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns))?;
     let count = match found {

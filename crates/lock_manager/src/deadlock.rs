@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Waiting owners a search looks at. Past that it gives up, and the time-out decides.
-const SEARCH_OWNERS_MAX: usize = 10_000;
+const SEARCH_OWNERS_MAX: usize = 100_000;
 
 /// Owners that are followed one by one before a search is made.
 const CHAIN_MAX: usize = 16;

@@ -35,6 +35,8 @@ mod queue;
 mod registry;
 mod snapshot;
 mod table;
+#[cfg(test)]
+mod tests;
 pub mod user_locks;
 
 pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};

@@ -382,6 +382,13 @@ impl LockManager {
         shard.find(hash, key.index, key.key).is_none_or(|slot| !shard.has_record_locks(slot))
     }
 
+    /// Whether anybody holds or awaits a lock on `key`, its record or its gap. As for [`Self::is_free`], a latch makes the answer stand.
+    pub fn is_locked(&self, key: LockKeyRef<'_>) -> bool {
+        let (hash, shard_no) = self.place(key);
+        let shard = self.shards[shard_no as usize].lock();
+        shard.find(hash, key.index, key.key).is_some()
+    }
+
     /// Counts since the start.
     pub fn stats(&self) -> LockStats {
         let ended = self.counts.ended.load(Ordering::Relaxed);
@@ -438,7 +445,14 @@ impl LockManager {
     /// Queues a blocked request and breaks the deadlock that it may close. Returns its ticket.
     #[cold]
     #[inline(never)]
-    fn begin_wait(&self, mut shard: MutexGuard<'_, Shard>, id: LockId, owner: &Arc<Owner>, mode: LockMode, upgrade: bool) -> u64 {
+    pub(crate) fn begin_wait(
+        &self,
+        mut shard: MutexGuard<'_, Shard>,
+        id: LockId,
+        owner: &Arc<Owner>,
+        mode: LockMode,
+        upgrade: bool,
+    ) -> u64 {
         owner.cell.begin();
         let mut heavier = Wakes::new();
         let ticket = shard.enqueue(id.slot, owner, mode, upgrade, Instant::now(), &mut heavier);
@@ -462,7 +476,7 @@ impl LockManager {
     }
 
     /// Ends a wait, by its own thread.
-    fn end_wait(&self, id: LockId, owner: &Arc<Owner>, ticket: u64, state: WaitState) -> Result<Granted, LockError> {
+    pub(crate) fn end_wait(&self, id: LockId, owner: &Arc<Owner>, ticket: u64, state: WaitState) -> Result<Granted, LockError> {
         self.counts.ended.fetch_add(1, Ordering::Relaxed);
         let mut inner = owner.inner();
         inner.waiting = None;
@@ -488,6 +502,21 @@ impl LockManager {
             }
             WaitState::Granted | WaitState::Idle | WaitState::Waiting => unreachable!("the wait has ended as {state:?}"),
         })
+    }
+
+    /// A request that does not queue, with the shard still latched.
+    #[cfg(test)]
+    pub(crate) fn request_for_test(
+        &self,
+        owner: &Arc<Owner>,
+        key: LockKeyRef<'_>,
+        mode: LockMode,
+    ) -> (LockId, MutexGuard<'_, Shard>, Request) {
+        let (hash, shard_no) = self.place(key);
+        let mut shard = self.shards[shard_no as usize].lock();
+        let slot = shard.find_or_insert(hash, key.index, key.key);
+        let request = shard.request(slot, owner, mode);
+        (LockId { shard: shard_no, slot }, shard, request)
     }
 
     /// Moves a waiter to the place in its queue that it has for what it holds up.

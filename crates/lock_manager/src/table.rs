@@ -117,7 +117,8 @@ impl Shard {
         let own = entry.holders.parts_of(owner);
         let held = own.unwrap_or_default();
         let wanted = mode.parts();
-        if held.has_all(wanted) {
+        // An intention that was granted once says nothing of gap locks that came after it.
+        if held.has_all(wanted) && mode != LockMode::InsertIntention {
             return Request::Held;
         }
         // What is held of the record already needs nobody's leave.

@@ -145,7 +145,7 @@ impl Naive {
         let state = &mut self.keys[key];
         let (wants, held) = (Has::of(mode), state.held(owner));
         let has = held.unwrap_or_default();
-        if has.and(wants) == has {
+        if has.and(wants) == has && !wants.intention {
             return Reply::Now(Ok(Granted::Held));
         }
         let asks = if has.record >= wants.record { Has { record: 0, ..wants } } else { wants };

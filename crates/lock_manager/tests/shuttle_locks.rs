@@ -61,7 +61,7 @@ mod table;
 use cancel::Cancel;
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
 use metadata::{ExclusiveWait, Share, TableLock};
-use mode::LockMode::{Exclusive, Shared};
+use mode::LockMode::{Exclusive, ExclusiveGap, InsertIntention, Shared, SharedNextKey};
 use models::Schedules;
 
 const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
@@ -216,6 +216,114 @@ fn ring() {
 #[test]
 fn rings_are_broken_by_one_victim() {
     SCHEDULES.check(ring, &["no_detection"]);
+}
+
+/// An index with one leaf, as the engine goes about it: under the leaf's latch readers look and lock the gap, writers insert where nobody
+/// has it, purge removes a key and leaves its gap.
+fn gaps() {
+    let manager = Arc::new(LockManager::new(1));
+    let leaf = Arc::new(shuttle::sync::Mutex::new(std::collections::BTreeSet::from([1u8, 5, 9])));
+    let next = |keys: &std::collections::BTreeSet<u8>, than: u8| keys.range(than + 1..).next().map_or(vec![], |key| vec![*key]);
+    let reader = {
+        let (manager, leaf) = (Arc::clone(&manager), Arc::clone(&leaf));
+        thread::spawn(move || {
+            let owner = manager.new_owner();
+            // Keys between 1 and 5, of which there is none.
+            let look = |lock: bool| {
+                let keys = leaf.lock().expect("no panic");
+                if lock {
+                    let behind = next(&keys, keys.range(2..5).next_back().copied().unwrap_or(1));
+                    manager.lock(&owner, key(&behind), ExclusiveGap, FOREVER, &Cancel::new()).expect("gaps are free");
+                }
+                keys.range(2..5).copied().collect::<Vec<u8>>()
+            };
+            let seen = look(true);
+            for _ in 0..2 {
+                thread::yield_now();
+                let again = look(false);
+                assert!(again.iter().all(|key| seen.contains(key)), "a phantom: {again:?} after {seen:?}");
+            }
+            manager.release_all(&owner);
+        })
+    };
+    let mut threads = vec![reader];
+    threads.push({
+        let (manager, leaf) = (Arc::clone(&manager), Arc::clone(&leaf));
+        thread::spawn(move || {
+            let owner = manager.new_owner();
+            loop {
+                let mut keys = leaf.lock().expect("no panic");
+                let behind = next(&keys, 3);
+                if manager.has_gap_locks(IndexId(1)) && !manager.enter_gap(&owner, key(&behind), &[3]) {
+                    drop(keys);
+                    manager.lock(&owner, key(&behind), InsertIntention, FOREVER, &Cancel::new()).expect("granted");
+                    continue;
+                }
+                keys.insert(3);
+                break;
+            }
+            manager.release_all(&owner);
+        })
+    });
+    threads.push({
+        let (manager, leaf) = (Arc::clone(&manager), Arc::clone(&leaf));
+        thread::spawn(move || {
+            let owner = manager.new_owner();
+            let mut keys = leaf.lock().expect("no panic");
+            let behind = next(&keys, 5);
+            manager.record_removed(&owner, key(&[5]), key(&behind));
+            keys.remove(&5);
+        })
+    });
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert!(!manager.has_gap_locks(IndexId(1)));
+    assert_eq!(manager.shards[0].lock().entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn nothing_comes_into_a_locked_gap() {
+    SCHEDULES.check(gaps, &["gap_not_counted", "gap_entered", "gap_not_inherited", "release_without_hand_over"]);
+}
+
+/// Two who waited for a row that its maker takes back: both have its gap then, and one of them is the victim when both insert.
+fn taken_back() {
+    let manager = Arc::new(LockManager::new(1));
+    let maker = manager.new_owner();
+    manager.lock(&maker, key(&[5]), Exclusive, FOREVER, &Cancel::new()).expect("free");
+    let victims = Arc::new(AtomicU32::new(0));
+    let inside = Arc::new(AtomicU32::new(0));
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let (manager, victims, inside) = (Arc::clone(&manager), Arc::clone(&victims), Arc::clone(&inside));
+            thread::spawn(move || {
+                let (owner, cancel) = (manager.new_owner(), Cancel::new());
+                manager.lock(&owner, key(&[5]), SharedNextKey, FOREVER, &cancel).expect("granted, or gone");
+                // Where the row is gone, its gap is to be entered.
+                match manager.lock(&owner, key(&[]), InsertIntention, FOREVER, &cancel) {
+                    Ok(_) => {
+                        assert!(manager.enter_gap(&owner, key(&[]), &[5]) || manager.stats().deadlocks == 0);
+                        inside.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Err(LockError::Deadlock) => {
+                        victims.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Err(error) => panic!("{error:?}"),
+                }
+                manager.release_all(&owner);
+            })
+        })
+        .collect();
+    manager.record_removed(&maker, key(&[5]), key(&[]));
+    manager.release_all(&maker);
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(inside.load(Ordering::SeqCst) + victims.load(Ordering::SeqCst), 2);
+    assert!(victims.load(Ordering::SeqCst) <= 1, "one victim is enough");
+    assert_eq!(manager.shards[0].lock().entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn waiters_of_a_row_taken_back_look_again() {
+    SCHEDULES.check(taken_back, &["no_detection"]);
 }
 
 /// Readers and DDL on one table.

@@ -86,6 +86,7 @@ impl ClientSession {
                 autocommit: true,
                 isolation: Isolation::RepeatableRead,
                 read_only: false,
+                snapshot_isolation: false,
                 sql_mode: SqlMode::DEFAULT,
                 lexical_mode: parser::SqlMode::default(),
                 zone: Arc::new(TimeZone::utc()),

@@ -28,6 +28,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// `transaction_read_only`.
     pub read_only: bool,
+    /// `snapshot_isolation`.
+    pub snapshot_isolation: bool,
     /// `sql_mode`.
     pub sql_mode: SqlMode,
     /// The part of it that changes how text is read.

@@ -41,7 +41,7 @@ pub fn engine_error(error: engine::Error, killed: impl FnOnce() -> SqlError) -> 
     match error {
         // The executor names the key's values; this is for callers that cannot.
         Error::DuplicateKey { index_no } => Outcome::statement(codes::dup_entry("", format!("index {index_no}"))),
-        Error::Deadlock => Outcome { error: codes::lock_deadlock(), undo: Undo::Transaction },
+        Error::Deadlock | Error::Changed => Outcome { error: codes::lock_deadlock(), undo: Undo::Transaction },
         Error::LockWaitTimeout => Outcome { error: codes::lock_wait_timeout(), undo: Undo::OnTimeout },
         Error::LockNotAvailable => Outcome::statement(codes::lock_nowait()),
         Error::Killed => Outcome::statement(killed()),

@@ -165,6 +165,7 @@ impl ClientSession {
                 }
             }
             ("transaction_read_only", Value::Int(on)) => settings.read_only = *on == 1,
+            ("snapshot_isolation", Value::Int(on)) => settings.snapshot_isolation = *on == 1,
             ("lock_wait_timeout", Value::UInt(seconds)) => settings.lock_wait_timeout_s = *seconds,
             ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
             ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
@@ -194,6 +195,7 @@ impl ClientSession {
             "time_zone",
             "transaction_isolation",
             "transaction_read_only",
+            "snapshot_isolation",
             "lock_wait_timeout",
             "innodb_lock_wait_timeout",
             "max_allowed_packet",
@@ -300,7 +302,7 @@ fn isolation_of(name: &str) -> Result<Isolation, Outcome> {
         "READ-UNCOMMITTED" => Ok(Isolation::ReadUncommitted),
         "READ-COMMITTED" => Ok(Isolation::ReadCommitted),
         "REPEATABLE-READ" => Ok(Isolation::RepeatableRead),
-        _ => Err(codes::not_supported_yet("isolation level SERIALIZABLE").into()),
+        _ => Ok(Isolation::Serializable),
     }
 }
 

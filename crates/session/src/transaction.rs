@@ -71,9 +71,16 @@ impl ClientSession {
     /// Starts the engine's transaction unless one runs.
     pub(crate) fn ensure_transaction(&mut self) {
         if !self.engine.in_transaction() {
-            let isolation = self.transaction.next_isolation.take().unwrap_or(self.core.settings.isolation);
+            let mut isolation = self.transaction.next_isolation.take().unwrap_or(self.core.settings.isolation);
+            if isolation == Isolation::Serializable && !self.transaction_goes_on() {
+                // A transaction of one statement is in order with all others by its snapshot alone.
+                isolation = Isolation::RepeatableRead;
+            }
             let read_only = self.transaction.next_read_only.take().unwrap_or(self.core.settings.read_only);
             self.engine.begin(isolation, read_only);
+            if self.core.settings.snapshot_isolation {
+                self.engine.let_first_updater_win();
+            }
         }
     }
 
@@ -145,8 +152,8 @@ impl ClientSession {
         if read_only.is_some() {
             self.transaction.next_read_only = read_only;
         }
-        self.ensure_transaction();
         self.transaction.explicit = true;
+        self.ensure_transaction();
         if consistent_snapshot {
             self.engine.open_snapshot();
         }

@@ -141,5 +141,5 @@ fn a_locking_read_fetches_rows_whatever_is_wanted() {
     })
     .unwrap();
     assert_eq!(whole, 5);
-    assert_eq!(f.engine.locks.snapshot(100).locks.len(), 5);
+    assert_eq!(f.engine.locks.snapshot(100).locks.len(), 11);
 }

@@ -10,7 +10,7 @@ use crate::scan::read_mode;
 use crate::short::operand;
 use engine::{Direction, KeyRange, RowKey, Step};
 use planner::keys;
-use planner::plan::{Body, LimitSpec, Node, Plan};
+use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
 use planner::short::{RangeAggregate, ShortRange};
 use record::RowRef;
 use types::Value;
@@ -53,7 +53,8 @@ pub(crate) fn for_each_row(
     let table = &plan.tables[range.table as usize].storage;
     let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     for r in ranges {
-        let mut scan = session.scan(table, range.index as usize, r, direction, read_mode(range.lock))?;
+        let read = if range.lock == LockMode::None { session.plain_read() } else { read_mode(range.lock) };
+        let mut scan = session.scan(table, range.index as usize, r, direction, read)?;
         loop {
             let mut in_round = 0;
             let mut outcome = Ok(Next::Row);

@@ -159,6 +159,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("secure_file_priv", Global, "")),
     fixed(number("server_id", Global, "1", 0, 4_294_967_295)),
     fixed(text("server_uuid", Global, "")),
+    switch("snapshot_isolation", Both, "0"),
     fixed(text("socket", Global, "")),
     fixed(switch("sql_big_selects", Both, "1")),
     fixed(switch("sql_log_bin", Session, "0")),

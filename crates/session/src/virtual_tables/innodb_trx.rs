@@ -108,6 +108,7 @@ pub(super) fn level_name(isolation: Isolation) -> &'static str {
         Isolation::ReadUncommitted => "READ UNCOMMITTED",
         Isolation::ReadCommitted => "READ COMMITTED",
         Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
     }
 }
 

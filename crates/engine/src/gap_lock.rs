@@ -1,0 +1,90 @@
+//! Gap locks: how readers keep rows from appearing, and how insertions ask for leave. The argument is in `docs/design/gap-locks.md`.
+//!
+//! # Invariants
+//! 1. A gap is locked at the key behind it (delete-marked or not), or at the end of the index.
+//! 2. Who locks a gap looks at all leaves that it spans after the lock is there: what was inserted before is seen, what comes later waits.
+//!    Under one leaf's latch both are one; where the key behind lies on another leaf, the search is made again.
+//! 3. Who inserts a key, or removes one, deals with the gap locks of the key behind it under the latches of both.
+
+use crate::Result;
+use crate::session::Session;
+use crate::table::Index;
+use btree::{LeafWrite, Seek};
+use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+
+impl Session {
+    /// Whether this transaction locks gaps: at REPEATABLE READ and above.
+    #[inline]
+    pub(crate) fn locks_gaps(&self) -> bool {
+        !self.gives_back()
+    }
+
+    /// With no latch held: locks the gap before the first key that is not below `bound`. Returns whether `bound` itself is a key.
+    pub(crate) fn lock_gap_at(&mut self, index: &Index, bound: &[u8], mode: LockMode) -> Result<bool> {
+        let mut locked: Option<Vec<u8>> = None;
+        loop {
+            let mut cursor = index.tree.cursor();
+            // Without a bound the gap is the one behind everything.
+            if !bound.is_empty() {
+                cursor.seek(bound, Seek::AtOrAfter)?;
+            }
+            let on_one_leaf = bound.is_empty() || cursor.valid() && !cursor.hopped();
+            let next = if cursor.valid() { cursor.key() } else { &[] };
+            if locked.as_deref() == Some(next) {
+                return Ok(next == bound);
+            }
+            self.try_lock(LockKeyRef { index: index.id, key: next }, mode.gap_only())?;
+            if on_one_leaf {
+                return Ok(next == bound);
+            }
+            locked = Some(next.to_vec());
+        }
+    }
+
+    /// Under the exclusive latch of the leaf that a new key goes into: whether somebody else has locked the gap. Then the key behind it is returned;
+    /// see [`Session::wait_to_insert`].
+    #[inline]
+    pub(crate) fn gap_obstacle(&mut self, leaf: &LeafWrite<'_>, index: &Index) -> Result<Option<Vec<u8>>> {
+        if self.engine.locks.has_gap_locks(index.id) { self.look_for_gap_lock(leaf, index) } else { Ok(None) }
+    }
+
+    #[cold]
+    fn look_for_gap_lock(&mut self, leaf: &LeafWrite<'_>, index: &Index) -> Result<Option<Vec<u8>>> {
+        let blocked = leaf.with_next_key(|next| {
+            let next = next.unwrap_or_default();
+            let free = self.engine.locks.enter_gap(&self.owner, LockKeyRef { index: index.id, key: next }, leaf.sought_key());
+            (!free).then(|| next.to_vec())
+        })?;
+        Ok(blocked)
+    }
+
+    /// With no latch held: waits until nobody else has the gap before `next`. Then the place is to be looked for again.
+    #[cold]
+    pub(crate) fn wait_to_insert(&mut self, index: &Index, next: &[u8]) -> Result<()> {
+        self.running.may_hold_locks = true;
+        let key = LockKeyRef { index: index.id, key: next };
+        let policy = WaitPolicy::Wait(self.lock_deadline());
+        self.engine.locks.lock(&self.owner, key, LockMode::InsertIntention, policy, &self.cancel)?;
+        Ok(())
+    }
+
+    /// Under the exclusive latch of a leaf whose sought key is about to be removed: its locks go to the gap that it leaves. With `stays`, this
+    /// transaction made the key, goes on without it, and keeps others from making it.
+    pub(crate) fn leave_gap(&mut self, leaf: &LeafWrite<'_>, index: &Index, stays: bool) -> Result<()> {
+        let key = LockKeyRef { index: index.id, key: leaf.sought_key() };
+        let keeps = stays && self.locks_gaps();
+        if !keeps && !self.engine.locks.is_locked(key) {
+            return Ok(());
+        }
+        self.running.may_hold_locks |= keeps;
+        leaf.with_next_key(|next| {
+            let next = LockKeyRef { index: index.id, key: next.unwrap_or_default() };
+            if keeps {
+                let kept = self.engine.locks.lock(&self.owner, next, LockMode::ExclusiveGap, WaitPolicy::NoWait, &self.cancel);
+                kept.expect("nobody is in the way of a gap lock");
+            }
+            self.engine.locks.record_removed(&self.owner, key, next);
+        })?;
+        Ok(())
+    }
+}

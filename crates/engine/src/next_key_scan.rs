@@ -1,0 +1,127 @@
+//! Locking scans of a secondary index by transactions that lock gaps: each entry with the gap before it, then its row.
+//!
+//! Entries are dealt with one by one, for nothing behind the last row shown may be locked. The key of a unique index that is asked for whole
+//! is locked without a gap when its row is there: nobody else can insert it.
+
+use crate::row_lock::{Obstacle, RowLock, Wait};
+use crate::scan::{Direction, EntryBatch, Place, RowKey, Scan, Step};
+use crate::table::Table;
+use crate::{Error, Result, after_prefix};
+use lock_manager::{Granted, LockKeyRef, LockMode};
+use record::RowRef;
+use std::sync::Arc;
+
+impl Scan<'_> {
+    /// [`Scan::for_each`] of a secondary index for locking reads that lock gaps.
+    pub(crate) fn secondary_next_key(
+        &mut self,
+        mode: LockMode,
+        wait: Wait,
+        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
+    ) -> Result<bool> {
+        let table = Arc::clone(&self.state.table);
+        let index = &table.indexes[self.state.index_no];
+        let forward = self.state.direction == Direction::Forward;
+        if !forward && matches!(self.state.place, Place::Start) {
+            self.session.lock_gap_at(index, &self.state.range.upper, mode)?;
+        }
+        let mut exact = index.unique && self.is_point_of(&table) && matches!(self.state.place, Place::Start);
+        let mut batch = EntryBatch::default();
+        let mut shown = 0u64;
+        // The key that was reached from another leaf and is locked: what came between before that is found by a second look.
+        let mut confirmed: Option<Vec<u8>> = None;
+        loop {
+            if self.session.cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            let mut cursor = index.tree.cursor();
+            let in_range = Scan::position(&self.state, &mut cursor)?;
+            let hopped = forward && (cursor.hopped() || !cursor.valid());
+            let key = if cursor.valid() { cursor.key() } else { &[] };
+            let is_confirmed = !hopped || confirmed.as_deref() == Some(key);
+            if !in_range {
+                if forward && !matches!(self.state.place, Place::End) {
+                    self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
+                    if !is_confirmed {
+                        confirmed = Some(key.to_vec());
+                        continue;
+                    }
+                }
+                self.state.place = Place::End;
+                return Ok(false);
+            }
+            let entry_key = LockKeyRef { index: index.id, key };
+            let entry_mode = if exact { mode } else { mode.next_key() };
+            // The gap first: it is had at once, and then nothing comes before the entry while that is waited for.
+            let gap = if exact { Some(Granted::Held) } else { self.session.try_lock(entry_key, mode.gap_only())? };
+            let locked = self.session.try_lock(entry_key, entry_mode)?.is_some();
+            if !is_confirmed {
+                confirmed = Some(key.to_vec());
+                if locked {
+                    continue;
+                }
+            }
+            batch.clear();
+            let (key, value) = cursor.entry();
+            batch.push(key, value)?;
+            drop(cursor);
+            let entry = batch.entry(0);
+            let before = shown;
+            let looked = match locked {
+                true => self.lock_entry(&table, &entry, mode, &mut shown, f)?,
+                false => Err(Obstacle::Lock),
+            };
+            let step = match looked {
+                Ok(step) => step,
+                Err(_) if shown > 0 && wait != Wait::SkipLocked => {
+                    self.state.place = self.state.just_before(entry.key.to_vec());
+                    return Ok(true);
+                }
+                Err(obstacle) => {
+                    let gap_is_new = gap != Some(Granted::Held);
+                    let granted = match locked {
+                        true => self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)?,
+                        false => self.session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new)?,
+                    };
+                    if granted {
+                        self.state.place = self.state.just_before(entry.key.to_vec());
+                        continue;
+                    }
+                    Step::Continue
+                }
+            };
+            if exact {
+                if shown > before {
+                    self.state.place = Place::End;
+                    return Ok(step == Step::Stop);
+                }
+                // The row that was to be found is not there: the gap is to be locked after all.
+                exact = false;
+                continue;
+            }
+            self.state.place = Place::After(entry.key.to_vec());
+            if step == Step::Stop {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Whether the range is one whole key of the index, without NULLs.
+    fn is_point_of(&self, table: &Table) -> bool {
+        let range = &self.state.range;
+        let mut rest = range.lower.as_slice();
+        for part in &table.indexes[self.state.index_no].parts {
+            let ty = table.layout().column_type(part.column);
+            let is_null = |lead: u8| ty.nullable && lead == if part.descending { 0xff } else { 0 };
+            let bytes = match rest.first() {
+                Some(&lead) if !is_null(lead) => record::key::part_bytes(ty, part, rest),
+                _ => return false,
+            };
+            match bytes {
+                Ok(bytes) if bytes <= rest.len() => rest = &rest[bytes..],
+                _ => return false,
+            }
+        }
+        rest.is_empty() && range.upper == after_prefix(&range.lower)
+    }
+}
