@@ -201,7 +201,7 @@ impl Trial {
     /// Takes a rate; true when a pair is complete.
     fn take(&mut self, rate: f64) -> bool {
         // Legs that follow one at the same limit have nothing to settle.
-        let same_as_before = self.leg % 2 == 0;
+        let same_as_before = self.leg.is_multiple_of(2);
         if !self.settled && !same_as_before {
             self.settled = true;
             return false;
