@@ -1,6 +1,6 @@
 //! Databases and tables whose rows are computed (`virtual_tables`), as SHOW describes them.
 
-use super::create::quoted;
+use super::create::Quotes;
 use super::{Table, tables, text};
 use crate::virtual_tables::{VirtualDatabase, database};
 use catalog::VirtualTableDef;
@@ -71,7 +71,7 @@ pub(super) fn output_columns(def: &VirtualTableDef) -> Vec<OutputColumn> {
 }
 
 /// SHOW CREATE TABLE: a table with the same columns.
-pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef) -> Table {
+pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: Quotes) -> Table {
     let column = |c: &catalog::VirtualColumn| {
         let ty = &c.ty;
         let collation = if ty.is_character() && ty.collation != database.collation {
@@ -84,13 +84,13 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef) -> Table
             (true, true) => "",
             (true, false) => " DEFAULT NULL",
         };
-        format!("  {} {ty}{collation}{null}", quoted(c.name))
+        format!("  {} {ty}{collation}{null}", quotes.quoted(c.name))
     };
     let columns: Vec<String> = def.columns.iter().map(column).collect();
     let (head, engine) = if database.any_case { ("CREATE TEMPORARY TABLE", "MEMORY") } else { ("CREATE TABLE", "PERFORMANCE_SCHEMA") };
     let statement = format!(
         "{head} {} (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
-        quoted(def.name),
+        quotes.quoted(def.name),
         columns.join(",\n"),
         database.collation.charset().name(),
         database.collation.name()

@@ -1,12 +1,31 @@
 //! SHOW CREATE TABLE: the text that makes the table again.
 
+use crate::client_session::ClientSession;
 use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry};
 use std::fmt::Write;
 use types::{ColumnType, TypeKind, Value};
 
-/// A name in backquotes.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+/// How names are written: `sql_quote_show_create`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quotes {
+    always: bool,
+}
+
+impl Quotes {
+    /// As the session wants it.
+    pub(super) fn of(session: &ClientSession) -> Quotes {
+        Quotes { always: session.core.number("sql_quote_show_create") != 0 }
+    }
+
+    /// A name, in backquotes always or where it needs them.
+    pub(super) fn quoted(self, name: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if !self.always && begins_well && name.chars().all(plain) && !parser::is_reserved_word(name) {
+            return name.to_owned();
+        }
+        format!("`{}`", name.replace('`', "``"))
+    }
 }
 
 /// A text in quotes.
@@ -15,11 +34,11 @@ fn literal(text: &str) -> String {
 }
 
 /// The statement.
-pub(super) fn table(entry: &TableEntry) -> String {
+pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
     let def = &entry.def;
-    let mut lines: Vec<String> = def.columns.iter().map(|c| column(def, c)).collect();
-    lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i)));
-    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quoted(&def.name), lines.join(",\n  "));
+    let mut lines: Vec<String> = def.columns.iter().map(|c| column(def, c, quotes)).collect();
+    lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
+    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
     let next = entry.storage.auto_increment();
     if def.auto_increment_column().is_some() && next > 1 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
@@ -37,9 +56,9 @@ pub(super) fn table(entry: &TableEntry) -> String {
     out
 }
 
-fn column(table: &TableDef, column: &ColumnDef) -> String {
+fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     let ty = &column.ty;
-    let mut out = format!("{} {ty}", quoted(&column.name));
+    let mut out = format!("{} {ty}", quotes.quoted(&column.name));
     if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
         let _ = write!(out, " CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name());
     }
@@ -108,19 +127,19 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
     Some(if ty.zerofill { format!("{text:0>width$}") } else { text })
 }
 
-fn index(table: &TableDef, index: &IndexDef) -> String {
+fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
     let parts: Vec<String> = index
         .parts
         .iter()
         .map(|part| {
             let prefix = part.prefix_chars.map_or_else(String::new, |chars| format!("({chars})"));
-            format!("{}{prefix}{}", quoted(&table.columns[part.column].name), if part.descending { " DESC" } else { "" })
+            format!("{}{prefix}{}", quotes.quoted(&table.columns[part.column].name), if part.descending { " DESC" } else { "" })
         })
         .collect();
     let head = match (index.name.as_str(), index.unique) {
         ("PRIMARY", _) => "PRIMARY KEY".into(),
-        (name, true) => format!("UNIQUE KEY {}", quoted(name)),
-        (name, false) => format!("KEY {}", quoted(name)),
+        (name, true) => format!("UNIQUE KEY {}", quotes.quoted(name)),
+        (name, false) => format!("KEY {}", quotes.quoted(name)),
     };
     let mut out = format!("{head} ({})", parts.join(","));
     if !index.comment.is_empty() {

@@ -100,10 +100,10 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::CreateTable(name) => {
             let entry = match find_table(session, name)? {
                 Found::Stored(entry) => entry,
-                Found::Computed(database, def) => return Ok(computed::create(database, def)),
+                Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
             let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
-            table.row(vec![entry.def.name.as_str().into(), create::table(&entry).into()]);
+            table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
             Ok(table)
         }
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),

@@ -1,6 +1,6 @@
 //! What the catalogue knows: databases, tables, columns, indexes.
 
-use super::create::{default_text, quoted};
+use super::create::{Quotes, default_text};
 use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
@@ -54,7 +54,7 @@ pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists
     let clause = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     let statement = format!(
         "CREATE DATABASE {clause}{} /*!40100 DEFAULT CHARACTER SET {} COLLATE {} */ /*!80016 DEFAULT ENCRYPTION='N' */",
-        quoted(name),
+        Quotes::of(session).quoted(name),
         collation.charset().name(),
         collation.name()
     );

@@ -165,7 +165,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(switch("sql_log_bin", Session, "0")),
     Definition { name: "sql_mode", scope: Both, kind: Kind::SqlMode, dynamic: true, default: "" },
     switch("sql_notes", Both, "1"),
-    fixed(switch("sql_quote_show_create", Both, "1")),
+    switch("sql_quote_show_create", Both, "1"),
     switch("sql_safe_updates", Both, "0"),
     number("sql_select_limit", Both, "18446744073709551615", 0, MAX),
     switch("sql_warnings", Both, "0"),
