@@ -124,6 +124,8 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("have_ssl", Global, "DISABLED")),
     fixed(text("hostname", Global, "localhost")),
     number("identity", Session, "0", 0, MAX),
+    // Statistics are always current; nothing is cached that could expire.
+    number("information_schema_stats_expiry", Both, "86400", 0, 31_536_000),
     fixed(text("init_connect", Global, "")),
     fixed(number("innodb_buffer_pool_size", Global, "134217728", 0, MAX)),
     fixed(switch("innodb_doublewrite", Global, "1")),
@@ -171,6 +173,8 @@ pub static DEFINITIONS: &[Definition] = &[
     switch("sql_warnings", Both, "0"),
     fixed(switch("super_read_only", Global, "0")),
     fixed(text("system_time_zone", Global, "UTC")),
+    // No instrument has an older name.
+    choice("terminology_use_previous", Both, "NONE", &["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]),
     number("thread_cache_size", Global, "512", 0, 16384),
     text("time_zone", Both, "SYSTEM"),
     Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },

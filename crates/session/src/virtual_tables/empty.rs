@@ -32,6 +32,8 @@ pub(super) fn tables() -> Vec<VirtualTable> {
         ("ROLE_TABLE_GRANTS", role_table_grants()),
         ("ROLE_COLUMN_GRANTS", role_column_grants()),
         ("ROLE_ROUTINE_GRANTS", role_routine_grants()),
+        ("LIBRARIES", libraries()),
+        ("ROUTINE_LIBRARIES", routine_libraries()),
         ("OPTIMIZER_TRACE", optimizer_trace()),
         ("PROFILING", profiling()),
     ];
@@ -616,5 +618,75 @@ fn profiling() -> Columns {
         ("SOURCE_FUNCTION", folded(30)),
         ("SOURCE_FILE", folded(20)),
         ("SOURCE_LINE", int()),
+    ]
+}
+
+fn libraries() -> Columns {
+    vec![
+        ("LIBRARY_CATALOG", bytes_text(64).not_null()),
+        ("LIBRARY_SCHEMA", bytes_text(64).not_null()),
+        ("LIBRARY_NAME", folded(64).not_null()),
+        ("LIBRARY_DEFINITION", long_text(TypeKind::LongText)),
+        ("LANGUAGE", bytes_text(64).not_null()),
+        ("CREATED", ColumnType::new(TypeKind::Timestamp).not_null()),
+        ("LAST_ALTERED", ColumnType::new(TypeKind::Timestamp).not_null()),
+        (
+            "SQL_MODE",
+            some_of(
+                &[
+                    "REAL_AS_FLOAT",
+                    "PIPES_AS_CONCAT",
+                    "ANSI_QUOTES",
+                    "IGNORE_SPACE",
+                    "NOT_USED",
+                    "ONLY_FULL_GROUP_BY",
+                    "NO_UNSIGNED_SUBTRACTION",
+                    "NO_DIR_IN_CREATE",
+                    "NOT_USED_9",
+                    "NOT_USED_10",
+                    "NOT_USED_11",
+                    "NOT_USED_12",
+                    "NOT_USED_13",
+                    "NOT_USED_14",
+                    "NOT_USED_15",
+                    "NOT_USED_16",
+                    "NOT_USED_17",
+                    "NOT_USED_18",
+                    "ANSI",
+                    "NO_AUTO_VALUE_ON_ZERO",
+                    "NO_BACKSLASH_ESCAPES",
+                    "STRICT_TRANS_TABLES",
+                    "STRICT_ALL_TABLES",
+                    "NO_ZERO_IN_DATE",
+                    "NO_ZERO_DATE",
+                    "ALLOW_INVALID_DATES",
+                    "ERROR_FOR_DIVISION_BY_ZERO",
+                    "TRADITIONAL",
+                    "NOT_USED_29",
+                    "HIGH_NOT_PRECEDENCE",
+                    "NO_ENGINE_SUBSTITUTION",
+                    "PAD_CHAR_TO_FULL_LENGTH",
+                    "TIME_TRUNCATE_FRACTIONAL",
+                    "INTERPRET_UTF8_AS_UTF8MB4",
+                ],
+                Collation::Utf8mb4Bin,
+            )
+            .not_null(),
+        ),
+        ("LIBRARY_COMMENT", long_text(TypeKind::Text).not_null()),
+        ("CREATOR", bytes_text(288).not_null()),
+    ]
+}
+
+fn routine_libraries() -> Columns {
+    vec![
+        ("ROUTINE_CATALOG", bytes_text(64).not_null()),
+        ("ROUTINE_SCHEMA", bytes_text(64).not_null()),
+        ("ROUTINE_NAME", folded(64).not_null()),
+        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb4Bin).not_null()),
+        ("LIBRARY_CATALOG", text(64)),
+        ("LIBRARY_SCHEMA", text(100)),
+        ("LIBRARY_NAME", text(100)),
+        ("LIBRARY_VERSION", text(100)),
     ]
 }
