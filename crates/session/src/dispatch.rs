@@ -32,6 +32,8 @@ impl ClientSession {
             self.core.diagnostics.clear();
         }
         match statement {
+            // A comment alone is a statement that does nothing; dumps begin with such.
+            Statement::Empty if sql.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';') => self.done(sink),
             Statement::Empty => Err(empty_query()),
             Statement::Do(exprs) => {
                 self.evaluate(exprs, sql)?;
