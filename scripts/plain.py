@@ -521,7 +521,7 @@ def draw(rows, title, file):
     most = max((r for name, points in lines.items() if name != "ceiling" for _, r in points), default=0)
     if "ceiling" in lines and max(r for _, r in lines["ceiling"]) > 3 * most:
         del lines["ceiling"]
-    if len(lines.get("altiplano", [])) < 3:
+    if args.quick or len(lines.get("altiplano", [])) < 3:
         return False
     width, height, left, right, top, bottom = 720, 360, 70, 20, 40, 45
     counts = [n for points in lines.values() for n, _ in points]
@@ -547,7 +547,7 @@ def draw(rows, title, file):
         out += [f'<circle cx="{x(n):.1f}" cy="{y(r):.1f}" r="3" fill="{color}"><title>{label}, {n:,}: {r:,.0f}/s</title></circle>' for n, r in points]
         out.append(f'<text x="{left + 10 + 140 * at}" y="{height - 10}" fill="{color}">● {label}</text>')
     folder = ROOT / "docs/performance"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_text("\n".join([*out, "</svg>", ""]))
     return True
 
