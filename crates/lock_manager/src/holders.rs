@@ -26,6 +26,7 @@ pub(crate) struct Grant {
 pub(crate) struct Holders {
     grants: SmallVec<[Grant; 1]>,
     /// Positions by [`Owner::number`], when there are many.
+    #[expect(clippy::box_collection, reason = "nearly every key has one holder: eight bytes instead of 32 in each")]
     positions: Option<Box<HashMap<u64, u32, foldhash::fast::FixedState>>>,
     readers: u32,
     writers: u32,

@@ -233,7 +233,9 @@ fn kernels_agree_with_the_evaluator() {
         into: Vec::new(),
         columns: Vec::new(),
         short: None,
+        references: Vec::new(),
         writes: false,
+        locks_exclusively: false,
         volatile: false,
     };
     let (mut answered, mut given_up, mut needless) = (0u64, 0u64, 0u64);
