@@ -8,7 +8,7 @@ use histories::drive::{self, Settings};
 use histories::{Kind, Level, Place, check};
 
 /// Levels that the server has.
-const LEVELS: [Level; 2] = [Level::ReadCommitted, Level::RepeatableRead];
+const LEVELS: [Level; 3] = [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead];
 
 fn seed(test: &str) -> u64 {
     histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test)
@@ -52,7 +52,7 @@ fn levels_side_by_side_keep_what_they_promise() {
 #[test]
 fn what_was_answered_holds_after_kill_9() {
     let seed = seed("what_was_answered_holds_after_kill_9");
-    expect_clean(&place(), &Settings { kills: 1, ..settings(&LEVELS) }, seed, 0..4);
+    expect_clean(&place(), &Settings { kills: 1, ..settings(&LEVELS[1..]) }, seed, 0..4);
 }
 
 /// The test of the test: what READ COMMITTED lets happen is found when it is judged as a stricter level.

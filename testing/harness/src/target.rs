@@ -34,6 +34,11 @@ impl Target {
 
     /// A connection as root.
     pub fn connect(&self, database: Option<&str>) -> Result<mysql::Conn, mysql::Error> {
+        self.connect_patiently(database, ANSWER_DEADLINE)
+    }
+
+    /// As [`Target::connect`], for a client whose statements may take longer.
+    pub fn connect_patiently(&self, database: Option<&str>, deadline: Duration) -> Result<mysql::Conn, mysql::Error> {
         let (host, port) = match self {
             Target::Own(server) => ("127.0.0.1", server.port()),
             Target::External { host, port } => (host.as_str(), *port),
@@ -43,7 +48,7 @@ impl Target {
             .tcp_port(port)
             .user(Some("root"))
             .db_name(database)
-            .read_timeout(Some(ANSWER_DEADLINE))
+            .read_timeout(Some(deadline))
             .prefer_socket(false);
         mysql::Conn::new(options)
     }

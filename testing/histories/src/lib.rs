@@ -8,6 +8,8 @@
 //! - [`levels`]: what each isolation level promises, and why.
 //! - [`check`](mod@check): finds and names what is wrong; `tests/anomalies.rs` feeds it one history of each kind.
 //! - [`drive`]: runs random transactions against a server, with kill -9 in the middle if asked to.
+//! - [`workloads`]: a bank, a hot counter, deadlocks, a queue, with as many connections as asked for; totals must be exact and nothing may be
+//!   left behind.
 //!
 //! # Not here
 //! Explicit interleavings with their expected answers: `tests/isolation`, run by crate `harness`.
@@ -19,6 +21,7 @@ pub mod history;
 pub mod levels;
 pub mod place;
 pub mod seed;
+pub mod workloads;
 
 pub use anomaly::{Anomaly, Kind};
 pub use check::{Report, check};

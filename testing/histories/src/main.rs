@@ -2,20 +2,23 @@
 //!
 //! ```text
 //! cargo run --profile fast -p histories -- --server 127.0.0.1:13306 --level serializable --histories 1000 --seed 7
-//! cargo run --profile fast -p histories -- --program target/fast/altiplano --level mixed --histories 50 --kills 2
+//! cargo run --profile fast -p histories -- --program target/fast/altiplano --level all --histories 50 --kills 2
+//! cargo run --profile fast -p histories -- --program target/fast/altiplano --workload counter --clients 1000 --txns 20
 //! ```
 
 use histories::history::History;
+use histories::workloads::{self, Load};
 use histories::{Kind, Level, Place, check, drive};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 const USAGE: &str =
     "usage: histories (--server HOST:PORT | --program PATH) [--level LEVEL[,LEVEL…]|all] [--judge-as LEVEL] [--histories N] [--seed S]
-                 [--from N] [--clients N] [--txns N] [--kills N] [--keep-going] [--without-gaps] [--server-option OPTION]…
+                 [--workload counter|deadlocks|bank|queue] [--from N] [--clients N] [--txns N] [--kills N] [--keep-going] [--without-gaps] [--server-option OPTION]…
   levels: read-uncommitted read-committed repeatable-read snapshot-isolation serializable
   --judge-as  checks the histories as if they had been made at another level: what must be found then proves the checker
   --without-gaps  for a server without gap locks: rows that were not found are kept away by nobody
+  --workload  instead of histories: so many clients with so many transactions each; totals must be exact, and nothing may be left behind
   --kills     so many times per history the server (of --program) is killed with -9 and started again";
 
 /// Histories between two creations of the tables: they grow in between.
@@ -29,13 +32,14 @@ struct Options {
     from: u64,
     seed: u64,
     keep_going: bool,
+    workload: Option<String>,
 }
 
 fn options() -> Result<Options, String> {
     let mut arguments = std::env::args().skip(1);
     let (mut server, mut program, mut server_options) = (None, None, Vec::new());
     let mut settings = drive::Settings { levels: vec![Level::RepeatableRead], clients: 8, txns: 25, kills: 0, without_gaps: false };
-    let (mut judge_as, mut histories, mut from, mut keep_going) = (None, 100, 0, false);
+    let (mut judge_as, mut histories, mut from, mut keep_going, mut workload) = (None, 100, 0, false, None);
     let mut seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| u64::from(time.subsec_nanos()));
     while let Some(name) = arguments.next() {
         if name == "--keep-going" {
@@ -55,6 +59,7 @@ fn options() -> Result<Options, String> {
             "--server-option" => server_options.push(value),
             "--level" if value == "all" => settings.levels = Level::ALL.to_vec(),
             "--level" => settings.levels = value.split(',').map(level).collect::<Result<_, _>>()?,
+            "--workload" => workload = Some(value),
             "--judge-as" => judge_as = Some(level(&value)?),
             "--histories" => histories = number()?,
             "--from" => from = number()?,
@@ -76,7 +81,7 @@ fn options() -> Result<Options, String> {
     if settings.kills > 0 && !place.can_restart() {
         return Err("--kills needs --program".into());
     }
-    Ok(Options { place, settings, judge_as, histories, from, seed, keep_going })
+    Ok(Options { place, settings, judge_as, histories, from, seed, keep_going, workload })
 }
 
 fn main() -> ExitCode {
@@ -87,6 +92,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(name) = &options.workload {
+        return workload(&options, name);
+    }
     let levels: Vec<&str> = options.settings.levels.iter().map(|level| level.name()).collect();
     let settings = &options.settings;
     println!(
@@ -113,6 +121,59 @@ fn main() -> ExitCode {
     }
     total.print();
     if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn workload(options: &Options, name: &str) -> ExitCode {
+    let run = match name {
+        "counter" => workloads::counter,
+        "deadlocks" => workloads::deadlocks,
+        "bank" => workloads::bank,
+        "queue" => workloads::queue,
+        _ => {
+            eprintln!("histories: {name}: no workload\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let settings = &options.settings;
+    let load = Load {
+        connections: settings.clients,
+        txns: settings.txns,
+        levels: settings.levels.clone(),
+        seed: options.seed,
+        kills: settings.kills,
+    };
+    println!("seed {}: {name}, {} connections x {} transactions", load.seed, load.connections, load.txns);
+    let baseline = workloads::Baseline::of(&options.place);
+    let done = match run(&options.place, &load) {
+        Ok(done) => done,
+        Err(why) => {
+            println!("failed: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!(
+        "{} committed ({} per second), {} deadlocks, {} timeouts, {} commits without an answer, in {:?}",
+        done.committed,
+        (done.committed as f64 / done.elapsed.as_secs_f64()) as u64,
+        done.deadlocks,
+        done.timeouts,
+        done.unanswered,
+        done.elapsed
+    );
+    match workloads::leftovers(&options.place, baseline) {
+        Ok(left) if left.is_empty() => {
+            println!("totals exact; nothing left behind");
+            ExitCode::SUCCESS
+        }
+        Ok(left) => {
+            println!("left behind: {}", left.join(", "));
+            ExitCode::FAILURE
+        }
+        Err(why) => {
+            println!("failed: {why}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn one(options: &Options, number: u64) -> Result<History, String> {

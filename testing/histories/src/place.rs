@@ -2,8 +2,12 @@
 
 use harness::{Server, Target};
 use mysql::prelude::Queryable;
+use std::time::Duration;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{Rank, RwLock};
+
+/// How long a patient client waits for an answer: longer is a hang.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A server: one that runs somewhere, or one of our own.
 pub struct Place {
@@ -30,6 +34,19 @@ impl Place {
     /// A connection as root.
     pub fn connect(&self, database: Option<&str>) -> Result<mysql::Conn, String> {
         self.target.read().connect(database).map_err(|error| format!("connect: {error}"))
+    }
+
+    /// A connection for statements that may take minutes.
+    pub fn connect_patiently(&self, database: Option<&str>) -> Result<mysql::Conn, String> {
+        self.target.read().connect_patiently(database, PATIENCE).map_err(|error| format!("connect: {error}"))
+    }
+
+    /// The server's process, if it is our own.
+    pub fn pid(&self) -> Option<u32> {
+        match &*self.target.read() {
+            Target::Own(server) => Some(server.pid()),
+            Target::External { .. } => None,
+        }
     }
 
     /// Whether the server can be killed.

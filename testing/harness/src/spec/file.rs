@@ -11,17 +11,33 @@ pub enum Level {
     RepeatableRead,
     /// SERIALIZABLE.
     Serializable,
+    /// REPEATABLE READ with `snapshot_isolation=ON`, which no MySQL has.
+    SnapshotIsolation,
 }
 
 impl Level {
-    /// As SQL spells it.
+    const ALL: [Level; 5] =
+        [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable, Level::SnapshotIsolation];
+
+    /// As files name it.
     pub fn name(self) -> &'static str {
         match self {
             Level::ReadUncommitted => "READ UNCOMMITTED",
             Level::ReadCommitted => "READ COMMITTED",
             Level::RepeatableRead => "REPEATABLE READ",
             Level::Serializable => "SERIALIZABLE",
+            Level::SnapshotIsolation => "SNAPSHOT ISOLATION",
         }
+    }
+
+    /// The statements that set it for a session.
+    pub(super) fn set(self) -> Vec<String> {
+        let isolation = if self == Level::SnapshotIsolation { Level::RepeatableRead } else { self };
+        let mut all = vec![format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", isolation.name())];
+        if self == Level::SnapshotIsolation {
+            all.push("SET SESSION snapshot_isolation = ON".into());
+        }
+        all
     }
 
     fn prefix(self) -> &'static str {
@@ -30,13 +46,12 @@ impl Level {
             Level::ReadCommitted => "RC| ",
             Level::RepeatableRead => "RR| ",
             Level::Serializable => "SE| ",
+            Level::SnapshotIsolation => "SI| ",
         }
     }
 
     fn parse(name: &str) -> Option<Level> {
-        [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::Serializable]
-            .into_iter()
-            .find(|level| level.name() == name)
+        Level::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
@@ -196,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_no_step_is_refused_with_its_line() {
-        for text in ["  ok\n", "levels SERIAL\n", "nonsense\n", "repeat x a: SELECT 1\n", "await a b\n"] {
+        for text in ["  ok\n", "levels CHAOS\n", "nonsense\n", "repeat x a: SELECT 1\n", "await a b\n"] {
             assert!(SpecFile::parse(text).is_err_and(|e| e.starts_with("1: ")), "{text}");
         }
     }

@@ -17,7 +17,8 @@
 //! repeat 100 a: UPDATE t SET v = v + 1       the last answer counts
 //! ```
 //!
-//! `$b` in a statement is the connection id of b. Where the levels differ, lines begin with `RU| `, `RC| `, `RR| ` or `SE| `. With `UPDATE_EXPECT=1` what the
+//! `$b` in a statement is the connection id of b. Where the levels differ, lines begin with `RU| `, `RC| `, `RR| `, `SE| ` (SERIALIZABLE) or `SI| ` (SNAPSHOT ISOLATION,
+//! REPEATABLE READ with `snapshot_isolation=ON`). With `UPDATE_EXPECT=1` what the
 //! server answered is written into the file. Nothing sleeps: whether a statement waits or still works is asked of the server (`waits.rs`).
 
 mod file;

@@ -104,7 +104,7 @@ impl Runner<'_> {
 
     fn session(&mut self, name: &str) -> Result<&mut Session, String> {
         if !self.sessions.contains_key(name) {
-            self.sessions.insert(name.into(), Session::open(self.place, &self.place.database, self.level.name())?);
+            self.sessions.insert(name.into(), Session::open(self.place, &self.place.database, self.level)?);
         }
         self.sessions.get_mut(name).ok_or_else(|| "just opened".into())
     }

@@ -1,5 +1,6 @@
 //! A session: a connection with a thread of its own, so that a statement that waits holds up nobody else.
 
+use super::file::Level;
 use super::runner::Place;
 use mysql::prelude::Queryable;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,12 +25,10 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn open(place: &Place, database: &str, level: &str) -> Result<Session, String> {
+    pub(super) fn open(place: &Place, database: &str, level: Level) -> Result<Session, String> {
         let mut connection = place.connect(Some(database))?;
         // Long enough for the slowest run; waits that are to end by themselves set their own.
-        for sql in
-            [format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"), "SET innodb_lock_wait_timeout = 60, lock_wait_timeout = 60".into()]
-        {
+        for sql in level.set().into_iter().chain(["SET innodb_lock_wait_timeout = 60, lock_wait_timeout = 60".into()]) {
             connection.query_drop(&sql).map_err(|e| format!("{sql}: {e}"))?;
         }
         let id = connection.connection_id();

@@ -39,11 +39,11 @@ impl Client<'_, '_> {
         let to = member.group + 1 + self.random.below(u64::from(GROUPS - member.group - 1)) as Group;
         let tag = self.run.element();
         let sql = format!(
-            "UPDATE sets SET grp = {}, tag = {} WHERE id = {} AND grp = {}",
+            "UPDATE sets SET grp = {}, tag = {} WHERE id = {} AND tag = {}",
             self.run.group_id(to),
             self.run.stored(tag),
             member.id,
-            self.run.group_id(member.group)
+            self.run.stored(member.tag)
         );
         self.change(&sql, |client, affected| {
             if affected == 0 {
@@ -56,7 +56,9 @@ impl Client<'_, '_> {
 
     pub(super) fn remove_member(&mut self) -> Step {
         let Some(member) = self.known_member() else { return self.insert_members() };
-        let sql = format!("DELETE FROM sets WHERE id = {} AND grp = {}", member.id, self.run.group_id(member.group));
+        // The element also tells whether the row is as it was seen: what was seen may have been rolled back.
+        let place = format!("grp = {} AND tag = {}", self.run.group_id(member.group), self.run.stored(member.tag));
+        let sql = format!("DELETE FROM sets WHERE id = {} AND {place}", member.id);
         self.change(&sql, |_, affected| match affected {
             0 => vec![],
             _ => vec![Event::Remove { element: member.tag, group: member.group }],

@@ -1,0 +1,74 @@
+//! Workloads of many connections: totals are exact, every wait ends, nothing is left behind in the server.
+//!
+//! Each test prints its seed; `ALTIPLANO_TEST_SEED=N` runs it again with the same choices (not with the same schedule). With a thousand
+//! connections: `cargo run --profile fast -p histories -- --program target/fast/altiplano --workload counter --clients 1000 --txns 20`.
+
+use harness::Server;
+use histories::workloads::{self, Baseline, Done, Load};
+use histories::{Level, Place};
+
+const LEVELS: [Level; 2] = [Level::ReadCommitted, Level::RepeatableRead];
+
+fn run(test: &str, connections: usize, txns: usize, kills: usize, program: &str, work: fn(&Place, &Load) -> Result<Done, String>) {
+    let seed = histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test);
+    let place = Place::own(Server::start(program, &[]));
+    let baseline = Baseline::of(&place);
+    let load = Load { connections, txns, levels: LEVELS.to_vec(), seed, kills };
+    let done = work(&place, &load).unwrap_or_else(|why| panic!("{why}"));
+    println!("{done:?}");
+    assert_eq!(done.timeouts, 0, "a deadlock was waited for");
+    let left = workloads::leftovers(&place, baseline).unwrap_or_else(|why| panic!("{why}"));
+    assert!(left.is_empty(), "left behind: {}", left.join(", "));
+}
+
+const ALTIPLANO: &str = env!("CARGO_BIN_EXE_altiplano");
+
+#[test]
+fn a_row_that_200_connections_increment_loses_nothing() {
+    run("a_row_that_200_connections_increment_loses_nothing", 200, 10, 0, ALTIPLANO, workloads::counter);
+}
+
+#[test]
+fn deadlocks_of_100_connections_all_end() {
+    run("deadlocks_of_100_connections_all_end", 100, 6, 0, ALTIPLANO, workloads::deadlocks);
+}
+
+#[test]
+fn a_queue_with_skip_locked_hands_each_job_out_once() {
+    run("a_queue_with_skip_locked_hands_each_job_out_once", 40, 20, 0, ALTIPLANO, workloads::queue);
+}
+
+#[test]
+fn a_bank_keeps_what_it_acknowledged_and_showed_through_kill_9() {
+    run("a_bank_keeps_what_it_acknowledged_and_showed_through_kill_9", 32, 8, 2, ALTIPLANO, workloads::bank);
+}
+
+/// The moment between a commit's record and its durability is made long: what is acknowledged or shown in it is lost by the kill.
+#[test]
+fn a_bank_on_a_slow_disk_keeps_what_it_acknowledged_and_showed_through_kill_9() {
+    let test = "a_bank_on_a_slow_disk_keeps_what_it_acknowledged_and_showed_through_kill_9";
+    let Some(slow) = slow_altiplano() else {
+        println!("{test}: there is no gcc, or the program cannot be slowed down here");
+        return;
+    };
+    run(test, 32, 4, 2, slow.path().join("altiplano").to_str().expect("a path in UTF-8"), workloads::bank);
+}
+
+/// A directory with a program `altiplano` whose syncs take 20 ms more (`scripts/slow_sync.c`).
+fn slow_altiplano() -> Option<tempfile::TempDir> {
+    let directory = tempfile::tempdir().ok()?;
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slow_sync.c");
+    let library = directory.path().join("slow_sync.so");
+    let compiled = std::process::Command::new("gcc").args(["-O2", "-shared", "-fPIC", "-pthread", source, "-o"]).arg(&library).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let program = directory.path().join("altiplano");
+    let text = format!("#!/bin/sh\nSLOW_SYNC_MS=20 LD_PRELOAD={} exec {ALTIPLANO} \"$@\"\n", library.display());
+    std::fs::write(&program, text).ok()?;
+    let runs = std::process::Command::new("chmod").arg("+x").arg(&program).status();
+    // It says so where the filter is refused.
+    let version = std::process::Command::new(&program).arg("version").stderr(std::process::Stdio::piped()).output();
+    let refused = version.is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains("slow_sync:"));
+    (runs.is_ok_and(|status| status.success()) && !refused).then_some(directory)
+}
