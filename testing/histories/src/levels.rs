@@ -10,7 +10,7 @@
 //! | READ UNCOMMITTED | nothing (it may see anything that was ever written) | no | all but G0: also G1a, G1b, G1c |
 //! | READ COMMITTED | a snapshot of its own | no | G-single, lost update (of what a plain SELECT read), G2 |
 //! | REPEATABLE READ | part of the transaction's one snapshot | yes | as MySQL: the snapshot stays, changes are current, so what was read by a plain SELECT may be overwritten (lost update, G-single, G2). A transaction that only reads plainly sees one moment |
-//! | REPEATABLE READ, snapshot_isolation=ON | part of the transaction's one snapshot | yes | G2 with two neighbouring anti-dependencies (write skew); first updater wins, so no lost update and no G-single |
+//! | REPEATABLE READ, snapshot_isolation=ON | part of the transaction's one snapshot | yes | G2 with two neighbouring anti-dependencies (write skew); first updater wins, so no lost update and no G-single; the snapshot is as old as the first statement, of any kind |
 //! | SERIALIZABLE | a locking read; outside of a transaction a snapshot of its own | yes | nothing |
 //!
 //! Rows that a transaction has written itself are no part of its snapshot: a plain SELECT shows them as they are now, with what others had

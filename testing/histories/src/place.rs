@@ -76,9 +76,14 @@ impl Place {
 /// Whether an error means that the connection is gone (not that an answer is late).
 pub fn is_broken(error: &mysql::Error) -> bool {
     match error {
-        mysql::Error::IoError(error) => !matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
-        mysql::Error::CodecError(_) => true,
+        mysql::Error::IoError(error) => !is_late(error),
+        // The library wraps what the socket said; its text names the system's error.
+        mysql::Error::CodecError(error) => !error.to_string().contains("os error 11"),
         mysql::Error::DriverError(error) => !matches!(error, mysql::DriverError::Timeout),
         _ => false,
     }
+}
+
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
 }

@@ -3,7 +3,7 @@
 use super::observe::{Observation, Seen};
 use super::outcome::Outcome;
 use crate::history::{Element, End, Group, History, Key, Moment, Reading};
-use crate::levels::PlainRead;
+use crate::levels::{Level, PlainRead};
 use std::collections::HashMap;
 
 /// What a node stands for.
@@ -242,7 +242,9 @@ fn interval(history: &History, node: Node) -> (Moment, Option<Moment>) {
             let reads = |statement: &&crate::history::Statement| {
                 statement.reading == Reading::Plain && statement.events.iter().any(crate::history::Event::is_read)
             };
-            let first = || txn.statements.iter().find(reads).map_or((0, None), |s| (s.sent, Some(s.answered)));
+            // Where the first updater wins, the snapshot is as old as the first statement of any kind.
+            let begins = if txn.level == Level::SnapshotIsolation { txn.statements.first().map(|first| first.sent) } else { None };
+            let first = || txn.statements.iter().find(reads).map_or((0, None), |read| (begins.unwrap_or(read.sent), Some(read.answered)));
             txn.snapshot.map_or_else(first, |(sent, answered)| (sent, Some(answered)))
         }
         Node::Moment(_) => (0, None),

@@ -85,18 +85,19 @@ impl Client<'_, '_> {
     pub(super) fn read_all(&mut self) -> Step {
         let (from, to) = self.groups();
         let sql = format!(
-            "SELECT 0, id, last, v FROM lists WHERE id BETWEEN {} AND {} UNION ALL SELECT 1, id, grp, CAST(tag AS CHAR) FROM sets WHERE grp BETWEEN {} AND {}",
+            "SELECT 0, id, last, v FROM lists WHERE id BETWEEN {} AND {} UNION ALL SELECT tag, id, grp, pad FROM sets WHERE grp BETWEEN {} AND {}",
             self.run.list_id(0),
             self.run.list_id(super::LISTS - 1),
             self.run.group_id(from),
             self.run.group_id(to)
         );
         self.select(&sql, Locking::None, |client, rows| {
+            // No tag is 0.
             let (lists, sets): (Vec<_>, Vec<_>) = rows.iter().partition(|row| number(&row[0]) == 0);
             let lists: Vec<Vec<mysql::Value>> = lists.into_iter().map(|row| row[1..].to_vec()).collect();
             let keys: Vec<u32> = (0..super::LISTS).collect();
             let mut events = client.lists_of(&lists, &keys).0;
-            let members: Vec<(u64, u64, u64)> = sets.iter().map(|row| (number(&row[1]), number(&row[2]), number(&row[3]))).collect();
+            let members: Vec<(u64, u64, u64)> = sets.iter().map(|row| (number(&row[1]), number(&row[2]), number(&row[0]))).collect();
             events.extend(client.members_of(&members, (from, to), Locking::None));
             events
         })
