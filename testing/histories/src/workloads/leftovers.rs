@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Connections end a moment after their clients have gone; longer than this is a leak.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Threads that the server may keep for the next connections (for a minute), beyond those it had.
-const THREADS_KEPT: u64 = 512;
+/// Threads that the server may keep beyond those it had: 512 for the next connections (for a minute), its own that came later.
+const THREADS_KEPT: u64 = 512 + 16;
 
 /// What was there before.
 #[derive(Debug, Clone, Copy)]
