@@ -354,3 +354,10 @@ fn two_orders_of_one_list_are_named() {
     let steps = [(0, Append(1, 10)), (1, Append(1, 11)), (0, Commit), (1, Commit), (2, Read(1, &[11, 10])), (2, Commit)];
     judge(Kind::IncompatibleOrder, CLEAN, &steps, &[(1, &[10, 11])], &[]);
 }
+
+#[test]
+fn who_takes_a_member_out_shows_that_it_came() {
+    // T0's insert had no answer; T1 found it and took it out, T2 had seen it before.
+    let steps = [(0, Insert(50, 1)), (0, Lose), (2, Sets(1, 1, &[(50, 1)])), (2, Commit), (1, Remove(50, 1)), (1, Commit)];
+    judge(Kind::G1a, &[], &steps, &[], &[]);
+}

@@ -107,33 +107,33 @@ impl Outcome {
 
     /// A commit without an answer has happened if its traces are there; they must be there all, or none.
     fn settle_unknown(&mut self, history: &History, found: &mut Vec<Anomaly>) {
-        // A pair is gone if somebody took it out, acknowledged or not.
-        let mut taken: HashMap<(Element, Group), usize> = HashMap::new();
-        for (effects, _) in self.effects.iter().zip(&history.txns).filter(|(_, txn)| txn.end != End::Aborted) {
-            effects.removes.iter().for_each(|pair| *taken.entry(*pair).or_default() += 1);
-        }
-        let certain =
-            |pair: &(Element, Group)| self.inserted_by.get(pair).is_some_and(|by| matches!(history.txns[*by].end, End::Committed { .. }));
         for (index, txn) in history.txns.iter().enumerate() {
-            match txn.end {
-                End::Committed { .. } => self.committed[index] = true,
-                End::Aborted => {}
-                End::Unknown { .. } => {
-                    let effects = &self.effects[index];
-                    let mut traces: Vec<bool> = effects.appends.iter().map(|pair| self.place.contains_key(pair)).collect();
-                    traces.extend(
-                        effects.inserts.iter().filter(|pair| !taken.contains_key(pair)).map(|pair| history.final_sets.contains(pair)),
-                    );
-                    // That a pair is gone tells something where it certainly came, and nobody else may have taken it.
-                    let telling = effects.removes.iter().filter(|pair| taken[*pair] == 1 && certain(pair));
-                    traces.extend(telling.map(|pair| !history.final_sets.contains(pair)));
-                    self.committed[index] = traces.contains(&true);
-                    self.vanished[index] = !self.committed[index] && !effects.is_empty();
-                    if traces.contains(&true) && traces.contains(&false) {
-                        let text = format!("T{index}'s commit had no answer; some of its changes are there and some are not");
-                        found.push(Anomaly { kind: Kind::TornCommit, text, txns: vec![index] });
-                    }
-                }
+            self.committed[index] = matches!(txn.end, End::Committed { .. });
+        }
+        // Who took a pair out, acknowledged or not.
+        let mut takers: HashMap<(Element, Group), Vec<usize>> = HashMap::new();
+        for (index, effects) in self.effects.iter().enumerate().filter(|(index, _)| history.txns[*index].end != End::Aborted) {
+            effects.removes.iter().for_each(|pair| takers.entry(*pair).or_default().push(index));
+        }
+        let unknown: Vec<usize> = (0..history.txns.len()).filter(|index| matches!(history.txns[*index].end, End::Unknown { .. })).collect();
+        // What one has done may be told by what became of another: again until nothing is learnt.
+        loop {
+            let learnt: Vec<usize> = unknown
+                .iter()
+                .copied()
+                .filter(|index| !self.committed[*index] && self.traces(history, &takers, *index).contains(&true))
+                .collect();
+            if learnt.is_empty() {
+                break;
+            }
+            learnt.into_iter().for_each(|index| self.committed[index] = true);
+        }
+        for index in unknown {
+            self.vanished[index] = !self.committed[index] && !self.effects[index].is_empty();
+            let traces = self.traces(history, &takers, index);
+            if traces.contains(&true) && traces.contains(&false) {
+                let text = format!("T{index}'s commit had no answer; some of its changes are there and some are not");
+                found.push(Anomaly { kind: Kind::TornCommit, text, txns: vec![index] });
             }
         }
         for (index, effects) in self.effects.iter().enumerate().filter(|(index, _)| self.committed[*index]) {
@@ -149,6 +149,31 @@ impl Outcome {
                 }
             }
         }
+    }
+
+    /// Of each change of a transaction that tells something: whether it has happened.
+    fn traces(&self, history: &History, takers: &HashMap<(Element, Group), Vec<usize>>, index: usize) -> Vec<bool> {
+        let effects = &self.effects[index];
+        let mut traces: Vec<bool> = effects.appends.iter().map(|pair| self.place.contains_key(pair)).collect();
+        for pair in &effects.inserts {
+            match takers.get(pair) {
+                None => traces.push(history.final_sets.contains(pair)),
+                // Who took it out has found it.
+                Some(takers) if takers.iter().any(|taker| self.committed[*taker]) => traces.push(true),
+                Some(_) if history.final_sets.contains(pair) => traces.push(true),
+                Some(_) => {}
+            }
+        }
+        for pair in &effects.removes {
+            // That a pair is gone tells something where it certainly came, and nobody else may have taken it.
+            let came = self.inserted_by.get(pair).is_some_and(|by| matches!(history.txns[*by].end, End::Committed { .. }));
+            if history.final_sets.contains(pair) {
+                traces.push(false);
+            } else if came && takers[pair].len() == 1 {
+                traces.push(true);
+            }
+        }
+        traces
     }
 
     /// What is there at the end is what the committed transactions did.
