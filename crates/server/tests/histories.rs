@@ -8,14 +8,14 @@ use histories::drive::{self, Settings};
 use histories::{Kind, Level, Place, check};
 
 /// Levels that the server has.
-const LEVELS: [Level; 3] = [Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead];
+const LEVELS: [Level; 5] = Level::ALL;
 
 fn seed(test: &str) -> u64 {
     histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test)
 }
 
 fn settings(levels: &[Level]) -> Settings {
-    Settings { levels: levels.to_vec(), clients: 6, txns: 12, kills: 0, without_gaps: true }
+    Settings { levels: levels.to_vec(), clients: 6, txns: 12, kills: 0, without_gaps: false }
 }
 
 fn place() -> Place {
