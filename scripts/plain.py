@@ -152,7 +152,7 @@ class Altiplano:
         wait_for_port(self.port, self.process)
 
     def pid(self):
-        return self.process.pid
+        return self.process.pid if self.process else None
 
     def stop(self):
         if self.process:
@@ -210,7 +210,7 @@ class Ceiling:
             wait_for_port(self.port, self.process)
 
     def pid(self):
-        return self.process.pid
+        return self.process.pid if self.process else None
 
     def stop(self):
         if self.process:
@@ -248,6 +248,21 @@ def quiet(pid):
             return
 
 
+def alone(server, servers):
+    """Stops all other servers where they stand, so that what they do in the background does not fall on this one."""
+    for other in servers.values():
+        pid = other.pid()
+        if pid:
+            os.kill(int(pid), signal.SIGCONT if other is server else signal.SIGSTOP)
+
+
+def all_go_on(servers):
+    for server in servers.values():
+        pid = server.pid()
+        if pid:
+            os.kill(int(pid), signal.SIGCONT)
+
+
 # ---------------------------------------------------------------------------------------------------------------- measuring
 
 
@@ -282,7 +297,8 @@ def measure_slice(cell, name, server, number):
 def run_slice(cell, name, server, number):
     return load(
         "run", server.port, cell.workload, "--connections", cell.connections, "--threads", 1 if cell.connections == 1 else 2, "--seconds", cell.seconds,
-        "--warmup", cell.warmup, "--keys", cell.keys, "--isolation", cell.isolation, "--pid", server.pid(), "--seed", number + 1,
+        # MySQL takes seconds until a thousand new connections have their prepared statements.
+        "--warmup", cell.warmup + (5 if name == "mysql" and cell.connections >= 512 else 0), "--keys", cell.keys, "--isolation", cell.isolation, "--pid", server.pid(), "--seed", number + 1,
         "--drain-seconds", 3 if cell.connections < 2000 else 6, "--login-seconds", 90, "--label", name, "--status", STATUS,
         # TPC-C has 60 statements: prepared by each of 10,000 connections they would be gigabytes on either server.
         *(["--text"] if cell.workload == "tpcc" else []), timeout=100 + cell.seconds + cell.warmup,
@@ -330,6 +346,7 @@ def measure(all_cells):
                 # Every other round begins with the other server.
                 for name in missing if number % 2 == 0 else missing[::-1]:
                     server = servers[{"base": "altiplano"}.get(name, name)]
+                    alone(server, servers)
                     if name == "variant":
                         try:
                             server.start(cell.without)
@@ -341,6 +358,7 @@ def measure(all_cells):
                     measure_slice(cell, name, server, number)
                     have.add((cell.name, name, number))
     finally:
+        all_go_on(servers)
         for server in servers.values():
             server.stop()
 

@@ -104,6 +104,35 @@ fn noise_alone_does_not_carry_it_down() {
 }
 
 #[test]
+fn noise_alone_does_not_carry_it_up() {
+    let mut ends = Vec::new();
+    for seed in 0..40 {
+        let mut controller = Controller::new(4, 1024, 32);
+        settle(&mut controller, flat, 0.10, 6_000, seed);
+        ends.push(controller.base);
+    }
+    ends.sort_unstable();
+    println!("after ten minutes of noise: {ends:?}");
+    assert!(ends[36] <= 64 && ends[39] <= 256, "{ends:?}");
+}
+
+/// Falls as TPC-C does over 2,000 connections: by a quarter from 32 to 485.
+fn cold(n: f64) -> f64 {
+    1_000.0 * (n / 16.0).min(1.0) / (1.0 + 0.0007 * (n - 32.0).max(0.0))
+}
+
+#[test]
+fn it_comes_back_from_far_above() {
+    for start in [32, 200, 1_024] {
+        for seed in 0..20 {
+            let mut controller = Controller::new(4, 1024, start);
+            let share = settle(&mut controller, cold, 0.05, 1_200, seed);
+            assert!(share >= 0.90, "from {start}, seed {seed}: {share:.3} of the best, at {}", controller.base);
+        }
+    }
+}
+
+#[test]
 fn it_follows_a_load_that_changes() {
     for seed in 0..20 {
         let mut controller = Controller::new(4, 1024, 32);
