@@ -123,7 +123,6 @@ impl Session {
         mode: LockMode,
         f: &mut Option<impl FnOnce(RowRef<'_>, RowLock) -> R>,
     ) -> Result<std::result::Result<Locked<R>, Obstacle>> {
-        let engine = Arc::clone(&self.engine);
         table.primary().tree.get(key, |value| {
             let Some(value) = value else { return Ok(Ok(Locked::Absent(Why::NoKey))) };
             let row = header(value)?;
@@ -136,7 +135,7 @@ impl Session {
                 return Ok(Ok(Locked::Absent(Why::Deleted)));
             }
             let f = f.take().expect("called once");
-            engine.with_full_row(table, value, |row| f(row, lock)).map(|result| Ok(Locked::Row(result)))
+            self.engine.with_full_row(table, value, |row| f(row, lock)).map(|result| Ok(Locked::Row(result)))
         })?
     }
 

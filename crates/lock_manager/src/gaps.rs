@@ -33,6 +33,7 @@ impl GapCounts {
         self.count(index).load(Ordering::Relaxed) != 0
     }
 
+    #[inline]
     pub(crate) fn note(&self, index: IndexId, change: GapChange) {
         match change {
             GapChange::Same => {}

@@ -131,7 +131,9 @@ impl Owner {
     }
 
     pub(crate) fn add_waited_by(&self, waiters: u32) {
-        self.waited_by.fetch_add(waiters, Ordering::Relaxed);
+        if waiters > 0 {
+            self.waited_by.fetch_add(waiters, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn take_waited_by(&self, waiters: u32) {

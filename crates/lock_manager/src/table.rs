@@ -220,6 +220,12 @@ impl Shard {
     pub(crate) fn settle(&mut self, slot: u32, wakes: &mut Wakes) {
         let id = self.id(slot);
         let Some(entry) = self.slots.get_mut(slot as usize) else { return };
+        if entry.queue.is_none() {
+            if entry.holders.is_empty() {
+                self.free(slot);
+            }
+            return;
+        }
         while let Some(waiter) = entry.next_waiter() {
             entry.left(&waiter);
             // It may have ended its wait by itself (time-out, kill, victim); then it is out of the queue now, and that is all.
@@ -303,7 +309,10 @@ impl Entry {
         if !planted("gap_not_counted") || change != GapChange::Locked {
             gaps.note(self.index, change);
         }
-        self.recredit(owner);
+        // A new grant on a key that nobody waits for holds nobody up.
+        if !is_new || self.queue.is_some() {
+            self.recredit(owner);
+        }
         is_new
     }
 
