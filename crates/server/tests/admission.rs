@@ -1,11 +1,10 @@
 //! Admission against the real server: it never stalls, whatever holds the slots, and waits for a slot end as other waits do.
 
-use harness::Server;
+use harness::{Server, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 /// Runs for hours if nobody stops it.
 const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE a.v + b.v + c.v + d.v < 0";
@@ -32,14 +31,6 @@ fn code(error: &mysql::Error) -> u16 {
     match error {
         mysql::Error::MySqlError(error) => error.code,
         other => panic!("not an error of the server: {other}"),
-    }
-}
-
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what}: not after 60 s");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

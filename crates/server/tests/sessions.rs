@@ -1,11 +1,10 @@
 //! Sessions against the real server: stops at any point, clients that vanish, large packets, uploads, shutdown in the middle of work.
 
-use harness::Server;
+use harness::{Server, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, OptsBuilder};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 /// Runs for hours if nobody stops it.
 const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE a.v + b.v + c.v + d.v < 0";
@@ -31,15 +30,6 @@ fn code(error: &mysql::Error) -> u16 {
     match error {
         mysql::Error::MySqlError(error) => error.code,
         other => panic!("not an error of the server: {other}"),
-    }
-}
-
-/// Waits until `condition` holds: what happens in the server is told by its process list only.
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what}: not after 30 s");
-        std::thread::yield_now();
     }
 }
 

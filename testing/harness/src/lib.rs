@@ -3,6 +3,7 @@
 //! - [`Server`]: starts the `altiplano` binary on a data directory of its own and a free port.
 //! - [`Target`]: where statements go: such a server, or one that runs already (a MySQL, to keep the files honest).
 //! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
+//! - [`until`]: waits for what another connection can see.
 //! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
@@ -11,6 +12,8 @@ mod server;
 pub mod slt;
 pub mod spec;
 mod target;
+mod wait;
 
 pub use server::Server;
 pub use target::Target;
+pub use wait::until;
