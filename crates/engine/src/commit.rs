@@ -68,7 +68,7 @@ impl Dependencies {
     }
 
     /// The log is durable up to a record that was reserved after all that was noted.
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.up_to.store(0, Ordering::Relaxed);
     }
 
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Waits until the commit record is durable; whoever saw to that has finished the transaction.
-    fn await_durable(&mut self, lsn: Lsn) -> Result<()> {
+    pub(crate) fn await_durable(&mut self, lsn: Lsn) -> Result<()> {
         self.engine.wal.wait_durable(lsn)?;
         // All that it has built on has earlier records.
         self.dependencies.clear();

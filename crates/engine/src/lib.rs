@@ -43,6 +43,8 @@ mod row_lock;
 mod scan;
 mod secondary;
 mod session;
+#[doc(hidden)]
+pub mod simulation;
 mod slots;
 mod statistics;
 mod status;

@@ -14,7 +14,7 @@ impl World {
         if newest.tables.is_empty() || (newest.tables.len() < self.options.tables && self.random.percent(50)) {
             return self.create_table();
         }
-        let used: BTreeSet<String> = self.other_transactions(usize::MAX).flat_map(|txn| txn.used.iter().cloned()).collect();
+        let used = self.used_tables();
         let free: Vec<String> = newest.tables.keys().filter(|name| !used.contains(*name)).cloned().collect();
         if free.is_empty() || self.abandoned {
             return Ok(());
@@ -189,7 +189,7 @@ impl World {
         match result {
             Ok(()) => {
                 self.count("ddl");
-                self.commits.acknowledge(state, true);
+                self.commits.acknowledge(state);
                 Ok(true)
             }
             // A loser may hold rows of the dictionary.

@@ -1,5 +1,6 @@
-//! Seeded runs of the storage engine and the catalogue on a simulated disk: random schemas, interleaved sessions, checkpoints, page cleaning,
-//! purge, DDL, crashes and faults, compared with a naive model after every recovery.
+//! Seeded runs of the storage engine and the catalogue on a simulated disk: random schemas, interleaved sessions, commits that others build on
+//! before they are durable, prepared branches, checkpoints, page cleaning, purge, DDL, crashes and faults, compared with a naive model after
+//! every recovery.
 //!
 //! # Invariants
 //! 1. A run is a function of its seed (and the planted bug): one thread, no clock, no order of a hash map. [`Report::trace`] is the proof.
@@ -13,6 +14,8 @@
 //! # Start at
 //! [`run`], then `world.rs` for the state of a run, `life.rs` for what lies between two crashes.
 
+mod branch;
+mod commit;
 mod ddl;
 mod life;
 mod options;

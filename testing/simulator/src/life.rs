@@ -30,7 +30,7 @@ impl World {
             .map(|no| {
                 let mut session = engine.connect();
                 session.set_lock_wait_timeout(Duration::ZERO);
-                Some(Client { no, session, txn: None })
+                Some(Client { no, session, txn: None, committing: None })
             })
             .collect();
         let mut admin = engine.connect();
@@ -39,6 +39,7 @@ impl World {
         self.live = Some(Live { engine, catalog, clients, admin });
         self.unfinished = true;
         self.settle()?;
+        self.check_branches()?;
         if self.random.percent(70) {
             self.finish_recovery()?;
         } else {
@@ -55,8 +56,7 @@ impl World {
         self.unfinished = false;
         self.losers.clear();
         self.check_contents()?;
-        let idle = self.other_transactions(usize::MAX).next().is_none();
-        if idle && !self.abandoned && !self.armed { self.check_idle() } else { Ok(()) }
+        if self.nobody_works() && !self.abandoned && !self.armed { self.check_idle() } else { Ok(()) }
     }
 
     fn make_database(&mut self) -> Result<()> {
@@ -168,6 +168,7 @@ impl World {
         if age < capacity / 4 {
             return Ok(());
         }
+        self.finish_commits()?;
         let done = engine.pool().flush_all().map_err(engine::Error::from).and_then(|()| engine.checkpoint());
         self.trace.line(format!("checkpoint of a long log: {}", crate::read::outcome(&done)));
         if let Err(error) = done {
@@ -207,6 +208,7 @@ impl World {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
+        self.finish_commits()?;
         let done = self.engine().checkpoint();
         self.trace.line(format!("checkpoint: {}", crate::read::outcome(&done)));
         match done {
@@ -234,11 +236,19 @@ impl World {
     }
 
     fn client_step(&mut self, client: &mut Client) -> Result<()> {
-        if client.txn.is_none() {
-            self.begin(client);
-            return Ok(());
+        if client.committing.is_some() {
+            // The others go on meanwhile.
+            return if self.random.percent(30) { self.commit(client) } else { Ok(()) };
         }
+        if client.txn.is_none() {
+            if !self.branches.is_empty() && self.random.percent(25) {
+                return self.end_branch(client);
+            }
+            return self.begin(client);
+        }
+        let is_branch = client.txn.as_ref().is_some_and(|txn| txn.branch.is_some());
         match self.random.below(100) {
+            0..10 if is_branch && self.random.percent(70) => return self.prepare(client),
             0..10 => return self.commit(client),
             10..13 => return self.rollback(client),
             13..16 => {
@@ -275,6 +285,13 @@ impl World {
             self.live().clients[no] = Some(client);
             ended?;
         }
+        self.finish_commits()?;
+        while !self.branches.is_empty() && self.random.percent(95) {
+            let mut client = self.live().clients[0].take().expect("put back after each step");
+            let ended = self.end_branch(&mut client);
+            self.live().clients[0] = Some(client);
+            ended?;
+        }
         self.finish_recovery()?;
         let closed = self.engine().close(true);
         self.trace.line(format!("close: {}", crate::read::outcome(&closed)));
@@ -294,6 +311,14 @@ impl World {
             return Ok(());
         }
         self.count("failed logs");
+        // Whoever waits for its commit gets an error, or what it was told stands.
+        for client in self.live.iter_mut().flat_map(|live| &mut live.clients).flatten() {
+            if let Some(committing) = client.committing.take()
+                && engine::simulation::finish_commit(&mut client.session, committing.lsn).is_ok()
+            {
+                self.commits.must_stand(committing.number);
+            }
+        }
         let mut session = engine.connect();
         session.set_lock_wait_timeout(Duration::ZERO);
         session.begin(Isolation::RepeatableRead, false);
@@ -325,9 +350,14 @@ impl World {
             self.disk.kill();
             self.trace.line("kill".into());
         }
+        self.power_lost |= power_loss;
+        self.branches.clear();
         self.disk.set_capacity(None);
         if let Some(mut live) = self.live.take() {
             for client in live.clients.iter_mut().flatten() {
+                if client.committing.take().is_some() {
+                    engine::simulation::leave_commit(&mut client.session);
+                }
                 if let Some(txn) = client.txn.take() {
                     self.losers.push(txn.model);
                 }

@@ -43,6 +43,10 @@ pub(crate) struct Options {
     /// Some commits are acknowledged before they are durable.
     pub lazy_commits: bool,
     pub doublewrite: bool,
+    /// Some commits come in two halves, between which others work.
+    pub halves: bool,
+    /// Some transactions are branches of distributed ones.
+    pub branches: bool,
 }
 
 impl Options {
@@ -65,6 +69,8 @@ impl Options {
             ddl: random.percent(60),
             lazy_commits: random.percent(20),
             doublewrite: plant != Some(Plant::NoDoublewrite),
+            halves: random.percent(60),
+            branches: random.percent(40),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Bugs planted on purpose between engine and disk: a simulator that does not find them is worth nothing.
+//! Bugs planted on purpose, between engine and disk, or into the commit and the prepared branches (`engine::simulation`): a simulator that does not
+//! find them is worth nothing.
 
 use env::{Disk, File, FileKind, OpenMode, SimDisk};
 use std::io;
@@ -26,11 +27,25 @@ pub enum Plant {
     LostPageWrite,
     /// Now and then a log write vanishes: a change that was not logged.
     LostLogWrite,
+    /// Rows that were changed by a commit that is not durable are told without waiting for it.
+    ToldTooEarly,
+    /// A commit with a policy that need not wait is shown without waiting for the durable one that it was built on.
+    LazyOverUndurable,
+    /// Plain snapshots see a commit before it is durable.
+    UndurableShown,
+    /// Row locks go before the commit record is in the log.
+    UnlockedEarly,
+    /// A prepared branch is acknowledged before it is durable.
+    PrepareNotSynced,
+    /// The rollback of a prepared branch is acknowledged before it is durable.
+    BranchRollbackNotSynced,
+    /// A restart does not lock the rows of prepared branches again.
+    PreparedUnlocked,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 9] = [
+    pub const ALL: [Plant; 16] = [
         Plant::NoLogSync,
         Plant::NoDataSync,
         Plant::NoCheckpointSync,
@@ -40,6 +55,13 @@ impl Plant {
         Plant::LostDoublewrite,
         Plant::LostPageWrite,
         Plant::LostLogWrite,
+        Plant::ToldTooEarly,
+        Plant::LazyOverUndurable,
+        Plant::UndurableShown,
+        Plant::UnlockedEarly,
+        Plant::PrepareNotSynced,
+        Plant::BranchRollbackNotSynced,
+        Plant::PreparedUnlocked,
     ];
 
     /// Its name on the command line.

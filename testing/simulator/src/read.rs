@@ -51,17 +51,17 @@ pub(crate) fn in_order<'r>(table: &Table, index_no: usize, rows: &'r Rows) -> Ve
 impl World {
     /// The rows that a read of this kind sees; opens the snapshot of a plain read. `None` when the snapshot is older than the table.
     pub(crate) fn expected(&mut self, client: &mut Client, name: &str, read: Read) -> Option<Rows> {
-        let newest = self.newest();
+        let (newest, visible) = (self.newest(), self.visible());
         let txn = client.txn.as_mut()?;
         if read != Read::Snapshot {
             return Some(txn.model.rows(&newest, name));
         }
         let defined_at = newest.tables.get(name)?.defined_at;
-        let snapshot = Arc::clone(txn.model.snapshot().unwrap_or(&newest));
+        let snapshot = Arc::clone(txn.model.snapshot().unwrap_or(&visible));
         if snapshot.number < defined_at {
             return None;
         }
-        let snapshot = txn.model.open_snapshot(&newest);
+        let snapshot = txn.model.open_snapshot(&visible);
         Some(txn.model.rows(&snapshot, name))
     }
 
@@ -86,7 +86,12 @@ impl World {
             Some(found) => found.transpose().map_err(Stop::Violation)?,
             None => return Ok(()),
         };
-        self.compare_one(client, name, read, &key, expected, found)
+        let found_some = found.is_some();
+        self.compare_one(client, name, read, &key, expected, found)?;
+        if read != Read::Snapshot && (expected.is_none() || found_some) {
+            self.met(client, name, &key);
+        }
+        self.tell(client)
     }
 
     /// One read by a unique secondary key.
@@ -114,7 +119,12 @@ impl World {
         let Some(found) = self.check_locking(client, read, found, "get by unique key")? else { return Ok(()) };
         let found = found.transpose().map_err(Stop::Violation)?;
         let key = expected.map(|(key, _)| key.clone()).unwrap_or_default();
-        self.compare_one(client, name, read, &key, expected.map(|(_, row)| row), found)
+        let found_some = found.is_some();
+        self.compare_one(client, name, read, &key, expected.map(|(_, row)| row), found)?;
+        if read != Read::Snapshot && found_some {
+            self.met(client, name, &key);
+        }
+        self.tell(client)
     }
 
     fn compare_one(
@@ -221,7 +231,29 @@ impl World {
             Some((_, key, row)) if exact => {
                 Err(Stop::Violation(format!("scan of {name}.{index_no} {direction:?} {read:?}: row {key:02x?} {} is missing", show(row))))
             }
-            _ => Ok(()),
+            _ if read == Read::Snapshot => self.tell(client),
+            _ => {
+                seen.iter().for_each(|(key, _)| self.met(client, name, key));
+                if exact {
+                    self.met_range(client, name, &table, index_no, &range);
+                }
+                self.tell(client)
+            }
+        }
+    }
+
+    /// A locking scan of a range has met what others have moved into it or out of it.
+    fn met_range(&self, client: &mut Client, name: &str, table: &Table, index_no: usize, range: &KeyRange) {
+        let parts = &table.def.indexes[index_no].parts;
+        let inside = |key: &[u8], row: &Row| {
+            let mut full = if index_no == 0 { Vec::new() } else { schema::encode(&table.def, parts, row) };
+            full.extend_from_slice(key);
+            full >= range.lower && range.below_upper(&full)
+        };
+        for (key, before, after) in self.commits.undurable_changes(name) {
+            if before.is_some_and(|row| inside(&key, &row)) || after.is_some_and(|row| inside(&key, &row)) {
+                self.met(client, name, &key);
+            }
         }
     }
 

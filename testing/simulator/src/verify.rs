@@ -15,12 +15,13 @@ impl World {
     /// Which of the states that the crash may have left is there. Losers are not rolled back yet: readers must not see them.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let found = self.read_everything()?;
-        let candidates = self.commits.candidates();
-        let mut fitting = candidates.iter().filter(|state| difference(state, &found).is_none());
+        let candidates = self.commits.candidates(self.power_lost);
+        let differs = |state: &State| self.branch_difference(state).or_else(|| difference(state, &found));
+        let mut fitting = candidates.iter().filter(|state| differs(state).is_none());
         let Some(state) = fitting.next() else {
             let mut text = String::new();
             for state in &candidates {
-                let difference = difference(state, &found).unwrap_or_default();
+                let difference = differs(state).unwrap_or_default();
                 text.push_str(&format!("\n  not state {}: {difference}", state.number));
             }
             return Err(Stop::Violation(format!("after recovery the database is in none of the states that it may be in:{text}")));
@@ -32,6 +33,7 @@ impl World {
             *least = (*least).min(table.counter_min);
         }
         let was_in_doubt = self.commits.settle(Arc::clone(state));
+        self.power_lost = false;
         self.commits.lower_counters(&counters);
         self.trace.line(format!("settled on state {}{}", state.number, if was_in_doubt { ", which was in doubt" } else { "" }));
         self.count(if was_in_doubt { "doubts settled as committed" } else { "recoveries" });
@@ -70,10 +72,10 @@ impl World {
         }
     }
 
-    /// Every index of every table shows exactly the committed rows, in both directions; counters are not behind.
+    /// Every index of every table shows exactly the rows that readers may see, in both directions; counters are not behind.
     pub(crate) fn check_contents(&mut self) -> Result<()> {
-        let newest = self.newest();
-        for (name, table) in &newest.tables {
+        let visible = self.visible();
+        for (name, table) in &visible.tables {
             let Some(entry) = self.entry(name)? else { return Ok(()) };
             let counter = entry.storage.auto_increment();
             if table.def.auto_increment_column().is_some() && counter < table.counter_min {

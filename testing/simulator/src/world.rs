@@ -4,7 +4,7 @@ use crate::options::{Faults, Options};
 use crate::planted::{Plant, PlantedDisk};
 use crate::random::Random;
 use crate::schema::Row;
-use base::TableId;
+use base::{Lsn, TableId};
 use catalog::{Catalog, CatalogError, TableDef, TableEntry};
 use engine::{Engine, Error, FlushPolicy, Isolation, Savepoint, Session};
 use env::{Disk, SimDisk};
@@ -46,6 +46,24 @@ pub(crate) struct Client {
     pub no: usize,
     pub session: Session,
     pub txn: Option<OpenTransaction>,
+    /// Its commit record is in the log, and it waits for that to be durable.
+    pub committing: Option<Committing>,
+}
+
+/// A transaction between the two halves of its commit.
+pub(crate) struct Committing {
+    /// Of the state that it leads to.
+    pub number: u64,
+    pub lsn: Lsn,
+    pub used: BTreeSet<String>,
+}
+
+/// A prepared transaction, beside what the model's state says of it.
+pub(crate) struct Branch {
+    /// Tables that it has used: DDL keeps away from them.
+    pub used: BTreeSet<String>,
+    /// One that has changed nothing is forgotten by a crash, and has no locks.
+    pub has_writes: bool,
 }
 
 /// A transaction as the model knows it.
@@ -54,6 +72,10 @@ pub(crate) struct OpenTransaction {
     pub isolation: Isolation,
     pub read_only: bool,
     pub policy: FlushPolicy,
+    /// Its name, if it is a branch of a distributed transaction.
+    pub branch: Option<u64>,
+    /// The newest commit that it has met before that was durable.
+    pub depends_on: Option<u64>,
     /// Whether it may hold row locks.
     pub holds_locks: bool,
     /// Tables that it has used: DDL keeps away from them.
@@ -67,6 +89,11 @@ pub(crate) struct World {
     pub disk: SimDisk,
     pub access: Arc<dyn Disk>,
     pub commits: mvcc::Commits<TableDef, Row>,
+    pub plant: Option<Plant>,
+    /// Prepared ones.
+    pub branches: BTreeMap<u64, Branch>,
+    /// Whether a crash since the last recovery took the power too.
+    pub power_lost: bool,
     pub live: Option<Live>,
     /// Transactions that a crash cut off, or whose rollback failed: they may hold row locks.
     pub losers: Vec<Transaction>,
@@ -140,6 +167,9 @@ impl World {
             disk,
             access,
             commits: mvcc::Commits::new(),
+            plant,
+            branches: BTreeMap::new(),
+            power_lost: false,
             live: None,
             losers: Vec::new(),
             unfinished: false,
@@ -207,7 +237,8 @@ impl World {
 
     /// Whether anybody but client `no` may hold row locks.
     pub(crate) fn others_hold_locks(&self, no: usize) -> bool {
-        self.unfinished || self.abandoned || self.other_transactions(no).any(|txn| txn.holds_locks)
+        let prepared = self.branches.values().any(|branch| branch.has_writes);
+        self.unfinished || self.abandoned || prepared || self.other_transactions(no).any(|txn| txn.holds_locks)
     }
 
     /// Open transactions of the other clients.
@@ -216,16 +247,39 @@ impl World {
         clients.filter(move |client| client.no != no).filter_map(|client| client.txn.as_ref())
     }
 
-    /// Whether another open transaction has changed this row.
+    /// What running and prepared transactions but that of client `no` have changed.
+    pub(crate) fn foreign(&self, no: usize) -> impl Iterator<Item = &Transaction> {
+        let prepared = self.commits.newest().prepared.values().map(|model| &**model);
+        self.other_transactions(no).map(|txn| &txn.model).chain(prepared)
+    }
+
+    /// Whether another running or prepared transaction has changed this row.
     pub(crate) fn changed_by_others(&self, no: usize, table: &str, key: &[u8]) -> bool {
-        self.other_transactions(no).any(|txn| txn.model.changed(table, key))
+        self.foreign(no).any(|model| model.changed(table, key))
+    }
+
+    /// Tables that somebody uses: DDL keeps away from them.
+    pub(crate) fn used_tables(&self) -> BTreeSet<String> {
+        let running = self.other_transactions(usize::MAX).map(|txn| &txn.used);
+        let clients = self.live.iter().flat_map(|live| &live.clients).flatten();
+        let committing = clients.filter_map(|client| client.committing.as_ref()).map(|committing| &committing.used);
+        let prepared = self.branches.values().map(|branch| &branch.used);
+        running.chain(committing).chain(prepared).flatten().cloned().collect()
+    }
+
+    /// Whether no transaction runs, waits for its durability, or is prepared.
+    pub(crate) fn nobody_works(&self) -> bool {
+        let mut clients = self.live.iter().flat_map(|live| &live.clients).flatten();
+        self.branches.is_empty() && clients.all(|client| client.txn.is_none() && client.committing.is_none())
     }
 
     /// A fault hit a statement: the client rolls back, as a client would. A rollback that fails leaves a loser.
     pub(crate) fn give_up(&mut self, client: &mut Client) -> Result<()> {
         self.trace.line(format!("c{} gives up", client.no));
         let Some(txn) = client.txn.take() else { return Ok(()) };
-        if let Err(error) = client.session.rollback() {
+        let result = client.session.rollback();
+        self.release_name(client, &txn);
+        if let Err(error) = result {
             self.losers.push(txn.model);
             self.abandoned = true;
             self.count("rollbacks that failed");

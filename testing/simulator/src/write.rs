@@ -1,10 +1,11 @@
 //! Writes of one client, compared with the model.
 
+use crate::planted::Plant;
 use crate::read::{outcome, show, values};
 use crate::schema::{self, Row};
 use crate::world::{Client, OpenTransaction, Result, Rows, Stop, Table, World};
 use catalog::TableEntry;
-use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Step, Wait};
+use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Step, Wait, simulation};
 use std::sync::Arc;
 use types::Value;
 
@@ -12,13 +13,11 @@ use types::Value;
 const ROWS_MAX: usize = 400;
 
 impl World {
-    pub(crate) fn begin(&mut self, client: &mut Client) {
+    pub(crate) fn begin(&mut self, client: &mut Client) -> Result<()> {
+        let branch = self.draw_branch(client)?;
         let isolation = *self.random.one_of(&[Isolation::RepeatableRead, Isolation::RepeatableRead, Isolation::ReadCommitted]);
         let read_only = self.random.percent(8);
-        let policy = match self.options.lazy_commits && self.random.percent(50) {
-            true => *self.random.one_of(&[FlushPolicy::Lazy, FlushPolicy::Write]),
-            false => FlushPolicy::Durable,
-        };
+        let policy = self.draw_policy();
         client.session.begin(isolation, read_only);
         client.session.set_flush_policy(policy);
         self.trace.line(format!("c{} begin {isolation:?}{}", client.no, if read_only { " read only" } else { "" }));
@@ -27,49 +26,36 @@ impl World {
             isolation,
             read_only,
             policy,
+            branch,
+            depends_on: None,
             holds_locks: false,
             used: Default::default(),
             savepoints: Vec::new(),
         });
         if self.random.percent(10) {
-            let newest = self.newest();
+            let visible = self.visible();
             client.session.open_snapshot();
-            client.txn.as_mut().expect("just begun").model.open_snapshot(&newest);
+            client.txn.as_mut().expect("just begun").model.open_snapshot(&visible);
         }
+        Ok(())
     }
 
-    pub(crate) fn commit(&mut self, client: &mut Client) -> Result<()> {
-        let Some(txn) = client.txn.take() else { return Ok(()) };
-        let has_writes = client.session.has_writes();
-        let result = client.session.commit();
-        self.trace.line(format!("c{} commit {:?}: {}", client.no, txn.policy, outcome(&result)));
-        if !has_writes {
-            return match result {
-                Ok(()) => Ok(()),
-                Err(error) => self.excuse(&error, "commit of a reader"),
-            };
-        }
-        let state = txn.model.apply(&self.newest());
-        match result {
-            Ok(()) => {
-                self.count("commits");
-                self.commits.acknowledge(state, txn.policy == FlushPolicy::Durable);
-                Ok(())
-            }
-            Err(error) => {
-                self.commits.doubt(state);
-                self.losers.push(txn.model);
-                self.excuse(&error, "commit")?;
-                Err(Stop::Restart(format!("commit: {error}")))
-            }
+    pub(crate) fn draw_policy(&mut self) -> FlushPolicy {
+        match self.options.lazy_commits && self.random.percent(50) {
+            true => *self.random.one_of(&[FlushPolicy::Lazy, FlushPolicy::Write]),
+            false => FlushPolicy::Durable,
         }
     }
 
     pub(crate) fn rollback(&mut self, client: &mut Client) -> Result<()> {
+        if client.committing.is_some() {
+            return self.commit(client);
+        }
         let Some(txn) = client.txn.take() else { return Ok(()) };
         let result = client.session.rollback();
         self.trace.line(format!("c{} rollback: {}", client.no, outcome(&result)));
         self.count("rollbacks");
+        self.release_name(client, &txn);
         if let Err(error) = result {
             self.losers.push(txn.model);
             self.abandoned = true;
@@ -127,6 +113,9 @@ impl World {
                 return Ok(());
             }
         }
+        if self.plant == Some(Plant::UnlockedEarly) && self.random.percent(10) {
+            simulation::unlock_early(&client.session);
+        }
         if self.random.percent(10) {
             let result = client.session.statement_rollback();
             self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
@@ -165,6 +154,7 @@ impl World {
     }
 
     fn written(&mut self, client: &mut Client, name: &str, key: &[u8], row: Option<Vec<Value>>) {
+        self.met(client, name, key);
         if let Some(txn) = &mut client.txn {
             txn.model.write(name, key, row.map(Arc::new));
             txn.holds_locks = true;
@@ -275,10 +265,7 @@ impl World {
                     && !schema::has_null(&index.parts, rival)
                     && schema::encode(&table.def, &index.parts, rival) == user
             };
-            let foreign = self
-                .other_transactions(client.no)
-                .flat_map(|txn| txn.model.changes_of(name))
-                .filter_map(|(k, row)| Some((k, row.as_ref()?)));
+            let foreign = self.foreign(client.no).flat_map(|model| model.changes_of(name)).filter_map(|(k, row)| Some((k, row.as_ref()?)));
             if let Some((rival, _)) = rows.iter().chain(foreign).find(|entry| same(*entry)) {
                 // A row that got the key it had anyway is not checked again; it conflicts with nobody.
                 let unchanged =

@@ -5,8 +5,17 @@ use simulator::{Plant, run};
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 4] =
-    [(Plant::NoLogSync, 40), (Plant::NoDataSync, 200), (Plant::LostPageWrite, 200), (Plant::LostLogWrite, 200)];
+const EASY_PLANTS: [(Plant, u64); 9] = [
+    (Plant::NoLogSync, 40),
+    (Plant::NoDataSync, 200),
+    (Plant::LostPageWrite, 200),
+    (Plant::LostLogWrite, 200),
+    (Plant::UndurableShown, 40),
+    (Plant::UnlockedEarly, 40),
+    (Plant::PrepareNotSynced, 150),
+    (Plant::BranchRollbackNotSynced, 150),
+    (Plant::PreparedUnlocked, 150),
+];
 
 fn run_seeds(seeds: std::ops::Range<u64>) {
     for seed in seeds {

@@ -1,0 +1,61 @@
+//! What only the crash simulator uses: a commit in two halves, so that one thread can be between them while another session works, and
+//! the bugs that it plants to prove that it would find them.
+
+use crate::engine::Engine;
+use crate::session::Session;
+use crate::Result;
+use base::Lsn;
+use wal::FlushPolicy;
+
+/// The first half of a commit with policy `Durable`: the record is in the log, the locks are gone, nothing is durable. Returns the end of the
+/// record, or `None` when the transaction does not end this way; then [`Session::commit`] ends it.
+pub fn append_commit(session: &mut Session) -> Result<Option<Lsn>> {
+    if session.running.half_undone || !session.has_writes() || session.flush_policy != FlushPolicy::Durable {
+        return Ok(None);
+    }
+    match session.append_commit() {
+        Ok(lsn) => Ok(Some(lsn)),
+        Err(error) => session.committed(Err(error)).map(|()| None),
+    }
+}
+
+/// The second half: waits for the log.
+pub fn finish_commit(session: &mut Session, lsn: Lsn) -> Result<()> {
+    let durable = session.await_durable(lsn);
+    session.committed(durable)
+}
+
+/// The process dies between the halves.
+pub fn leave_commit(session: &mut Session) {
+    session.abandon();
+}
+
+/// Shares the metadata locks of the tables of prepared transactions, as the start of the background threads does.
+pub fn share_tables_of_prepared(engine: &Engine) -> Result<()> {
+    engine.share_tables_of_prepared()
+}
+
+/// A bug: the session forgets what it has met that is not durable.
+pub fn forget_dependencies(session: &Session) {
+    session.dependencies.clear();
+}
+
+/// A bug: commits up to `lsn` are shown to readers before they are durable.
+pub fn show_undurable(engine: &Engine, lsn: Lsn) {
+    engine.txns.finish_durable(lsn);
+}
+
+/// A bug: a restart does not take the row locks of prepared transactions again.
+pub fn unlock_prepared(engine: &Engine) {
+    for (txn, _) in engine.branches.detached() {
+        engine.txns.release(txn);
+    }
+}
+
+/// A bug: row locks go before the commit record is in the log.
+pub fn unlock_early(session: &Session) {
+    if session.has_writes() {
+        session.engine.txns.release(session.running.id);
+    }
+}
+
