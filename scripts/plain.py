@@ -59,11 +59,11 @@ STATUS = "Altiplano_log_wakes,Altiplano_log_batch,Altiplano_log_sync,Altiplano_a
 class Cell:
     """What is measured: a workload at a number of connections, on some servers."""
 
-    def __init__(self, workload, connections, servers, keys="uniform", isolation="rc", without=None, rounds=None):
-        self.workload, self.connections, self.keys, self.isolation, self.without = workload, connections, keys, isolation, without
+    def __init__(self, workload, connections, servers, keys="uniform", isolation="rc", without=None, rounds=None, against=None):
+        self.workload, self.connections, self.keys, self.isolation, self.without, self.against = workload, connections, keys, isolation, without, against
         self.servers, self.rounds = servers, rounds or args.rounds
         self.group = f"{workload}/{keys}/{isolation}"
-        self.name = f"{self.group}{'/without-' + without if without else ''}/{connections}"
+        self.name = f"{self.group}{'/without-' + without if without else ''}{f'/against-{against}' if against else ''}{'/levels' if servers == BOTH_LEVELS else ''}/{connections}"
         many = connections >= 2000
         slow = workload in ("read_write", "tpcc", "write_only") and many
         self.warmup = 0.3 if args.quick else 1 + (connections / 2000 if slow else connections / 4000)
@@ -75,15 +75,22 @@ class Cell:
         return per_server * len(self.servers) + (6 if self.without else 0)
 
 
+# Two slices of one server, of other numbers of connections or of another isolation level; of a server with and without a mechanism.
+FEW_MANY, BOTH_LEVELS, SAME_SERVER = ["few", "many"], ["committed", "repeatable"], {"base": "altiplano", "few": "altiplano", "many": "altiplano", "committed": "altiplano", "repeatable": "altiplano"}
+
+
 def cells():
     """All cells, the most telling first: targets of the issue, then what explains them, then the rest of the matrix."""
     a, am, ac, amc, ab = ["altiplano"], ["altiplano", "mysql"], ["altiplano", "ceiling"], ["altiplano", "mysql", "ceiling"], ["base", "variant"]
     out = []
+    # The plain holds: many connections and few in turns, since the machine's own speed drifts by a quarter within minutes.
+    out += [Cell("tpcc", n, FEW_MANY, against=16) for n in (2000, 10000)]
     # The plain: TPC-C-like transactions.
     out += [Cell("tpcc", 16, amc), Cell("tpcc", 128, am), Cell("tpcc", 512, a), Cell("tpcc", 2000, a), Cell("tpcc", 10000, ac), Cell("tpcc", 1024, am)]
     # The hot row.
     out += [Cell("hot_row", 128, am), Cell("hot_row", 1024, a)]
     # Own cost above the canned server; isolation levels.
+    out += [Cell("read_write", n, BOTH_LEVELS) for n in (1, 16, 128, 1024)]
     for n in (16, 128, 1024):
         out += [Cell("read_write", n, amc), Cell("read_write", n, a, isolation="rr")]
     out += [Cell("read_write", 10000, ac), Cell("read_write", 2000, a)]
@@ -295,11 +302,13 @@ def measure_slice(cell, name, server, number):
 
 
 def run_slice(cell, name, server, number):
+    connections = cell.against if name == "few" else cell.connections
+    isolation = "rr" if name == "repeatable" else cell.isolation
     return load(
-        "run", server.port, cell.workload, "--connections", cell.connections, "--threads", 1 if cell.connections == 1 else 2, "--seconds", cell.seconds,
+        "run", server.port, cell.workload, "--connections", connections, "--threads", 1 if connections == 1 else 2, "--seconds", cell.seconds,
         # MySQL takes seconds until a thousand new connections have their prepared statements.
-        "--warmup", cell.warmup + (5 if name == "mysql" and cell.connections >= 512 else 0), "--keys", cell.keys, "--isolation", cell.isolation, "--pid", server.pid(), "--seed", number + 1,
-        "--drain-seconds", 3 if cell.connections < 2000 else 6, "--login-seconds", 90, "--label", name, "--status", STATUS,
+        "--warmup", cell.warmup + (5 if name == "mysql" and connections >= 512 else 0), "--keys", cell.keys, "--isolation", isolation, "--pid", server.pid(), "--seed", number + 1,
+        "--drain-seconds", 3 if connections < 2000 else 6, "--login-seconds", 90, "--label", name, "--status", STATUS,
         # TPC-C has 60 statements: prepared by each of 10,000 connections they would be gigabytes on either server.
         *(["--text"] if cell.workload == "tpcc" else []), timeout=100 + cell.seconds + cell.warmup,
     )
@@ -339,13 +348,13 @@ def measure(all_cells):
             for cell in all_cells:
                 if number >= cell.rounds or (cell.without and not variants):
                     continue
-                missing = [n for n in cell.servers if {"base": "altiplano"}.get(n, n) in servers and (cell.name, n, number) not in have]
+                missing = [n for n in cell.servers if SAME_SERVER.get(n, n) in servers and (cell.name, n, number) not in have]
                 if missing and time.time() + cell.cost() > end:
                     print(f"left out, no time: {cell.name}, round {number + 1}", file=sys.stderr)
                     continue
                 # Every other round begins with the other server.
                 for name in missing if number % 2 == 0 else missing[::-1]:
-                    server = servers[{"base": "altiplano"}.get(name, name)]
+                    server = servers[SAME_SERVER.get(name, name)]
                     alone(server, servers)
                     if name == "variant":
                         try:
@@ -381,6 +390,7 @@ class Figures:
                 cpus.append(s.get("server_cores", 0) * seconds * 1e6 / count)
         middle = lambda values: statistics.median(values) if values else None
         self.rates = dict(rates)
+        self.replies = {s["number"]: s["replies"] / s["seconds"] for s in slices}
         self.rate, self.cpu = middle([r for _, r in rates]), middle(cpus)
         self.p95, self.p99 = (middle([s["latency_ms"][p] for s in slices]) for p in ("p95", "p99"))
         self.min_rate = middle([s["tps_min"] for s in slices])
@@ -413,6 +423,12 @@ def ratio(one, other):
     return statistics.median(both) if both else None
 
 
+def paired(many, few):
+    """Median and range of the rounds' ratios of replies a second: waves of transactions longer than a slice do not bend it."""
+    both = sorted(many.replies[n] / few.replies[n] for n in many.replies if few.replies.get(n))
+    return (statistics.median(both), both[0], both[-1], len(both)) if both else None
+
+
 def number(value, form="{:,.0f}"):
     return form.format(value) if value is not None else ""
 
@@ -438,7 +454,7 @@ def curve(found, group):
 
 def groups(found):
     order = list(TITLES)
-    names = {name.rsplit("/", 1)[0] for name in found if "/without-" not in name}
+    names = {name.rsplit("/", 1)[0] for name in found if name.count("/") == 3}
     return sorted(names, key=lambda g: (order.index(g.split("/")[0]), g.split("/")[1] != "uniform", g))
 
 
@@ -449,6 +465,11 @@ def targets(found):
     def line(what, target, text, met):
         lines.append(f"| {what} | {target} | {text} | {'yes' if met else 'no'} |")
 
+    for n, share in ((2000, 0.95), (10000, 0.90)):
+        pair = found.get(f"tpcc/uniform/rc/against-16/{n}", {})
+        if set(FEW_MANY) <= pair.keys():
+            got, low, high, rounds = paired(pair["many"], pair["few"])
+            line(f"tpcc, {n:,} connections against 16, {rounds} pairs of slices", f"≥ {share:.0%}", f"{got:.0%} ({low:.0%} to {high:.0%})", got >= share)
     for group in ("tpcc/uniform/rc", "read_write/uniform/rc", "point_select/uniform/rc"):
         rates = {n: s["altiplano"].rate for n, s in curve(found, group) if "altiplano" in s and s["altiplano"].rate}
         for n, share in ((2000, 0.95), (10000, 0.90)):
@@ -467,13 +488,18 @@ def targets(found):
             got = ratio(servers["altiplano"], servers["mysql"])
             if got:
                 line(f"hot row against MySQL 9.7, {n:,} connections", "≥ 5x" if n == 128 else "", f"{got:.2f}x", got >= 5)
+    for n in (1, 16, 128, 1024):
+        pair = found.get(f"read_write/uniform/rc/levels/{n}", {})
+        if set(BOTH_LEVELS) <= pair.keys():
+            got, low, high, rounds = paired(pair["repeatable"], pair["committed"])
+            line(f"read_write, REPEATABLE READ against READ COMMITTED, {n:,} connections, {rounds} pairs of slices", "not slower", f"{got:.2f}x ({low:.2f} to {high:.2f})", got >= 0.98)
     for n in (1, 16, 128, 1024, 2000, 10000):
         pair = [found.get(f"read_write/uniform/{level}/{n}", {}).get("altiplano") for level in ("rr", "rc")]
         if all(pair):
             got = ratio(*pair)
             if got:
                 line(f"read_write, REPEATABLE READ against READ COMMITTED, {n:,} connections", "not slower", f"{got:.2f}x", got >= 0.98)
-    useful, useless = (sum(s.get("status", {}).get("Altiplano_log_wakes_" + kind, 0) for s in recorded() if s["server"] in ("altiplano", "base")) for kind in ("useful", "useless"))
+    useful, useless = (sum(s.get("status", {}).get("Altiplano_log_wakes_" + kind, 0) for s in recorded() if s["server"] in ("altiplano", *SAME_SERVER)) for kind in ("useful", "useless"))
     if useful + useless:
         got = useful / (useful + useless)
         line("wake-ups by commit batches that were useful", "≥ 99 %", f"{got:.2%} of {useful + useless:,.0f}", got >= 0.99)

@@ -1,5 +1,6 @@
 //! The `altiplano` binary: `serve`, `sql`, `version`.
 
+mod futex_hash;
 mod give_back;
 mod heap;
 mod open;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
 fn run_server(options: ServeOptions) -> ExitCode {
     let environment = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let result = options.resolve(environment).map_err(serve::Failure::from).and_then(|settings| {
+        futex_hash::enlarge();
         give_back::start()?;
         serve::serve(&settings, open::open, open::close)
     });
