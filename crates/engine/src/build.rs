@@ -8,7 +8,7 @@
 //! 3. Copied rows carry no transaction id: every view sees them.
 
 use crate::engine::Engine;
-use crate::table::{IndexSpec, Table, put_entry_value};
+use crate::table::{IndexSpec, Table, new_entry_value};
 use crate::version::header;
 use crate::{Error, Result, Session};
 use base::{TxnId, UndoPtr};
@@ -154,9 +154,7 @@ impl Engine {
         let tree = BTree::open(&self.pool, &self.space, index.id, index.root);
         let entries = (0..run.keys.len()).map(|no| {
             let (key, user_bytes) = run.key(no);
-            let mut value = Vec::with_capacity(3);
-            put_entry_value(&mut value, 0, user_bytes);
-            (key.to_vec(), value)
+            (key.to_vec(), new_entry_value(0, user_bytes).to_vec())
         });
         tree.build(entries)?;
         Ok(())

@@ -13,7 +13,7 @@ use crate::leftover::Leftover;
 use crate::log_op::LogOp;
 use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;
-use crate::table::{ENTRY_DELETED, Index, Table, entry_value, put_entry_value, split_entry};
+use crate::table::{ENTRY_DELETED, Index, Table, entry_value, new_entry_value, split_entry};
 use crate::undo_record::put_old_key;
 use crate::version::header;
 use crate::write::OnDuplicate;
@@ -106,7 +106,7 @@ impl EntryMoves {
 }
 
 /// Whether the stored bytes of all parts are the same.
-fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Result<bool> {
+pub(crate) fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Result<bool> {
     for part in &index.parts {
         if old.column_bytes(part.column).map_err(unreadable)? != new.column_bytes(part.column).map_err(unreadable)? {
             return Ok(false);
@@ -149,8 +149,7 @@ impl Session {
 
     /// Adds an entry, or takes the mark off one that is there.
     pub(crate) fn add_entry(&mut self, index: &Index, entry: &[u8], user_bytes: usize) -> Result<()> {
-        let mut value = Vec::with_capacity(3);
-        put_entry_value(&mut value, 0, user_bytes);
+        let value = new_entry_value(0, user_bytes);
         loop {
             let mut leaf = index.tree.write(entry)?;
             let done = match leaf.found() {

@@ -1,9 +1,9 @@
 //! What only the crash simulator uses: a commit in two halves, so that one thread can be between them while another session works, and
 //! the bugs that it plants to prove that it would find them.
 
+use crate::Result;
 use crate::engine::Engine;
 use crate::session::Session;
-use crate::Result;
 use base::Lsn;
 use wal::FlushPolicy;
 
@@ -58,4 +58,3 @@ pub fn unlock_early(session: &Session) {
         session.engine.txns.release(session.running.id);
     }
 }
-

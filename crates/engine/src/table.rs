@@ -5,7 +5,7 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
-use base::{IndexId, PageNo, TableId, TxnId, put_u8, put_u16};
+use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
 use lock_manager::metadata::TableLock;
 use record::{KeyPart, RowLayout, RowRef};
@@ -88,9 +88,9 @@ pub struct Table {
 pub(crate) const ENTRY_DELETED: u8 = 1;
 
 /// The value bytes of a secondary entry.
-pub(crate) fn put_entry_value(out: &mut Vec<u8>, flags: u8, user_bytes: usize) {
-    put_u8(out, flags);
-    put_u16(out, user_bytes as u16);
+pub(crate) fn new_entry_value(flags: u8, user_bytes: usize) -> [u8; 3] {
+    let [low, high] = (user_bytes as u16).to_le_bytes();
+    [flags, low, high]
 }
 
 /// Flags and length of the user parts of a secondary entry.

@@ -10,7 +10,7 @@
 use crate::external::EXTERNAL;
 use crate::log_op::LogOp;
 use crate::row_lock::{Obstacle, Wait};
-use crate::secondary::EntryMoves;
+use crate::secondary::{EntryMoves, same_parts};
 use crate::session::Session;
 use crate::table::Table;
 use crate::undo_record::{Change, OldHeader, UndoRecord, common_ends};
@@ -394,7 +394,7 @@ impl Session {
             }
             Modify::Delete => self.delete_in_leaf(table, key, leaf, moves).map(Attempt::Done),
             Modify::Replace => {
-                if !table.has_hidden_key() && self.moves_key(table, key, new)? {
+                if !table.has_hidden_key() && moves_key(table, key, row, new)? {
                     // The row goes elsewhere: lock it, then take the long way.
                     let locked = self.lock_in_place(table, key, old_header)?;
                     let old = old.to_vec();
@@ -461,12 +461,6 @@ impl Session {
         Ok(Modified::Deleted)
     }
 
-    fn moves_key(&self, table: &Table, key: &[u8], new: &[u8]) -> Result<bool> {
-        let mut new_key = Vec::with_capacity(key.len());
-        table.primary_key(RowRef::new(table.layout(), new), &mut new_key)?;
-        Ok(new_key != key)
-    }
-
     /// Writes an undo record to the store and leaves its bytes in `buffers.undo`.
     pub(crate) fn append_undo(&mut self, table: &Table, key: &[u8], change: Change<'_>) -> Result<UndoPtr> {
         let record = UndoRecord { txn: self.running.id, previous: self.running.last_undo, table: table.id, key, change };
@@ -523,4 +517,15 @@ pub(crate) fn note_change(mtr: &mut buffer_pool::Mtr<'_>, undo: UndoPtr, record:
     if let Some(counter) = counter {
         Session::note(mtr, counter);
     }
+}
+
+/// Whether a row that becomes `new` gets another key than `key`. Other bytes of the same collation weight make no other key.
+fn moves_key(table: &Table, key: &[u8], old: RowRef<'_>, new: &[u8]) -> Result<bool> {
+    let new = RowRef::new(table.layout(), new);
+    if same_parts(table.primary(), old, new)? {
+        return Ok(false);
+    }
+    let mut new_key = Vec::with_capacity(key.len());
+    table.primary_key(new, &mut new_key)?;
+    Ok(new_key != key)
 }
