@@ -5,7 +5,7 @@ use crate::gate::{Rights, Waiter};
 use crate::slot::{Held, ticks_between};
 use lock_manager::{Cancel, WaitObserver};
 use std::sync::Arc;
-use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The statement was cancelled while it waited for a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,9 +32,12 @@ enum Lane {
     Long = 2,
 }
 
+/// Beside the lane: the transaction has been let in before.
+const OPEN: u32 = 4;
+
 impl Lane {
     fn from_u32(lane: u32) -> Lane {
-        match lane {
+        match lane & !OPEN {
             1 => Lane::Slot,
             2 => Lane::Long,
             _ => Lane::Out,
@@ -46,14 +49,13 @@ impl Lane {
 /// tells of waits through a shared reference.
 pub struct Ticket {
     admission: Arc<Admission>,
-    lane: AtomicU32,
+    /// The [`Lane`], and [`OPEN`] once the transaction has been let in. 0, as between transactions, asks for nothing when one ends.
+    standing: AtomicU32,
     /// Its slot, or the one it had last: the first to be tried next time.
     index: AtomicU32,
     word: AtomicU64,
     /// Tick at which its turn began.
     turn: AtomicU32,
-    /// The transaction has been let in before.
-    open: AtomicBool,
     /// The lane that a wait interrupted.
     interrupted: AtomicU32,
     waiter: Arc<Waiter>,
@@ -64,11 +66,10 @@ impl Ticket {
     pub fn new(admission: &Arc<Admission>, number: u32) -> Arc<Ticket> {
         Arc::new(Ticket {
             admission: Arc::clone(admission),
-            lane: AtomicU32::new(Lane::Out as u32),
+            standing: AtomicU32::new(Lane::Out as u32),
             index: AtomicU32::new(number.wrapping_mul(0x9E37_79B1) >> 16),
             word: AtomicU64::new(0),
             turn: AtomicU32::new(0),
-            open: AtomicBool::new(false),
             interrupted: AtomicU32::new(Lane::Out as u32),
             waiter: Arc::new(Waiter::new()),
         })
@@ -76,11 +77,19 @@ impl Ticket {
 
     #[inline]
     fn lane(&self) -> Lane {
-        Lane::from_u32(self.lane.load(Ordering::Relaxed))
+        Lane::from_u32(self.standing.load(Ordering::Relaxed))
     }
 
     fn set_lane(&self, lane: Lane) {
-        self.lane.store(lane as u32, Ordering::Relaxed);
+        self.standing.store(self.standing.load(Ordering::Relaxed) & OPEN | lane as u32, Ordering::Relaxed);
+    }
+
+    fn is_open(&self) -> bool {
+        self.standing.load(Ordering::Relaxed) & OPEN != 0
+    }
+
+    fn set_open(&self, open: bool) {
+        self.standing.store(self.lane() as u32 | if open { OPEN } else { 0 }, Ordering::Relaxed);
     }
 
     fn held(&self) -> Held {
@@ -124,7 +133,7 @@ impl Ticket {
         if self.admission.is_off() {
             return Ok(());
         }
-        let rights = if self.open.load(Ordering::Relaxed) { Rights::Open } else { Rights::Newcomer };
+        let rights = if self.is_open() { Rights::Open } else { Rights::Newcomer };
         let hint = self.index.load(Ordering::Relaxed);
         if let Some(held) = self.admission.gate.try_enter(rights, hint) {
             self.take(held);
@@ -136,7 +145,7 @@ impl Ticket {
             let held = self.admission.gate.enter(rights, &self.waiter, cancel, queued).ok_or(Killed)?;
             self.take(held);
         }
-        self.open.store(goes_on, Ordering::Relaxed);
+        self.set_open(goes_on);
         self.take_turn();
         Ok(())
     }
@@ -144,17 +153,21 @@ impl Ticket {
     /// The statement has ended, and its transaction goes on: until the client says more the slot may be taken away.
     #[inline]
     pub fn rest(&self) {
-        match self.lane() {
-            Lane::Out => {}
-            Lane::Slot => {
-                let mut held = self.held();
-                if self.admission.gate.rest(&mut held) {
-                    self.word.store(held.word, Ordering::Relaxed);
-                } else {
-                    self.set_lane(Lane::Out);
-                }
-            }
-            Lane::Long => self.give_up_place(),
+        if self.lane() != Lane::Out {
+            self.rest_in_place();
+        }
+    }
+
+    #[inline(never)]
+    fn rest_in_place(&self) {
+        if self.lane() == Lane::Long {
+            return self.give_up_place();
+        }
+        let mut held = self.held();
+        if self.admission.gate.rest(&mut held) {
+            self.word.store(held.word, Ordering::Relaxed);
+        } else {
+            self.set_lane(Lane::Out);
         }
     }
 
@@ -166,14 +179,21 @@ impl Ticket {
         }
     }
 
-    /// The transaction ends, or is about to wait for its durability: it works no more.
+    /// The transaction ends, or is about to wait for its durability: it works no more. One load for who has asked for nothing.
     #[inline]
     pub fn leave(&self) {
+        if self.standing.load(Ordering::Relaxed) != 0 {
+            self.leave_place();
+        }
+    }
+
+    #[inline(never)]
+    fn leave_place(&self) {
         if self.lane() != Lane::Out {
             self.admission.counters.completed.inc();
             self.give_up_place();
         }
-        self.open.store(false, Ordering::Relaxed);
+        self.set_open(false);
     }
 
     fn give_up_place(&self) {
