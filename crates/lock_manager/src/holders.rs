@@ -135,6 +135,14 @@ impl Holders {
         }
     }
 
+    /// The first grant of a key that nobody has.
+    #[inline]
+    pub(crate) fn add_first(&mut self, owner: &Arc<Owner>, parts: Parts) -> GapChange {
+        debug_assert!(self.grants.is_empty());
+        self.grants.push(Grant { owner: Arc::clone(owner), parts, credit: 0 });
+        self.count(Parts::NONE, parts)
+    }
+
     /// Takes parts away from the grant at a position, which stays.
     pub(crate) fn reduce_at(&mut self, at: usize, parts: Parts) -> GapChange {
         let before = self.grants[at].parts;
@@ -146,6 +154,19 @@ impl Holders {
     /// Takes parts away from an owner's grant, which stays. `None` when it has none.
     pub(crate) fn reduce(&mut self, owner: &Arc<Owner>, parts: Parts) -> Option<GapChange> {
         self.position(owner).map(|at| self.reduce_at(at, parts))
+    }
+
+    /// Removes an owner's grant, if no other is there.
+    #[inline]
+    pub(crate) fn remove_only(&mut self, owner: &Arc<Owner>) -> Option<(Grant, GapChange)> {
+        match &self.grants[..] {
+            [only] if self.positions.is_none() && Arc::ptr_eq(&only.owner, owner) => {}
+            _ => return None,
+        }
+        let grant = self.grants.pop()?;
+        let change = if self.gaps > 0 { GapChange::Unlocked } else { GapChange::Same };
+        (self.readers, self.writers, self.gaps) = (0, 0, 0);
+        Some((grant, change))
     }
 
     /// Removes an owner's grant.

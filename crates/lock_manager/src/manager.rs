@@ -180,7 +180,13 @@ impl LockManager {
     ) -> Result<Granted, LockError> {
         let (hash, shard_no) = self.place(key);
         let mut shard = self.shards[shard_no as usize].lock();
-        let slot = shard.find_or_insert(hash, key.index, key.key);
+        let Some(slot) = shard.find(hash, key.index, key.key) else {
+            // Nobody has anything there or waits.
+            let slot = shard.lock_new(hash, key, owner, mode);
+            drop(shard);
+            owner.inner().locks.push(LockId { shard: shard_no, slot });
+            return Ok(Granted::New);
+        };
         self.request(shard, LockId { shard: shard_no, slot }, owner, mode, policy, cancel)
     }
 
@@ -244,12 +250,11 @@ impl LockManager {
         let mut wakes = Wakes::new();
         let mut shard = self.shards[shard_no as usize].lock();
         let Some(slot) = shard.find(hash, key.index, key.key) else { return false };
-        if !shard.revoke(slot, owner) {
+        if !shard.release(slot, owner, &mut wakes) {
             return false;
         }
-        let id = LockId { shard: shard_no, slot };
-        owner.inner().forget(id);
-        shard.settle(slot, &mut wakes);
+        // Before the slot can serve another key.
+        owner.inner().forget(LockId { shard: shard_no, slot });
         drop(shard);
         wake(&wakes);
         true
@@ -352,15 +357,14 @@ impl LockManager {
         let mut wakes = Wakes::new();
         for id in &locks {
             let mut shard = self.shards[id.shard as usize].lock();
-            let held = shard.revoke(id.slot, owner);
-            assert!(held, "{owner:?} lists a lock that it does not hold");
-            if !planted("release_without_hand_over") {
-                shard.settle(id.slot, &mut wakes);
-            }
+            let held = shard.release(id.slot, owner, &mut wakes);
             drop(shard);
-            // Woken one lock at a time: those behind the first need not wait for the release of the thousandth.
-            wake(&wakes);
-            wakes.clear();
+            assert!(held, "{owner:?} lists a lock that it does not hold");
+            if !wakes.is_empty() {
+                // Woken one lock at a time: those behind the first need not wait for the release of the thousandth.
+                wake(&wakes);
+                wakes.clear();
+            }
         }
         if !txn.is_none() {
             self.registry.remove(txn);
@@ -409,7 +413,7 @@ impl LockManager {
         hasher.write_u32(key.index.0);
         hasher.write(key.key);
         let hash = hasher.finish();
-        // The table inside a shard uses the low bits and the top seven; the shard number comes from those between.
+        // The chains inside a shard are told by the low bits.
         (hash, (hash >> 32) as u32 & (self.shards.len() as u32 - 1))
     }
 

@@ -1,16 +1,19 @@
 //! One shard of the lock table: keys, who holds them, who waits. All of it runs under the shard's latch.
+//!
+//! Entries are found by chains through themselves, one for each remainder of the hash; free ones make a chain, too. A key that nobody else wants,
+//! which is nearly every one, is locked and unlocked without allocation: an entry comes off the free chain and goes back to it.
 
 use crate::cancel::WaitState;
 use crate::gaps::GapCounts;
 use crate::holders::{GapChange, Holders};
-use crate::manager::Granted;
+use crate::manager::{Granted, LockKeyRef};
 use crate::mode::{LockMode, Parts};
 use crate::owner::{LockId, Owner};
 use crate::platform::{Arc, planted};
 use crate::queue::{Queue, Waiter};
 use base::IndexId;
-use hashbrown::HashTable;
 use smallvec::SmallVec;
+use std::iter::successors;
 use std::time::Instant;
 
 /// Waiters to be woken once the latch is dropped.
@@ -22,10 +25,17 @@ const SLOTS_KEPT_MAX: usize = 4096;
 /// Holders whose weight a waiter adds to. With more in its way, none of them holds it up alone.
 const CREDITED_MAX: usize = 4;
 
+/// Behind the last slot of a chain. No slot has this number.
+const END: u32 = u32::MAX;
+/// Chains of a shard that has entries: as many as there were entries in use at a time, and this many at least.
+const CHAINS_MIN: usize = 8;
+
 /// A locked key.
 #[derive(Default)]
 pub(crate) struct Entry {
     hash: u64,
+    /// The next slot of its chain.
+    next: u32,
     pub(crate) index: IndexId,
     /// The whole key; empty for the end of the index.
     pub(crate) key: SmallVec<[u8; 32]>,
@@ -57,8 +67,12 @@ pub(crate) struct Heir {
 
 pub(crate) struct Shard {
     slots: Vec<Entry>,
-    free: Vec<u32>,
-    by_key: HashTable<u32>,
+    /// First slots of the chains; a power of two, or none before the first entry.
+    chains: Box<[u32]>,
+    /// First of the free slots.
+    free: u32,
+    /// Entries in use.
+    used: u32,
     gaps: Arc<GapCounts>,
     tickets: u64,
     number: u32,
@@ -66,32 +80,83 @@ pub(crate) struct Shard {
 
 impl Shard {
     pub(crate) fn new(number: u32, gaps: Arc<GapCounts>) -> Shard {
-        Shard { slots: Vec::new(), free: Vec::new(), by_key: HashTable::new(), gaps, tickets: 0, number }
+        Shard { slots: Vec::new(), chains: Box::default(), free: END, used: 0, gaps, tickets: 0, number }
     }
 
+    #[inline]
+    fn chain(&self, hash: u64) -> usize {
+        hash as usize & self.chains.len().wrapping_sub(1)
+    }
+
+    #[inline]
     pub(crate) fn find(&self, hash: u64, index: IndexId, key: &[u8]) -> Option<u32> {
-        let same = |slot: &u32| {
-            let entry = &self.slots[*slot as usize];
-            entry.index == index && entry.key[..] == *key
-        };
-        self.by_key.find(hash, same).copied()
+        let mut slot = *self.chains.get(self.chain(hash))?;
+        // The end of a chain is no slot's number.
+        while let Some(entry) = self.slots.get(slot as usize) {
+            if entry.hash == hash && entry.index == index && entry.key[..] == *key {
+                return Some(slot);
+            }
+            slot = entry.next;
+        }
+        None
     }
 
     pub(crate) fn find_or_insert(&mut self, hash: u64, index: IndexId, key: &[u8]) -> u32 {
-        if let Some(slot) = self.find(hash, index, key) {
-            return slot;
+        self.find(hash, index, key).unwrap_or_else(|| self.insert(hash, index, key))
+    }
+
+    /// An entry for a key that has none.
+    #[inline]
+    fn insert(&mut self, hash: u64, index: IndexId, key: &[u8]) -> u32 {
+        if self.used as usize >= self.chains.len() {
+            self.lengthen();
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Entry::default());
-            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 locks in a shard")
-        });
+        let chain = self.chain(hash);
+        let first = self.chains[chain];
+        let slot = match self.slots.get_mut(self.free as usize) {
+            Some(entry) => std::mem::replace(&mut self.free, entry.next),
+            None => self.add_slot(),
+        };
         let entry = &mut self.slots[slot as usize];
-        entry.hash = hash;
-        entry.index = index;
+        (entry.hash, entry.next, entry.index) = (hash, first, index);
         entry.key.clear();
         entry.key.extend_from_slice(key);
-        self.by_key.insert_unique(hash, slot, |slot| self.slots[*slot as usize].hash);
+        self.chains[chain] = slot;
+        self.used += 1;
         slot
+    }
+
+    #[cold]
+    fn add_slot(&mut self) -> u32 {
+        let slot = u32::try_from(self.slots.len()).ok().filter(|slot| *slot != END);
+        self.slots.push(Entry::default());
+        slot.expect("fewer than 2^32 locks in a shard")
+    }
+
+    /// Twice as many chains.
+    #[cold]
+    fn lengthen(&mut self) {
+        let used: Vec<u32> = self.entries().map(|(slot, _)| slot).collect();
+        self.chains = vec![END; (2 * self.chains.len()).max(CHAINS_MIN)].into();
+        for slot in used {
+            let chain = self.chain(self.slots[slot as usize].hash);
+            self.slots[slot as usize].next = std::mem::replace(&mut self.chains[chain], slot);
+        }
+    }
+
+    /// Grants the first lock on a key that has no entry. The caller lists it with the owner.
+    #[inline]
+    pub(crate) fn lock_new(&mut self, hash: u64, key: LockKeyRef<'_>, owner: &Arc<Owner>, mode: LockMode) -> u32 {
+        let slot = self.insert(hash, key.index, key.key);
+        let change = self.slots[slot as usize].holders.add_first(owner, mode.parts());
+        self.note(key.index, change);
+        slot
+    }
+
+    fn note(&self, index: IndexId, change: GapChange) {
+        if !planted("gap_not_counted") || change != GapChange::Locked {
+            self.gaps.note(index, change);
+        }
     }
 
     pub(crate) fn entry(&self, slot: u32) -> Option<&Entry> {
@@ -104,7 +169,11 @@ impl Shard {
 
     /// Entries in use, with their slots.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, &Entry)> {
-        self.by_key.iter().map(|slot| (*slot, &self.slots[*slot as usize]))
+        let chain = |first: &u32| {
+            let at = |slot: u32| Some((slot, self.slots.get(slot as usize)?));
+            successors(at(*first), move |(_, entry)| at(entry.next))
+        };
+        self.chains.iter().flat_map(chain)
     }
 
     fn id(&self, slot: u32) -> LockId {
@@ -186,6 +255,25 @@ impl Shard {
         self.gaps.note(entry.index, change);
         owner.take_waited_by(grant.credit);
         true
+    }
+
+    /// Takes away a granted lock and grants to those who can have it now; `false` when there was none.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: u32, owner: &Arc<Owner>, wakes: &mut Wakes) -> bool {
+        let entry = &mut self.slots[slot as usize];
+        if entry.queue.is_none()
+            && let Some((grant, change)) = entry.holders.remove_only(owner)
+        {
+            self.gaps.note(entry.index, change);
+            owner.take_waited_by(grant.credit);
+            self.free(slot);
+            return true;
+        }
+        let held = self.revoke(slot, owner);
+        if held && !planted("release_without_hand_over") {
+            self.settle(slot, wakes);
+        }
+        held
     }
 
     /// Takes the gap away from what an owner has; the key stays in its list.
@@ -284,16 +372,36 @@ impl Shard {
         heirs
     }
 
+    /// Frees the entry of a slot, unless it is free.
+    #[inline]
     fn free(&mut self, slot: u32) {
-        let hash = self.slots[slot as usize].hash;
-        let Ok(found) = self.by_key.find_entry(hash, |other| *other == slot) else { return };
-        found.remove();
-        if self.by_key.is_empty() && self.slots.len() > SLOTS_KEPT_MAX {
-            // A statement locked very many keys; give the memory back.
-            (self.slots, self.free, self.by_key) = (Vec::new(), Vec::new(), HashTable::new());
-        } else {
-            self.free.push(slot);
+        let (hash, next) = (self.slots[slot as usize].hash, self.slots[slot as usize].next);
+        let chain = self.chain(hash);
+        if self.chains[chain] == slot {
+            self.chains[chain] = next;
+        } else if !self.unlink(self.chains[chain], slot, next) {
+            return;
         }
+        self.used -= 1;
+        if self.used == 0 && self.slots.len() > SLOTS_KEPT_MAX {
+            // A statement locked very many keys; give the memory back.
+            (self.slots, self.chains, self.free) = (Vec::new(), Box::default(), END);
+        } else {
+            self.slots[slot as usize].next = std::mem::replace(&mut self.free, slot);
+        }
+    }
+
+    /// Takes a slot that is not the first out of its chain; `false` when it is not in it.
+    fn unlink(&mut self, first: u32, slot: u32, next: u32) -> bool {
+        let mut at = first;
+        while let Some(entry) = self.slots.get_mut(at as usize) {
+            if entry.next == slot {
+                entry.next = next;
+                return true;
+            }
+            at = entry.next;
+        }
+        false
     }
 }
 
