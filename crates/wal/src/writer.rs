@@ -15,6 +15,8 @@ const BLOCK: u64 = DIRECT_ALIGN as u64;
 
 pub(crate) struct Writer {
     staging: AlignedBuf,
+    /// `staging` holds nothing but zeros from here on: what pads a block need not be written again for each record in it.
+    zeros_from: usize,
     /// Everything below is written; its last partial block is at the front of `staging`.
     written: u64,
     current: Option<(u64, Arc<dyn File>)>,
@@ -24,7 +26,8 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn new(ring_bytes: usize) -> Self {
-        Writer { staging: AlignedBuf::new(ring_bytes.min(STAGING_BYTES_MAX)), written: 0, current: None, unsynced: Vec::new() }
+        let staging = AlignedBuf::new(ring_bytes.min(STAGING_BYTES_MAX));
+        Writer { staging, zeros_from: 0, written: 0, current: None, unsynced: Vec::new() }
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -35,6 +38,7 @@ impl Writer {
     pub(crate) fn resume_at(&mut self, segments: &Segments, end: u64) -> Result<(), WalError> {
         let block = end / BLOCK * BLOCK;
         if block < end {
+            self.zeros_from = self.zeros_from.max(BLOCK as usize);
             let count = segments.read(&mut self.staging[..BLOCK as usize], block)?;
             if (count as u64) < end - block {
                 return Err(WalError::Corrupt { what: "the last block is missing", lsn: base::Lsn(end) });
@@ -58,7 +62,10 @@ impl Writer {
             // caller publishes after this returns.
             unsafe { ring.copy_out(from, &mut self.staging[head..filled]) };
             let padded = filled.next_multiple_of(DIRECT_ALIGN);
-            self.staging[filled..padded].fill(0);
+            if self.zeros_from > filled {
+                self.staging[filled..self.zeros_from].fill(0);
+            }
+            self.zeros_from = filled;
             let file = self.segment(segments, number)?;
             file.write_at(&self.staging[..padded], block % segment_bytes)?;
             counters.writes.inc();
