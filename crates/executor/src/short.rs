@@ -68,10 +68,8 @@ fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Ve
         let ty = &entry.def.columns[part.column].ty;
         match v {
             Value::Null => return Ok(KeyState::NoRow),
-            // An integer for a signed BIGINT or INT within its range needs no conversion.
-            Value::Int(i) if !ty.unsigned && ty.integer_range().is_some_and(|(l, h)| (l..=h).contains(&i128::from(*i))) => {
-                record::key::try_encode_part(ty, part, v, key)?;
-            }
+            // A whole number that the column holds needs no conversion.
+            Value::Int(i) if record::key::try_encode_int(ty, part, *i, key) => {}
             _ => match keys::fit(ty, v) {
                 Fit::Exact(v) => record::key::try_encode_part(ty, part, &v, key)?,
                 Fit::Unusable => return Ok(KeyState::Misfit),

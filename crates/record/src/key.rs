@@ -85,8 +85,42 @@ pub fn encode_part(ty: &ColumnType, part: &KeyPart, value: &Value, out: &mut Vec
 /// Most bytes that a row holds of a value that is no string: a DECIMAL(65).
 const STORED_BYTES_MAX: usize = 40;
 
+/// Appends one part from a whole number if the column is of an integer type that holds it: what [`try_encode_part`] appends, without the way
+/// by the bytes of a row. `false`, and `out` as before, where that has to look.
+#[inline]
+pub fn try_encode_int(ty: &ColumnType, part: &KeyPart, value: i64, out: &mut Vec<u8>) -> bool {
+    let bytes = match ty.kind {
+        TypeKind::Int => 4,
+        TypeKind::BigInt => 8,
+        TypeKind::TinyInt => 1,
+        TypeKind::SmallInt => 2,
+        TypeKind::MediumInt => 3,
+        _ => return false,
+    };
+    let unused = 64 - 8 * bytes as u32;
+    let fits = if ty.unsigned { value >= 0 && value as u64 <= u64::MAX >> unused } else { value << unused >> unused == value };
+    if !fits {
+        return false;
+    }
+    let sign = if ty.unsigned { 0 } else { 1 << 63 };
+    let ordered = (value as u64) << unused ^ sign;
+    let invert = if part.descending { u64::MAX } else { 0 };
+    if ty.nullable {
+        out.push(VALUE_LEAD ^ invert as u8);
+    }
+    // All eight bytes at once, and back to those of the column: cheaper than a copy of a length that is only known now.
+    out.extend_from_slice(&(ordered ^ invert).to_be_bytes());
+    out.truncate(out.len() - (8 - bytes));
+    true
+}
+
 /// Appends one part from a value of the column's type; on error `out` is as before.
 pub fn try_encode_part(ty: &ColumnType, part: &KeyPart, value: &Value, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    if let Value::Int(value) = value
+        && try_encode_int(ty, part, *value, out)
+    {
+        return Ok(());
+    }
     let start = out.len();
     let result = match value {
         Value::Null => encode_bytes(ty, *part, None, out),

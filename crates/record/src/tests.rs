@@ -334,6 +334,30 @@ fn older_rows_show_defaults_and_lose_dropped_columns() {
 }
 
 #[test]
+fn whole_numbers_are_keyed_as_their_row_bytes_are() {
+    for kind in [TypeKind::TinyInt, TypeKind::SmallInt, TypeKind::MediumInt, TypeKind::Int, TypeKind::BigInt, TypeKind::Year, TypeKind::Double] {
+        for flags in 0..8 {
+            let ty = ColumnType { unsigned: flags & 1 != 0, nullable: flags & 2 != 0, ..ColumnType::new(kind) };
+            let part = KeyPart { descending: flags & 4 != 0, ..KeyPart::ascending(0) };
+            let (least, most) = ty.integer_range().unwrap_or((0, 0));
+            let values = [least - 1, least, least + 1, -1, 0, 1, most - 1, most, most + 1].map(i64::try_from);
+            for value in values.into_iter().flatten() {
+                let mut fast = b"before".to_vec();
+                let fits = kind.is_integer() && (least..=most).contains(&i128::from(value));
+                assert_eq!(key::try_encode_int(&ty, &part, value, &mut fast), fits, "{value} as {ty}");
+                let (mut slow, mut stored) = (b"before".to_vec(), Vec::new());
+                if fits {
+                    let value = if ty.unsigned { Value::UInt(value as u64) } else { Value::Int(value) };
+                    raw::append(&ty, &value, &mut stored).expect("it fits");
+                    key::encode_bytes(&ty, part, Some(&stored), &mut slow).expect("a key");
+                }
+                assert_eq!(fast, slow, "{value} as {ty}");
+            }
+        }
+    }
+}
+
+#[test]
 fn wrong_values_are_refused_and_leave_nothing() {
     let layout = RowLayout::new(&[ColumnType::int().not_null(), ColumnType::new(TypeKind::TinyInt)], 1);
     let check = |values: [Value; 2], column: usize| {
