@@ -55,6 +55,12 @@ impl<'a> OkReply<'a> {
         let mut status = self.status;
         let track = capabilities.contains(Capabilities::SESSION_TRACK);
         status.set(ServerStatus::SESSION_STATE_CHANGED, track && !self.session_state.is_empty());
+        if self.affected_rows < 251 && self.last_insert_id < 251 && self.info.is_empty() && self.session_state.is_empty() {
+            // As most are.
+            let [status, warnings] = [status.bits(), self.warnings.min(0xFFFF) as u16].map(u16::to_le_bytes);
+            let (rows, id) = (self.affected_rows as u8, self.last_insert_id as u8);
+            return out.small_packet([header, rows, id, status[0], status[1], warnings[0], warnings[1]]);
+        }
         let payload = out.begin();
         payload.push(header);
         put_lenenc_int(payload, self.affected_rows);
@@ -94,7 +100,7 @@ impl<'a> OkReply<'a> {
 pub fn write_eof(status: ServerStatus, warnings: u32, out: &mut PacketWriter) {
     let warnings = (warnings.min(0xFFFF) as u16).to_le_bytes();
     let status = status.bits().to_le_bytes();
-    out.packet(&[EOF_HEADER, warnings[0], warnings[1], status[0], status[1]]);
+    out.small_packet([EOF_HEADER, warnings[0], warnings[1], status[0], status[1]]);
 }
 
 /// An error.

@@ -185,7 +185,14 @@ impl<'w> BinaryRow<'w> {
         let payload = out.begin();
         payload.push(0);
         let bitmap = payload.len();
-        payload.resize(bitmap + (column_count + 7 + NULL_BITMAP_OFFSET) / 8, 0);
+        let bitmap_bytes = (column_count + 7 + NULL_BITMAP_OFFSET) / 8;
+        if bitmap_bytes <= 8 {
+            // Cheaper than to set a number of bytes that is only known now.
+            payload.extend_from_slice(&[0; 8]);
+            payload.truncate(bitmap + bitmap_bytes);
+        } else {
+            payload.resize(bitmap + bitmap_bytes, 0);
+        }
         Self { out, bitmap, column: 0, column_count }
     }
 

@@ -114,6 +114,18 @@ impl PacketWriter {
         }
     }
 
+    /// Writes one whole packet of a few bytes.
+    #[inline]
+    pub fn small_packet<const N: usize>(&mut self, payload: [u8; N]) {
+        const { assert!(N < FRAME_PAYLOAD_MAX) };
+        debug_assert_eq!(self.start, CLOSED, "a packet is open");
+        let header = N as u32 | u32::from(self.sequence) << 24;
+        self.buffer.reserve(HEADER_BYTES + N);
+        self.buffer.extend_from_slice(&header.to_le_bytes());
+        self.buffer.extend_from_slice(&payload);
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+
     /// Writes one whole packet.
     pub fn packet(&mut self, payload: &[u8]) {
         self.begin().extend_from_slice(payload);
