@@ -20,6 +20,7 @@ mod ddl;
 mod diagnostics;
 mod dispatch;
 mod error_map;
+mod info;
 mod load_data;
 mod lock_tables;
 mod output;

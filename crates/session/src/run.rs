@@ -2,6 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, executor_error};
+use crate::info::Info;
 use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
@@ -115,12 +116,14 @@ impl ClientSession {
                 if found_rows {
                     affected_rows = changes.matched;
                 }
-                format!("Rows matched: {}  Changed: {}  Warnings: {warnings}", changes.matched, changes.affected)
+                let words = ["Rows matched: ", "  Changed: ", "  Warnings: "];
+                Info::new(words, [changes.matched, changes.affected, u64::from(warnings)])
             }
             Body::Insert(insert) if says_records(insert) => {
-                format!("Records: {}  Duplicates: {}  Warnings: {warnings}", changes.records, changes.duplicates)
+                let words = ["Records: ", "  Duplicates: ", "  Warnings: "];
+                Info::new(words, [changes.records, changes.duplicates, u64::from(warnings)])
             }
-            _ => String::new(),
+            _ => Info::NONE,
         };
         self.core.row_count = changes.affected as i64;
         if let Some(id) = changes.generated_id {
