@@ -37,6 +37,7 @@ mod show;
 pub mod sink;
 mod status;
 mod transaction;
+mod transaction_words;
 mod user_locks;
 mod value_text;
 pub mod variables;

@@ -6,6 +6,7 @@ use crate::error_map::{Outcome, parse_error};
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::transaction_words;
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
 use planner::Plan;
@@ -48,6 +49,11 @@ impl ClientSession {
 
     /// One attempt at a statement; `None` when its plan was stale.
     fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        if sql.len() <= transaction_words::BYTES_MAX
+            && let Some(statement) = transaction_words::read(sql)
+        {
+            return Ok((self.run_statement(&statement, sql, sink)? == Ran::Done).then_some(None));
+        }
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
