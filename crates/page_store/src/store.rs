@@ -99,14 +99,13 @@ impl PageStore {
         let repaired = match disk.exists(DOUBLEWRITE)? {
             true => {
                 let area = disk.open(DOUBLEWRITE, OpenMode::Existing, FileKind::Direct)?;
-                let repaired = doublewrite::repair(&*area, &*data)?;
-                if repaired.restored > 0 {
-                    data.sync()?;
-                }
-                repaired
+                doublewrite::repair(&*area, &*data)?
             }
             false => doublewrite::Repair::default(),
         };
+        // What a process that was killed had written and not synced is read like any other page, and recovery leaves such a page alone: the next checkpoint
+        // would trust it, and a loss of power after that would take it away.
+        data.sync()?;
         let area = Self::open_area(disk, &config)?;
         let store = Self::with_files(data, area, repaired.batch_number)?;
         store.stats.pages_restored.store(repaired.restored as u64, Ordering::Relaxed);

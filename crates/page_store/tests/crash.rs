@@ -108,6 +108,28 @@ fn copies_of_a_batch_outlive_its_failed_write_in_place() {
 }
 
 #[test]
+fn what_a_killed_process_wrote_is_durable_once_the_store_is_open_again() {
+    for seed in 0..16 {
+        let (sim, disk) = disk(seed);
+        let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+        let mut batch = Batch::new(4);
+        write(&store, &mut batch, &[2, 9], 1).expect("write");
+        // The first write goes to the area, the second and third in place: one of them is there and not synced.
+        sim.fail_write(3);
+        assert!(write(&store, &mut batch, &[2, 9], 2).is_err(), "seed {seed}");
+        drop(store);
+        sim.kill();
+        let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+        let seen = [2, 9].map(|page| generation(&store, PageNo(page)).expect("a whole page"));
+        assert!(seen.contains(&2), "seed {seed}");
+        drop(store);
+        sim.crash();
+        let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+        assert_eq!([2, 9].map(|page| generation(&store, PageNo(page)).expect("a whole page")), seen, "seed {seed}");
+    }
+}
+
+#[test]
 fn a_page_with_a_flipped_bit_is_reported_and_left_alone() {
     let (sim, disk) = disk(1);
     let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
