@@ -153,12 +153,15 @@ impl Engine {
         let mut running = self.losers.lock().clone();
         // What is prepared may move between its own list and a slot, either way; what stands later here counts.
         running.extend(self.branches.detached());
-        running.extend(self.slots.running());
+        let (committed, named): (Vec<_>, Vec<_>) = self.slots.named().into_iter().partition(|named| named.committed);
+        running.extend(named.iter().map(|named| (named.txn, named.last_undo)));
         running.extend(self.branches.detached());
         running.extend(self.abandoned.lock().iter().copied());
         // After the slots: see `prepared.rs`.
         let prepared = self.branches.listed();
-        let history = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).collect();
+        // Those whose commit record is logged are committed by the time that the checkpoint is written: the log is durable up to them then.
+        let committed = committed.iter().map(|named| (named.txn, named.last_undo));
+        let history = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).chain(committed).collect();
         let undo_directory = self.undo.checkpoint()?;
         let payload = Payload {
             next_txn: self.txns.next_id(),

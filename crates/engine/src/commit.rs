@@ -159,6 +159,7 @@ impl Session {
         if !queued {
             return Err(Error::LogFailed);
         }
+        self.slot.commit_logged();
         if engine.config.mechanisms.early_lock_release {
             engine.txns.release(id);
             self.release_locks();
@@ -180,6 +181,7 @@ impl Session {
         self.encode_commit();
         let engine = &*self.engine;
         let lsn = engine.wal.append(&self.buffers.undo);
+        self.slot.commit_logged();
         engine.wal.commit(lsn, policy)?;
         // What others were promised to be durable is not shown before, by way of what was built on it.
         self.settle()?;

@@ -6,11 +6,13 @@
 //! 2. `unsettled` is set before a record that changes what the slot says is logged (a row change, a step back, the end), and cleared after
 //!    the slot says it. A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
 //!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring.
+//! 3. Whose commit record is logged is `committed` until its slot is cleared, which is after the wait for the disk: a checkpoint does not wait for that. It lists the
+//!    transaction in the history, for no checkpoint is written before the log is durable up to its head.
 
 use crate::session::Isolation;
 use base::{TxnId, UndoPtr};
 use std::sync::{Arc, Weak};
-use sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 use txn::ViewObserver;
 
@@ -19,14 +21,28 @@ use txn::ViewObserver;
 pub(crate) struct Slot {
     txn: AtomicU64,
     last_undo: AtomicU64,
-    /// Release on set and clear. Who has read the log position past a record has, by that, the `unsettled` that was set before it.
-    unsettled: AtomicBool,
+    /// [`SETTLED`], [`UNSETTLED`] or [`COMMITTED`]. Release on each change. Who has read the log position past a record has, by that, the
+    /// `UNSETTLED` that was set before it.
+    state: AtomicU8,
     /// When the transaction began, its level and kind; see [`Slot::begin`]. For lists only: relaxed, like the two below.
     begun: AtomicU64,
     client: AtomicU64,
     owner: AtomicU64,
     /// Whether the session has a view open.
     view: Option<ViewObserver>,
+}
+
+const SETTLED: u8 = 0;
+const UNSETTLED: u8 = 1;
+const COMMITTED: u8 = 2;
+
+/// A transaction that a slot names, as a checkpoint writes it down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) txn: TxnId,
+    pub(crate) last_undo: UndoPtr,
+    /// Its commit record is logged.
+    pub(crate) committed: bool,
 }
 
 /// A transaction that has done something: it has written, has locks, or has a view open.
@@ -91,41 +107,48 @@ impl Slot {
     /// A record is about to be logged after which the slot will be set to something else.
     #[inline]
     pub(crate) fn unsettle(&self) {
-        self.unsettled.store(true, Ordering::Release);
+        self.state.store(UNSETTLED, Ordering::Release);
+    }
+
+    /// The commit record is logged.
+    #[inline]
+    pub(crate) fn commit_logged(&self) {
+        self.state.store(COMMITTED, Ordering::Release);
     }
 
     /// It was not logged after all.
     #[inline]
     pub(crate) fn settle(&self) {
-        self.unsettled.store(false, Ordering::Release);
+        self.state.store(SETTLED, Ordering::Release);
     }
 
     /// The newest undo record whose row change is logged and not taken back.
     #[inline]
     pub(crate) fn set_last_undo(&self, undo: UndoPtr) {
         self.last_undo.store(undo.0, Ordering::Release);
-        self.unsettled.store(false, Ordering::Release);
+        self.state.store(SETTLED, Ordering::Release);
     }
 
     /// The transaction has ended.
     pub(crate) fn clear(&self) {
         self.txn.store(0, Ordering::Release);
-        self.unsettled.store(false, Ordering::Release);
+        self.state.store(SETTLED, Ordering::Release);
     }
 
-    /// The transaction and its newest undo record, when one runs. Waits while that is about to change.
-    fn running(&self) -> Option<(TxnId, UndoPtr)> {
+    /// The transaction and its newest undo record, when there is one. Waits while that is about to change.
+    fn named(&self) -> Option<Named> {
         loop {
             let txn = self.txn.load(Ordering::Acquire);
             if txn == 0 {
                 return None;
             }
-            if !self.unsettled.load(Ordering::Acquire) {
+            let state = self.state.load(Ordering::Acquire);
+            if state != UNSETTLED {
                 // Acquire and after the flag: at least what the last settled record left. A newer one lies past the log position that
                 // the checkpoint has read, and recovery learns it from the log.
                 let last_undo = self.last_undo.load(Ordering::Acquire);
                 if self.txn.load(Ordering::Acquire) == txn {
-                    return Some((TxnId(txn), UndoPtr(last_undo)));
+                    return Some(Named { txn: TxnId(txn), last_undo: UndoPtr(last_undo), committed: state == COMMITTED });
                 }
             }
             sync::thread::yield_now();
@@ -174,10 +197,10 @@ impl Slots {
         slots.iter().map(|slot| slot.info()).collect()
     }
 
-    /// Every running transaction with its newest undo record.
-    pub(crate) fn running(&self) -> Vec<(TxnId, UndoPtr)> {
+    /// Every transaction that runs, or waits for its commit record to be durable.
+    pub(crate) fn named(&self) -> Vec<Named> {
         let slots: Vec<_> = self.all.lock().iter().filter_map(Weak::upgrade).collect();
-        slots.iter().filter_map(|slot| slot.running()).collect()
+        slots.iter().filter_map(|slot| slot.named()).collect()
     }
 }
 
@@ -197,7 +220,11 @@ mod tests {
         b.start(TxnId(8), UndoPtr::NONE);
         b.unsettle();
         b.clear();
-        assert_eq!(slots.running(), [(TxnId(7), UndoPtr::new(1, 2))]);
+        let named = |committed| [Named { txn: TxnId(7), last_undo: UndoPtr::new(1, 2), committed }];
+        assert_eq!(slots.named(), named(false));
+        a.unsettle();
+        a.commit_logged();
+        assert_eq!(slots.named(), named(true));
         a.set_client(5, 1);
         for level in LEVELS {
             a.begin(1234, level, level == Isolation::ReadCommitted);
@@ -206,6 +233,6 @@ mod tests {
             assert_eq!((info.read_only, info.view_open), (level == Isolation::ReadCommitted, false));
         }
         drop(a);
-        assert!(slots.running().is_empty());
+        assert!(slots.named().is_empty());
     }
 }

@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// All that is between its halves ends: a checkpoint would wait for it.
+    /// All that is between its halves ends.
     pub(crate) fn finish_commits(&mut self) -> Result<()> {
         for no in 0..self.options.sessions {
             let Some(mut client) = self.live().clients[no].take() else { continue };

@@ -168,7 +168,6 @@ impl World {
         if age < capacity / 4 {
             return Ok(());
         }
-        self.finish_commits()?;
         let done = engine.pool().flush_all().map_err(engine::Error::from).and_then(|()| engine.checkpoint());
         self.trace.line(format!("checkpoint of a long log: {}", crate::read::outcome(&done)));
         if let Err(error) = done {
@@ -208,7 +207,6 @@ impl World {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
-        self.finish_commits()?;
         let done = self.engine().checkpoint();
         self.trace.line(format!("checkpoint: {}", crate::read::outcome(&done)));
         match done {

@@ -201,6 +201,26 @@ fn a_branch_is_prepared_once_what_it_has_built_on_is_durable() {
 }
 
 #[test]
+fn a_checkpoint_does_not_wait_for_a_commit_and_takes_it_for_one() {
+    for inserts_only in [false, true] {
+        let f = Fixture::with_row();
+        let mut session = f.session();
+        f.insert(&mut session, 2, 2, "new", Some(2)).unwrap();
+        if !inserts_only {
+            f.update(&mut session, 1, 2, "new").unwrap();
+        }
+        f.engine.pool.flush_all().unwrap();
+        append(&mut session);
+        // Recovery begins behind the commit record, which only the checkpoint tells of.
+        f.engine.checkpoint().unwrap();
+        std::mem::forget(session);
+        let f = f.crash();
+        assert_eq!((f.k(1), f.k(2)), (Some(if inserts_only { 1 } else { 2 }), Some(2)));
+        f.check_purged(2);
+    }
+}
+
+#[test]
 fn nothing_is_told_once_the_log_has_failed() {
     let f = Fixture::with_row();
     let (mut first, mut reader) = (f.session(), f.session());
