@@ -4,6 +4,7 @@
 //! `Working`; from `Idle` both the holder (who goes on) and the ticker (who takes the slot away) want to leave, and the exchange decides.
 
 use crate::platform::atomic::{AtomicU64, Ordering};
+use crate::platform::planted;
 
 const STATE_MASK: u64 = 3;
 const FREE: u64 = 0;
@@ -83,6 +84,11 @@ impl Slot {
     #[inline]
     pub(crate) fn rest(&self, held: &mut Held, tick: u32) -> bool {
         let new = word(held.word >> GENERATION_SHIFT, tick, IDLE | held.word & EXTRA);
+        if planted("rest_overwrites") {
+            self.0.store(new, Ordering::Release);
+            held.word = new;
+            return true;
+        }
         let kept = self.0.compare_exchange(held.word, new, Ordering::Release, Ordering::Relaxed).is_ok();
         held.word = new;
         kept

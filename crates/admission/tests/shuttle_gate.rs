@@ -130,6 +130,42 @@ fn idle_slots_are_taken_away_once() {
     model.assert_quiet();
 }
 
+/// A transaction is silent, a command comes that does not work (it rests a second time), and then it goes on. Meanwhile its slot may have been
+/// taken away and have become another's, who must keep it.
+fn who_rests_twice_takes_nothing() {
+    let model = Model::new(1);
+    let shared = Arc::clone(&model);
+    threads(3, move |number| {
+        if number == 0 {
+            for _ in 0..2 {
+                shared.gate.revoke_idle(0);
+                thread::yield_now();
+            }
+            return;
+        }
+        let (waiter, cancel) = (Arc::new(Waiter::new()), Cancel::new());
+        let mut held = shared.enter(Rights::Newcomer, &waiter, &cancel).expect("not cancelled");
+        if number == 1 {
+            shared.working.fetch_sub(1, Ordering::SeqCst);
+            // As `Ticket::rest`: who has lost its slot forgets it.
+            for _ in 0..2 {
+                if !shared.gate.rest(&mut held) {
+                    return;
+                }
+                thread::yield_now();
+            }
+            if !shared.gate.go_on(&mut held) {
+                return;
+            }
+            let now = shared.working.fetch_add(1, Ordering::SeqCst) + 1;
+            assert!(now <= 1, "{now} at work with one slot");
+        }
+        thread::yield_now();
+        shared.leave(held);
+    });
+    model.assert_quiet();
+}
+
 /// A waiter is killed at any moment; the others get on.
 fn the_killed_do_no_harm() {
     let model = Model::new(1);
@@ -219,6 +255,11 @@ fn every_transaction_gets_its_slot() {
 #[test]
 fn a_slot_is_taken_from_an_idle_transaction_by_one() {
     schedules(4_000).explore(idle_slots_are_taken_away_once);
+}
+
+#[test]
+fn who_rests_twice_leaves_others_their_slot() {
+    schedules(4_000).check(who_rests_twice_takes_nothing, &["rest_overwrites"]);
 }
 
 #[test]

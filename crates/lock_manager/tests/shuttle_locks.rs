@@ -183,6 +183,72 @@ fn implicit_locks_are_made_explicit_or_not_at_all() {
     SCHEDULES.check(implicit_against_finish, &["implicit_without_recheck"]);
 }
 
+/// A row that three transactions change one after the other, as the engine goes about it: each lets go of it once its commit record is in the log,
+/// and is told when that is durable. Whoever builds on another has the later record, so a crash leaves a prefix.
+fn early_release() {
+    let manager = Arc::new(LockManager::new(1));
+    // The row: its newest writer and its value.
+    let leaf = Arc::new(shuttle::sync::Mutex::new((0u64, 0u32)));
+    let released: Arc<Vec<AtomicBool>> = Arc::new((0..4).map(|id| AtomicBool::new(id == 0)).collect());
+    // Values in the order of their commit records.
+    let log = Arc::new(shuttle::sync::Mutex::new(Vec::new()));
+    let durable = Arc::new(AtomicU32::new(0));
+    let threads: Vec<_> = (1..4u64)
+        .map(|id| {
+            let (manager, leaf, released) = (Arc::clone(&manager), Arc::clone(&leaf), Arc::clone(&released));
+            let (log, durable) = (Arc::clone(&log), Arc::clone(&durable));
+            thread::spawn(move || {
+                let (owner, cancel) = (manager.register(TxnId(id)), Cancel::new());
+                let holds = |id: u64| !released[id as usize].load(Ordering::SeqCst);
+                let value = loop {
+                    let mut row = leaf.lock().expect("no panic");
+                    let writer = row.0;
+                    if holds(writer) {
+                        drop(row);
+                        let still = || holds(writer);
+                        let granted = manager.lock_after_implicit(&owner, key(b"k"), Exclusive, TxnId(writer), still, FOREVER, &cancel);
+                        granted.expect("in the end");
+                        continue;
+                    }
+                    if !manager.is_free(key(b"k")) && manager.lock(&owner, key(b"k"), Exclusive, WaitPolicy::NoWait, &cancel).is_err() {
+                        drop(row);
+                        manager.lock(&owner, key(b"k"), Exclusive, FOREVER, &cancel).expect("in the end");
+                        continue;
+                    }
+                    *row = (id, row.1 + 1);
+                    break row.1;
+                };
+                if models::planted("release_before_record") {
+                    released[id as usize].store(true, Ordering::SeqCst);
+                    thread::yield_now();
+                }
+                let head = {
+                    let mut log = log.lock().expect("no panic");
+                    log.push(value);
+                    log.len() as u32
+                };
+                released[id as usize].store(true, Ordering::SeqCst);
+                manager.release_all(&owner);
+                thread::yield_now();
+                durable.fetch_max(head, Ordering::SeqCst);
+                // Told: all that it was built on is durable as well.
+                let log = log.lock().expect("no panic");
+                let kept = &log[..durable.load(Ordering::SeqCst) as usize];
+                assert!((1..=value).all(|below| kept.contains(&below)), "{value} was told, {kept:?} is durable");
+                assert!(kept.is_sorted(), "{kept:?}: built on what came later");
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(*log.lock().expect("no panic"), [1, 2, 3]);
+    assert_eq!(manager.shards[0].lock().entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn rows_go_on_to_the_next_before_they_are_durable() {
+    SCHEDULES.check(early_release, &["release_before_record", "release_without_hand_over"]);
+}
+
 /// Three owners in a ring: somebody is the victim, everybody ends, and a victim is needed (nobody is one without a cycle).
 fn ring() {
     let manager = Arc::new(LockManager::new(1));
