@@ -10,7 +10,8 @@ use wal::WalConfig;
 /// Mechanisms that can be switched off to measure what each is worth. All on is what a server runs with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mechanisms {
-    /// Views are copied from the ring of finished bits; off: from a sorted list of running transactions, under a mutex.
+    /// Views are the number of the newest finish (the name is that of what came before); off: copies of a sorted list of running transactions,
+    /// made under a mutex.
     pub hybrid_view: bool,
     /// The lock table has shards; off: one.
     pub lock_shards: bool,

@@ -127,7 +127,7 @@ impl Scan<'_> {
         entries.clear();
         let mut failed = None;
         let (range, direction) = (&self.state.range, self.state.direction);
-        if cursor.leaf_txn_max() < self.session.view.first_unseen() {
+        if self.session.view.sees_all_to(cursor.leaf_txn_max()) {
             let scanned = scan_leaf(cursor, range, direction, |entry, value| {
                 let step = report(entry, value, restore, whole, restored, f);
                 go_on(step, &mut failed)

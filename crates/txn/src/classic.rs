@@ -1,5 +1,5 @@
 //! The classic snapshot: active ids in a sorted vector, copied under a mutex. The oracle of the tests, the baseline of the benches, and what a
-//! [`crate::TxnSystem`] made by `with_classic_views` opens its views from, to measure what the ring is worth.
+//! [`crate::TxnSystem`] made by `with_classic_views` opens its views from, to measure what the ring of numbers is worth.
 
 use crate::platform::latch::{Mutex, Rank};
 
@@ -45,12 +45,10 @@ impl ClassicSystem {
         id
     }
 
-    /// Makes `view` a copy of the active ids. It is not to be reused: `ended` is what had ended before.
-    pub(crate) fn copy(&self, view: &mut ReadView, ended: u64) {
+    /// Makes `view` a copy of the active ids.
+    pub(crate) fn copy(&self, view: &mut ReadView) {
         let state = self.state.lock();
-        view.start_list(state.active.first().copied().unwrap_or(state.next), state.next);
-        state.active.iter().for_each(|id| view.add_old_unfinished(*id));
-        view.stamp(ended + 1, ended);
+        view.start_list(state.next, &state.active);
     }
 
     /// Removes an active id.

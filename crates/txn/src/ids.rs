@@ -1,472 +1,300 @@
-//! Ids and who of them has finished: the committed-bits ring, the list of long transactions, and the counters that order it all.
+//! Ids, and the order in which they finish: each finished transaction has a number, and a view is the newest number at its opening.
 //!
-//! # The ring
-//! One bit per id, set when the transaction has finished. The ring holds the ids of the window `[ring_low, ring_high)`. An id is used
-//! only below `ring_high`; the allocation that comes near it moves the window on by a block: ids of the block leaving the window that
-//! have not finished go to the list of long transactions, and the block's words are cleared for the ids to come. So a word is cleared
-//! before any id that uses it can be allocated, and views take `ring_high` as an upper bound, so that nobody reads a bit
-//! of an id that is not in the window.
+//! # The ring of numbers
+//! One word for each recent id, of the window `[low, high)` of 524,288 ids. An id is used only below `high`; `window.rs` moves it on. A word says
+//! - which lap of the ring it serves, while its id has not finished: a small number, 0 in fresh memory;
+//! - the same with [`PENDING`]: the id is about to be numbered;
+//! - the number of its id, counted down from the largest (`!number`), once it has finished.
 //!
-//! # Why a copy is consistent
-//! `finish` is: `begun += 1`, set the bit, `ended += 1`. A copier reads `begun`, copies, and reads `begun` again; equal means taken.
-//! Suppose the copy holds T2's bit but not T1's, and T2 had seen T1's bit before it began to finish. T1's bit was set after the
-//! copier passed it, hence after the copier's first read of `begun`; T2's `begun += 1` comes later still, and before T2's bit, which
-//! the copier saw before its second read. So the two reads differ. All it needs is acquire and release: T2's bit (release,
-//! read by acquire) carries T2's increment to the second read; and were T2's increment in the first read, that read would carry
-//! T1's bit to the copier.
+//! So "numbered up to v" is one comparison, `word >= !v`, and whoever wants to change the word of an id that has not finished compares the lap
+//! with it: a word that has gone over to a later id is never hurt, and the window moves without stopping anybody.
 //!
-//! Equality alone says nothing about finishers under way at the first read; each of them is in the copy or not, and both are right.
-//! A view may be *reused* only while it is what a fresh copy would be: when none was under way during its copy (`ended == begun`), and
-//! `begun` has not moved since.
+//! # Finishing
+//! `finish`: the word becomes pending; the counter `newest` gives the next number; the word becomes that number. Who meets a pending word in
+//! between does not wait: it draws a number itself and exchanges it in, and whichever number comes first stands. So finishing and testing are
+//! lock-free, and a finisher that the kernel has stopped stops nobody. A number that was drawn in vain is nobody's.
 //!
-//! # Moving the window
-//! A finisher must not set a bit in a word that was cleared for other ids meanwhile. It counts itself in (`begun`), then looks at
-//! `hold`; the mover sets `hold`, then waits for `ended == begun`. Both sides are sequentially consistent, so one sees the other; a
-//! finisher that sees `hold` counts itself out and waits. Copiers and [`Ids::is_active`] only read; the sequence `shape` (odd while moving)
-//! or a second look at `ring_low` tells them to read again. A copier that loses too often raises `hold` as well,
-//! without waiting: finishers already in spoil at most one copy each.
+//! # Why a view does not change
+//! A view reads `newest`, v, and then looks at words. A number up to v was drawn after its word became pending, and v, read later from the same counter
+//! (each step of which releases what the ones before released), carries that to the reader: it finds the word pending or numbered. If pending, the reader's own
+//! draw, and anybody's that it loses against and that is not on the way to v already, is above v. So a word that the view once found without a number up to v never gets one.
+//!
+//! # Why a view is closed under "had seen"
+//! Let view V see T2, and T2 have seen T1: by a view of its own, or by [`Ids::is_active`], which numbers what is pending before it answers. So T1's number was drawn
+//! before T2 began to finish. T2's number is drawn, by T2 or by a helper, after T2's word became pending: the same counter, later, hence a larger number.
+//! V sees numbers up to one that is at least T2's, so it sees T1's.
+//!
+//! # The low mark
+//! All ids below `low` are numbered, so views need not look at their words. It is raised by whoever finishes the `watched` id: the last of the 16 ids
+//! that `low` is among, or, where that has finished too early, the first unfinished one. Raising is to store `watched` and then to look at its word again;
+//! finishing is to number the word and then to look at `watched`; all four in one order (SeqCst), so that one sees the other. A word is passed
+//! once. `low` may lag by 15 ids on a quiet server, and by more while the one who is to raise it is stopped: that costs looks into the ring, nothing else.
 
-use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{BITMAP_WORDS, BLOCK_IDS, COPY_ATTEMPTS, CachePadded, LONG_INLINE, RING_IDS, futex, hint, planted, thread};
+use crate::old_ids::OldIds;
+use crate::platform::atomic::{AtomicU64, Ordering};
+use crate::platform::{BLOCK_IDS, COARSE_STEP, CachePadded, LOW_STEP, RING_IDS, planted, zeroed_words};
+use crate::slots::ViewSlotHandle;
 use crate::view::ReadView;
 use base::TxnId;
 
-const RING_WORDS: u64 = RING_IDS / 64;
-const RING_MASK: u64 = RING_WORDS - 1;
-const FULL: u64 = u64::MAX;
+const RING_MASK: u64 = RING_IDS - 1;
+const RING_SHIFT: u32 = RING_IDS.trailing_zeros();
+/// The id of the word is being numbered.
+const PENDING: u64 = 1 << 62;
+/// Words from here on are numbers, counted down; numbers stay below 1 << 62.
+pub(crate) const NUMBERED: u64 = 1 << 63;
+/// Before so many ids are left the window moves on, so that nobody stops for it.
+pub(crate) const ROOM_IDS: u64 = BLOCK_IDS + BLOCK_IDS / 2;
 
-const _: () = assert!(RING_IDS.is_power_of_two() && BLOCK_IDS.is_power_of_two() && BLOCK_IDS >= 64);
-const _: () = assert!(RING_IDS >= 2 * BLOCK_IDS + 64 * BITMAP_WORDS as u64, "a view's bitmap lies in the window");
+const _: () = assert!(RING_IDS.is_power_of_two() && LOW_STEP.is_power_of_two() && RING_IDS >= 2 * ROOM_IDS && RING_IDS.is_multiple_of(BLOCK_IDS));
 
 /// Position of a transaction in the order in which transactions finished. A view opened when `n` had finished sees all up to `n`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct FinishSeq(pub u64);
 
-/// The counters every finisher writes; one cache line.
-struct Counters {
-    /// Finishes begun. Paired with copiers' two reads (acquire) and the mover's drain (SeqCst).
-    begun: AtomicU64,
-    /// Finishes ended. `begun - ended` finishers are under way.
-    ended: AtomicU64,
-}
-
-/// Ids, finished bits and counters.
+/// Ids and their numbers.
 pub(crate) struct Ids {
     /// The next id. Written by every first write.
     next: CachePadded<AtomicU64>,
-    counters: CachePadded<Counters>,
-    /// Read often, written seldom.
-    bounds: CachePadded<Bounds>,
-    words: Box<[AtomicU64]>,
-    /// One bit per ring word: the word is full. Set after the word (so it may lag), cleared when the word is.
-    full: Box<[AtomicU64]>,
-    /// Unfinished ids below the window, ascending. Only the holder changes the window.
-    long: Mutex<Vec<u64>>,
-    /// The first of `long`, for copiers; valid under `shape`.
-    long_ids: [AtomicU64; LONG_INLINE],
+    order: CachePadded<Order>,
+    pub(crate) window: CachePadded<Window>,
+    pub(crate) old: OldIds,
 }
 
-struct Bounds {
-    /// First id of the window.
-    ring_low: AtomicU64,
-    /// Past the last id of the window.
-    ring_high: AtomicU64,
-    /// Word number below which all ids have finished; only grows.
-    low_word: AtomicU64,
-    /// Odd while the window or the list of long transactions changes.
-    shape: AtomicU64,
-    /// Length of the list of long transactions; valid under `shape`.
-    long_count: AtomicU64,
-    /// How many hold finishers back; a futex word.
-    hold: AtomicU32,
-    /// How many sleep on it, so that nobody is woken in vain. SeqCst pair: a sleeper counts itself, then looks at `hold`;
-    /// who lets go changes `hold`, then looks here.
-    sleepers: AtomicU32,
+/// What finishers write and views are opened from; one cache line.
+struct Order {
+    /// The newest number. SeqCst: pairs with published views (`slots.rs`).
+    newest: AtomicU64,
+    /// All ids below are numbered; only grows.
+    low: AtomicU64,
+    /// Who finishes this id raises `low`.
+    watched: AtomicU64,
+}
+
+/// Read often, written seldom.
+pub(crate) struct Window {
+    words: Box<[AtomicU64; RING_IDS as usize]>,
+    /// First id of this run: laps are counted from it.
+    base: u64,
+    /// First id of the window. Raised before words go over to later ids; looked at after a word was read.
+    pub(crate) low: AtomicU64,
+    /// Past its last id. Raised after the words have gone over.
+    pub(crate) high: AtomicU64,
+    /// The id from which on the next move is due.
+    pub(crate) move_from: AtomicU64,
+    /// A copy of the low mark, up to [`COARSE_STEP`] behind it, for those who should not touch what finishers write.
+    coarse_low: AtomicU64,
 }
 
 impl Ids {
     /// Ids from `next` on are free; of those below, all but `unfinished` have finished.
     pub(crate) fn new(next: TxnId, unfinished: &[TxnId]) -> Ids {
-        let next = next.0.max(1);
-        let ring_high = RING_IDS.max((next / BLOCK_IDS + 2) * BLOCK_IDS);
-        let ring_low = ring_high - RING_IDS;
-        let mut words = vec![0u64; RING_WORDS as usize];
-        for word in ring_low / 64..next.div_ceil(64) {
-            let finished = if (word + 1) * 64 <= next { FULL } else { (1 << (next % 64)) - 1 };
-            words[(word & RING_MASK) as usize] = finished;
-        }
-        let mut long = Vec::new();
+        let base = next.0.max(1);
         for id in unfinished {
-            assert!(id.0 > 0 && id.0 < next, "unfinished {id} is not below the next id {next}");
-            if id.0 < ring_low {
-                long.push(id.0);
-            } else {
-                words[((id.0 / 64) & RING_MASK) as usize] &= !(1 << (id.0 % 64));
-            }
+            assert!(id.0 > 0 && id.0 < base, "unfinished {id} is not below the next id {base}");
         }
-        long.sort_unstable();
-        long.dedup();
-        let mut full = vec![0u64; RING_WORDS.div_ceil(64) as usize];
-        for (at, word) in words.iter().enumerate() {
-            full[at / 64] |= u64::from(*word == FULL) << (at % 64);
-        }
+        let low = unfinished.iter().map(|id| id.0).min().unwrap_or(base);
         let ids = Ids {
-            next: CachePadded::new(AtomicU64::new(next)),
-            counters: CachePadded::new(Counters { begun: AtomicU64::new(1), ended: AtomicU64::new(1) }),
-            bounds: CachePadded::new(Bounds {
-                ring_low: AtomicU64::new(ring_low),
-                ring_high: AtomicU64::new(ring_high),
-                low_word: AtomicU64::new(long.first().map_or(ring_low, |first| *first) / 64),
-                shape: AtomicU64::new(0),
-                long_count: AtomicU64::new(0),
-                hold: AtomicU32::new(0),
-                sleepers: AtomicU32::new(0),
+            next: CachePadded::new(AtomicU64::new(base)),
+            order: CachePadded::new(Order { newest: AtomicU64::new(1), low: AtomicU64::new(low), watched: AtomicU64::new(base) }),
+            window: CachePadded::new(Window {
+                words: zeroed_words(),
+                base,
+                low: AtomicU64::new(base),
+                high: AtomicU64::new(base + RING_IDS),
+                move_from: AtomicU64::new(base + RING_IDS - ROOM_IDS),
+                coarse_low: AtomicU64::new(low),
             }),
-            words: words.into_iter().map(AtomicU64::new).collect(),
-            full: full.into_iter().map(AtomicU64::new).collect(),
-            long_ids: std::array::from_fn(|_| AtomicU64::new(0)),
-            long: Mutex::with_order(Rank::LongTxns, 1, long),
+            // Unfinished ids of an earlier run are like those that the window has left behind.
+            old: OldIds::new(unfinished),
         };
-        ids.mirror_long(&ids.long.lock());
-        ids.raise_low();
+        if unfinished.is_empty() {
+            ids.raise_low();
+        }
         ids
     }
 
-    /// A new id. One `fetch_add`, and once per block the move of the window.
+    /// The next id, which is the caller's, and whether the window must move for it ([`Ids::make_room`]).
     #[inline]
-    pub(crate) fn allocate(&self) -> TxnId {
+    pub(crate) fn take_next(&self) -> (TxnId, bool) {
         // AcqRel: an id taken before another transaction finished is below the bound of every view that sees that one.
         let id = self.next.fetch_add(1, Ordering::AcqRel);
-        // Half a block before it is needed one allocation moves the window, so that the others do not stop for it.
-        if id >= self.bounds.ring_high.load(Ordering::Acquire) || id % BLOCK_IDS == BLOCK_IDS / 2 {
-            self.make_room(id);
-        }
-        TxnId(id)
+        (TxnId(id), id >= self.window.move_from.load(Ordering::Acquire))
     }
 
     pub(crate) fn next(&self) -> TxnId {
         TxnId(self.next.load(Ordering::Acquire))
     }
 
-    /// Marks `id` finished, in one step for every reader, and returns its place in the order.
+    #[inline]
+    pub(crate) fn word(&self, id: u64) -> &AtomicU64 {
+        &self.window.words[(id & RING_MASK) as usize]
+    }
+
+    /// What the word of an unfinished id holds. Of an id before this run something that no word ever holds.
+    #[inline]
+    pub(crate) fn lap(&self, id: u64) -> u64 {
+        id.wrapping_sub(self.window.base) >> RING_SHIFT
+    }
+
+    /// Marks `id` finished, in one step for every reader, and returns a position at or after its place in the order.
     #[inline]
     pub(crate) fn finish(&self, id: TxnId) -> FinishSeq {
-        let (word_no, bit) = (id.0 / 64, 1u64 << (id.0 % 64));
-        loop {
-            if self.bounds.hold.load(Ordering::Relaxed) != 0 {
-                self.wait_for_hold();
-            }
-            // SeqCst here and on `hold`: either the mover's drain counts us, or we see its hold.
-            self.counters.begun.fetch_add(1, Ordering::SeqCst);
-            if self.bounds.hold.load(Ordering::SeqCst) != 0 && !planted("move_without_drain") {
-                self.counters.ended.fetch_add(1, Ordering::SeqCst);
-                self.wait_for_hold();
-                continue;
-            }
-            // The window stands still while we are counted in.
-            if id.0 < self.bounds.ring_low.load(Ordering::Acquire) {
-                self.counters.ended.fetch_add(1, Ordering::SeqCst);
-                return self.finish_long(id);
-            }
-            let old = self.words[(word_no & RING_MASK) as usize].fetch_or(bit, Ordering::AcqRel);
-            assert!(old & bit == 0, "transaction {id} finished twice");
-            let full = old | bit == FULL;
-            if full {
-                // Flagged while counted in: later the window might have given the word to newer ids.
-                let at = word_no & RING_MASK;
-                self.full[(at / 64) as usize].fetch_or(1 << (at % 64), Ordering::SeqCst);
-            }
-            let seq = self.counters.ended.fetch_add(1, Ordering::SeqCst) + 1;
-            // SeqCst pair with `raise_low`: it moves the mark, then looks at the flags; we set the flag, then look at the mark.
-            if full && self.bounds.low_word.load(Ordering::SeqCst) == word_no {
-                self.raise_low();
-            }
-            return FinishSeq(seq);
+        let (word, lap) = (self.word(id.0), self.lap(id.0));
+        if planted("number_before_pending") {
+            let number = self.draw_number();
+            let _ = word.compare_exchange(lap, lap | PENDING, Ordering::AcqRel, Ordering::Acquire);
+            let _ = word.compare_exchange(lap | PENDING, !number, Ordering::SeqCst, Ordering::SeqCst);
+            return FinishSeq(number);
         }
-    }
-
-    /// Whether `id` was given out and has not finished.
-    pub(crate) fn is_active(&self, id: TxnId) -> bool {
-        let id = id.0;
-        if id < self.low() {
-            return false;
+        // Release: who finds it pending, and draws a number, has all that the transaction has seen before that number.
+        if word.compare_exchange(lap, lap | PENDING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return self.finish_old(id.0);
         }
-        if id >= self.bounds.ring_high.load(Ordering::Acquire) {
-            return id < self.next.load(Ordering::Acquire);
-        }
-        let bits = self.words[((id / 64) & RING_MASK) as usize].load(Ordering::Acquire);
-        // Looked at after the word: the mover raises `ring_low` before it clears the words that leave.
-        if id < self.bounds.ring_low.load(Ordering::Acquire) {
-            return self.long.lock().binary_search(&id).is_ok();
-        }
-        bits >> (id % 64) & 1 == 0 && id < self.next.load(Ordering::Acquire)
-    }
-
-    /// All ids below have finished.
-    #[inline]
-    pub(crate) fn low(&self) -> u64 {
-        self.bounds.low_word.load(Ordering::SeqCst) * 64
-    }
-
-    /// Like [`Self::low`], to the id: on an idle server everything is below.
-    pub(crate) fn low_exact(&self) -> u64 {
-        let low = self.low();
-        let word = self.words[((low / 64) & RING_MASK) as usize].load(Ordering::Acquire);
-        // Looked at after the word, as in `is_active`: with a long transaction the mark is below the window.
-        let in_window = low >= self.bounds.ring_low.load(Ordering::Acquire) && low < self.bounds.ring_high.load(Ordering::Acquire);
-        if in_window { low + u64::from(word.trailing_ones()) } else { low }
-    }
-
-    #[inline]
-    pub(crate) fn begun(&self) -> u64 {
-        self.counters.begun.load(Ordering::SeqCst)
-    }
-
-    #[inline]
-    pub(crate) fn ended(&self) -> u64 {
-        self.counters.ended.load(Ordering::SeqCst)
-    }
-
-    /// How many unfinished transactions are older than the window.
-    pub(crate) fn long_count(&self) -> u64 {
-        self.bounds.long_count.load(Ordering::Acquire)
-    }
-
-    /// Makes `view` a consistent copy of who has finished.
-    pub(crate) fn copy(&self, view: &mut ReadView) {
-        let mut attempts = 0u32;
-        while !self.try_copy(view) {
-            attempts += 1;
-            if attempts == COPY_ATTEMPTS {
-                self.bounds.hold.fetch_add(1, Ordering::SeqCst);
-            }
-            if attempts >= COPY_ATTEMPTS {
-                thread::yield_now();
-            } else {
-                hint::spin_loop();
-            }
-        }
-        if attempts >= COPY_ATTEMPTS {
-            self.release_hold();
-        }
-    }
-
-    /// One attempt at a copy. All loads acquire, so that each comes after the one before it.
-    fn try_copy(&self, view: &mut ReadView) -> bool {
-        let bounds = &*self.bounds;
-        let shape = bounds.shape.load(Ordering::Acquire);
-        if shape % 2 == 1 {
-            return false;
-        }
-        let begun = self.counters.begun.load(Ordering::Acquire);
-        let ended = self.counters.ended.load(Ordering::Acquire);
-        let low_word = bounds.low_word.load(Ordering::Acquire);
-        // An id past the window has not been used yet: whoever took it is still waiting for room.
-        let high = self.next.load(Ordering::Acquire).min(bounds.ring_high.load(Ordering::Acquire));
-        let high_word = high.div_ceil(64);
-        let mut first_word = low_word.max(high_word.saturating_sub(BITMAP_WORDS as u64));
-        if low_word < first_word {
-            first_word = self.widen(low_word, first_word);
-        }
-
-        let bits = view.start(low_word, first_word, high);
-        self.copy_words(first_word, bits);
-        if low_word < first_word {
-            self.copy_old(view, low_word, first_word);
-        }
-
-        let begun_after = self.counters.begun.load(Ordering::Acquire);
-        let unspoilt = begun == begun_after || planted("copy_without_recheck");
-        view.stamp(begun, ended);
-        unspoilt && bounds.shape.load(Ordering::Acquire) == shape
-    }
-
-    #[inline]
-    fn copy_words(&self, first_word: u64, into: &mut [u64]) {
-        let at = (first_word & RING_MASK) as usize;
-        let straight = into.len().min(RING_WORDS as usize - at);
-        let (head, tail) = into.split_at_mut(straight);
-        for (to, from) in head.iter_mut().zip(&self.words[at..]) {
-            *to = from.load(Ordering::Acquire);
-        }
-        for (to, from) in tail.iter_mut().zip(&self.words[..]) {
-            *to = from.load(Ordering::Acquire);
-        }
-    }
-
-    /// Where the bitmap should start when there are ids to care for below it: copying 16 words costs as much as noting one apart.
-    #[cold]
-    fn widen(&self, low_word: u64, first_word: u64) -> u64 {
-        let from = low_word.max(self.bounds.ring_low.load(Ordering::Acquire) / 64);
-        let partial = self.count_not_full(from, first_word);
-        if partial * 16 > first_word.saturating_sub(from) { from } else { first_word }
-    }
-
-    /// Copies what lies below the bitmap: long transactions, and ring words that are not full.
-    #[cold]
-    fn copy_old(&self, view: &mut ReadView, low_word: u64, first_word: u64) {
-        let count = self.bounds.long_count.load(Ordering::Acquire) as usize;
-        if count > LONG_INLINE {
-            self.long.lock().iter().for_each(|id| view.add_old_unfinished(*id));
-        } else {
-            self.long_ids[..count].iter().for_each(|id| view.add_old_unfinished(id.load(Ordering::Acquire)));
-        }
-        let mut word_no = low_word.max(self.bounds.ring_low.load(Ordering::Acquire) / 64);
-        while let Some(partial) = self.next_not_full(word_no, first_word) {
-            let bits = self.words[(partial & RING_MASK) as usize].load(Ordering::Acquire);
-            if bits != FULL {
-                view.add_old_word(partial, bits);
-            }
-            word_no = partial + 1;
-        }
-    }
-
-    /// The first word in `[from, end)` that is not known to be full. At most a ring's length apart.
-    fn next_not_full(&self, mut from: u64, end: u64) -> Option<u64> {
-        while from < end {
-            let at = from & RING_MASK;
-            let group_bits = (64 - at % 64).min(RING_WORDS - at);
-            let missing = !self.full[(at / 64) as usize].load(Ordering::SeqCst) >> (at % 64);
-            let skip = u64::from(missing.trailing_zeros()).min(group_bits);
-            from += skip;
-            if skip < group_bits {
-                return (from < end).then_some(from);
-            }
-        }
-        None
-    }
-
-    /// How many words in `[from, end)` are not known to be full, counted in whole groups of 64.
-    fn count_not_full(&self, from: u64, end: u64) -> u64 {
-        let groups = self.full.len() as u64;
-        let group = |at: u64| u64::from(self.full[(at % groups) as usize].load(Ordering::Acquire).count_zeros());
-        if from >= end { 0 } else { (from / 64..end.div_ceil(64)).map(group).sum() }
-    }
-
-    /// Moves the low mark over the full words that follow it.
-    fn raise_low(&self) {
-        loop {
-            let low = self.bounds.low_word.load(Ordering::SeqCst);
-            let end = self.bounds.ring_high.load(Ordering::SeqCst) / 64;
-            let run = self.next_not_full(low, end).unwrap_or(end);
-            // The flags just read belong to [low, run) only while the window has not left `low` behind; looked at after them,
-            // because the mover raises `ring_low` before it clears flags. With a long transaction `low` is below the window.
-            if run == low || self.bounds.ring_low.load(Ordering::SeqCst) / 64 > low {
-                return;
-            }
-            self.bounds.low_word.fetch_max(run, Ordering::SeqCst);
-            if planted("low_without_recheck") {
-                return;
-            }
-        }
-    }
-
-    #[cold]
-    fn wait_for_hold(&self) {
-        for _ in 0..64 {
-            if self.bounds.hold.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            hint::spin_loop();
-        }
-        self.bounds.sleepers.fetch_add(1, Ordering::SeqCst);
-        loop {
-            let hold = self.bounds.hold.load(Ordering::SeqCst);
-            if hold == 0 {
-                break;
-            }
-            futex::wait(&self.bounds.hold, hold, None);
-        }
-        self.bounds.sleepers.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn release_hold(&self) {
-        if self.bounds.hold.fetch_sub(1, Ordering::SeqCst) == 1 && self.bounds.sleepers.load(Ordering::SeqCst) != 0 {
-            futex::wake(&self.bounds.hold, u32::MAX);
-        }
-    }
-
-    /// Moves the window on until `id` is in it, with a block to spare.
-    #[cold]
-    fn make_room(&self, id: u64) {
-        let mut long = self.long.lock();
-        while self.bounds.ring_high.load(Ordering::Relaxed) < (id / BLOCK_IDS + 2) * BLOCK_IDS {
-            self.move_window(&mut long);
-        }
-    }
-
-    /// Moves the window on by one block.
-    fn move_window(&self, long: &mut Vec<u64>) {
-        let bounds = &*self.bounds;
-        bounds.hold.fetch_add(1, Ordering::SeqCst);
-        if !planted("move_without_drain") {
-            // `ended` first: equal then means that none was under way when it was read, and newcomers see `hold`.
-            while self.counters.ended.load(Ordering::SeqCst) != self.counters.begun.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
-        }
-        self.change_shape(|| {
-            let low = bounds.ring_low.load(Ordering::Relaxed);
-            let low_new = low + BLOCK_IDS;
-            bounds.ring_low.store(low_new, Ordering::SeqCst);
-            for word_no in low / 64..low_new / 64 {
-                let at = word_no & RING_MASK;
-                let word = &self.words[at as usize];
-                let mut missing = !word.load(Ordering::Acquire);
-                while missing != 0 {
-                    long.push(word_no * 64 + u64::from(missing.trailing_zeros()));
-                    missing &= missing - 1;
-                }
-                self.full[(at / 64) as usize].fetch_and(!(1 << (at % 64)), Ordering::SeqCst);
-                word.store(0, Ordering::Release);
-            }
-            self.mirror_long(long);
-            bounds.ring_high.store(low_new + RING_IDS, Ordering::SeqCst);
-            let low_word = long.first().map_or(low_new, |first| *first) / 64;
-            bounds.low_word.fetch_max(low_word, Ordering::SeqCst);
-        });
-        self.release_hold();
-    }
-
-    /// Finish of a transaction that the window has left behind.
-    #[cold]
-    fn finish_long(&self, id: TxnId) -> FinishSeq {
-        let mut long = self.long.lock();
-        let at = long.binary_search(&id.0);
-        let at = at.unwrap_or_else(|_| panic!("transaction {id} finished twice or was never given out"));
-        // Counted like any other; the mover cannot be waiting for us, because it holds the latch that we hold.
-        self.counters.begun.fetch_add(1, Ordering::SeqCst);
-        self.change_shape(|| {
-            long.remove(at);
-            self.mirror_long(&long);
-        });
-        let low = long.first().copied().unwrap_or(self.bounds.ring_low.load(Ordering::Relaxed));
-        self.bounds.low_word.fetch_max(low / 64, Ordering::SeqCst);
-        let seq = self.counters.ended.fetch_add(1, Ordering::SeqCst) + 1;
-        let none_left = long.is_empty();
-        drop(long);
-        if none_left {
+        let number = self.draw_number();
+        let seq = match word.compare_exchange(lap | PENDING, !number, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => number,
+            // Somebody else was faster, with a number that was drawn before now.
+            Err(_) => self.newest(),
+        };
+        if self.order.watched.load(Ordering::SeqCst) == id.0 {
             self.raise_low();
         }
         FinishSeq(seq)
     }
 
-    /// Runs `change` with `shape` odd, so that copies taken meanwhile are thrown away. The caller holds the latch of `long`.
-    fn change_shape(&self, change: impl FnOnce()) {
-        let shape = self.bounds.shape.load(Ordering::Relaxed);
-        assert!(shape.is_multiple_of(2), "the latch of the long transactions orders changes");
-        self.bounds.shape.store(shape + 1, Ordering::Relaxed);
-        // Who reads anything stored by `change` (release stores) and then `shape` sees it odd or moved.
-        fence(Ordering::Release);
-        change();
-        self.bounds.shape.store(shape + 2, Ordering::Release);
+    /// A number that is larger than all drawn before. AcqRel: who has read it, or a later one, finds the word pending for which it was drawn.
+    #[inline]
+    pub(crate) fn draw_number(&self) -> u64 {
+        self.order.newest.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    fn mirror_long(&self, long: &[u64]) {
-        self.bounds.long_count.store(long.len() as u64, Ordering::Release);
-        for (to, from) in self.long_ids.iter().zip(long) {
-            to.store(*from, Ordering::Release);
+    /// The newest number.
+    #[inline]
+    pub(crate) fn newest(&self) -> u64 {
+        self.order.newest.load(Ordering::SeqCst)
+    }
+
+    /// The word of an id of the window, numbered if it was pending. It may have gone over to a later id.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn settle(&self, id: u64) -> u64 {
+        let (word, lap) = (self.word(id), self.lap(id));
+        let now = word.load(Ordering::Acquire);
+        if now != lap | PENDING {
+            return now;
         }
+        let number = self.draw_number();
+        match word.compare_exchange(now, !number, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => !number,
+            Err(other) => other,
+        }
+    }
+
+    /// Whether `id` has a number up to `!floor`. The asker's view is open, and `id` was given out before it was opened.
+    #[inline]
+    pub(crate) fn is_numbered_to(&self, id: u64, floor: u64) -> bool {
+        loop {
+            let word = self.word(id).load(Ordering::Acquire);
+            // After the word: it was this id's if the window has not left it even now.
+            if id < self.window.low.load(Ordering::Acquire) && !planted("window_not_looked_at_again") {
+                return self.is_old_numbered_to(id, floor);
+            }
+            if word >> 62 != PENDING >> 62 || planted("pending_is_unfinished") {
+                return word >= floor;
+            }
+            self.settle(id);
+        }
+    }
+
+    /// Whether `id` was given out and has not finished. When not, its number has been drawn.
+    #[inline]
+    pub(crate) fn is_active(&self, id: TxnId) -> bool {
+        let id = id.0;
+        if id < self.window.coarse_low.load(Ordering::Acquire) {
+            return false;
+        }
+        if id >= self.window.high.load(Ordering::Acquire) {
+            return id < self.next.load(Ordering::Acquire);
+        }
+        let mut word = self.word(id).load(Ordering::Acquire);
+        if word >> 62 == PENDING >> 62 {
+            if planted("pending_is_finished") {
+                return false;
+            }
+            word = self.settle(id);
+        }
+        // After the word, as above.
+        if id < self.window.low.load(Ordering::Acquire) {
+            return self.is_old_active(id);
+        }
+        word < NUMBERED && id < self.next.load(Ordering::Acquire)
+    }
+
+    /// Opens `view` at the present, published in `slot`.
+    #[inline]
+    pub(crate) fn open(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
+        let order = &*self.order;
+        let early = planted("read_before_publish").then(|| self.newest());
+        // All of these only grow, so what is published is at or below what the view will see.
+        slot.publish(order.low.load(Ordering::Acquire), self.newest());
+        // In this order: all below `low` have numbers up to the one read after it, and those have ids below what is read last.
+        let low = order.low.load(Ordering::Acquire);
+        let newest = early.unwrap_or_else(|| self.newest());
+        let high = self.next.load(Ordering::Acquire);
+        slot.publish_high(high);
+        view.start_numbers(low, newest, high);
+    }
+
+    /// The low mark, to the id: on an idle server everything is below.
+    pub(crate) fn low_exact(&self) -> u64 {
+        let low = self.order.low.load(Ordering::SeqCst);
+        self.first_unfinished(low).unwrap_or(low)
+    }
+
+    /// Moves the low mark, and the watch that keeps it moving, over the numbered ids that follow it.
+    #[inline(never)]
+    pub(crate) fn raise_low(&self) {
+        let order = &*self.order;
+        loop {
+            // None: an id that the window has left behind is the lowest, or who moves the window is about to raise the mark.
+            let Some(low) = self.first_unfinished(order.low.load(Ordering::SeqCst)) else { return };
+            self.raise_low_to(low);
+            let last = low | (LOW_STEP - 1);
+            let watched = if self.is_unfinished(last) { last } else { low };
+            order.watched.store(watched, Ordering::SeqCst);
+            if self.is_unfinished(watched) || planted("low_without_recheck") {
+                return;
+            }
+        }
+    }
+
+    /// All ids below are numbered.
+    pub(crate) fn raise_low_to(&self, low: u64) {
+        self.order.low.fetch_max(low, Ordering::SeqCst);
+        let coarse = &self.window.coarse_low;
+        if low >= coarse.load(Ordering::Relaxed) + COARSE_STEP {
+            coarse.fetch_max(low, Ordering::AcqRel);
+        }
+    }
+
+    /// The first id from `from` on, all below which are numbered, that is not. `None` when the window has left `from`.
+    fn first_unfinished(&self, from: u64) -> Option<u64> {
+        let high = self.window.high.load(Ordering::SeqCst);
+        let mut id = from;
+        while id < high && self.word(id).load(Ordering::SeqCst) >= NUMBERED {
+            id += 1;
+        }
+        // After the words, as in `is_numbered_to`.
+        (from >= self.window.low.load(Ordering::SeqCst)).then_some(id)
+    }
+
+    /// Whether an id in the window or past it has no number.
+    fn is_unfinished(&self, id: u64) -> bool {
+        if id >= self.window.high.load(Ordering::SeqCst) {
+            return true;
+        }
+        let word = self.word(id).load(Ordering::SeqCst);
+        word < NUMBERED && id >= self.window.low.load(Ordering::SeqCst)
     }
 }

@@ -1,12 +1,11 @@
-//! Where sessions publish their open views, and what follows for purge.
+//! Where sessions publish their open views, and what follows for purge and for the ring of numbers.
 //!
-//! A slot is written by its session only. A session publishes a bound that is at or below what its view will see, *then* copies (or, for a
-//! view to be reused, *then* compares the counter). Purge reads the global marks first, *then* the slots. With a sequentially
-//! consistent fence between the two steps on both sides, a view whose publication purge missed was copied after purge read the marks, so
-//! it sees at least what they cover.
+//! A slot is written by its session only. A session publishes a bound that is at or below what its view will see, *then* reads `newest`, which is
+//! what the view sees. Purge, and who moves the ring's window, read `newest` first, *then* the slots. All four are sequentially consistent, so a view
+//! whose publication they missed has read `newest` after they did, and sees at least what they go by.
 
 use crate::ids::FinishSeq;
-use crate::platform::atomic::{AtomicU64, Ordering, fence};
+use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, CachePadded};
 use base::TxnId;
@@ -37,10 +36,12 @@ impl PurgeLimit {
 
 /// One session's open view. On its own cache line.
 struct Slot {
-    /// `ended` at or before the copy, or `CLOSED`. Stored after `low`.
-    ended: AtomicU64,
-    /// Low mark at or before the copy.
+    /// A number at or below the view's, or `CLOSED`. Stored after `low`, and after `high` was put out of the way.
+    number: AtomicU64,
+    /// A low mark at or below the view's.
     low: AtomicU64,
+    /// The view's upper bound, once it is known; larger before.
+    high: AtomicU64,
 }
 
 type Chunk = [CachePadded<Slot>; CHUNK_SLOTS];
@@ -64,7 +65,9 @@ impl Slots {
         let mut registry = self.registry.lock();
         if registry.free.is_empty() {
             let number = registry.chunks.len() as u32;
-            let slot = |_| CachePadded::new(Slot { ended: AtomicU64::new(CLOSED), low: AtomicU64::new(0) });
+            let slot = |_| {
+                CachePadded::new(Slot { number: AtomicU64::new(CLOSED), low: AtomicU64::new(0), high: AtomicU64::new(u64::MAX) })
+            };
             registry.chunks.push(Arc::new(std::array::from_fn(slot)));
             registry.free.extend((0..CHUNK_SLOTS as u32).rev().map(|at| (number, at)));
         }
@@ -74,24 +77,62 @@ impl Slots {
         ViewSlotHandle { chunk, place, registry: Arc::clone(&self.registry) }
     }
 
-    /// Lowers `limit` to what all open views see. The caller has read the global marks into it before.
+    /// Lowers `limit` to what all open views see. The caller has read `newest` into it before.
     pub(crate) fn lower_to_open_views(&self, limit: &mut PurgeLimit) {
         let chunks = self.registry.lock().chunks.clone();
-        fence(Ordering::SeqCst);
         for slot in chunks.iter().flat_map(|chunk| chunk.iter()) {
-            let ended = slot.ended.load(Ordering::Acquire);
-            if ended != CLOSED {
-                limit.finished = limit.finished.min(FinishSeq(ended));
+            let number = slot.number.load(Ordering::SeqCst);
+            if number != CLOSED {
+                limit.finished = limit.finished.min(FinishSeq(number));
                 limit.below = limit.below.min(TxnId(slot.low.load(Ordering::Acquire)));
             }
         }
+    }
+
+    /// The views that are open; the caller has read `newest` before.
+    pub(crate) fn open_views(&self, newest: u64) -> OpenViews {
+        let chunks = self.registry.lock().chunks.clone();
+        let mut by_number = Vec::new();
+        for slot in chunks.iter().flat_map(|chunk| chunk.iter()) {
+            let number = slot.number.load(Ordering::SeqCst);
+            if number != CLOSED {
+                // Of this view, or it has grown since: then the number is low for it, which does no harm.
+                by_number.push((number, slot.high.load(Ordering::Acquire)));
+            }
+        }
+        by_number.sort_unstable();
+        let mut highest = 0;
+        for (_, high) in &mut by_number {
+            highest = highest.max(*high);
+            *high = highest;
+        }
+        OpenViews { newest, by_number }
     }
 
     /// How many views are open now.
     pub(crate) fn open_count(&self) -> usize {
         let chunks = self.registry.lock().chunks.clone();
         let slots = chunks.iter().flat_map(|chunk| chunk.iter());
-        slots.filter(|slot| slot.ended.load(Ordering::Relaxed) != CLOSED).count()
+        slots.filter(|slot| slot.number.load(Ordering::Relaxed) != CLOSED).count()
+    }
+}
+
+/// What the open views do not see.
+pub(crate) struct OpenViews {
+    /// Views that are not here see all numbers up to this.
+    newest: u64,
+    /// Ascending by number; with it the highest upper bound of the views up to here.
+    by_number: Vec<(u64, u64)>,
+}
+
+impl OpenViews {
+    /// Whether some view, open or to be opened, may ask for the id and not see its number.
+    pub(crate) fn may_ask(&self, id: u64, number: u64) -> bool {
+        if number > self.newest {
+            return true;
+        }
+        let blind = self.by_number.partition_point(|(view, _)| *view < number);
+        blind > 0 && id < self.by_number[blind - 1].1
     }
 }
 
@@ -108,25 +149,25 @@ impl ViewSlotHandle {
         &self.chunk[self.place.1 as usize]
     }
 
-    /// Publishes that a view at or above these bounds is open, before anything that the view depends on is read.
+    /// Publishes that a view at or above these bounds is open, before `newest` is read for it.
     #[inline]
-    pub(crate) fn publish(&self, low: u64, ended: u64) {
-        self.slot().low.store(low, Ordering::Relaxed);
-        // Release: who reads it reads the low mark of this view or of a later one. Pairs with the acquire load of purge.
-        self.slot().ended.store(ended, Ordering::Release);
-        fence(Ordering::SeqCst);
+    pub(crate) fn publish(&self, low: u64, number: u64) {
+        let slot = self.slot();
+        slot.low.store(low, Ordering::Relaxed);
+        slot.high.store(u64::MAX, Ordering::Relaxed);
+        // Carries the two above as well: who reads it reads the bounds of this view or of a later one.
+        slot.number.store(number, Ordering::SeqCst);
     }
 
-    /// Whether the slot holds exactly these bounds, so that nothing needs to be published again.
+    /// The upper bound of the view that is published.
     #[inline]
-    pub(crate) fn holds(&self, low: u64, ended: u64) -> bool {
-        // Relaxed: only this session writes the slot.
-        self.slot().ended.load(Ordering::Relaxed) == ended && self.slot().low.load(Ordering::Relaxed) == low
+    pub(crate) fn publish_high(&self, high: u64) {
+        self.slot().high.store(high, Ordering::Release);
     }
 
     #[inline]
     pub(crate) fn close(&self) {
-        self.slot().ended.store(CLOSED, Ordering::Release);
+        self.slot().number.store(CLOSED, Ordering::Release);
     }
 
     /// A look from outside at whether a view is published.
@@ -136,7 +177,7 @@ impl ViewSlotHandle {
 
     /// Whether a view is published.
     pub fn is_open(&self) -> bool {
-        self.slot().ended.load(Ordering::Relaxed) != CLOSED
+        self.slot().number.load(Ordering::Relaxed) != CLOSED
     }
 }
 
@@ -149,7 +190,7 @@ pub struct ViewObserver {
 impl ViewObserver {
     /// Whether a view is published.
     pub fn is_open(&self) -> bool {
-        self.chunk[self.at as usize].ended.load(Ordering::Relaxed) != CLOSED
+        self.chunk[self.at as usize].number.load(Ordering::Relaxed) != CLOSED
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::classic::ClassicSystem;
 use crate::commit_queue::{CommitPlace, CommitQueue};
 use crate::ids::{FinishSeq, Ids};
-use crate::platform::planted;
+use crate::platform::Arc;
 use crate::released::Released;
 use crate::slots::{PurgeLimit, Slots, ViewSlotHandle};
 use crate::view::ReadView;
@@ -22,7 +22,7 @@ pub enum Standing {
 
 /// Who is running and who has finished. One per engine.
 pub struct TxnSystem {
-    ids: Ids,
+    ids: Arc<Ids>,
     released: Released,
     queue: CommitQueue,
     slots: Slots,
@@ -35,7 +35,7 @@ impl TxnSystem {
     /// that recovery has yet to roll back. All others count as finished.
     pub fn new(next: TxnId, unfinished: &[TxnId]) -> TxnSystem {
         TxnSystem {
-            ids: Ids::new(next, unfinished),
+            ids: Arc::new(Ids::new(next, unfinished)),
             released: Released::new(),
             queue: CommitQueue::new(),
             slots: Slots::new(),
@@ -52,9 +52,18 @@ impl TxnSystem {
     #[inline]
     pub fn allocate_id(&self) -> TxnId {
         match &self.classic {
-            None => self.ids.allocate(),
-            Some(classic) => classic.allocate_with(|| self.ids.allocate()),
+            None => self.take_id(),
+            Some(classic) => classic.allocate_with(|| self.take_id()),
         }
+    }
+
+    #[inline]
+    fn take_id(&self) -> TxnId {
+        let (id, move_window) = self.ids.take_next();
+        if move_window {
+            self.ids.make_room(id, &self.slots);
+        }
+        id
     }
 
     /// Marks a transaction as finished (committed, or rolled back with all its changes undone): from here on its effects are
@@ -122,7 +131,7 @@ impl TxnSystem {
 
     /// Position of the newest of all that have finished: at or after that of any transaction known to have.
     pub fn finished_now(&self) -> FinishSeq {
-        FinishSeq(self.ids.ended())
+        FinishSeq(self.ids.newest())
     }
 
     /// The next id to be given out.
@@ -135,9 +144,14 @@ impl TxnSystem {
         TxnId(self.ids.low_exact())
     }
 
-    /// Unfinished transactions older than the 524,288 ids of the ring.
+    /// Unfinished transactions older than the 524,288 ids of the ring, or than this run.
     pub fn long_count(&self) -> u64 {
         self.ids.long_count()
+    }
+
+    /// Ids kept that the ring has left behind: [`Self::long_count`], and those that open views do not see although they are newer.
+    pub fn old_count(&self) -> usize {
+        self.ids.old_count()
     }
 
     /// A place to publish views, one per session.
@@ -145,44 +159,25 @@ impl TxnSystem {
         self.slots.register()
     }
 
-    /// Opens `view` at the present. When nothing has finished since it was last opened it is taken as it is, which costs one load
-    /// (and a store with a fence when it was closed meanwhile).
+    /// Opens `view` at the present: a few loads and stores, whatever runs.
     ///
     /// A view that is open stays protected until [`Self::close_view`]; opening again replaces it.
     #[inline]
     pub fn open_view(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
-        if let Some(begun) = view.reusable_at() {
-            // Look before publishing too: when the counter has moved, publishing the old bound would be in vain.
-            if self.ids.begun() == begun {
-                let (low, ended) = (view.low().0, view.ended());
-                if slot.holds(low, ended) {
-                    return;
-                }
-                slot.publish(low, ended);
-                if self.ids.begun() == begun || planted("reuse_before_publish") {
-                    return;
-                }
+        match &self.classic {
+            None => {
+                view.attach(&self.ids);
+                self.ids.open(view, slot);
+            }
+            Some(classic) => {
+                // The marks only grow, so what is read here is at or below what the copy will see.
+                slot.publish(self.ids.low_exact(), self.ids.newest());
+                classic.copy(view);
             }
         }
-        self.open_fresh(view, slot);
     }
 
-    fn open_fresh(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
-        if planted("copy_before_publish") {
-            self.ids.copy(view);
-            slot.publish(view.low().0, view.ended());
-            return;
-        }
-        // The marks only grow, so what is read here is at or below what the copy will see.
-        let ended = self.ids.ended();
-        slot.publish(self.ids.low(), ended);
-        match &self.classic {
-            None => self.ids.copy(view),
-            Some(classic) => classic.copy(view, ended),
-        }
-    }
-
-    /// Closes the view that `slot` publishes: one store. The view's content stays, for reuse.
+    /// Closes the view that `slot` publishes: one store.
     #[inline]
     pub fn close_view(&self, slot: &ViewSlotHandle) {
         slot.close();
@@ -190,7 +185,9 @@ impl TxnSystem {
 
     /// What purge may take as seen by everybody, now and later.
     pub fn purge_limit(&self) -> PurgeLimit {
-        let mut limit = PurgeLimit { below: TxnId(self.ids.low_exact()), finished: FinishSeq(self.ids.ended()) };
+        let below = TxnId(self.ids.low_exact());
+        // After the mark: all below it have numbers up to this one.
+        let mut limit = PurgeLimit { below, finished: FinishSeq(self.ids.newest()) };
         self.slots.lower_to_open_views(&mut limit);
         limit
     }

@@ -1,47 +1,39 @@
-//! The hybrid read view: bounds, a bitmap for recent ids, and a sorted vector for the old ones still running.
+//! The read view: what a reader sees is what had finished up to a number.
 
-use crate::platform::BITMAP_WORDS;
+use crate::ids::Ids;
+use crate::platform::Arc;
 use base::TxnId;
 
-/// What a reader sees: a consistent set of finished transactions. A session keeps one and opens it again and again.
+/// What a reader sees: a consistent set of finished transactions. A session keeps one and opens it again and again; it says something while it
+/// is open.
 ///
-/// A test costs two compares and one bit test; only for an id below the bitmap it costs a binary search among a few words.
+/// A test of an old writer is one comparison; of a recent one, a look at its word in the ring of numbers (`ids.rs`).
 pub struct ReadView {
     /// All ids below are seen.
     low: u64,
     /// No id from here on is seen.
     high: u64,
-    /// Number of the first word of `bits`.
-    first_word: u64,
-    /// Words of 64 ids from `first_word` to `high`, bit = seen. Normally at most 2 KiB, allocated once; as large as the ring when very
-    /// many old transactions run.
-    bits: Vec<u64>,
-    /// Words between `low` and `first_word` that are not full, by word number. An id whose word is not here is seen.
-    old: Vec<OldWord>,
-    /// Finishes begun, and ended, when it was copied; equal when none was under way.
-    begun: u64,
-    ended: u64,
+    /// The newest number that is seen, counted down as in the words of the ring.
+    floor: u64,
+    /// Where the numbers stand. None in a view that copies a list.
+    ids: Option<Arc<Ids>>,
+    /// Of a view that copies a list: the ids below `high` that are not seen, ascending.
+    unseen: Vec<u64>,
 }
 
-#[derive(Clone, Copy)]
-struct OldWord {
-    word_no: u64,
-    seen: u64,
-}
+/// Ids behind the low mark up to which [`ReadView::sees_all_to`] looks: the mark may lag.
+const LAG_MAX: u64 = 64;
 
 impl ReadView {
     /// A view that sees nothing; to be opened by [`crate::TxnSystem::open_view`].
     pub fn new() -> ReadView {
-        // `begun` differs from `ended`, so that it is not taken for a view to be reused.
-        ReadView { low: 0, high: 0, first_word: 0, bits: Vec::new(), old: Vec::new(), begun: 1, ended: 0 }
+        ReadView { low: 0, high: 0, floor: u64::MAX, ids: None, unseen: Vec::new() }
     }
 
     /// Makes it a view that sees all there is, finished or not: of READ UNCOMMITTED, which reads newest versions only. Opening it again makes it a
     /// snapshot.
     pub fn see_all(&mut self) {
-        (self.low, self.high, self.first_word) = (u64::MAX, u64::MAX, u64::MAX / 64 + 1);
-        self.old.clear();
-        (self.begun, self.ended) = (1, 0);
+        (self.low, self.high) = (u64::MAX, u64::MAX);
     }
 
     /// Whether the effects of `writer` are seen by a reader whose own transaction is `own` (`TxnId::NONE` when it has none).
@@ -55,15 +47,21 @@ impl ReadView {
         if id >= self.high {
             return false;
         }
-        let word_no = id / 64;
-        let seen = match word_no.checked_sub(self.first_word) {
-            Some(at) => self.bits[at as usize],
-            None => match self.old.binary_search_by_key(&word_no, |old| old.word_no) {
-                Ok(at) => self.old[at].seen,
-                Err(_) => return true,
-            },
-        };
-        seen >> (id % 64) & 1 == 1
+        match &self.ids {
+            Some(ids) => ids.is_numbered_to(id, self.floor),
+            None => self.unseen.binary_search(&id).is_err(),
+        }
+    }
+
+    /// Whether all transactions up to `last` are seen. It may say no when a few more than usual have finished behind an unfinished
+    /// one; never when the reader's own transaction is among them.
+    #[inline]
+    pub fn sees_all_to(&self, last: TxnId) -> bool {
+        last.0 < self.low || self.sees_recent_to(last.0)
+    }
+
+    fn sees_recent_to(&self, last: u64) -> bool {
+        last - self.low < LAG_MAX && (self.low..=last).all(|id| self.sees_recent(id))
     }
 
     /// All transactions below this id are seen.
@@ -71,78 +69,30 @@ impl ReadView {
         TxnId(self.low)
     }
 
-    /// The first id that is not seen: all transactions below it are. Tighter than [`ReadView::low`], which moves by words; the words between
-    /// are few. The reader's own transaction is unfinished, so its id is never below.
-    pub fn first_unseen(&self) -> TxnId {
-        if let Some(old) = self.old.first() {
-            return TxnId(old.word_no * 64 + u64::from(old.seen.trailing_ones()));
-        }
-        let count = self.high.div_ceil(64).saturating_sub(self.first_word);
-        let words = (self.first_word..).zip(&self.bits[..count as usize]);
-        let partial = words.into_iter().find(|(_, seen)| **seen != u64::MAX);
-        let first = partial.map_or(self.high, |(word_no, seen)| word_no * 64 + u64::from(seen.trailing_ones()));
-        TxnId(first.min(self.high))
-    }
-
     /// No transaction from this id on is seen (but the reader's own).
     pub fn high(&self) -> TxnId {
         TxnId(self.high)
     }
 
-    /// Bytes that opening this view copied, for the benches.
-    pub fn copied_bytes(&self) -> usize {
-        let inline = self.high.div_ceil(64).saturating_sub(self.first_word) as usize;
-        inline * 8 + self.old.len() * size_of::<OldWord>()
-    }
-
-    /// Sets the bounds and returns the bitmap to be filled.
-    pub(crate) fn start(&mut self, low_word: u64, first_word: u64, high: u64) -> &mut [u64] {
-        self.low = low_word * 64;
-        self.first_word = first_word;
-        self.high = high;
-        self.old.clear();
-        let count = high.div_ceil(64).saturating_sub(first_word) as usize;
-        if count > self.bits.len() {
-            self.bits.resize(count.max(BITMAP_WORDS), 0);
-        } else if count <= BITMAP_WORDS && self.bits.len() > BITMAP_WORDS {
-            // A session does not keep the memory of a wide moment.
-            self.bits.truncate(BITMAP_WORDS);
-            self.bits.shrink_to_fit();
-        }
-        &mut self.bits[..count]
-    }
-
-    /// Sets the bounds of a view without a bitmap: every unfinished id is noted apart.
-    pub(crate) fn start_list(&mut self, low: u64, high: u64) {
-        (self.low, self.high, self.first_word) = (low, high, u64::MAX / 64 + 1);
-        self.old.clear();
-    }
-
-    /// Notes an unfinished id below the window; ids come in ascending order, and before [`Self::add_old_word`].
-    pub(crate) fn add_old_unfinished(&mut self, id: u64) {
-        let (word_no, bit) = (id / 64, 1u64 << (id % 64));
-        match self.old.last_mut() {
-            Some(last) if last.word_no == word_no => last.seen &= !bit,
-            _ => self.old.push(OldWord { word_no, seen: !bit }),
+    /// The view will look at the numbers of `ids`.
+    #[inline]
+    pub(crate) fn attach(&mut self, ids: &Arc<Ids>) {
+        if !self.ids.as_ref().is_some_and(|own| Arc::ptr_eq(own, ids)) {
+            self.ids = Some(Arc::clone(ids));
         }
     }
 
-    pub(crate) fn add_old_word(&mut self, word_no: u64, seen: u64) {
-        self.old.push(OldWord { word_no, seen });
+    #[inline]
+    pub(crate) fn start_numbers(&mut self, low: u64, newest: u64, high: u64) {
+        (self.low, self.high, self.floor) = (low, high, !newest);
     }
 
-    pub(crate) fn stamp(&mut self, begun: u64, ended: u64) {
-        self.begun = begun;
-        self.ended = ended;
-    }
-
-    /// Whether the view is still what a fresh copy would be while `begun` has not moved from the returned number.
-    pub(crate) fn reusable_at(&self) -> Option<u64> {
-        (self.begun == self.ended).then_some(self.begun)
-    }
-
-    pub(crate) fn ended(&self) -> u64 {
-        self.ended
+    /// Makes it a copy of the unfinished ids.
+    pub(crate) fn start_list(&mut self, high: u64, unfinished: &[u64]) {
+        (self.low, self.high) = (unfinished.first().copied().unwrap_or(high), high);
+        self.ids = None;
+        self.unseen.clear();
+        self.unseen.extend_from_slice(unfinished);
     }
 }
 
@@ -154,7 +104,6 @@ impl Default for ReadView {
 
 impl std::fmt::Debug for ReadView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let fields = (self.low, self.high, self.first_word, self.old.len(), self.begun, self.ended);
-        write!(f, "ReadView(low, high, first word, old words, begun, ended = {fields:?})")
+        write!(f, "ReadView(low {}, high {}, newest {}, {} listed)", self.low, self.high, !self.floor, self.unseen.len())
     }
 }

@@ -8,21 +8,22 @@ use shuttle::sync::{Arc, Mutex};
 
 /// What `crate::platform` of the product is, over shuttle and small.
 mod platform {
-    pub(crate) use crate::futex;
     pub use models::planted;
-    pub use shuttle::sync::Arc;
-    pub use shuttle::sync::{Condvar, Mutex, atomic};
-    pub use shuttle::{hint, lazy_static, thread};
+    pub use shuttle::sync::{Arc, atomic};
     pub use sync::CachePadded;
 
     pub(crate) use crate::latch;
 
-    pub const RING_IDS: u64 = 256;
-    pub const BLOCK_IDS: u64 = 64;
-    pub const BITMAP_WORDS: usize = 1;
+    pub const RING_IDS: u64 = 64;
+    pub const BLOCK_IDS: u64 = 16;
+    pub const LOW_STEP: u64 = 4;
+    pub const COARSE_STEP: u64 = 8;
+    pub const OLD_FILTER_WORDS: usize = 1;
     pub const RELEASED_WORDS: u64 = 1;
-    pub const LONG_INLINE: usize = 2;
-    pub const COPY_ATTEMPTS: u32 = 2;
+
+    pub fn zeroed_words() -> Box<[atomic::AtomicU64; RING_IDS as usize]> {
+        Box::new(std::array::from_fn(|_| atomic::AtomicU64::new(0)))
+    }
 }
 
 #[allow(dead_code)]
@@ -31,14 +32,14 @@ mod classic;
 #[allow(dead_code)]
 #[path = "../src/commit_queue.rs"]
 mod commit_queue;
-#[allow(clippy::enum_variant_names)] // crate-private here, public there
-#[path = "../../sync/src/futex_model.rs"]
-mod futex;
 #[allow(dead_code)]
 #[path = "../src/ids.rs"]
 mod ids;
 #[path = "model/latch.rs"]
 mod latch;
+#[allow(dead_code)]
+#[path = "../src/old_ids.rs"]
+mod old_ids;
 #[allow(dead_code, clippy::modulo_one)] // one word here
 #[path = "../src/released.rs"]
 mod released;
@@ -76,8 +77,10 @@ struct Model {
 
 impl Model {
     fn new(writers: u64) -> Model {
+        let system = TxnSystem::new(TxnId(1), &[]);
+        (1..=writers).for_each(|id| assert_eq!(system.allocate_id(), TxnId(id)));
         Model {
-            system: TxnSystem::new(TxnId(1 + writers), &(1..=writers).map(TxnId).collect::<Vec<_>>()),
+            system,
             head: AtomicU64::new(0),
             filled: std::array::from_fn(|_| AtomicBool::new(false)),
             durable: AtomicU64::new(0),
