@@ -194,9 +194,19 @@ impl Ids {
     /// Whether `id` has a number up to `!floor`. The asker's view is open, and `id` was given out before it was opened.
     #[inline]
     pub(crate) fn is_numbered_to(&self, id: u64, floor: u64) -> bool {
+        let word = self.word(id).load(Ordering::Acquire);
+        // After the word: it was this id's if the window has not left it even now.
+        if id < self.window.low.load(Ordering::Acquire) || word >> 62 == PENDING >> 62 {
+            return self.is_numbered_to_slowly(id, floor);
+        }
+        word >= floor
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_numbered_to_slowly(&self, id: u64, floor: u64) -> bool {
         loop {
             let word = self.word(id).load(Ordering::Acquire);
-            // After the word: it was this id's if the window has not left it even now.
             if id < self.window.low.load(Ordering::Acquire) && !planted("window_not_looked_at_again") {
                 return self.is_old_numbered_to(id, floor);
             }
@@ -236,10 +246,10 @@ impl Ids {
     pub(crate) fn open(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
         let order = &*self.order;
         let early = planted("read_before_publish").then(|| self.newest());
-        // All of these only grow, so what is published is at or below what the view will see.
-        slot.publish(order.low.load(Ordering::Acquire), self.newest());
-        // In this order: all below `low` have numbers up to the one read after it, and those have ids below what is read last.
+        // In this order: all below `low` have numbers up to the one read last of `newest`, and those have ids below what is read after it. All of these
+        // only grow, so what is published is at or below what the view will see.
         let low = order.low.load(Ordering::Acquire);
+        slot.publish(low, self.newest());
         let newest = early.unwrap_or_else(|| self.newest());
         let high = self.next.load(Ordering::Acquire);
         slot.publish_high(high);
@@ -280,13 +290,14 @@ impl Ids {
 
     /// The first id from `from` on, all below which are numbered, that is not. `None` when the window has left `from`.
     fn first_unfinished(&self, from: u64) -> Option<u64> {
-        let high = self.window.high.load(Ordering::SeqCst);
+        let window = &*self.window;
+        let (words, high) = (&*window.words, window.high.load(Ordering::SeqCst));
         let mut id = from;
-        while id < high && self.word(id).load(Ordering::SeqCst) >= NUMBERED {
+        while id < high && words[(id & RING_MASK) as usize].load(Ordering::SeqCst) >= NUMBERED {
             id += 1;
         }
         // After the words, as in `is_numbered_to`.
-        (from >= self.window.low.load(Ordering::SeqCst)).then_some(id)
+        (from >= window.low.load(Ordering::SeqCst)).then_some(id)
     }
 
     /// Whether an id in the window or past it has no number.

@@ -146,7 +146,8 @@ pub struct ViewSlotHandle {
 impl ViewSlotHandle {
     #[inline]
     fn slot(&self) -> &Slot {
-        &self.chunk[self.place.1 as usize]
+        // The remainder says that the number is in range.
+        &self.chunk[self.place.1 as usize % CHUNK_SLOTS]
     }
 
     /// Publishes that a view at or above these bounds is open, before `newest` is read for it.

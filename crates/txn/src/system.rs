@@ -164,6 +164,17 @@ impl TxnSystem {
     /// A view that is open stays protected until [`Self::close_view`]; opening again replaces it.
     #[inline]
     pub fn open_view(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
+        if view.reads(&self.ids) {
+            self.ids.open(view, slot);
+        } else {
+            self.open_first(view, slot);
+        }
+    }
+
+    /// A view that has not been opened yet, or one that copies a list.
+    #[cold]
+    #[inline(never)]
+    fn open_first(&self, view: &mut ReadView, slot: &ViewSlotHandle) {
         match &self.classic {
             None => {
                 view.attach(&self.ids);

@@ -49,8 +49,14 @@ impl ReadView {
         }
         match &self.ids {
             Some(ids) => ids.is_numbered_to(id, self.floor),
-            None => self.unseen.binary_search(&id).is_err(),
+            None => self.is_unlisted(id),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_unlisted(&self, id: u64) -> bool {
+        self.unseen.binary_search(&id).is_err()
     }
 
     /// Whether all transactions up to `last` are seen. It may say no when a few more than usual have finished behind an unfinished
@@ -74,12 +80,15 @@ impl ReadView {
         TxnId(self.high)
     }
 
-    /// The view will look at the numbers of `ids`.
+    /// Whether the view looks at the numbers of `ids`.
     #[inline]
+    pub(crate) fn reads(&self, ids: &Arc<Ids>) -> bool {
+        self.ids.as_ref().is_some_and(|own| Arc::ptr_eq(own, ids))
+    }
+
+    /// The view will look at the numbers of `ids`.
     pub(crate) fn attach(&mut self, ids: &Arc<Ids>) {
-        if !self.ids.as_ref().is_some_and(|own| Arc::ptr_eq(own, ids)) {
-            self.ids = Some(Arc::clone(ids));
-        }
+        self.ids = Some(Arc::clone(ids));
     }
 
     #[inline]
