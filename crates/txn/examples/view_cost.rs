@@ -113,8 +113,7 @@ fn tests(active: &[TxnId], sees: impl Fn(TxnId) -> bool) -> f64 {
 /// The three at a number of active transactions. `held` views of old stay open; `long` writers began before 600,000 others, so that they have left the window.
 fn compare(active: usize, ages: Ages, held: usize, long: usize) -> [Costs; 3] {
     const LONG_SPAN: usize = 600_000;
-    let (numbers, classic, bits) =
-        (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]), BitSystem::new(TxnId(1), &[]));
+    let (numbers, classic, bits) = (TxnSystem::new(TxnId(1), &[]), ClassicSystem::new(TxnId(1), &[]), BitSystem::new(TxnId(1), &[]));
     let grow = |allocate: &dyn Fn() -> TxnId, finish: &dyn Fn(TxnId)| {
         if long > 0 {
             (0..long).for_each(|_| {

@@ -46,7 +46,8 @@ pub(crate) const NUMBERED: u64 = 1 << 63;
 /// Before so many ids are left the window moves on, so that nobody stops for it.
 pub(crate) const ROOM_IDS: u64 = BLOCK_IDS + BLOCK_IDS / 2;
 
-const _: () = assert!(RING_IDS.is_power_of_two() && LOW_STEP.is_power_of_two() && RING_IDS >= 2 * ROOM_IDS && RING_IDS.is_multiple_of(BLOCK_IDS));
+const _: () =
+    assert!(RING_IDS.is_power_of_two() && LOW_STEP.is_power_of_two() && RING_IDS >= 2 * ROOM_IDS && RING_IDS.is_multiple_of(BLOCK_IDS));
 
 /// Position of a transaction in the order in which transactions finished. A view opened when `n` had finished sees all up to `n`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

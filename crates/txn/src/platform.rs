@@ -1,8 +1,8 @@
 //! What the algorithms take from outside, so that model tests can compile them over a model checker with small sizes.
 
 pub(crate) use std::sync::Arc;
-pub(crate) use sync::atomic;
 pub(crate) use sync::CachePadded;
+pub(crate) use sync::atomic;
 
 pub(crate) mod latch {
     pub(crate) use sync::{Mutex, Rank};

@@ -65,9 +65,8 @@ impl Slots {
         let mut registry = self.registry.lock();
         if registry.free.is_empty() {
             let number = registry.chunks.len() as u32;
-            let slot = |_| {
-                CachePadded::new(Slot { number: AtomicU64::new(CLOSED), low: AtomicU64::new(0), high: AtomicU64::new(u64::MAX) })
-            };
+            let slot =
+                |_| CachePadded::new(Slot { number: AtomicU64::new(CLOSED), low: AtomicU64::new(0), high: AtomicU64::new(u64::MAX) });
             registry.chunks.push(Arc::new(std::array::from_fn(slot)));
             registry.free.extend((0..CHUNK_SLOTS as u32).rev().map(|at| (number, at)));
         }
