@@ -15,7 +15,7 @@ fn seed(test: &str) -> u64 {
 }
 
 fn settings(levels: &[Level]) -> Settings {
-    Settings { levels: levels.to_vec(), clients: 6, txns: 12, kills: 0, without_gaps: false }
+    Settings { levels: levels.to_vec(), clients: 6, txns: 12, kills: 0, faults: false, without_gaps: false }
 }
 
 fn place() -> Place {

@@ -13,7 +13,7 @@ fn run(test: &str, connections: usize, txns: usize, kills: usize, program: &str,
     let seed = histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test);
     let place = Place::own(Server::start(program, &[]));
     let baseline = Baseline::of(&place);
-    let load = Load { connections, txns, levels: LEVELS.to_vec(), seed, kills };
+    let load = Load { connections, txns, levels: LEVELS.to_vec(), seed, kills, faults: false };
     let done = work(&place, &load).unwrap_or_else(|why| panic!("{why}"));
     println!("{done:?}");
     assert_eq!(done.timeouts, 0, "a deadlock was waited for");

@@ -79,8 +79,10 @@ pub enum Event {
     Oddity(String),
     /// A savepoint was set.
     Savepoint,
-    /// Everything since the last savepoint was taken back.
+    /// Everything since the last savepoint was taken back; the savepoint stays.
     RollbackToSavepoint,
+    /// The last savepoint was forgotten, and what came since stays.
+    ReleaseSavepoint,
 }
 
 /// How a statement reads.
@@ -200,6 +202,7 @@ fn describe_event(event: &Event) -> String {
         Event::Oddity(text) => text.clone(),
         Event::Savepoint => "savepoint".into(),
         Event::RollbackToSavepoint => "rolled back to the savepoint".into(),
+        Event::ReleaseSavepoint => "savepoint released".into(),
     }
 }
 

@@ -7,7 +7,7 @@
 //! - [`history`]: what clients did and saw.
 //! - [`levels`]: what each isolation level promises, and why.
 //! - [`check`](mod@check): finds and names what is wrong; `tests/anomalies.rs` feeds it one history of each kind.
-//! - [`drive`]: runs random transactions against a server, with kill -9 in the middle if asked to.
+//! - [`drive`]: runs random transactions against a server, with kill -9, KILL and clients that vanish if asked to.
 //! - [`workloads`]: a bank, a hot counter, deadlocks, a queue, with as many connections as asked for; totals must be exact and nothing may be
 //!   left behind.
 //!
@@ -16,6 +16,7 @@
 
 pub mod anomaly;
 pub mod check;
+mod disturb;
 pub mod drive;
 pub mod history;
 pub mod levels;

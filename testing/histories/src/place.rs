@@ -49,6 +49,12 @@ impl Place {
         }
     }
 
+    /// Resident memory of the server's process, if it is our own.
+    pub fn resident_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()?)).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?.trim().parse().ok()
+    }
+
     /// Whether the server can be killed.
     pub fn can_restart(&self) -> bool {
         !self.target.read().is_external()
@@ -61,8 +67,10 @@ impl Place {
 
     /// kill -9, and start again on the same data. Returns once it accepts connections.
     pub fn restart(&self) {
+        // Counted under the latch: of two that kill at the same time the second waits with its count, too.
+        let mut target = self.target.write();
         self.lives.fetch_add(1, Ordering::SeqCst);
-        self.target.write().restart();
+        target.restart();
         self.lives.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -70,6 +78,24 @@ impl Place {
     pub fn run(&self, statements: &[String]) -> Result<(), String> {
         let mut connection = self.connect(None)?;
         statements.iter().try_for_each(|sql| connection.query_drop(sql).map_err(|error| format!("{sql}: {error}")))
+    }
+}
+
+impl Place {
+    /// Runs statements that may be run twice, again where the server was killed meanwhile.
+    pub fn insist(&self, statements: &[String]) -> Result<(), String> {
+        self.through_kills(|| self.run(statements))
+    }
+
+    /// Does something again as long as the server was killed meanwhile.
+    pub fn through_kills<T>(&self, mut attempt: impl FnMut() -> Result<T, String>) -> Result<T, String> {
+        loop {
+            let lives = self.lives();
+            match attempt() {
+                Err(_) if lives % 2 == 1 || lives != self.lives() => {}
+                other => return other,
+            }
+        }
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) fn observe(history: &History, outcome: &Outcome) -> Observations {
                     Event::TriedAppend { .. } | Event::TriedInsert { .. } => {}
                     Event::Savepoint => saved.push(walk.own.clone()),
                     Event::RollbackToSavepoint => walk.own = saved.last().cloned().unwrap_or_default(),
+                    Event::ReleaseSavepoint => {
+                        saved.pop();
+                    }
                     Event::Oddity(text) => {
                         let beside = walk.beside(statement);
                         walk.violation(Kind::TornRow, text.clone(), beside);

@@ -24,6 +24,9 @@ impl Effects {
                 Event::Savepoint => saved.push(now.clone()),
                 // The savepoint itself stays.
                 Event::RollbackToSavepoint => now = saved.last().cloned().unwrap_or_default(),
+                Event::ReleaseSavepoint => {
+                    saved.pop();
+                }
                 Event::Read { .. } | Event::ReadLast { .. } | Event::ReadSets { .. } | Event::Oddity(_) => {}
                 Event::TriedAppend { .. } | Event::TriedInsert { .. } => {}
             }

@@ -1,12 +1,15 @@
 //! A client: one transaction after the other on a connection of its own.
 
 use super::lists::Locking;
+use super::profile::Focus;
 use super::statement::{Answer, Failure, ask};
 use super::{DATABASE, Run};
+use crate::disturb::Wire;
 use crate::history::{End, Event, Reading, Statement, Txn};
 use crate::levels::{Level, PlainRead};
 use env::SplitMix64;
 use mysql::Value;
+use sync::Arc;
 
 /// Members that a client remembers having seen.
 const MEMBERS_KNOWN: usize = 24;
@@ -31,12 +34,17 @@ enum Shape {
     Reads,
     /// Changes and locking reads only: serialisable wherever gaps are locked.
     Current,
+    /// Many plain reads, while others come and go.
+    Long,
+    /// Reads what others write, writes what others read.
+    Skew,
 }
 
 pub(super) struct Client<'r, 'p> {
     pub(super) run: &'r Run<'p>,
     pub(super) random: SplitMix64,
     connection: mysql::Conn,
+    wire: Arc<Wire>,
     /// Of the server, when the connection was made.
     lives: u64,
     number: usize,
@@ -53,11 +61,12 @@ impl<'r, 'p> Client<'r, 'p> {
     pub(super) fn run(run: &'r Run<'p>, number: usize) -> Result<Vec<Txn>, String> {
         let mut random = SplitMix64::new(run.seed ^ (number as u64 + 1).wrapping_mul(0xD134_2543_DE82_EF95));
         let level = random.pick(&run.settings.levels);
-        let (connection, lives) = connect(run, level)?;
+        let (connection, wire, lives) = connect(run, number, level)?;
         let mut client = Client {
             run,
             random,
             connection,
+            wire,
             lives,
             number,
             level,
@@ -70,15 +79,15 @@ impl<'r, 'p> Client<'r, 'p> {
         for _ in 0..run.settings.txns {
             let (txn, broken) = client.transaction()?;
             txns.push(txn);
-            if broken && client.lives == run.place.lives() {
+            if broken && client.lives == run.place.lives() && !client.wire.is_doomed() {
                 return Err(format!(
-                    "a connection broke, and the server was not killed\n{}",
+                    "a connection broke, and neither it nor the server was killed\n{}",
                     txns.last().expect("just pushed").describe(0)
                 ));
             }
             if broken || client.random.below(40) == 0 {
                 // Whatever the transaction was, the connection's end ends it.
-                (client.connection, client.lives) = connect(run, level)?;
+                client.reconnect()?;
             }
         }
         Ok(txns)
@@ -109,7 +118,7 @@ impl<'r, 'p> Client<'r, 'p> {
                 }
                 return Ok((txn, true));
             }
-            Err(Failure::Aborted | Failure::Refused | Failure::TimedOut) => {}
+            Err(Failure::Aborted | Failure::Refused | Failure::TimedOut | Failure::Interrupted) => {}
         }
         Ok((txn, false))
     }
@@ -118,16 +127,21 @@ impl<'r, 'p> Client<'r, 'p> {
     fn single(&mut self) -> Result<End, Failure> {
         match self.step(Shape::Mixed) {
             Ok(()) | Err(Failure::Refused) => {}
+            // Also Failure::Interrupted: it is as if it had never been.
             Err(other) => return Err(other),
         }
         Ok(self.statements.last().map_or(End::Aborted, |s| End::Committed { sent: s.sent, answered: s.answered }))
     }
 
     fn several(&mut self, txn: &mut Txn) -> Result<End, Failure> {
-        let shape = self.random.pick(&[Shape::Mixed, Shape::Mixed, Shape::Mixed, Shape::Reads, Shape::Current]);
+        let shape = if self.random.below(self.run.profile.long_one_in) == 0 {
+            Shape::Long
+        } else {
+            self.random.pick(&[Shape::Mixed, Shape::Mixed, Shape::Mixed, Shape::Reads, Shape::Current, Shape::Skew])
+        };
         let begin = match self.random.below(8) {
             0 | 1 => "START TRANSACTION WITH CONSISTENT SNAPSHOT",
-            2 if shape == Shape::Reads => "START TRANSACTION READ ONLY",
+            2 if matches!(shape, Shape::Reads | Shape::Long) => "START TRANSACTION READ ONLY",
             3 => "SET autocommit = 0",
             4 => "START TRANSACTION",
             _ => "BEGIN",
@@ -140,12 +154,12 @@ impl<'r, 'p> Client<'r, 'p> {
         let end = match done {
             Ok(()) => self.end(),
             // After a deadlock in a READ ONLY transaction MySQL keeps to reading until it is told that the transaction has ended.
-            Err(Failure::TimedOut | Failure::Aborted) => self.ask("ROLLBACK").map(|_| End::Aborted),
+            Err(Failure::TimedOut | Failure::Aborted) => self.ask_until_done("ROLLBACK").map(|_| End::Aborted),
             Err(other) => return Err(other),
         };
         if begin == "SET autocommit = 0" {
             // It would commit: what runs has ended by now.
-            match self.ask("SET autocommit = 1") {
+            match self.ask_until_done("SET autocommit = 1") {
                 // The transaction's own end is known; the connection's end is seen by the next one.
                 Ok(_) | Err(Failure::Broken(_)) => {}
                 Err(other) => return Err(other),
@@ -155,41 +169,68 @@ impl<'r, 'p> Client<'r, 'p> {
     }
 
     fn steps(&mut self, shape: Shape) -> Step {
-        let count = 1 + self.random.below(9).min(self.random.below(9) + 1);
-        let mut savepoint = None;
-        for at in 0..count {
+        if shape == Shape::Skew {
+            return self.skew();
+        }
+        let count = match shape {
+            Shape::Long => 15 + self.random.below(25),
+            _ => 1 + self.random.below(9).min(self.random.below(9) + 1),
+        };
+        let writes = !matches!(shape, Shape::Reads | Shape::Long);
+        // Savepoints within one another.
+        let (mut depth, mut begun) = (0, false);
+        for _ in 0..count {
             // Not as the first statement: MySQL takes a rollback to there for one of the whole transaction, with its locks and snapshot.
-            if at > 0 && shape != Shape::Reads && savepoint.is_none() && self.random.below(12) == 0 {
-                self.mark("SAVEPOINT s", Event::Savepoint)?;
-                savepoint = Some(at);
+            if begun && writes && depth < 3 && self.random.below(8) == 0 && self.mark(&format!("SAVEPOINT s{depth}"), Event::Savepoint)? {
+                depth += 1;
             }
             match self.step(shape) {
-                Ok(()) | Err(Failure::Refused) => {}
+                Ok(()) => begun = true,
+                Err(Failure::Refused | Failure::Interrupted) => {}
                 Err(other) => return Err(other),
             }
-            if savepoint.is_some() && self.random.below(3) == 0 {
-                self.mark("ROLLBACK TO SAVEPOINT s", Event::RollbackToSavepoint)?;
+            if depth > 0 {
+                depth = self.end_of_savepoint(depth)?;
             }
         }
         Ok(())
     }
 
+    /// Perhaps goes back to a savepoint, the last one or one before it, or forgets the last; gives how many there are.
+    fn end_of_savepoint(&mut self, depth: usize) -> Result<usize, Failure> {
+        match self.random.below(9) {
+            0 | 1 => {
+                self.mark(&format!("ROLLBACK TO SAVEPOINT s{}", depth - 1), Event::RollbackToSavepoint)?;
+            }
+            2 if depth > 1 => {
+                // The one before the last: the last goes with it.
+                if self.mark(&format!("ROLLBACK TO SAVEPOINT s{}", depth - 2), Event::RollbackToSavepoint)? {
+                    let statement = self.statements.last_mut().expect("just noted");
+                    statement.events.insert(0, Event::ReleaseSavepoint);
+                    return Ok(depth - 1);
+                }
+            }
+            3 => {
+                if self.mark(&format!("RELEASE SAVEPOINT s{}", depth - 1), Event::ReleaseSavepoint)? {
+                    return Ok(depth - 1);
+                }
+            }
+            _ => {}
+        }
+        Ok(depth)
+    }
+
     fn end(&mut self) -> Result<End, Failure> {
         match self.random.below(12) {
-            0 => self.ask("ROLLBACK").map(|_| End::Aborted),
+            0 => self.ask_until_done("ROLLBACK").map(|_| End::Aborted),
             // It hangs up: the server rolls back.
-            1 if self.random.below(4) == 0 => match connect(self.run, self.level) {
-                Ok((connection, lives)) => {
-                    (self.connection, self.lives) = (connection, lives);
-                    Ok(End::Aborted)
-                }
-                Err(why) => Err(Failure::Defect(why)),
-            },
+            1 if self.random.below(4) == 0 => self.reconnect().map(|()| End::Aborted).map_err(Failure::Defect),
             _ => {
                 let sent = self.run.now();
                 match self.ask("COMMIT") {
                     Ok(done) => Ok(End::Committed { sent: done.sent, answered: done.answered }),
                     Err(Failure::Broken(_)) => Ok(End::Unknown { sent }),
+                    Err(Failure::Interrupted) => Err(Failure::Defect("COMMIT was interrupted".into())),
                     Err(other) => Err(other),
                 }
             }
@@ -198,34 +239,63 @@ impl<'r, 'p> Client<'r, 'p> {
 
     fn step(&mut self, shape: Shape) -> Step {
         let locking = match shape {
-            Shape::Reads => Locking::None,
-            Shape::Current => self.random.pick(&[Locking::Update, Locking::Update, Locking::Share, Locking::UpdateNoWait]),
+            Shape::Reads | Shape::Long | Shape::Skew => Locking::None,
+            Shape::Current => self.random.pick(&[Locking::Update, Locking::Update, Locking::Share, Locking::UpdateNoWait, Locking::UpdateSkip]),
             Shape::Mixed if self.random.below(4) == 0 => self.random.pick(&[Locking::Update, Locking::Share]),
             Shape::Mixed => Locking::None,
         };
-        if shape == Shape::Reads || self.random.below(5) < 2 {
-            return match self.random.below(10) {
-                0..=2 => self.read_list(locking),
-                3..=4 => self.read_range(locking),
-                5 => self.read_joined(locking),
-                // Without gap locks a row may pass by a locking scan of an index that it moves in.
-                6 if locking == Locking::None || (self.level.locks_gaps() && !self.run.settings.without_gaps) => self.read_last(locking),
-                7 if locking == Locking::None => self.read_all(),
-                _ => self.read_sets(locking),
-            };
+        let lists = match self.run.profile.focus {
+            Focus::All => self.random.below(14) < 9,
+            Focus::Lists => self.random.below(14) > 0,
+            Focus::Sets => self.random.below(14) == 0,
+        };
+        if !matches!(shape, Shape::Mixed | Shape::Current) || self.random.below(5) < 2 {
+            self.read(lists, locking)
+        } else if lists {
+            self.change_lists(shape)
+        } else {
+            self.change_sets()
         }
+    }
+
+    fn read(&mut self, lists: bool, locking: Locking) -> Step {
+        let (of_level, gaps) = (self.random.below(10), self.locks_gaps());
+        match of_level {
+            0 if locking == Locking::None => self.read_all(),
+            _ if !lists && locking != Locking::UpdateSkip => self.read_sets(locking),
+            1..=3 => self.read_range(locking),
+            4 => self.read_joined(locking),
+            // Without gap locks a row may pass by a locking scan of an index that it moves in.
+            5 if locking == Locking::None || gaps => self.read_last(locking),
+            _ => self.read_list(locking),
+        }
+    }
+
+    fn change_lists(&mut self, shape: Shape) -> Step {
         let keeps_reads = matches!(self.level, Level::SnapshotIsolation | Level::Serializable);
-        match self.random.below(14) {
-            0..=3 => self.append(),
-            4 => self.append_to_range(),
-            5..=6 => self.upsert(),
-            7 => self.insert(),
-            8 if !self.autocommit => self.rewrite(),
-            9 if !self.autocommit && keeps_reads && shape == Shape::Mixed => self.read_and_write(),
-            10 => self.move_member(),
-            11 => self.remove_member(),
+        match self.random.below(10) {
+            0 => self.append_to_range(),
+            1..=2 => self.upsert(),
+            3 => self.insert(),
+            4 if !self.autocommit => self.rewrite(),
+            5 if !self.autocommit && keeps_reads && shape == Shape::Mixed => self.read_and_write(),
+            _ => self.append(),
+        }
+    }
+
+    fn change_sets(&mut self) -> Step {
+        match self.random.below(10) {
+            0..=1 => self.move_member(),
+            2 => self.remove_member(),
+            3 => self.touch_members(),
+            4 if !self.autocommit && self.locks_gaps() => self.remove_range(),
             _ => self.insert_members(),
         }
+    }
+
+    /// Whether a locking read keeps away what it did not find.
+    pub(super) fn locks_gaps(&self) -> bool {
+        self.level.locks_gaps() && !self.run.settings.without_gaps
     }
 
     /// Whether a read may see anything that was ever written.
@@ -248,9 +318,30 @@ impl<'r, 'p> Client<'r, 'p> {
         ask(self.run, &mut self.connection, sql, false)
     }
 
-    fn mark(&mut self, sql: &str, event: Event) -> Step {
-        let answer = self.ask(sql)?;
-        self.note(sql, &answer, Reading::Current, vec![event]);
+    /// What is to be repeated when somebody kills it.
+    fn ask_until_done(&mut self, sql: &str) -> Result<Answer, Failure> {
+        loop {
+            match self.ask(sql) {
+                Err(Failure::Interrupted) => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Whether a statement about a savepoint was done.
+    fn mark(&mut self, sql: &str, event: Event) -> Result<bool, Failure> {
+        match self.ask(sql) {
+            Ok(answer) => {
+                self.note(sql, &answer, Reading::Current, vec![event]);
+                Ok(true)
+            }
+            Err(Failure::Interrupted) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<(), String> {
+        (self.connection, self.wire, self.lives) = connect(self.run, self.number, self.level)?;
         Ok(())
     }
 
@@ -299,19 +390,16 @@ impl<'r, 'p> Client<'r, 'p> {
 }
 
 /// A connection at a level; while the server is being started again, that takes as long as it does.
-fn connect(run: &Run<'_>, level: Level) -> Result<(mysql::Conn, u64), String> {
+fn connect(run: &Run<'_>, number: usize, level: Level) -> Result<(mysql::Conn, Arc<Wire>, u64), String> {
     use mysql::prelude::Queryable;
-    loop {
+    run.place.through_kills(|| {
         let lives = run.place.lives();
-        let attempt = run.place.connect(Some(DATABASE)).and_then(|mut connection| {
-            for sql in level.set() {
-                connection.query_drop(&sql).map_err(|error| format!("{sql}: {error}"))?;
-            }
-            Ok((connection, lives))
-        });
-        match attempt {
-            Err(_) if lives % 2 == 1 || lives != run.place.lives() => {}
-            other => return other,
+        let mut connection = run.place.connect(Some(DATABASE))?;
+        for sql in level.set() {
+            connection.query_drop(&sql).map_err(|error| format!("{sql}: {error}"))?;
         }
-    }
+        // Not known to those who disturb before it is ready.
+        let wire = run.disturber.register(number, &connection, lives);
+        Ok((connection, wire, lives))
+    })
 }

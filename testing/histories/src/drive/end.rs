@@ -5,8 +5,46 @@ use super::{DATABASE, ELEMENTS, GROUPS, LISTS, Run};
 use crate::history::{Element, Group, History, Key};
 use mysql::prelude::Queryable;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Sessions whose clients have gone end within this: longer is a hang.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 pub(super) fn read(run: &Run<'_>, history: &mut History) -> Result<(), String> {
+    let (lists, sets, differences) = run.place.through_kills(|| {
+        let mut end = History { preset: history.preset.clone(), ..History::default() };
+        if run.settings.faults {
+            wait_for_sessions(run)?;
+        }
+        look(run, &mut end)?;
+        Ok((end.final_lists, end.final_sets, end.final_differences))
+    })?;
+    (history.final_lists, history.final_sets, history.final_differences) = (lists, sets, differences);
+    Ok(())
+}
+
+/// What a client that was cut off had sent may still be done: until its session has ended.
+fn wait_for_sessions(run: &Run<'_>) -> Result<(), String> {
+    let mut connection = run.place.connect(None)?;
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let ids: Vec<String> = run.disturber.ids(run.place.lives()).iter().map(u32::to_string).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let sql = format!("SELECT id FROM information_schema.processlist WHERE id IN ({})", ids.join(", "));
+        let left: Vec<u64> = connection.query(&sql).map_err(|error| format!("{sql}: {error}"))?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("sessions {left:?} have not ended after {DEADLINE:?}"));
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn look(run: &Run<'_>, history: &mut History) -> Result<(), String> {
     let mut connection = run.place.connect(Some(DATABASE))?;
     let mut ask = |sql: String| -> Result<Vec<Vec<mysql::Value>>, String> {
         let rows: Vec<mysql::Row> = connection.query(&sql).map_err(|error| format!("{sql}: {error}"))?;

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Step};
 use super::statement::{Failure, list_row, number};
-use super::{LISTS, PRESET};
+use super::LISTS;
 use crate::history::{Element, Event, Key, Reading};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,8 @@ pub(super) enum Locking {
     Share,
     Update,
     UpdateNoWait,
+    /// Rows that others hold are passed over: what was not found tells nothing.
+    UpdateSkip,
 }
 
 impl Locking {
@@ -22,6 +24,7 @@ impl Locking {
             Locking::Share => " FOR SHARE",
             Locking::Update => " FOR UPDATE",
             Locking::UpdateNoWait => " FOR UPDATE NOWAIT",
+            Locking::UpdateSkip => " FOR UPDATE SKIP LOCKED",
         }
     }
 
@@ -33,7 +36,7 @@ impl Locking {
 impl Client<'_, '_> {
     /// A list, some more often than others.
     fn key(&mut self) -> Key {
-        if self.random.coin() { self.random.below(2) as Key } else { self.random.below(u64::from(LISTS)) as Key }
+        if self.random.coin() { self.random.below(2) as Key } else { self.random.below(u64::from(self.run.profile.lists)) as Key }
     }
 
     fn range(&mut self, below: Key) -> (Key, Key) {
@@ -60,7 +63,7 @@ impl Client<'_, '_> {
     }
 
     pub(super) fn append_to_range(&mut self) -> Step {
-        let ((from, to), element) = (self.range(PRESET), self.run.element());
+        let ((from, to), element) = (self.range(self.run.profile.preset), self.run.element());
         let place = if self.random.coin() {
             format!("id BETWEEN {} AND {}", self.run.list_id(from), self.run.list_id(to))
         } else {
@@ -84,31 +87,43 @@ impl Client<'_, '_> {
     }
 
     pub(super) fn insert(&mut self) -> Step {
-        let key = if self.random.below(4) == 0 { self.key() } else { PRESET + self.random.below(u64::from(LISTS - PRESET)) as Key };
+        let (lists, preset) = (self.run.profile.lists, self.run.profile.preset);
+        let absent = u64::from(lists - preset);
+        let key = if absent == 0 || self.random.below(4) == 0 { self.key() } else { preset + self.random.below(absent) as Key };
         let element = self.run.element();
         let sql = self.insert_sql(key, &[element]);
         self.change(&sql, |_, _| vec![Event::Append { key, element }])
     }
 
     fn insert_sql(&self, key: Key, list: &[Element]) -> String {
+        self.row_sql("INSERT", key, list)
+    }
+
+    fn row_sql(&self, verb: &str, key: Key, list: &[Element]) -> String {
         let v: String = list.iter().map(|element| format!(",{element}")).collect();
         let last = self.run.stored(list.last().copied().unwrap_or(0));
-        format!("INSERT INTO lists (id, sk, last, v) VALUES ({}, {}, {last}, '{v}')", self.run.list_id(key), self.run.list_sk(key))
+        format!("{verb} INTO lists (id, sk, last, v) VALUES ({}, {}, {last}, '{v}')", self.run.list_id(key), self.run.list_sk(key))
     }
 
     /// The row is deleted and comes again with one element more, all under its lock.
     pub(super) fn rewrite(&mut self) -> Step {
         let key = self.key();
         let Some(mut list) = self.read_one(key, Locking::Update)? else { return Ok(()) };
+        let element = self.run.element();
+        list.push(element);
+        if self.random.coin() {
+            let sql = self.row_sql("REPLACE", key, &list);
+            return self.change(&sql, |_, _| vec![Event::Append { key, element }]);
+        }
         self.change(&format!("DELETE FROM lists WHERE id = {}", self.run.list_id(key)), |_, affected| match affected {
             1 => vec![],
             other => vec![Event::Oddity(format!("{other} rows were deleted"))],
         })?;
-        let element = self.run.element();
-        list.push(element);
         let sql = self.insert_sql(key, &list);
         match self.change(&sql, |_, _| vec![Event::Append { key, element }]) {
             Err(Failure::Refused) => Err(Failure::Defect(format!("{sql}: the row was deleted just before"))),
+            // The row must not stay away.
+            Err(Failure::Interrupted) => Err(Failure::Aborted),
             other => other,
         }
     }
@@ -131,7 +146,7 @@ impl Client<'_, '_> {
         let sql = format!("SELECT id, last, v FROM lists WHERE id = {}{}", self.run.list_id(key), locking.suffix());
         let mut found = None;
         self.select(&sql, locking, |client, rows| {
-            let (events, mut lists) = client.lists_of(rows, &[key]);
+            let (events, mut lists) = client.lists_of(rows, &[key], locking);
             found = lists.remove(&key);
             events
         })?;
@@ -144,11 +159,11 @@ impl Client<'_, '_> {
             return self.read_one(key, locking).map(|_| ());
         }
         let sql = format!("SELECT id, last, v FROM lists WHERE sk = {}{}", self.run.list_sk(key), locking.suffix());
-        self.select(&sql, locking, |client, rows| client.lists_of(rows, &[key]).0)
+        self.select(&sql, locking, |client, rows| client.lists_of(rows, &[key], locking).0)
     }
 
     pub(super) fn read_range(&mut self, locking: Locking) -> Step {
-        let (from, to) = self.range(LISTS);
+        let (from, to) = self.range(self.run.profile.lists);
         let keys: Vec<Key> = (from..=to).collect();
         let place = match self.random.below(4) {
             0 => format!("sk BETWEEN {} AND {}", self.run.list_sk(to), self.run.list_sk(from)),
@@ -160,12 +175,12 @@ impl Client<'_, '_> {
             _ => format!("id BETWEEN {} AND {}", self.run.list_id(from), self.run.list_id(to)),
         };
         let sql = format!("SELECT id, last, v FROM lists WHERE {place}{}", locking.suffix());
-        self.select(&sql, locking, |client, rows| client.lists_of(rows, &keys).0)
+        self.select(&sql, locking, |client, rows| client.lists_of(rows, &keys, locking).0)
     }
 
     /// Each row twice in one statement, by two indexes.
     pub(super) fn read_joined(&mut self, locking: Locking) -> Step {
-        let (from, to) = self.range(LISTS);
+        let (from, to) = self.range(self.run.profile.lists);
         let keys: Vec<Key> = (from..=to).collect();
         let sum = self.run.list_id(0) + self.run.list_sk(0);
         let sql = format!(
@@ -177,8 +192,8 @@ impl Client<'_, '_> {
         self.select(&sql, locking, |client, rows| {
             let left: Vec<Vec<mysql::Value>> = rows.iter().map(|row| row[..3].to_vec()).collect();
             let right: Vec<Vec<mysql::Value>> = rows.iter().map(|row| row[3..].to_vec()).collect();
-            let mut events = client.lists_of(&left, &keys).0;
-            events.extend(client.lists_of(&right, &keys).0);
+            let mut events = client.lists_of(&left, &keys, locking).0;
+            events.extend(client.lists_of(&right, &keys, locking).0);
             events
         })
     }
@@ -196,13 +211,14 @@ impl Client<'_, '_> {
                     events.push(Event::Oddity(format!("list {key} was found twice")));
                 }
             }
-            events.extend((0..LISTS).map(|key| Event::ReadLast { key, last: last.get(&key).copied() }));
+            let keys = (0..LISTS).filter(|key| locking != Locking::UpdateSkip || last.contains_key(key));
+            events.extend(keys.map(|key| Event::ReadLast { key, last: last.get(&key).copied() }));
             events
         })
     }
 
     /// The lists that rows `id, last, v` show; keys without a row were not there.
-    pub(super) fn lists_of(&self, rows: &[Vec<mysql::Value>], keys: &[Key]) -> (Vec<Event>, BTreeMap<Key, Vec<Element>>) {
+    pub(super) fn lists_of(&self, rows: &[Vec<mysql::Value>], keys: &[Key], locking: Locking) -> (Vec<Event>, BTreeMap<Key, Vec<Element>>) {
         let (mut events, mut lists) = (Vec::new(), BTreeMap::new());
         for row in rows {
             let (key, list, odd) = list_row(self.run, row);
@@ -214,7 +230,8 @@ impl Client<'_, '_> {
         if let Some(stranger) = lists.keys().find(|key| !keys.contains(key)) {
             events.push(Event::Oddity(format!("list {stranger} was not asked for")));
         }
-        events.extend(keys.iter().map(|key| Event::Read { key: *key, list: lists.get(key).cloned() }));
+        let told = keys.iter().filter(|key| locking != Locking::UpdateSkip || lists.contains_key(key));
+        events.extend(told.map(|key| Event::Read { key: *key, list: lists.get(key).cloned() }));
         (events, lists)
     }
 }

@@ -6,21 +6,23 @@
 mod client;
 mod end;
 mod lists;
+mod profile;
 mod sets;
+mod skew;
 mod statement;
 
+use crate::disturb::Disturber;
 use crate::history::{History, Key};
 use crate::levels::Level;
 use crate::place::Place;
 use env::SplitMix64;
+use profile::Profile;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::thread;
 
-/// Lists of a history: names are below this.
+/// Lists that a history may have: names are below this.
 pub(crate) const LISTS: Key = 10;
-/// Lists that are there from the beginning; the others come by an upsert or INSERT.
-pub(crate) const PRESET: Key = 7;
-/// Groups of a history.
+/// Groups that a history may have.
 pub(crate) const GROUPS: u32 = 5;
 /// Elements of a history are below this.
 const ELEMENTS: u64 = 1_000_000;
@@ -39,6 +41,8 @@ pub struct Settings {
     pub txns: usize,
     /// How often the server is killed in the middle.
     pub kills: usize,
+    /// Statements and connections are killed, and clients vanish in the middle of a statement.
+    pub faults: bool,
     /// The server has no gap locks.
     pub without_gaps: bool,
 }
@@ -49,6 +53,8 @@ pub(crate) struct Run<'p> {
     pub(crate) settings: &'p Settings,
     pub(crate) number: u64,
     pub(crate) seed: u64,
+    pub(crate) profile: Profile,
+    pub(crate) disturber: Disturber,
     pub(crate) begin: std::time::Instant,
     /// The next element.
     pub(crate) elements: AtomicU64,
@@ -97,8 +103,11 @@ impl Run<'_> {
         (id.wrapping_sub(self.number * u64::from(GROUPS))) as u32
     }
 
-    /// Counts a statement; whoever comes to the chosen one kills the server.
+    /// Counts a statement; whoever comes to a chosen one kills the server, or disturbs another client.
     pub(crate) fn count_statement(&self) {
+        if self.settings.faults {
+            self.disturber.count_statement(self.place);
+        }
         if self.until_kill.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) == Ok(1) {
             if self.kills_left.fetch_sub(1, Ordering::Relaxed) > 1 {
                 self.until_kill.store(200, Ordering::Relaxed);
@@ -119,6 +128,11 @@ pub fn create_tables(place: &Place) -> Result<(), String> {
     ])
 }
 
+/// Takes the tables away again.
+pub fn drop_tables(place: &Place) -> Result<(), String> {
+    place.run(&[format!("DROP DATABASE IF EXISTS {DATABASE}")])
+}
+
 /// Runs the history of a number; the tables must be there, and the number new to them.
 pub fn run(place: &Place, settings: &Settings, seed: u64, number: u64) -> Result<History, String> {
     let mut random = SplitMix64::new(seed);
@@ -128,19 +142,24 @@ pub fn run(place: &Place, settings: &Settings, seed: u64, number: u64) -> Result
         settings,
         number,
         seed,
+        profile: Profile::of(seed),
+        disturber: Disturber::new(seed, settings.clients),
         begin: std::time::Instant::now(),
         elements: AtomicU64::new(0),
         until_kill: AtomicU64::new(if settings.kills > 0 { 50 + random.below(expected_statements) } else { 0 }),
         kills_left: AtomicU64::new(settings.kills as u64),
     };
-    let rows: Vec<String> = (0..PRESET).map(|key| format!("({}, {}, {}, '')", run.list_id(key), run.list_sk(key), run.stored(0))).collect();
-    place.run(&[format!("USE {DATABASE}"), format!("INSERT INTO lists VALUES {}", rows.join(", "))])?;
+    let preset = 0..run.profile.preset;
+    let rows: Vec<String> =
+        preset.clone().map(|key| format!("({}, {}, {}, '')", run.list_id(key), run.list_sk(key), run.stored(0))).collect();
+    // IGNORE: where another history kills the server, it may be done and not be answered.
+    place.insist(&[format!("USE {DATABASE}"), format!("INSERT IGNORE INTO lists VALUES {}", rows.join(", "))])?;
     let results: Vec<Result<Vec<_>, String>> = thread::scope(|scope| {
         let run = &run;
         let threads: Vec<_> = (0..settings.clients).map(|number| scope.spawn(move || client::Client::run(run, number))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err("a client failed".into()))).collect()
     });
-    let mut history = History { preset: (0..PRESET).collect(), without_gaps: settings.without_gaps, ..History::default() };
+    let mut history = History { preset: preset.collect(), without_gaps: settings.without_gaps, ..History::default() };
     for result in results {
         history.txns.extend(result?);
     }

@@ -1,6 +1,5 @@
 //! What clients do with sets.
 
-use super::GROUPS;
 use super::client::{Client, Member, Step};
 use super::lists::Locking;
 use super::statement::number;
@@ -9,14 +8,15 @@ use std::collections::BTreeSet;
 
 impl Client<'_, '_> {
     fn groups(&mut self) -> (Group, Group) {
-        let (a, b) = (self.random.below(u64::from(GROUPS)) as Group, self.random.below(u64::from(GROUPS)) as Group);
+        let groups = u64::from(self.run.profile.groups);
+        let (a, b) = (self.random.below(groups) as Group, self.random.below(groups) as Group);
         if self.random.coin() { (a, a) } else { (a.min(b), a.max(b)) }
     }
 
     pub(super) fn insert_members(&mut self) -> Step {
         let count = 1 + self.random.below(3);
         let members: Vec<(Element, Group)> =
-            (0..count).map(|_| (self.run.element(), self.random.below(u64::from(GROUPS)) as Group)).collect();
+            (0..count).map(|_| (self.run.element(), self.random.below(u64::from(self.run.profile.groups)) as Group)).collect();
         let rows: Vec<String> = members
             .iter()
             .map(|(element, group)| format!("({0}, {1}, {0}, 'pad')", self.run.stored(*element), self.run.group_id(*group)))
@@ -33,10 +33,11 @@ impl Client<'_, '_> {
     /// Moves a member that was seen before to a higher group, if it is still there.
     pub(super) fn move_member(&mut self) -> Step {
         let Some(member) = self.known_member() else { return self.insert_members() };
-        if member.group + 1 >= GROUPS {
+        let groups = self.run.profile.groups;
+        if member.group + 1 >= groups {
             return self.remove_member();
         }
-        let to = member.group + 1 + self.random.below(u64::from(GROUPS - member.group - 1)) as Group;
+        let to = member.group + 1 + self.random.below(u64::from(groups - member.group - 1)) as Group;
         let tag = self.run.element();
         let sql = format!(
             "UPDATE sets SET grp = {}, tag = {} WHERE id = {} AND tag = {}",
@@ -65,19 +66,65 @@ impl Client<'_, '_> {
         })
     }
 
+    /// Changes all members of some groups where nobody sees it: their rows get new versions, and are locked.
+    pub(super) fn touch_members(&mut self) -> Step {
+        let (from, to) = self.groups();
+        let pad = self.run.element();
+        let place = format!("grp BETWEEN {} AND {}", self.run.group_id(from), self.run.group_id(to));
+        self.change(&format!("UPDATE sets SET pad = '{pad}' WHERE {place}"), |_, _| vec![])
+    }
+
+    /// Takes all members of some groups out, by the predicate by which it has locked them: no other can have come.
+    pub(super) fn remove_range(&mut self) -> Step {
+        let (from, to) = self.groups();
+        let place = format!("grp BETWEEN {} AND {}", self.run.group_id(from), self.run.group_id(to));
+        let mut found: Vec<(Element, Group)> = Vec::new();
+        let sql = format!("SELECT id, grp, tag FROM sets WHERE {place} FOR UPDATE");
+        self.select(&sql, Locking::Update, |client, rows| {
+            let members = members(rows);
+            found = members.iter().map(|(_, grp, tag)| (client.run.element_of(*tag), client.run.group_of(*grp))).collect();
+            client.members_of(&members, (from, to), Locking::Update)
+        })?;
+        self.change(&format!("DELETE FROM sets WHERE {place}"), |_, affected| {
+            let mut events: Vec<Event> = found.iter().map(|(element, group)| Event::Remove { element: *element, group: *group }).collect();
+            if affected != found.len() as u64 {
+                events.push(Event::Oddity(format!("{affected} of {} locked rows were deleted", found.len())));
+            }
+            events
+        })
+    }
+
     pub(super) fn read_sets(&mut self, locking: Locking) -> Step {
         let (from, to) = self.groups();
-        // `pad` is not in the index: with it, rows are fetched.
-        let columns = if self.random.coin() { "id, grp, tag" } else { "id, grp, tag, pad" };
-        let sql = format!(
-            "SELECT {columns} FROM sets WHERE grp BETWEEN {} AND {}{}",
-            self.run.group_id(from),
-            self.run.group_id(to),
-            locking.suffix()
-        );
-        self.select(&sql, locking, |client, rows| {
-            let members: Vec<(u64, u64, u64)> = rows.iter().map(|row| (number(&row[0]), number(&row[1]), number(&row[2]))).collect();
-            client.members_of(&members, (from, to), locking)
+        let place = format!("grp BETWEEN {} AND {}", self.run.group_id(from), self.run.group_id(to));
+        // `pad` is not in the index: with it, rows are fetched. The primary key finds all members of the history, and filters.
+        let (columns, from_where) = match self.random.below(6) {
+            0 => ("id, grp, tag, pad", self.by_primary_key(&place)),
+            1 if locking == Locking::None => return self.read_and_count(&place, (from, to)),
+            2..=3 => ("id, grp, tag", format!("FROM sets WHERE {place}")),
+            _ => ("id, grp, tag, pad", format!("FROM sets WHERE {place}")),
+        };
+        self.select(&format!("SELECT {columns} {from_where}{}", locking.suffix()), locking, |client, rows| {
+            client.members_of(&members(rows), (from, to), locking)
+        })
+    }
+
+    fn by_primary_key(&self, place: &str) -> String {
+        let (first, last) = (self.run.stored(0), self.run.stored(super::ELEMENTS - 1));
+        format!("FROM sets FORCE INDEX (PRIMARY) WHERE id BETWEEN {first} AND {last} AND {place}")
+    }
+
+    /// A predicate read twice in one statement, by two indexes: both must agree.
+    fn read_and_count(&mut self, place: &str, groups: (Group, Group)) -> Step {
+        let count = format!("(SELECT COUNT(*) {})", self.by_primary_key(place));
+        let sql = format!("SELECT id, grp, tag, {count} FROM sets WHERE {place}");
+        self.select(&sql, Locking::None, |client, rows| {
+            let mut events = client.members_of(&members(rows), groups, Locking::None);
+            let wrong = rows.iter().map(|row| number(&row[3])).find(|count| *count != rows.len() as u64);
+            if let Some(count) = wrong.filter(|_| !client.reads_dirty(Locking::None)) {
+                events.push(Event::Oddity(format!("{} rows, and the same statement counts {count}", rows.len())));
+            }
+            events
         })
     }
 
@@ -96,7 +143,7 @@ impl Client<'_, '_> {
             let (lists, sets): (Vec<_>, Vec<_>) = rows.iter().partition(|row| number(&row[0]) == 0);
             let lists: Vec<Vec<mysql::Value>> = lists.into_iter().map(|row| row[1..].to_vec()).collect();
             let keys: Vec<u32> = (0..super::LISTS).collect();
-            let mut events = client.lists_of(&lists, &keys).0;
+            let mut events = client.lists_of(&lists, &keys, Locking::None).0;
             let members: Vec<(u64, u64, u64)> = sets.iter().map(|row| (number(&row[1]), number(&row[2]), number(&row[0]))).collect();
             events.extend(client.members_of(&members, (from, to), Locking::None));
             events
@@ -120,4 +167,9 @@ impl Client<'_, '_> {
         events.push(Event::ReadSets { groups, members });
         events
     }
+}
+
+/// Rows `id, grp, tag`.
+fn members(rows: &[Vec<mysql::Value>]) -> Vec<(u64, u64, u64)> {
+    rows.iter().map(|row| (number(&row[0]), number(&row[1]), number(&row[2]))).collect()
 }

@@ -22,6 +22,8 @@ pub(super) enum Failure {
     Refused,
     /// The statement was not done after waiting (1205).
     TimedOut,
+    /// The statement was not done, as somebody has killed it (1317); the transaction goes on.
+    Interrupted,
     /// The connection is gone since this statement was sent.
     Broken(Moment),
     /// Anything else: a defect.
@@ -39,6 +41,7 @@ pub(super) fn ask(run: &Run<'_>, connection: &mut mysql::Conn, sql: &str, prepar
             1213 => Failure::Aborted,
             1062 | 3572 => Failure::Refused,
             1205 => Failure::TimedOut,
+            1317 if run.settings.faults => Failure::Interrupted,
             _ => Failure::Defect(format!("{sql}: {error}")),
         }),
         Err(error) if is_broken(&error) => Err(Failure::Broken(sent)),

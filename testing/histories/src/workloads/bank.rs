@@ -59,7 +59,7 @@ pub fn bank(place: &Place, load: &Load) -> Result<Done, String> {
                 let mut random = SplitMix64::new(load.seed ^ (round * 100_000 + worker) as u64);
                 for _ in 0..load.txns {
                     let number = tried[worker].fetch_add(1, Ordering::Relaxed) + 1;
-                    if !transfer(client, &mut random, ledger, worker, number)? {
+                    if !transfer(client, &mut random, ledger, worker, number)? && !load.faults {
                         return Ok(());
                     }
                     // Whoever makes the chosen transfer kills, in the middle of the others' work.
@@ -153,6 +153,7 @@ fn look(connection: &mut mysql::Conn) -> Result<Look, mysql::Error> {
 
 fn verify(place: &Place, ledger: &Ledger, tried: &[AtomicU64], load: &Load) -> Result<(), String> {
     let mut connection = place.connect_patiently(Some(super::DATABASE))?;
+    super::wait_for_sessions(load, &mut connection)?;
     let failed = |error: mysql::Error| error.to_string();
     let rows: Vec<(usize, u64, usize, usize, i64)> =
         connection.query("SELECT worker, number, `from`, `to`, amount FROM transfer").map_err(failed)?;

@@ -29,7 +29,7 @@ fn threads(pid: u32) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
 }
 
-/// Connections, transactions, locks and threads that remain once all clients have gone; empty when there is nothing.
+/// Connections, transactions, locks, versions and threads that remain once all clients have gone; empty when there is nothing.
 pub fn leftovers(place: &Place, baseline: Baseline) -> Result<Vec<String>, String> {
     let mut connection = place.connect(None)?;
     let deadline = Instant::now() + DEADLINE;
@@ -64,6 +64,21 @@ fn look(place: &Place, baseline: Baseline, connection: &mut mysql::Conn) -> Resu
             // A server that has no such table.
             Err(mysql::Error::MySqlError(error)) if matches!(error.code, 1146 | 1049 | 1109 | 1235) => {}
             Err(error) => return Err(format!("{sql}: {error}")),
+        }
+    }
+    if place.pid().is_some() {
+        // Of a server of our own: nothing else runs, and purge comes to its end.
+        for (name, expected) in [("Threads_connected", 1), ("Threads_running", 1), ("Altiplano_rollbacks_pending", 0), ("Altiplano_admission_queued", 0)] {
+            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+            let value = connection.query_first::<(String, u64), _>(&sql).map_err(failed)?.map(|row| row.1);
+            if value.is_some_and(|value| value != expected) {
+                left.push(format!("{name} = {}", value.unwrap_or_default()));
+            }
+        }
+        let status: Option<(String, String, String)> = connection.query_first("SHOW ENGINE INNODB STATUS").map_err(failed)?;
+        let length = status.iter().flat_map(|row| row.2.lines()).find_map(|line| line.strip_prefix("History list length "));
+        if length.is_some_and(|length| length.trim() != "0") {
+            left.push(format!("{} transactions that purge has not cleaned up after", length.unwrap_or_default()));
         }
     }
     if let (Some(before), Some(now)) = (baseline.threads, place.pid().and_then(threads))

@@ -20,10 +20,12 @@ pub use deadlocks::deadlocks;
 pub use leftovers::{Baseline, leftovers};
 pub use queue::queue;
 
+use crate::disturb::{Disturber, Wire};
 use crate::levels::Level;
 use crate::place::{Place, is_broken};
 use mysql::prelude::Queryable;
 use std::time::{Duration, Instant};
+use sync::Arc;
 
 /// The database that workloads make anew.
 pub const DATABASE: &str = "altiplano_workload";
@@ -44,6 +46,8 @@ pub struct Load {
     pub seed: u64,
     /// How often the server is killed meanwhile (the bank only).
     pub kills: usize,
+    /// Statements and connections are killed, and clients vanish.
+    pub faults: bool,
 }
 
 /// What was done.
@@ -55,6 +59,8 @@ pub struct Done {
     pub deadlocks: u64,
     /// Statements that gave up waiting, and whose transactions were tried again.
     pub timeouts: u64,
+    /// Statements that somebody has killed.
+    pub interrupted: u64,
     /// Commits without an answer.
     pub unanswered: u64,
     /// From the first to the last.
@@ -62,10 +68,16 @@ pub struct Done {
 }
 
 impl Done {
+    /// Whether a count of transactions fits: those without an answer may have happened or not.
+    fn explains(&self, count: u64) -> bool {
+        (self.committed..=self.committed + self.unanswered).contains(&count)
+    }
+
     fn add(&mut self, other: &Done) {
         self.committed += other.committed;
         self.deadlocks += other.deadlocks;
         self.timeouts += other.timeouts;
+        self.interrupted += other.interrupted;
         self.unanswered += other.unanswered;
     }
 }
@@ -80,48 +92,91 @@ enum Tried<T> {
 /// A client of a workload.
 struct Client<'p> {
     place: &'p Place,
+    disturber: Option<&'p Disturber>,
+    number: usize,
     level: Level,
     connection: mysql::Conn,
+    wire: Option<Arc<Wire>>,
     /// Of the server, when the connection was made.
     lives: u64,
     done: Done,
 }
 
 impl<'p> Client<'p> {
-    fn new(place: &'p Place, level: Level) -> Result<Client<'p>, String> {
+    fn new(place: &'p Place, disturber: Option<&'p Disturber>, number: usize, level: Level) -> Result<Client<'p>, String> {
         let (connection, lives) = connect(place, level)?;
-        Ok(Client { place, level, connection, lives, done: Done::default() })
+        let wire = disturber.map(|disturber| disturber.register(number, &connection, lives));
+        Ok(Client { place, disturber, number, level, connection, wire, lives, done: Done::default() })
+    }
+
+    /// One statement outside of a transaction.
+    fn single(&mut self, sql: &str) -> Result<Tried<()>, String> {
+        loop {
+            if let Some(disturber) = self.disturber {
+                disturber.count_statement(self.place);
+            }
+            let answer = self.connection.query_drop(sql);
+            if let Some(tried) = self.judge(answer, true)? {
+                return Ok(tried);
+            }
+        }
+    }
+
+    /// What an answer at the end of a transaction means; `None`: it is to be tried again. A connection that broke is made anew.
+    fn judge<T>(&mut self, answer: Result<T, mysql::Error>, committing: bool) -> Result<Option<Tried<T>>, String> {
+        match answer {
+            Ok(value) => {
+                self.done.committed += 1;
+                return Ok(Some(Tried::Done(value)));
+            }
+            Err(mysql::Error::MySqlError(error)) if error.code == 1213 => self.done.deadlocks += 1,
+            Err(mysql::Error::MySqlError(error)) if error.code == 1205 => self.done.timeouts += 1,
+            Err(mysql::Error::MySqlError(error)) if error.code == 1317 && self.disturber.is_some() => self.done.interrupted += 1,
+            Err(error) if is_broken(&error) => {
+                let (lives, doomed) = (self.lives, self.wire.as_ref().is_some_and(|wire| wire.is_doomed()));
+                (self.connection, self.lives) = connect(self.place, self.level)?;
+                self.wire = self.disturber.map(|disturber| disturber.register(self.number, &self.connection, self.lives));
+                if lives == self.lives && !doomed {
+                    return Err(format!("a connection broke, and neither it nor the server was killed: {error}"));
+                }
+                self.done.unanswered += u64::from(committing);
+                return Ok(Some(Tried::Broken));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(None)
     }
 
     /// Runs a transaction, again after each deadlock or timeout, and commits it.
     fn transaction<T>(&mut self, mut work: impl FnMut(&mut mysql::Conn) -> Result<T, mysql::Error>) -> Result<Tried<T>, String> {
         loop {
+            if let Some(disturber) = self.disturber {
+                disturber.count_statement(self.place);
+            }
             let mut committing = false;
             let connection = &mut self.connection;
             let tried = connection.query_drop("BEGIN").and_then(|()| work(connection)).and_then(|value| {
                 committing = true;
                 connection.query_drop("COMMIT").map(|()| value)
             });
-            match tried {
-                Ok(value) => {
-                    self.done.committed += 1;
-                    return Ok(Tried::Done(value));
-                }
-                Err(mysql::Error::MySqlError(error)) if error.code == 1213 => self.done.deadlocks += 1,
-                Err(mysql::Error::MySqlError(error)) if error.code == 1205 => {
-                    self.done.timeouts += 1;
-                    self.connection.query_drop("ROLLBACK").map_err(|error| format!("ROLLBACK: {error}"))?;
-                }
-                Err(error) if is_broken(&error) => {
-                    let lives = self.lives;
-                    (self.connection, self.lives) = connect(self.place, self.level)?;
-                    if lives == self.lives {
-                        return Err(format!("a connection broke, and the server was not killed: {error}"));
+            let interrupted = matches!(&tried, Err(mysql::Error::MySqlError(error)) if matches!(error.code, 1205 | 1317));
+            if interrupted && committing {
+                return Err("COMMIT was interrupted".into());
+            }
+            if let Some(tried) = self.judge(tried, committing)? {
+                return Ok(tried);
+            }
+            if interrupted {
+                // Only the statement was taken back. The transaction may end by a broken connection, too.
+                match self.connection.query_drop("ROLLBACK") {
+                    Err(error) if is_broken(&error) => {
+                        self.judge::<()>(Err(error), false)?;
                     }
-                    self.done.unanswered += u64::from(committing);
-                    return Ok(Tried::Broken);
+                    Err(mysql::Error::MySqlError(error)) if error.code == 1317 => {
+                        self.connection.query_drop("ROLLBACK").map_err(|error| format!("ROLLBACK: {error}"))?;
+                    }
+                    other => other.map_err(|error| format!("ROLLBACK: {error}"))?,
                 }
-                Err(error) => return Err(error.to_string()),
             }
         }
     }
@@ -144,14 +199,29 @@ fn connect(place: &Place, level: Level) -> Result<(mysql::Conn, u64), String> {
     }
 }
 
+/// What clients that have vanished had sent may still be done: until their sessions have ended.
+fn wait_for_sessions(load: &Load, connection: &mut mysql::Conn) -> Result<(), String> {
+    const DEADLINE: Duration = Duration::from_secs(120);
+    let deadline = Instant::now() + DEADLINE;
+    let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()";
+    while load.faults && one::<u64>(connection, sql)? > 0 {
+        if Instant::now() > deadline {
+            return Err(format!("sessions have not ended after {DEADLINE:?}"));
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
 /// Runs a client on each of `load.connections` threads and adds up what they did.
 fn in_parallel(place: &Place, load: &Load, work: impl Fn(usize, &mut Client<'_>) -> Result<(), String> + Sync) -> Result<Done, String> {
     let begin = Instant::now();
     let mut all = Done::default();
+    let disturber = load.faults.then(|| Disturber::new(load.seed, load.connections));
     let results: Vec<Result<Done, String>> = std::thread::scope(|scope| {
-        let work = &work;
+        let (work, disturber) = (&work, disturber.as_ref());
         let run = move |number: usize| {
-            let mut client = Client::new(place, load.levels[number % load.levels.len()])?;
+            let mut client = Client::new(place, disturber, number, load.levels[number % load.levels.len()])?;
             work(number, &mut client)?;
             Ok(client.done)
         };
