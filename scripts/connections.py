@@ -2,14 +2,15 @@
 """Thousands of connections against a server on this machine: how fast they are accepted, what an idle one takes, and what a newcomer sees while all work.
 
     scripts/connections.py --port 3306 --pid PID --count 10000 [--busy SECONDS] [--storm COUNT]
+    scripts/connections.py --program target/release/altiplano --count 0 --storm 5000      (a server of its own; on a quiet machine)
 
 One process, one epoll: the client is not the thing measured. Phases, each printed as it ends:
   connect  COUNT logins (at most --together under way), failures, seconds; resident memory per connection by /proc/PID/status and smaps_rollup
   busy     all connections send `SELECT` by key, the next as soon as the last is answered; a prober meanwhile connects, commits one row, leaves, again and again
-  storm    COUNT further logins all at once, seconds until the last is in
+  storm    COUNT further logins all at once, seconds until the last is in; PASS when none failed within --storm-seconds, otherwise FAIL and exit code 1
 User root without password; the server needs max_connections above COUNT + storm + 10. Both need `ulimit -n`.
 """
-import argparse, os, resource, select, socket, struct, sys, threading, time
+import argparse, os, resource, select, socket, struct, subprocess, sys, tempfile, threading, time
 
 CAPS = 0x00000001 | 0x00000200 | 0x00008000 | 0x00080000 | 0x00020000  # LONG_PASSWORD PROTOCOL_41 SECURE_CONNECTION PLUGIN_AUTH MULTI_RESULTS
 
@@ -195,15 +196,41 @@ def busy(address, pid, clients, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--pid", type=int, required=True)
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--pid", type=int)
+    parser.add_argument("--program", help="start this server, in a directory of its own, instead of --port and --pid")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--together", type=int, default=200)
     parser.add_argument("--busy", type=float, default=0)
     parser.add_argument("--storm", type=int, default=0)
+    parser.add_argument("--storm-seconds", type=float, default=1.0)
     parser.add_argument("--idle", type=float, default=3, help="seconds of silence before memory is read")
     options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    if not options.program and not (options.port and options.pid):
+        parser.error("either --program, or --port and --pid")
+    if not options.program:
+        return measure(options)
+    with tempfile.TemporaryDirectory(prefix="altiplano-connections-") as directory:
+        settings = ["--port", "0", "--data-dir", f"{directory}/data", "--socket", f"{directory}/sock", "--set", f"max_connections={options.count + options.storm + 100}"]
+        server = subprocess.Popen([options.program, "serve", *settings], stderr=subprocess.PIPE, text=True)
+        try:
+            for line in server.stderr:
+                if "listening on 127.0.0.1:" in line:
+                    options.port = int(line.split("listening on 127.0.0.1:")[1].split()[0].rstrip(","))
+                    break
+            else:
+                print("the server ended before it listened")
+                return 1
+            threading.Thread(target=server.stderr.read, daemon=True).start()
+            options.pid = server.pid
+            return measure(options)
+        finally:
+            server.kill()
+            server.wait()
+
+
+def measure(options):
     address = ("127.0.0.1", options.port)
     print(f"load average {os.getloadavg()[0]:.1f}")
     before = rss(options.pid)["VmRSS"]
@@ -214,9 +241,12 @@ def main():
     if options.busy:
         busy(address, options.pid, clients, options.busy)
     if options.storm:
-        storm, failed, seconds = log_in(address, options.storm, options.storm, 120)
-        print(f"storm    {len(storm)} in, {len(failed)} failed {sorted(set(failed))[:3]}, {seconds:.2f} s, {len(storm) / seconds:.0f}/s")
+        storm, storm_failed, seconds = log_in(address, options.storm, options.storm, 120)
+        good = not storm_failed and seconds <= options.storm_seconds
+        verdict = f"{'PASS' if good else 'FAIL'} (all in within {options.storm_seconds} s; load average {os.getloadavg()[0]:.1f})"
+        print(f"storm    {len(storm)} in, {len(storm_failed)} failed {sorted(set(storm_failed))[:3]}, {seconds:.2f} s, {len(storm) / seconds:.0f}/s: {verdict}")
         clients += storm
+        failed += storm_failed + ([] if good else ["too slow"])
     for client in clients:
         client.socket.close()
     return 1 if failed else 0

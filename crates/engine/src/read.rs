@@ -48,7 +48,7 @@ impl Session {
     pub fn get<R>(&mut self, table: &Arc<Table>, key: &[u8], read: Read, f: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
         match read.lock() {
             None => {
-                self.ensure_view();
+                self.ensure_view()?;
                 self.get_snapshot(table, key, f)
             }
             Some((mode, wait)) => match self.get_locked(table, key, mode, wait, |row, _| f(row))? {

@@ -192,7 +192,7 @@ impl Session {
         if read != Read::Snapshot {
             self.before_locks();
         } else {
-            self.ensure_view();
+            self.ensure_view()?;
             let added_by = table.indexes[index_no].added_by();
             if !added_by.is_none() && self.snapshot_predates(added_by) {
                 return Err(Error::TableGone(table.id));

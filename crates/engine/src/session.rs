@@ -212,7 +212,7 @@ impl Session {
     #[inline]
     pub(crate) fn before_locks(&mut self) {
         if self.running.first_updater_wins {
-            self.ensure_view();
+            self.open_snapshot();
         }
     }
 
@@ -299,7 +299,13 @@ impl Session {
 
     /// Opens the transaction's snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
     pub fn open_snapshot(&mut self) {
-        self.ensure_view();
+        if self.running.isolation == Isolation::ReadUncommitted {
+            // Newest versions stay where they are while their leaf is latched: nothing needs to be kept for this reader.
+            self.view.see_all();
+        } else if !self.running.view_open {
+            self.engine.txns.open_view(&mut self.view, &self.view_slot);
+            self.running.view_open = true;
+        }
     }
 
     /// Rolls the whole transaction back. Changes that could not be taken back (damage, a full disk) are reported; the transaction then stays
@@ -438,16 +444,17 @@ impl Session {
         Ok(self.running.id)
     }
 
-    /// Opens the view unless the transaction has one.
+    /// Opens the view unless the transaction has one. No latch may be held.
+    ///
+    /// What the transaction has built on stands in rows that it has written, and these it sees as they are. A snapshot without the rest of it
+    /// would show it in part: a new one waits until that is durable, and so finished (`commit.rs`). The reply with its rows would wait as long.
     #[inline]
-    pub(crate) fn ensure_view(&mut self) {
-        if self.running.isolation == Isolation::ReadUncommitted {
-            // Newest versions stay where they are while their leaf is latched: nothing needs to be kept for this reader.
-            self.view.see_all();
-        } else if !self.running.view_open {
-            self.engine.txns.open_view(&mut self.view, &self.view_slot);
-            self.running.view_open = true;
+    pub(crate) fn ensure_view(&mut self) -> Result<()> {
+        if !self.running.view_open && self.running.isolation != Isolation::ReadUncommitted {
+            self.settle()?;
         }
+        self.open_snapshot();
+        Ok(())
     }
 
     fn close_view(&mut self) {

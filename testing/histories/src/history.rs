@@ -47,6 +47,8 @@ pub enum Event {
         /// What.
         element: Element,
     },
+    /// A read that failed: its snapshot may have been made all the same.
+    TriedRead,
     /// All members of a range of groups were read.
     ReadSets {
         /// First and last group.
@@ -196,6 +198,7 @@ fn describe_event(event: &Event) -> String {
         Event::Append { key, element } => format!("list {key} gets {element}"),
         Event::TriedAppend { key, element } => format!("list {key} did not get {element}"),
         Event::TriedInsert { element, group } => format!("{element} not into group {group}"),
+        Event::TriedRead => "not answered".into(),
         Event::ReadSets { groups, members } => format!("groups {}..={}: {members:?}", groups.0, groups.1),
         Event::Insert { element, group } => format!("{element} into group {group}"),
         Event::Remove { element, group } => format!("{element} out of group {group}"),

@@ -242,9 +242,14 @@ fn interval(history: &History, node: Node) -> (Moment, Option<Moment>) {
             let reads = |statement: &&crate::history::Statement| {
                 statement.reading == Reading::Plain && statement.events.iter().any(crate::history::Event::is_read)
             };
+            // A read that failed may have made it.
+            let tried = |statement: &&crate::history::Statement| {
+                statement.reading == Reading::Plain && statement.events.contains(&crate::history::Event::TriedRead)
+            };
+            let attempt = txn.statements.iter().find(|statement| reads(statement) || tried(statement)).map_or(0, |first| first.sent);
             // Where the first updater wins, the snapshot is as old as the first statement of any kind.
             let begins = if txn.level == Level::SnapshotIsolation { txn.statements.first().map(|first| first.sent) } else { None };
-            let first = || txn.statements.iter().find(reads).map_or((0, None), |read| (begins.unwrap_or(read.sent), Some(read.answered)));
+            let first = || txn.statements.iter().find(reads).map_or((0, None), |read| (begins.unwrap_or(attempt), Some(read.answered)));
             txn.snapshot.map_or_else(first, |(sent, answered)| (sent, Some(answered)))
         }
         Node::Moment(_) => (0, None),

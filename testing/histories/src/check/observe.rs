@@ -75,7 +75,7 @@ pub(super) fn observe(history: &History, outcome: &Outcome) -> Observations {
                         walk.own.inserted.remove(&(*element, *group));
                         walk.own.removed.insert((*element, *group));
                     }
-                    Event::TriedAppend { .. } | Event::TriedInsert { .. } => {}
+                    Event::TriedAppend { .. } | Event::TriedInsert { .. } | Event::TriedRead => {}
                     Event::Savepoint => saved.push(walk.own.clone()),
                     Event::RollbackToSavepoint => walk.own = saved.last().cloned().unwrap_or_default(),
                     Event::ReleaseSavepoint => {

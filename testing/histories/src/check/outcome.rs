@@ -28,7 +28,7 @@ impl Effects {
                     saved.pop();
                 }
                 Event::Read { .. } | Event::ReadLast { .. } | Event::ReadSets { .. } | Event::Oddity(_) => {}
-                Event::TriedAppend { .. } | Event::TriedInsert { .. } => {}
+                Event::TriedAppend { .. } | Event::TriedInsert { .. } | Event::TriedRead => {}
             }
         }
         // What came and went within the transaction leaves no trace.
