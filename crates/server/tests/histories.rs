@@ -1,7 +1,7 @@
 //! Random transactions of many connections, judged by what their isolation level promises (`testing/histories` says how).
 //!
 //! Each test prints its seed; `ALTIPLANO_TEST_SEED=N` runs it again with the same choices (not with the same schedule). Thousands of
-//! histories: `cargo run --profile fast -p histories -- --program target/fast/altiplano --level all --histories 1000`.
+//! histories: `cargo run --profile fast -p histories -- --program target/fast/altiplano --level each --histories 1000 --parallel 16`.
 
 use harness::Server;
 use histories::drive::{self, Settings};
@@ -53,6 +53,31 @@ fn levels_side_by_side_keep_what_they_promise() {
 fn what_was_answered_holds_after_kill_9() {
     let seed = seed("what_was_answered_holds_after_kill_9");
     expect_clean(&place(), &Settings { kills: 1, ..settings(&LEVELS[1..]) }, seed, 0..4);
+}
+
+/// Statements and connections are killed, clients vanish in the middle of a statement.
+#[test]
+fn killed_sessions_leave_nothing_half_done() {
+    let seed = seed("killed_sessions_leave_nothing_half_done");
+    let place = place();
+    expect_clean(&place, &Settings { faults: true, ..settings(&LEVELS) }, seed, 0..6);
+    expect_clean(&place, &Settings { faults: true, kills: 1, ..settings(&LEVELS[1..]) }, seed, 6..8);
+}
+
+/// The test of the test: a server that acknowledges before anything is written, and is killed.
+#[test]
+fn a_server_that_acknowledges_too_early_is_told_by_what_it_loses() {
+    let seed = seed("a_server_that_acknowledges_too_early_is_told_by_what_it_loses");
+    let place = Place::own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", "innodb_flush_log_at_trx_commit=0"]));
+    let found = (0..20).any(|number| {
+        // Anew each time: what a crash took back must not be missing from what the next one stands upon.
+        drive::create_tables(&place).expect("the tables");
+        let settings = Settings { kills: 1, ..settings(&[Level::ReadCommitted]) };
+        // A client that meets what is gone may stop at once: that tells it as well.
+        drive::run(&place, &settings, drive::seed_of(seed, number), number)
+            .map_or(true, |history| check(&history).violations.iter().any(|anomaly| anomaly.kind == Kind::LostCommit))
+    });
+    assert!(found, "twenty crashes lost nothing that had been acknowledged without having been written");
 }
 
 /// The test of the test: what READ COMMITTED lets happen is found when it is judged as a stricter level.

@@ -9,11 +9,17 @@ use histories::{Level, Place};
 
 const LEVELS: [Level; 2] = [Level::ReadCommitted, Level::RepeatableRead];
 
-fn run(test: &str, connections: usize, txns: usize, kills: usize, program: &str, work: fn(&Place, &Load) -> Result<Done, String>) {
+type Work = fn(&Place, &Load) -> Result<Done, String>;
+
+fn run(test: &str, connections: usize, txns: usize, kills: usize, program: &str, work: Work) {
+    run_with(test, connections, txns, kills, program, work, false);
+}
+
+fn run_with(test: &str, connections: usize, txns: usize, kills: usize, program: &str, work: Work, faults: bool) {
     let seed = histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test);
     let place = Place::own(Server::start(program, &[]));
     let baseline = Baseline::of(&place);
-    let load = Load { connections, txns, levels: LEVELS.to_vec(), seed, kills, faults: false };
+    let load = Load { connections, txns, levels: LEVELS.to_vec(), seed, kills, faults };
     let done = work(&place, &load).unwrap_or_else(|why| panic!("{why}"));
     println!("{done:?}");
     assert_eq!(done.timeouts, 0, "a deadlock was waited for");
@@ -36,6 +42,14 @@ fn deadlocks_of_100_connections_all_end() {
 #[test]
 fn a_queue_with_skip_locked_hands_each_job_out_once() {
     run("a_queue_with_skip_locked_hands_each_job_out_once", 40, 20, 0, ALTIPLANO, workloads::queue);
+}
+
+#[test]
+fn totals_stay_exact_when_sessions_are_killed_and_clients_vanish() {
+    let test = "totals_stay_exact_when_sessions_are_killed_and_clients_vanish";
+    for work in [workloads::counter as Work, workloads::deadlocks, workloads::bank, workloads::queue] {
+        run_with(test, 40, 8, 0, ALTIPLANO, work, true);
+    }
 }
 
 #[test]

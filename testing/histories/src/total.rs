@@ -45,7 +45,9 @@ impl Total {
 
 /// The head of the table.
 pub fn print_head() {
-    println!("| level | histories | committed | rolled back | no answer | statements | forbidden, found | allowed, seen | wall | server MiB |");
+    println!(
+        "| level | histories | committed | rolled back | no answer | statements | forbidden, found | allowed, seen | wall | server MiB |"
+    );
     println!("|---|--:|--:|--:|--:|--:|---|---|--:|--:|");
 }
 

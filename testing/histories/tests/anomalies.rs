@@ -25,6 +25,8 @@ enum Do {
     Remove(Element, Group),
     Savepoint,
     Back,
+    /// RELEASE SAVEPOINT of the last one.
+    Release,
     Commit,
     Rollback,
     /// COMMIT is sent, and nothing comes back.
@@ -59,6 +61,7 @@ fn history(level: Level, steps: &[(usize, Do)], lists: &[(Key, &[Element])], set
             Remove(element, group) => (current, vec![Event::Remove { element, group }]),
             Savepoint => (current, vec![Event::Savepoint]),
             Back => (current, vec![Event::RollbackToSavepoint]),
+            Release => (current, vec![Event::ReleaseSavepoint]),
             Commit => {
                 txns[*txn].end = End::Committed { sent: sent_commit[*txn].unwrap_or(sent), answered };
                 continue;
@@ -360,4 +363,45 @@ fn who_takes_a_member_out_shows_that_it_came() {
     // T0's insert had no answer; T1 found it and took it out, T2 had seen it before.
     let steps = [(0, Insert(50, 1)), (0, Lose), (2, Sets(1, 1, &[(50, 1)])), (2, Commit), (1, Remove(50, 1)), (1, Commit)];
     judge(Kind::G1a, &[], &steps, &[], &[]);
+}
+
+#[test]
+fn savepoints_within_one_another_take_back_what_came_since() {
+    let steps = [
+        (0, Append(1, 10)),
+        (0, Savepoint),
+        (0, Append(1, 11)),
+        (0, Savepoint),
+        (0, Append(1, 12)),
+        (0, Read(1, &[10, 11, 12])),
+        (0, Back),
+        (0, Read(1, &[10, 11])),
+        (0, Release),
+        (0, Back),
+        (0, Read(1, &[10])),
+        (0, Commit),
+    ];
+    judge(Kind::Internal, &[], &steps, &[(1, &[10])], &[]);
+    judge(Kind::Resurrected, ALL, &steps, &[(1, &[10, 11])], &[]);
+    judge(Kind::LostCommit, ALL, &steps, &[(1, &[])], &[]);
+}
+
+#[test]
+fn a_snapshot_may_be_as_old_as_the_read_that_failed() {
+    let steps = [(0, Append(1, 10)), (0, Commit), (1, Read(1, &[])), (1, Read(1, &[])), (1, Commit)];
+    let mut later = history(Level::RepeatableRead, &steps, &[(1, &[10])], &[]);
+    finds(Level::RepeatableRead, Kind::Realtime, &later);
+    let failed = &mut later.txns[1].statements[0];
+    (failed.events, failed.sent, failed.answered) = (vec![Event::TriedRead], 0, 1);
+    accepts(Level::RepeatableRead, &later);
+}
+
+#[test]
+fn a_row_that_does_not_fit_together_is_named() {
+    let mut odd = history(Level::ReadCommitted, &[(0, Append(1, 10)), (0, Commit)], &[(1, &[10])], &[]);
+    odd.txns[0].statements[0].events.push(Event::Oddity("two columns differ".into()));
+    finds(Level::ReadCommitted, Kind::TornRow, &odd);
+    let mut odd = history(Level::ReadCommitted, &[(0, Append(1, 10)), (0, Commit)], &[(1, &[10])], &[]);
+    odd.final_differences.push("two indexes differ".into());
+    finds(Level::ReadCommitted, Kind::TornRow, &odd);
 }

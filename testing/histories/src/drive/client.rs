@@ -240,7 +240,9 @@ impl<'r, 'p> Client<'r, 'p> {
     fn step(&mut self, shape: Shape) -> Step {
         let locking = match shape {
             Shape::Reads | Shape::Long | Shape::Skew => Locking::None,
-            Shape::Current => self.random.pick(&[Locking::Update, Locking::Update, Locking::Share, Locking::UpdateNoWait, Locking::UpdateSkip]),
+            Shape::Current => {
+                self.random.pick(&[Locking::Update, Locking::Update, Locking::Share, Locking::UpdateNoWait, Locking::UpdateSkip])
+            }
             Shape::Mixed if self.random.below(4) == 0 => self.random.pick(&[Locking::Update, Locking::Share]),
             Shape::Mixed => Locking::None,
         };

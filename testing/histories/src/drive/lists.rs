@@ -1,8 +1,8 @@
 //! What clients do with lists.
 
+use super::LISTS;
 use super::client::{Client, Step};
 use super::statement::{Failure, list_row, number};
-use super::LISTS;
 use crate::history::{Element, Event, Key, Reading};
 use std::collections::BTreeMap;
 

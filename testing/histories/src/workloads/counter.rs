@@ -37,7 +37,10 @@ pub fn counter(place: &Place, load: &Load) -> Result<Done, String> {
     let n: u64 = one(&mut main, "SELECT n FROM counter WHERE id = 1")?;
     let expected = (load.connections * load.txns) as u64;
     if !done.explains(n) || !load.faults && done.committed != expected {
-        return Err(format!("the counter is {n} after {} acknowledged increments of {expected}, {} unanswered", done.committed, done.unanswered));
+        return Err(format!(
+            "the counter is {n} after {} acknowledged increments of {expected}, {} unanswered",
+            done.committed, done.unanswered
+        ));
     }
     Ok(done)
 }

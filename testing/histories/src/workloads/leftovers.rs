@@ -68,7 +68,9 @@ fn look(place: &Place, baseline: Baseline, connection: &mut mysql::Conn) -> Resu
     }
     if place.pid().is_some() {
         // Of a server of our own: nothing else runs, and purge comes to its end.
-        for (name, expected) in [("Threads_connected", 1), ("Threads_running", 1), ("Altiplano_rollbacks_pending", 0), ("Altiplano_admission_queued", 0)] {
+        for (name, expected) in
+            [("Threads_connected", 1), ("Threads_running", 1), ("Altiplano_rollbacks_pending", 0), ("Altiplano_admission_queued", 0)]
+        {
             let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
             let value = connection.query_first::<(String, u64), _>(&sql).map_err(failed)?.map(|row| row.1);
             if value.is_some_and(|value| value != expected) {

@@ -41,7 +41,8 @@ pub fn queue(place: &Place, load: &Load) -> Result<Done, String> {
                 Tried::Done(true) | Tried::Broken => {}
                 // What others hold at the moment they may give back.
                 Tried::Done(false) if all_brought => {
-                    let left = client.transaction(|connection| connection.query_first::<u64, _>("SELECT COUNT(*) FROM job WHERE state = 0"))?;
+                    let left =
+                        client.transaction(|connection| connection.query_first::<u64, _>("SELECT COUNT(*) FROM job WHERE state = 0"))?;
                     if matches!(left, Tried::Done(Some(0))) {
                         return Ok(());
                     }
