@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 /// Connections end a moment after their clients have gone; longer than this is a leak.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Threads that the server may keep beyond those it had: 512 for the next connections (for a minute), its own that came later.
-const THREADS_KEPT: u64 = 512 + 16;
+/// Threads that the server may keep beyond those it had: 512 for the next connections (for a minute), 16 for logins, some of its own that came
+/// later than the first look.
+const THREADS_KEPT: u64 = 512 + 16 + 4;
 
 /// What was there before.
 #[derive(Debug, Clone, Copy)]
