@@ -335,7 +335,9 @@ fn older_rows_show_defaults_and_lose_dropped_columns() {
 
 #[test]
 fn whole_numbers_are_keyed_as_their_row_bytes_are() {
-    for kind in [TypeKind::TinyInt, TypeKind::SmallInt, TypeKind::MediumInt, TypeKind::Int, TypeKind::BigInt, TypeKind::Year, TypeKind::Double] {
+    for kind in
+        [TypeKind::TinyInt, TypeKind::SmallInt, TypeKind::MediumInt, TypeKind::Int, TypeKind::BigInt, TypeKind::Year, TypeKind::Double]
+    {
         for flags in 0..8 {
             let ty = ColumnType { unsigned: flags & 1 != 0, nullable: flags & 2 != 0, ..ColumnType::new(kind) };
             let part = KeyPart { descending: flags & 4 != 0, ..KeyPart::ascending(0) };
