@@ -291,6 +291,16 @@ impl<'a> Parser<'a> {
     /// The text of a token that is an identifier or a word.
     #[inline]
     pub fn name_text(&self, token: Token) -> PResult<&'a str> {
+        let name = self.name_of_any_length(token)?;
+        if name.len() > IDENTIFIER_CHARS_MAX && name.chars().count() > IDENTIFIER_CHARS_MAX {
+            return Err(too_long(name));
+        }
+        Ok(name)
+    }
+
+    /// The same, when it names nothing that is stored.
+    #[inline]
+    fn name_of_any_length(&self, token: Token) -> PResult<&'a str> {
         let bytes = self.bytes(token);
         let name = match token.tok {
             Tok::Quoted => {
@@ -300,9 +310,6 @@ impl<'a> Parser<'a> {
             }
             _ => text::utf8(bytes)?,
         };
-        if name.len() > IDENTIFIER_CHARS_MAX && name.chars().count() > IDENTIFIER_CHARS_MAX {
-            return Err(too_long(name));
-        }
         Ok(name)
     }
 

@@ -10,6 +10,7 @@
 
 use crate::expr::{Expr, Slot};
 use crate::short::ShortPlan;
+use crate::typing;
 use base::TableId;
 use catalog::{TableEntry, VirtualTableDef};
 use record::KeyRestore;
@@ -80,6 +81,8 @@ pub struct OutputColumn {
     pub no_default: bool,
     /// Set to NOW() on update.
     pub on_update_now: bool,
+    /// How strongly a string holds to its collation where a UNION mixes it with others: [`crate::typing::coercibility`].
+    pub coercibility: u8,
 }
 
 impl Default for OutputColumn {
@@ -97,6 +100,7 @@ impl Default for OutputColumn {
             auto_increment: false,
             no_default: false,
             on_update_now: false,
+            coercibility: typing::COERCIBLE,
         }
     }
 }

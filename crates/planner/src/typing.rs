@@ -3,7 +3,7 @@
 //! The kind [`TypeKind::Null`] stands for NULL and for parameters whose type is not known yet; it
 //! yields to any other type.
 
-use crate::expr::{ArithOp, Expr, ExprKind};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 
 /// Classes of types that expressions distinguish.
@@ -267,24 +267,84 @@ pub fn is_string_class(ty: &ColumnType) -> bool {
     class(ty) == Class::String
 }
 
-/// How strongly an expression holds to its collation: 0 explicit COLLATE, 2 columns, 4 literals, 5 numbers, 6 NULL.
+/// COLLATE was said.
+pub const EXPLICIT: u8 = 0;
+/// Columns; in a UNION also user variables and what was cast.
+pub const IMPLICIT: u8 = 2;
+/// What the system says of itself.
+pub const SYSTEM: u8 = 3;
+/// Literals, and functions of them.
+pub const COERCIBLE: u8 = 4;
+
+/// How strongly an expression holds to its collation, by MySQL's numbers: 5 are numbers, 6 is NULL.
 pub fn coercibility(expr: &Expr) -> u8 {
+    coercibility_with(expr, COERCIBLE)
+}
+
+/// The same where results are merged. There user variables and casts count as columns; not so in comparisons, because the columns of
+/// `information_schema` have another character set in MySQL, which gives way to theirs, and the same one here.
+pub fn coercibility_in_union(expr: &Expr) -> u8 {
+    coercibility_with(expr, IMPLICIT)
+}
+
+fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
     match &expr.kind {
-        ExprKind::Collate(..) => 0,
+        ExprKind::Collate(..) => EXPLICIT,
         ExprKind::Literal(types::Value::Null) => 6,
-        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::UserVariable(_) => 4,
-        ExprKind::SystemVariable(..) => 3,
+        ExprKind::Literal(_) | ExprKind::Param(_) => COERCIBLE,
+        ExprKind::UserVariable(_) => of_casts,
+        ExprKind::SystemVariable(..) => SYSTEM,
         _ if !is_string_class(&expr.ty) => 5,
-        ExprKind::Slot(_) => 2,
+        ExprKind::Slot(_) => IMPLICIT,
+        ExprKind::Cast(_, CastTo::Char { .. }) if of_casts < COERCIBLE => of_casts,
         _ => {
-            let mut strongest = 4;
+            let mut strongest = COERCIBLE;
             expr.for_each_child(&mut |c| {
                 if is_string_class(&c.ty) {
-                    strongest = strongest.min(coercibility(c));
+                    strongest = strongest.min(coercibility_with(c, of_casts));
                 }
             });
             strongest
         }
+    }
+}
+
+/// Why strings cannot be merged into one column of a UNION.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnionClash {
+    /// Two COLLATE clauses disagree.
+    Explicit(Collation, Collation),
+    /// Neither of two columns gives way.
+    Implicit,
+}
+
+/// Coercibility and collation of a column that a UNION makes of these; `None` when none of them is a string.
+pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) -> Result<Option<(u8, Collation)>, UnionClash> {
+    let mut best: Option<(u8, Collation)> = None;
+    // Two have clashed: an explicit one may still decide.
+    let mut clashed = false;
+    for (rank, ty) in parts.filter(|(_, ty)| is_string_class(ty)) {
+        let collation = ty.collation;
+        best = Some(match best {
+            None => (rank, collation),
+            Some((r, c)) if c == collation => (r.min(rank), c),
+            Some((r, c)) if c == Collation::Binary => (r.min(rank), c),
+            Some((r, _)) if collation == Collation::Binary => (r.min(rank), collation),
+            Some((r, c)) if r < rank => (r, c),
+            Some((r, _)) if rank < r => (rank, collation),
+            Some((EXPLICIT, c)) => return Err(UnionClash::Explicit(c, collation)),
+            Some((r, c)) if c.is_binary() => (r, c),
+            Some((r, _)) if collation.is_binary() => (r, collation),
+            Some((r, c)) => {
+                clashed |= r < COERCIBLE;
+                (r, c)
+            }
+        });
+    }
+    match best {
+        Some((EXPLICIT, _)) => Ok(best),
+        _ if clashed => Err(UnionClash::Implicit),
+        _ => Ok(best),
     }
 }
 

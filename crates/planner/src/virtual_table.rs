@@ -5,6 +5,7 @@ use crate::binder::{Binder, RelColumn, Relation, Source};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::logical::slots_of;
 use crate::plan::{LockMode, OutputColumn, VirtualNode};
+use crate::typing;
 use catalog::VirtualTableDef;
 use std::collections::BTreeSet;
 
@@ -26,6 +27,8 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
             name: column.name.into(),
             org_name: column.name.into(),
             ty: column.ty.clone(),
+            // MySQL's are of another character set, whose text gives way.
+            coercibility: typing::SYSTEM,
             ..OutputColumn::default()
         },
     });

@@ -173,7 +173,7 @@ impl ClientSession {
     pub(crate) fn server_status(&self) -> ServerStatus {
         let mut status = ServerStatus(0);
         status.set(ServerStatus::AUTOCOMMIT, self.core.settings.autocommit);
-        let in_transaction = self.transaction.explicit || (!self.core.settings.autocommit && self.engine.in_transaction());
+        let in_transaction = self.is_in_transaction();
         status.set(ServerStatus::IN_TRANS, in_transaction);
         status.set(ServerStatus::IN_TRANS_READONLY, in_transaction && self.engine.is_read_only());
         status.set(ServerStatus::MORE_RESULTS_EXISTS, self.more_results);

@@ -13,7 +13,7 @@ use crate::{ddl, show};
 use executor::{RowConsumer, StatementContext};
 use mysql_error::codes;
 use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, Statement};
-use planner::plan::OutputColumn;
+use planner::plan::{Body, OutputColumn};
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
 use types::Value;
@@ -85,6 +85,7 @@ impl ClientSession {
                 self.refuse_in_branch()?;
                 let next = self.completion(completion);
                 self.commit()?;
+                self.transaction.forget_next();
                 self.complete(next, sink)
             }
             Statement::Rollback(completion) => {
@@ -92,6 +93,7 @@ impl ClientSession {
                 self.refuse_in_branch()?;
                 let next = self.completion(completion);
                 self.rollback()?;
+                self.transaction.forget_next();
                 self.complete(next, sink)
             }
             Statement::Savepoint(name) => {
@@ -119,7 +121,7 @@ impl ClientSession {
                     },
                 };
                 self.prepare_named(name, &text)?;
-                self.reply_ok(0, sink);
+                self.reply_info(0, b"Statement prepared", sink);
                 Ok(Ran::Done)
             }
             Statement::Execute { name, using } => {
@@ -189,6 +191,9 @@ impl ClientSession {
         let plan = planner::plan_expressions(exprs, sql, &planning)?;
         // A subquery among them reads tables.
         let reads = !plan.tables.is_empty();
+        if plan.locks_exclusively {
+            self.refuse_read_only()?;
+        }
         if reads {
             if self.transaction.restricted {
                 self.check_restrictions(&plan)?;
@@ -258,7 +263,10 @@ impl ClientSession {
             return unsupported("EXPLAIN ANALYZE").map(|_: Ran| ());
         }
         let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
-        let plan = planner::plan_statement(statement, sql, &planning)?;
+        let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        if !matches!(plan.body, Body::Query(_)) {
+            self.refuse_read_only()?;
+        }
         match explain.format {
             None | Some(ExplainFormat::Traditional) => {
                 let columns: Vec<OutputColumn> =

@@ -25,6 +25,7 @@ mod load_data;
 mod lock_tables;
 mod output;
 mod plan_cache;
+mod preparable;
 mod prepared;
 mod query;
 mod result_columns;

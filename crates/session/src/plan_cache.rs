@@ -33,6 +33,10 @@ pub struct CachedPlan {
     pub catalog_version: u64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
+    /// It reads or writes tables, computed ones included: it is part of a transaction.
+    pub uses_tables: bool,
+    /// It writes or locks rows exclusively, which a READ ONLY transaction refuses.
+    pub refused_read_only: bool,
     /// What it asks of admission.
     pub work: admission::Work,
     /// The text it was made for, to recognise texts like it.

@@ -6,6 +6,7 @@
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, parse_error};
 use crate::plan_cache::{CachedPlan, PlanKey};
+use crate::preparable::is_preparable;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
@@ -146,14 +147,7 @@ impl ClientSession {
         };
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
-            ast::Statement::Prepare { .. }
-            | ast::Statement::Execute { .. }
-            | ast::Statement::Deallocate { .. }
-            | ast::Statement::Xa(_)
-            | ast::Statement::LockTables(_)
-            | ast::Statement::UnlockTables => {
-                return Err(codes::unsupported_ps().into());
-            }
+            statement if !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
             statement if is_planned(&statement) => {
                 let plan = match self.shared().plans.get(&key, self.shared().catalog.version()) {
                     Some(plan) => plan,

@@ -10,6 +10,7 @@ use crate::transaction_words;
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
 use planner::Plan;
+use planner::plan::Body;
 use planner::short::ShortPlan;
 use protocol::ResultSink;
 use std::hash::{BuildHasher, Hasher};
@@ -152,12 +153,34 @@ impl ClientSession {
     fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
         let catalog_version = self.shared().catalog.version();
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
-        let plan: Plan = planner::plan_statement(statement, sql, &planning)?;
+        let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.shared().status.plan_cache_misses.inc();
         let columns = result_columns::block(&plan.columns);
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
-        Ok(CachedPlan { plan, work, columns, catalog_version, provisional, template: None, text_bytes: sql.len() })
+        let uses_tables = plan.table_nodes > 0 || !plan.tables.is_empty();
+        let refused_read_only = !matches!(plan.body, Body::Query(_)) || plan.locks_exclusively;
+        Ok(CachedPlan {
+            plan,
+            columns,
+            catalog_version,
+            provisional,
+            uses_tables,
+            refused_read_only,
+            work,
+            template: None,
+            text_bytes: sql.len(),
+        })
+    }
+
+    /// What a statement is told that could not be planned: first of all, in a READ ONLY transaction, that it may not write.
+    #[cold]
+    pub(crate) fn planning_error(&self, statement: &ast::Statement<'_>, error: SqlError) -> SqlError {
+        let writes = match statement {
+            ast::Statement::Query(query) => query.locking.iter().any(|clause| clause.strength == ast::LockStrength::Update),
+            _ => true,
+        };
+        if writes { self.refuse_read_only().err().unwrap_or(error) } else { error }
     }
 
     /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.

@@ -64,7 +64,12 @@ impl ClientSession {
         if self.transaction.restricted && !plan.plan.tables.is_empty() {
             self.check_restrictions(&plan.plan)?;
         }
-        self.ensure_transaction();
+        if plan.refused_read_only {
+            self.refuse_read_only()?;
+        }
+        if plan.uses_tables {
+            self.ensure_transaction();
+        }
         // Before the metadata locks: who waits for a slot stands in nobody's way.
         self.admit(plan)?;
         for (no, table) in plan.plan.tables.iter().enumerate() {
@@ -142,9 +147,13 @@ impl ClientSession {
 
     /// The OK packet of a statement that changes no rows.
     pub(crate) fn reply_ok(&mut self, affected_rows: u64, sink: &mut ResultSink<'_>) {
+        self.reply_info(affected_rows, b"", sink);
+    }
+
+    /// The same with something to say about it.
+    pub(crate) fn reply_info(&mut self, affected_rows: u64, info: &[u8], sink: &mut ResultSink<'_>) {
         self.core.row_count = affected_rows as i64;
-        let ok =
-            OkReply { affected_rows, status: self.server_status(), warnings: self.core.diagnostics.warning_count(), ..OkReply::default() };
-        sink.ok(&ok);
+        let warnings = self.core.diagnostics.warning_count();
+        sink.ok(&OkReply { affected_rows, status: self.server_status(), warnings, info, ..OkReply::default() });
     }
 }

@@ -5,7 +5,7 @@ use crate::error_map::Outcome;
 use crate::variables::{Definition, Scope, check, find};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExprKind, IsolationLevel, SetItem, VarScope};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +47,9 @@ impl ClientSession {
             (Scope::Global, false) => return Err(codes::global_variable(definition.name).into()),
             (Scope::Session, true) => return Err(codes::local_variable(definition.name).into()),
             _ => {}
+        }
+        if scope.is_none() && !global && matches!(definition.name, "transaction_isolation" | "transaction_read_only") {
+            return self.set_next_transaction(definition, value, sql);
         }
         let value = match value {
             // DEFAULT: of the server the built-in value, of a session the server's.
@@ -262,6 +265,26 @@ impl ClientSession {
         }
     }
 
+    /// `SET @@transaction_isolation = …` without a scope: as SET TRANSACTION, for the next one.
+    fn set_next_transaction(&mut self, definition: &'static Definition, value: Option<&ast::Expr<'_>>, sql: &[u8]) -> Result<(), Outcome> {
+        let value = match value {
+            None => self.core.variables.get(definition).clone(),
+            Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
+            Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
+        };
+        let (value, _) = check(definition, &value)?;
+        self.refuse_in_transaction()?;
+        match &value {
+            Value::Bytes(name) => self.transaction.next_isolation = Some(isolation_of(&name.to_text())?),
+            switch => self.transaction.next_read_only = Some(*switch == Value::Int(1)),
+        }
+        Ok(())
+    }
+
+    fn refuse_in_transaction(&self) -> Result<(), SqlError> {
+        if self.is_in_transaction() { Err(codes::cant_change_tx_characteristics()) } else { Ok(()) }
+    }
+
     /// SET [GLOBAL | SESSION] TRANSACTION.
     pub(crate) fn set_transaction(&mut self, set: &ast::SetTransaction) -> Result<(), Outcome> {
         let level = set.isolation.map(|level| match level {
@@ -274,9 +297,7 @@ impl ClientSession {
         let changes = [("transaction_isolation", level.map(Value::from)), ("transaction_read_only", set.read_only.map(Value::bool))];
         match set.scope {
             None => {
-                if self.engine.in_transaction() && self.transaction_goes_on() {
-                    return Err(codes::cant_change_tx_characteristics().into());
-                }
+                self.refuse_in_transaction()?;
                 self.transaction.next_isolation = isolation.or(self.transaction.next_isolation);
                 self.transaction.next_read_only = set.read_only.or(self.transaction.next_read_only);
             }

@@ -13,19 +13,21 @@ use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
 use lock_manager::metadata::{Share, SharedGuard};
 use lock_manager::{LockError, WaitPolicy};
-use mysql_error::{SqlError, codes};
+use executor::StatementContext;
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast;
 use planner::Plan;
 use protocol::ResultSink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use types::Collation;
 
 /// Transaction state of a session beyond the engine's.
 #[derive(Default)]
 pub struct TransactionState {
     /// BEGIN was said: the transaction goes on over statements whatever `autocommit` is.
     pub explicit: bool,
-    /// SET TRANSACTION without scope: for the next transaction only.
+    /// SET TRANSACTION without scope: for the next transaction only, so they go when one ends.
     pub next_isolation: Option<Isolation>,
     /// The same for READ ONLY.
     pub next_read_only: Option<bool>,
@@ -46,6 +48,13 @@ impl TransactionState {
     pub(crate) fn take_tables(&mut self) -> Vec<SharedGuard> {
         self.tables.retain(SharedGuard::is_held);
         std::mem::take(&mut self.tables)
+    }
+
+    /// Forgets what SET TRANSACTION without scope said: a transaction ends.
+    #[inline]
+    pub(crate) fn forget_next(&mut self) {
+        self.next_isolation = None;
+        self.next_read_only = None;
     }
 
     /// Whether LOCK TABLES is in force.
@@ -71,12 +80,12 @@ impl ClientSession {
     /// Starts the engine's transaction unless one runs.
     pub(crate) fn ensure_transaction(&mut self) {
         if !self.engine.in_transaction() {
-            let mut isolation = self.transaction.next_isolation.take().unwrap_or(self.core.settings.isolation);
+            let mut isolation = self.transaction.next_isolation.unwrap_or(self.core.settings.isolation);
             if isolation == Isolation::Serializable && !self.transaction_goes_on() {
                 // A transaction of one statement is in order with all others by its snapshot alone.
                 isolation = Isolation::RepeatableRead;
             }
-            let read_only = self.transaction.next_read_only.take().unwrap_or(self.core.settings.read_only);
+            let read_only = self.transaction.next_read_only.unwrap_or(self.core.settings.read_only);
             self.engine.begin(isolation, read_only);
             if self.core.settings.snapshot_isolation {
                 self.engine.let_first_updater_win();
@@ -147,7 +156,9 @@ impl ClientSession {
 
     /// START TRANSACTION.
     pub(crate) fn begin(&mut self, consistent_snapshot: bool, read_only: Option<bool>) -> Result<(), Outcome> {
-        self.implicit_commit()?;
+        self.refuse_in_branch()?;
+        // Where nothing runs, what SET TRANSACTION said is for this one.
+        self.commit()?;
         self.unlock_tables();
         if read_only.is_some() {
             self.transaction.next_read_only = read_only;
@@ -155,7 +166,10 @@ impl ClientSession {
         self.transaction.explicit = true;
         self.ensure_transaction();
         if consistent_snapshot {
-            self.engine.open_snapshot();
+            match self.engine.isolation() {
+                Isolation::RepeatableRead => self.engine.open_snapshot(),
+                _ => self.core.warn(snapshot_ignored()),
+            }
         }
         Ok(())
     }
@@ -180,6 +194,7 @@ impl ClientSession {
         match completion {
             Completion::Nothing => self.reply_ok(0, sink),
             Completion::Chain(characteristics) => {
+                // What was running has been committed: nothing forgets these any more.
                 if let Some((isolation, read_only)) = characteristics {
                     self.transaction.next_isolation = Some(isolation);
                     self.transaction.next_read_only = Some(read_only);
@@ -203,6 +218,7 @@ impl ClientSession {
         let result = if self.engine.in_transaction() {
             // The policy may have changed since the session began.
             self.engine.set_flush_policy(self.core.shared.flush_policy());
+            self.transaction.forget_next();
             self.engine.commit()
         } else {
             Ok(())
@@ -220,7 +236,12 @@ impl ClientSession {
 
     /// Rolls back what runs, if anything.
     pub(crate) fn rollback(&mut self) -> Result<(), Outcome> {
-        let result = if self.engine.in_transaction() { self.engine.rollback() } else { Ok(()) };
+        let result = if self.engine.in_transaction() {
+            self.transaction.forget_next();
+            self.engine.rollback()
+        } else {
+            Ok(())
+        };
         self.transaction_ended();
         result.map_err(|error| engine_error(error, || self.stop_error()))
     }
@@ -242,6 +263,22 @@ impl ClientSession {
     #[inline]
     pub(crate) fn statement_done(&mut self) -> Result<(), Outcome> {
         if self.transaction_goes_on() { Ok(()) } else { self.commit() }
+    }
+
+    /// Whether the client is told that a transaction is open: after BEGIN, and without autocommit from the first use of a table on.
+    #[inline]
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        self.transaction.explicit || (!self.core.settings.autocommit && (self.engine.in_transaction() || self.transaction.has_locked_tables()))
+    }
+
+    /// Refuses a statement that writes, or locks rows exclusively, in a READ ONLY transaction: the one that runs, or the one that it would begin.
+    #[inline]
+    pub(crate) fn refuse_read_only(&self) -> Result<(), SqlError> {
+        let read_only = match self.engine.in_transaction() {
+            true => self.engine.is_read_only(),
+            false => self.transaction.next_read_only.unwrap_or(self.core.settings.read_only),
+        };
+        if read_only { Err(codes::cant_execute_in_read_only_transaction()) } else { Ok(()) }
     }
 
     /// Before a reply that tells of rows, or ends a transaction: waits until all that the session has seen is durable.
@@ -285,9 +322,9 @@ impl ClientSession {
         if !self.transaction_goes_on() {
             return;
         }
-        self.ensure_transaction();
+        // It starts no transaction: one that comes before the first statement stands for having done nothing.
         let savepoint = self.engine.savepoint();
-        self.transaction.savepoints.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        self.transaction.savepoints.retain(|(other, _)| !same_name(other, name));
         self.transaction.savepoints.push((name.into(), savepoint));
     }
 
@@ -297,6 +334,9 @@ impl ClientSession {
         self.refuse_in_ended_branch()?;
         let savepoint = self.transaction.savepoints[at].1;
         self.transaction.savepoints.truncate(at + 1);
+        if !self.engine.in_transaction() {
+            return Ok(());
+        }
         let result = self.engine.rollback_to(savepoint);
         result.map_err(|error| engine_error(error, || self.stop_error()))
     }
@@ -313,7 +353,18 @@ impl ClientSession {
         self.transaction
             .savepoints
             .iter()
-            .position(|(other, _)| other.eq_ignore_ascii_case(name))
+            .position(|(other, _)| same_name(other, name))
             .ok_or_else(|| codes::sp_does_not_exist("SAVEPOINT", name).into())
     }
+}
+
+/// Whether two names are of one savepoint: without case and accents.
+fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || Collation::Utf8mb4GeneralCi.compare(a.as_bytes(), b.as_bytes()).is_eq()
+}
+
+/// Levels other than REPEATABLE READ have no snapshot that could be taken at the start.
+fn snapshot_ignored() -> Warning {
+    let text = "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE READ isolation level.";
+    SqlError::with_message(138, text).into_warning(WarningLevel::Warning)
 }

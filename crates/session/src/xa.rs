@@ -235,7 +235,9 @@ impl ClientSession {
     /// Commits before a statement that is no part of a transaction; in a branch of XA it is refused.
     pub(crate) fn implicit_commit(&mut self) -> Result<(), Outcome> {
         self.refuse_in_branch()?;
-        self.commit()
+        let committed = self.commit();
+        self.transaction.forget_next();
+        committed
     }
 
     /// XA RECOVER: all prepared branches.

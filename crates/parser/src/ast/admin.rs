@@ -8,7 +8,7 @@ pub enum SetItem<'a> {
     /// A system variable; `None` as value for DEFAULT. A bare word as value (`SET x = ON`) is a
     /// [`super::ExprKind::Column`] without table.
     System {
-        /// Scope when written.
+        /// Scope as written, the session when there is none; absent for `@@name` alone.
         scope: Option<VarScope>,
         /// The part before the dot, for component and key-cache variables.
         component: Option<&'a str>,

@@ -61,7 +61,8 @@ impl<'a> Parser<'a> {
             self.equals()?;
             return Ok(SetItem::System { scope: var.scope, component: var.component, name: var.name, value: self.set_value()? });
         }
-        let mut scope = None;
+        // Unlike `@@name`, a bare name is the session's value: of `transaction_isolation` that makes a difference.
+        let mut scope = Some(VarScope::Session);
         if matches!(self.tok.kw, Kw::GLOBAL | Kw::SESSION | Kw::LOCAL | Kw::PERSIST | Kw::PERSIST_ONLY)
             && !matches!(self.peek().tok, Tok::Eq | Tok::Assign | Tok::Dot)
         {

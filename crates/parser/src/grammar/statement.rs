@@ -40,12 +40,12 @@ impl<'a> Parser<'a> {
             Kw::ROLLBACK => self.rollback(),
             Kw::SAVEPOINT => {
                 self.bump();
-                Ok(Statement::Savepoint(self.name()?))
+                Ok(Statement::Savepoint(self.savepoint_name()?))
             }
             Kw::RELEASE => {
                 self.bump();
                 self.expect(Kw::SAVEPOINT)?;
-                Ok(Statement::ReleaseSavepoint(self.name()?))
+                Ok(Statement::ReleaseSavepoint(self.savepoint_name()?))
             }
             Kw::CREATE => self.create(),
             Kw::ALTER => self.alter(),

@@ -26,17 +26,17 @@ impl<'a> Parser<'a> {
             _ => return Err(self.unexpected()),
         }
         let mut options = BeginOptions::default();
+        let mut contradicts = false;
         while self.at(Kw::WITH) || self.at(Kw::READ) {
             if self.eat(Kw::WITH) {
                 self.expect(Kw::CONSISTENT)?;
                 self.expect(Kw::SNAPSHOT)?;
                 options.consistent_snapshot = true;
             } else {
-                let at = self.tok;
-                if options.read_only.is_some() {
-                    return Err(self.error_at(at));
-                }
-                options.read_only = Some(self.access_mode()?);
+                let read_only = self.access_mode()?;
+                // To say the same again is allowed; MySQL finds the contradiction when it has read all.
+                contradicts |= options.read_only.is_some_and(|earlier| earlier != read_only);
+                options.read_only = Some(read_only);
             }
             if !self.eat_tok(Tok::Comma) {
                 break;
@@ -44,6 +44,9 @@ impl<'a> Parser<'a> {
             if !self.at(Kw::WITH) && !self.at(Kw::READ) {
                 return Err(self.unexpected());
             }
+        }
+        if contradicts {
+            return Err(self.unexpected());
         }
         Ok(Statement::Begin(options))
     }
@@ -71,9 +74,19 @@ impl<'a> Parser<'a> {
         self.eat(Kw::WORK);
         if self.eat(Kw::TO) {
             self.eat(Kw::SAVEPOINT);
-            return Ok(Statement::RollbackTo(self.name()?));
+            return Ok(Statement::RollbackTo(self.savepoint_name()?));
         }
         Ok(Statement::Rollback(self.completion()?))
+    }
+
+    /// A savepoint's name: of any length.
+    pub(super) fn savepoint_name(&mut self) -> PResult<&'a str> {
+        if !Self::is_name(self.tok) {
+            return Err(self.unexpected());
+        }
+        let name = self.name_of_any_length(self.tok)?;
+        self.bump();
+        Ok(name)
     }
 
     fn completion(&mut self) -> PResult<Completion> {

@@ -2,6 +2,7 @@
 
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
 use crate::conditions::compare_expr;
+use crate::context::PlanContext;
 use crate::expr::{CmpOp, Expr};
 use crate::logical::JoinTree;
 use crate::plan::{LockMode, LockWait, OutputColumn};
@@ -259,6 +260,10 @@ impl<'c> Binder<'c> {
     }
 
     pub(super) fn apply_locks(&mut self, clauses: &[ast::LockClause<'_>]) -> Result<()> {
+        if clauses.is_empty() {
+            return Ok(());
+        }
+        let mut locked = vec![false; self.scope().relations.len()];
         for clause in clauses {
             let wait = match clause.wait {
                 ast::LockWait::Wait => LockWait::Block,
@@ -271,22 +276,50 @@ impl<'c> Binder<'c> {
             };
             self.locks = true;
             self.locks_exclusively |= clause.strength == ast::LockStrength::Update;
-            for name in clause.of {
-                if !self.scope().relations.iter().any(|r| r.alias == name.name) {
-                    return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
-                }
-            }
             let context = self.context;
-            for relation in &mut self.scope().relations {
-                if clause.of.is_empty() || clause.of.iter().any(|n| n.name == relation.alias) {
-                    if let Source::Virtual(table) = relation.source {
-                        return Err(context.virtual_table_denied(table, "SELECT with locking clause"));
-                    }
-                    relation.lock = mode;
+            let relations = &mut self.scope().relations;
+            for name in clause.of {
+                let Some(at) = relations.iter().position(|r| r.alias == name.name) else {
+                    return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
+                };
+                // MySQL has given a derived table's rows their lock before it looks at the name.
+                if locked[at] || matches!(relations[at].source, Source::Derived(..)) {
+                    return Err(codes::duplicate_table_lock(format!("`{}`", name.name)));
                 }
+                locked[at] = true;
+                lock_relation(&mut relations[at], mode, context)?;
+            }
+            for (relation, locked) in relations.iter_mut().zip(&mut locked).filter(|_| clause.of.is_empty()) {
+                if std::mem::replace(locked, true) {
+                    return Err(codes::duplicate_table_lock(&relation.alias));
+                }
+                lock_relation(relation, mode, context)?;
             }
         }
         Ok(())
+    }
+}
+
+fn computed(relation: &Relation) -> Option<&'static catalog::VirtualTableDef> {
+    match relation.source {
+        Source::Virtual(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// Has a relation's rows locked. Computed ones have no rows to lock: MySQL's rights on them allow FOR SHARE in one of the two databases.
+fn lock_relation(relation: &mut Relation, mode: LockMode, context: &dyn PlanContext) -> Result<()> {
+    match (computed(relation), mode) {
+        (Some(table), LockMode::Share(_)) if table.database == "information_schema" => Err(SqlError::with_message(
+            3550,
+            "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.",
+        )),
+        (Some(_), LockMode::Share(_)) => Ok(()),
+        (Some(table), _) => Err(context.virtual_table_denied(table, "SELECT with locking clause")),
+        (None, _) => {
+            relation.lock = mode;
+            Ok(())
+        }
     }
 }
 
@@ -322,6 +355,7 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
                     auto_increment: c.auto_increment,
                     no_default: !c.ty.nullable && matches!(c.default, DefaultValue::None) && !c.auto_increment,
                     on_update_now: c.on_update_now,
+                    coercibility: typing::IMPLICIT,
                 },
             }
         })

@@ -198,7 +198,12 @@ impl<'c> Binder<'c> {
                 }
             }
         }
-        OutputColumn { name: name.into(), ty: expr.ty.clone(), ..OutputColumn::default() }
+        let coercibility = match expr.kind {
+            // An aggregate's result, of which no more is known here.
+            ExprKind::Slot(_) => typing::COERCIBLE,
+            _ => typing::coercibility_in_union(expr),
+        };
+        OutputColumn { name: name.into(), ty: expr.ty.clone(), coercibility, ..OutputColumn::default() }
     }
 
     /// ORDER BY: positions, aliases, expressions.

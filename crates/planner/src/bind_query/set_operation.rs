@@ -4,8 +4,8 @@ use crate::bind_query::{Bound, BoundQuery};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{LockMode, Node, OutputColumn, Query};
-use crate::typing;
-use mysql_error::codes;
+use crate::typing::{self, UnionClash};
+use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
 use types::{Collation, ColumnType, Value};
@@ -35,14 +35,18 @@ impl<'c> Binder<'c> {
                 self.bind_select(&select, q).map(|b| Bound::Block(Box::new(b)))
             }
             ast::QueryBody::Parens(_) | ast::QueryBody::SetOp(_) | ast::QueryBody::Values(_) => {
-                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(&q.body)?;
+                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(&q.body, q.locking)?;
                 self.finish_set(node, slots, columns, rows, outer, volatile, q).map(Bound::Planned)
             }
         }
     }
 
-    /// Binds the body of a set operation (or a parenthesised query) to a node that fills slots.
-    fn bind_operand(&mut self, body: &ast::QueryBody<'_>) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
+    /// Binds the body of a set operation (or a parenthesised query) to a node that fills slots. Locking clauses behind it are of its last part.
+    fn bind_operand(
+        &mut self,
+        body: &ast::QueryBody<'_>,
+        locks: &[ast::LockClause<'_>],
+    ) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
         match body {
             ast::QueryBody::Values(rows) => {
                 let width = rows.first().map_or(0, |r| r.len());
@@ -78,8 +82,9 @@ impl<'c> Binder<'c> {
                 let mut outer = BTreeSet::new();
                 let mut volatile = false;
                 let mut rows = 0.0;
-                for operand in set.operands {
-                    let bound = self.bind_branch(operand)?;
+                for (no, operand) in set.operands.iter().enumerate() {
+                    let last = no + 1 == set.operands.len();
+                    let bound = self.bind_branch(operand, if last { locks } else { &[] })?;
                     if let Some(first) = all_columns.first()
                         && first.len() != bound.columns.len()
                     {
@@ -94,10 +99,20 @@ impl<'c> Binder<'c> {
                 let mut slots = Vec::new();
                 let mut columns = Vec::new();
                 for i in 0..all_columns[0].len() {
-                    let ty = typing::common(all_columns.iter().map(|c| &c[i].ty));
+                    let mut ty = typing::common(all_columns.iter().map(|c| &c[i].ty));
+                    let merged = typing::union_collation(all_columns.iter().map(|c| (c[i].coercibility, &c[i].ty))).map_err(illegal_mix)?;
+                    let coercibility = match merged {
+                        Some((coercibility, collation)) => {
+                            if typing::is_string_class(&ty) && ty.collation != Collation::Binary && collation != Collation::Binary {
+                                ty.collation = collation;
+                            }
+                            coercibility
+                        }
+                        None => typing::COERCIBLE,
+                    };
                     slots.push(self.new_slot(ty.clone()));
                     let name = all_columns[0][i].name.clone();
-                    columns.push(OutputColumn { name, ty, ..OutputColumn::default() });
+                    columns.push(OutputColumn { name, ty, coercibility, ..OutputColumn::default() });
                 }
                 for branch in &mut branches {
                     for (e, c) in branch.output.iter_mut().zip(&columns) {
@@ -117,7 +132,7 @@ impl<'c> Binder<'c> {
                 Ok((node, slots, columns, rows, outer, volatile))
             }
             _ => {
-                let bound = self.bind_branch(body)?;
+                let bound = self.bind_branch(body, locks)?;
                 let slots: Vec<Slot> = bound.columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
                 let node = Node::Union { branches: vec![bound.query], slots: slots.clone() };
                 Ok((node, slots, bound.columns, bound.rows, bound.outer, bound.volatile))
@@ -125,17 +140,21 @@ impl<'c> Binder<'c> {
         }
     }
 
-    fn bind_branch(&mut self, body: &ast::QueryBody<'_>) -> Result<BoundQuery> {
+    fn bind_branch(&mut self, body: &ast::QueryBody<'_>, locks: &[ast::LockClause<'_>]) -> Result<BoundQuery> {
         let whole =
-            ast::Query { with: None, body: *body, order_by: &[], limit: None, locking: &[], into: None, span: ast::Span::default() };
+            ast::Query { with: None, body: *body, order_by: &[], limit: None, locking: locks, into: None, span: ast::Span::default() };
         match body {
-            ast::QueryBody::Parens(inner) => self.query(inner),
+            ast::QueryBody::Parens(inner) if locks.is_empty() => self.query(inner),
+            ast::QueryBody::Parens(inner) => {
+                let locking = with_locks(inner, locks);
+                self.query(&ast::Query { locking: &locking, ..**inner })
+            }
             ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => match self.bind_body(&whole)? {
                 Bound::Block(block) => self.plan_bound(*block),
                 Bound::Planned(p) => Ok(p),
             },
             _ => {
-                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(body)?;
+                let (node, slots, columns, rows, outer, volatile) = self.bind_operand(body, locks)?;
                 let output = slots.iter().zip(&columns).map(|(s, c)| Expr::slot(*s, c.ty.clone())).collect();
                 Ok(BoundQuery { query: Query { root: node, output }, columns, rows, outer, volatile })
             }
@@ -185,10 +204,10 @@ impl<'c> Binder<'c> {
 
     pub(super) fn bind_union(&mut self, operands: &[ast::QueryBody<'_>], all: bool) -> Result<BoundQuery> {
         if let [one] = operands {
-            return self.bind_branch(one);
+            return self.bind_branch(one, &[]);
         }
         let set = ast::SetOp { op: ast::SetOperator::Union, all, operands };
-        self.bind_branch(&ast::QueryBody::SetOp(&set))
+        self.bind_branch(&ast::QueryBody::SetOp(&set), &[])
     }
 }
 
@@ -201,4 +220,16 @@ pub(super) fn convert_to(e: &mut Expr, ty: &ColumnType) {
     }
     let inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
     *e = Expr { kind: ExprKind::Func(crate::func::Func::Coalesce, vec![inner]), ty: ColumnType { nullable: true, ..ty.clone() } };
+}
+
+fn illegal_mix(clash: UnionClash) -> SqlError {
+    match clash {
+        UnionClash::Explicit(a, b) => codes::cant_aggregate_2collations(a.name(), "EXPLICIT", b.name(), "EXPLICIT", "UNION"),
+        UnionClash::Implicit => codes::cant_aggregate_ncollations("UNION"),
+    }
+}
+
+/// A parenthesised query with the locking clauses that stand behind the parentheses.
+fn with_locks<'q>(inner: &ast::Query<'q>, behind: &[ast::LockClause<'q>]) -> Vec<ast::LockClause<'q>> {
+    inner.locking.iter().chain(behind).copied().collect()
 }
