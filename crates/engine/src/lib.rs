@@ -16,6 +16,7 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
+mod auto_increment_lock;
 mod background;
 mod build;
 mod check;

@@ -171,6 +171,11 @@ impl Table {
         }
     }
 
+    /// The value of the series that the next row would get; nothing is reserved.
+    pub fn peek_auto_increment(&self, increment: u64, offset: u64) -> u64 {
+        align_to_series(self.auto_increment.load(Ordering::Relaxed).max(1), increment.max(1), offset)
+    }
+
     /// An explicit value was stored: the counter becomes at least the one after it.
     pub fn note_auto_increment(&self, value: u64) {
         let next = value.saturating_add(1);

@@ -27,6 +27,23 @@ pub enum UserLockCall {
     IsUsed,
 }
 
+/// Settings of AUTO_INCREMENT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AutoIncrementSettings {
+    /// `auto_increment_increment`.
+    pub increment: u64,
+    /// `auto_increment_offset`.
+    pub offset: u64,
+    /// `innodb_autoinc_lock_mode`: 0 traditional, 1 consecutive, 2 interleaved.
+    pub lock_mode: u8,
+}
+
+impl Default for AutoIncrementSettings {
+    fn default() -> AutoIncrementSettings {
+        AutoIncrementSettings { increment: 1, offset: 1, lock_mode: 2 }
+    }
+}
+
 /// The session as the executor sees it; [`LocalTime`] is its time zone.
 pub trait StatementContext: LocalTime {
     /// Microseconds since the epoch (UTC) at the start of the statement; NOW() in the whole statement.
@@ -74,9 +91,9 @@ pub trait StatementContext: LocalTime {
     fn is_cancelled(&self) -> bool;
     /// The error for a cancelled statement: 1317, 3024 or 1053.
     fn cancel_error(&self) -> SqlError;
-    /// auto_increment_increment and auto_increment_offset.
-    fn auto_increment(&self) -> (u64, u64) {
-        (1, 1)
+    /// How AUTO_INCREMENT values are made.
+    fn auto_increment(&self) -> AutoIncrementSettings {
+        AutoIncrementSettings::default()
     }
     /// CLIENT_FOUND_ROWS: matched rows count as affected.
     fn counts_matched_rows(&self) -> bool {

@@ -12,6 +12,8 @@ use types::Value;
 pub trait RowConsumer {
     /// Before the first row, and once even without rows.
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()>;
+    /// Takes [`RowConsumer::begin`] back, nothing having come after it: the statement fails before its first row.
+    fn forget_begin(&mut self) {}
     /// A row of values, of the columns' types (or NULL).
     fn row(&mut self, values: &[Value]) -> Result<()>;
     /// Columns of a row as it is stored. Called under a page latch: encodes and does not block.

@@ -33,7 +33,7 @@ mod short;
 mod subquery;
 mod virtual_scan;
 
-pub use context::{StatementContext, UserLockCall, VirtualRows};
+pub use context::{AutoIncrementSettings, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_f64, to_i64};
 pub use errors::Error;
 pub use exec::Scratch;

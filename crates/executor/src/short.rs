@@ -100,7 +100,15 @@ fn point_get(
     }
     let read = if get.lock == LockMode::None { session.plain_read() } else { read_mode(get.lock) };
     consumer.begin(&plan.columns)?;
-    let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns))?;
+    let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns));
+    let found = match found {
+        Ok(found) => found,
+        // As MySQL, which reads a row by its whole key before it says what the columns are.
+        Err(error) => {
+            consumer.forget_begin();
+            return Err(error.into());
+        }
+    };
     let count = match found {
         Some(full) => {
             if full? {

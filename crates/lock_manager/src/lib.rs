@@ -41,7 +41,7 @@ pub mod user_locks;
 
 pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
 pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
-pub use manager::{Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
+pub use manager::{AUTO_INCREMENT_BIT, Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use mode::LockMode;
 pub use owner::Owner;
 pub use snapshot::{LockInfo, LockSnapshot, LockWait};

@@ -24,11 +24,19 @@ pub struct LockKeyRef<'a> {
 }
 
 impl LockKeyRef<'_> {
+    /// The AUTO_INCREMENT counter of the table with this primary index.
+    pub fn auto_increment(primary: IndexId) -> LockKeyRef<'static> {
+        LockKeyRef { index: IndexId(primary.0 | AUTO_INCREMENT_BIT), key: &[] }
+    }
+
     /// The end of an index: the gap behind its last record is locked there.
     pub fn supremum(index: IndexId) -> LockKeyRef<'static> {
         LockKeyRef { index, key: &[] }
     }
 }
+
+/// Set in the number of an index: not its keys are locked but its table's AUTO_INCREMENT counter. Indexes are numbered from 1 on and never so high.
+pub const AUTO_INCREMENT_BIT: u32 = 1 << 31;
 
 /// What to do when somebody is in the way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! A list of locks and waits, for `performance_schema.data_locks`, `data_lock_waits` and the status text.
 
-use crate::manager::LockManager;
+use crate::manager::{AUTO_INCREMENT_BIT, LockManager};
 use crate::mode::LockMode;
 use crate::owner::Owner;
 use crate::table::Entry;
@@ -32,6 +32,16 @@ pub struct LockInfo {
 }
 
 impl LockInfo {
+    /// Whether a table's AUTO_INCREMENT counter is locked.
+    pub fn is_auto_increment(&self) -> bool {
+        self.index.0 & AUTO_INCREMENT_BIT != 0
+    }
+
+    /// The index, of an AUTO_INCREMENT counter its table's primary one.
+    pub fn table_index(&self) -> IndexId {
+        IndexId(self.index.0 & !AUTO_INCREMENT_BIT)
+    }
+
     /// Whether the end of the index is locked, not a record: "supremum pseudo-record".
     pub fn is_supremum(&self) -> bool {
         self.key.is_empty()
@@ -40,6 +50,7 @@ impl LockInfo {
     /// The mode as `performance_schema.data_locks` spells it. At the end of an index there is no record, so the gap is not said.
     pub fn mode_name(&self) -> &'static str {
         match self.mode {
+            _ if self.is_auto_increment() => "AUTO_INC",
             LockMode::SharedGap if self.is_supremum() => "S",
             LockMode::ExclusiveGap if self.is_supremum() => "X",
             LockMode::InsertIntention if self.is_supremum() => "X,INSERT_INTENTION",

@@ -146,6 +146,11 @@ impl ColumnBlock {
         self.column_count
     }
 
+    /// Bytes and sequence ids that the packets take.
+    pub(crate) const fn extent(&self) -> (usize, u8) {
+        (self.bytes.len(), self.frame_count)
+    }
+
     /// Copies the packets to the end of `out`; they are renumbered when they are not the first of a reply.
     #[inline]
     pub fn write(&self, out: &mut PacketWriter) {

@@ -17,6 +17,9 @@ use crate::writer::PacketWriter;
 /// Bytes after which rows are sent while the statement goes on.
 pub const FLUSH_BYTES: usize = 64 * 1024;
 
+/// An EOF packet with its header.
+const EOF_PACKET_BYTES: usize = 9;
+
 /// How rows are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowFormat {
@@ -84,6 +87,17 @@ impl<'a> ResultSink<'a> {
         self.row_count = 0;
         block.write(self.out);
         self.end_columns(status);
+    }
+
+    /// Takes the head of a result back that [`ResultSink::column_block`] has just written, so that an error comes in its place.
+    #[cold]
+    pub fn take_back_block(&mut self, block: &ColumnBlock) {
+        let (mut bytes, mut frames) = block.extent();
+        if !self.capabilities.contains(Capabilities::DEPRECATE_EOF) {
+            bytes += EOF_PACKET_BYTES;
+            frames = frames.wrapping_add(1);
+        }
+        self.out.take_back(bytes, frames);
     }
 
     fn begin_result(&mut self, column_count: usize) {
@@ -190,6 +204,22 @@ mod tests {
         let block = ColumnBlock::new(&columns);
         for first_sequence in [1, 2, 200, 254, 255] {
             assert!(run(None, first_sequence) == run(Some(&block), first_sequence));
+        }
+    }
+
+    #[test]
+    fn a_head_that_is_taken_back_leaves_no_trace() {
+        let block = ColumnBlock::new(&[ColumnDefinition::expression(b"a", ColumnType::LongLong)]);
+        for capabilities in [Capabilities::PROTOCOL_41, Capabilities::PROTOCOL_41 | Capabilities::DEPRECATE_EOF] {
+            let (mut out, mut client) = (PacketWriter::new(), NoClient::default());
+            out.set_sequence(1);
+            out.packet(b"the reply before");
+            let (length, sequence) = (out.len(), out.sequence());
+            let mut sink = ResultSink::new(&mut out, &mut client, capabilities, RowFormat::Text);
+            sink.column_block(&block, ServerStatus::AUTOCOMMIT);
+            sink.text_row().bytes(b"half a row");
+            sink.take_back_block(&block);
+            assert_eq!((out.len(), out.sequence()), (length, sequence));
         }
     }
 

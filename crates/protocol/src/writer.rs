@@ -155,6 +155,15 @@ impl PacketWriter {
         }
     }
 
+    /// Takes back the last `bytes`, which are whole packets that took `frame_count` sequence ids and have not been sent; and the open packet behind them.
+    #[cold]
+    pub(crate) fn take_back(&mut self, bytes: usize, frame_count: u8) {
+        self.abandon();
+        let length = self.buffer.len().checked_sub(bytes).expect("only what is still here is taken back");
+        self.buffer.truncate(length);
+        self.sequence = self.sequence.wrapping_sub(frame_count);
+    }
+
     /// A point to which [`PacketWriter::rewind`] can take the buffer back, while nothing has been sent since.
     pub const fn mark(&self) -> WriterMark {
         WriterMark { length: self.buffer.len(), sequence: self.sequence, cleared: self.cleared }

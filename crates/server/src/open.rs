@@ -35,6 +35,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let catalog = Catalog::open(&engine)?;
     engine.start_background()?;
     let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), Box::new(FixedAccounts::root_only()));
+    shared.deadlock_log.set_sink(Box::new(log::note));
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [
         ("innodb_buffer_pool_size", pool_bytes),

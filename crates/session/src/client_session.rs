@@ -97,7 +97,7 @@ impl ClientSession {
                 notes: true,
                 timestamp: 0.0,
                 completion_type: 0,
-                auto_increment: (1, 1),
+                auto_increment: executor::AutoIncrementSettings::default(),
             },
             user_variables: std::collections::HashMap::new(),
             user_locks: std::collections::HashMap::new(),

@@ -11,7 +11,7 @@ use admission::Ticket;
 use catalog::{TableEntry, VirtualRequest, VirtualTableDef};
 use engine::{Cancel, Isolation, KeyRange};
 use env::SplitMix64;
-use executor::{StatementContext, VirtualRows};
+use executor::{AutoIncrementSettings, StatementContext, VirtualRows};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
 use planner::expr::VariableScope;
@@ -50,8 +50,8 @@ pub struct Settings {
     pub timestamp: f64,
     /// `completion_type`: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
     pub completion_type: u8,
-    /// `auto_increment_increment` and `auto_increment_offset`.
-    pub auto_increment: (u64, u64),
+    /// How AUTO_INCREMENT values are made.
+    pub auto_increment: AutoIncrementSettings,
 }
 
 /// What a session knows beside its engine transaction.
@@ -239,7 +239,7 @@ impl StatementContext for Core {
         self.stop_error()
     }
 
-    fn auto_increment(&self) -> (u64, u64) {
+    fn auto_increment(&self) -> AutoIncrementSettings {
         self.settings.auto_increment
     }
 

@@ -17,6 +17,7 @@ pub mod command;
 pub mod connections;
 mod context;
 mod ddl;
+mod deadlock_log;
 mod diagnostics;
 mod dispatch;
 mod error_map;

@@ -53,6 +53,13 @@ impl RowConsumer for Output<'_, '_> {
         Ok(())
     }
 
+    #[cold]
+    fn forget_begin(&mut self) {
+        if std::mem::take(&mut self.begun) {
+            self.sink.take_back_block(self.block);
+        }
+    }
+
     fn row(&mut self, values: &[Value]) -> executor::Result<()> {
         let (columns, zone) = (self.columns, &self.zone);
         match self.sink.format() {

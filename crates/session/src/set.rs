@@ -183,8 +183,8 @@ impl ClientSession {
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
-            ("auto_increment_increment", Value::UInt(n)) => settings.auto_increment.0 = *n,
-            ("auto_increment_offset", Value::UInt(n)) => settings.auto_increment.1 = *n,
+            ("auto_increment_increment", Value::UInt(n)) => settings.auto_increment.increment = *n,
+            ("auto_increment_offset", Value::UInt(n)) => settings.auto_increment.offset = *n,
             ("div_precision_increment", _) => self.environment = 0,
             _ => {}
         }
@@ -217,6 +217,7 @@ impl ClientSession {
         }
         let policy = self.shared().flush_policy();
         self.engine.set_flush_policy(policy);
+        self.core.settings.auto_increment.lock_mode = self.shared().number("innodb_autoinc_lock_mode") as u8;
         self.environment = 0;
     }
 

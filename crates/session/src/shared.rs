@@ -3,6 +3,7 @@
 use crate::accounts::{Account, Accounts, AuthPlugin, host_matches};
 use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, Login};
+use crate::deadlock_log::DeadlockLog;
 use crate::connections::{Connection, Connections};
 use crate::plan_cache::PlanCache;
 use crate::service::{FrontSettings, Service};
@@ -47,6 +48,8 @@ pub struct Shared {
     pub started: Instant,
     /// The same by the wall clock: microseconds since the epoch.
     pub started_micros: i64,
+    /// `innodb_print_all_deadlocks`.
+    pub deadlock_log: DeadlockLog,
     accounts: Box<dyn Accounts>,
     /// Figures of the last SHOW ENGINE INNODB STATUS.
     pub(crate) last_report: Mutex<Option<Sample>>,
@@ -72,6 +75,7 @@ impl Shared {
             user_locks: UserLocks::new(),
             status: Status::default(),
             started: Instant::now(),
+            deadlock_log: DeadlockLog::new(),
             accounts,
             last_report: Mutex::new(Rank::Leaf, None),
             flush_policy: AtomicU32::new(1),

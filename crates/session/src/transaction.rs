@@ -310,6 +310,9 @@ impl ClientSession {
                 undone.map_err(|error| engine_error(error, || self.stop_error()))
             }
             Undo::Statement | Undo::OnTimeout | Undo::Transaction => {
+                if undo == Undo::Transaction && self.core.shared.number("innodb_print_all_deadlocks") == 1 {
+                    self.core.shared.deadlock_log.write_new(&self.core);
+                }
                 // After a deadlock the client is outside a transaction; its next statement starts one.
                 self.branch_rolled_back();
                 self.rollback()

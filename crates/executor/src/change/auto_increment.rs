@@ -1,27 +1,81 @@
 //! AUTO_INCREMENT values of one INSERT.
+//!
+//! How they are taken from the table's counter is `innodb_autoinc_lock_mode`'s matter:
+//!
+//! | Mode | rows known ("simple") | INSERT … SELECT, LOAD DATA ("bulk") |
+//! |---|---|---|
+//! | 0 | AUTO-INC lock to the end; one value a row, taken when the row is in | the same |
+//! | 1 | as many values as rows, at once; behind an AUTO-INC lock of others | AUTO-INC lock to the end; 1, 2, 4 … values at a time |
+//! | 2 | as many values as rows, at once | 1, 2, 4 … values at a time |
 
-use crate::context::StatementContext;
+use crate::context::{AutoIncrementSettings, StatementContext};
 use crate::run::Result;
 use catalog::TableEntry;
 use types::{SqlMode, TypeKind, Value};
+
+/// Values that a bulk insert takes at once at most.
+const BULK_MAX: u64 = 65_535;
+
+/// What is known of the rows of an INSERT before the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// VALUES of so many rows.
+    Known(u64),
+    /// From a query or a file.
+    Bulk,
+}
 
 /// The values that a statement has reserved of its table's counter.
 pub(crate) struct AutoIncrement {
     /// The next one reserved, and how many are left.
     reserved: (u64, u64),
-    /// Rows still expected, so that one reservation serves them.
-    expected: u64,
+    /// How many to reserve next.
+    next_count: u64,
+    bulk: bool,
+    /// The AUTO-INC lock is this statement's, to be given back at its end.
+    locked: bool,
 }
 
 impl AutoIncrement {
-    /// Nothing reserved yet, for a statement of about so many rows.
-    pub fn new(rows: u64) -> AutoIncrement {
-        AutoIncrement { reserved: (0, 0), expected: rows.max(1) }
+    /// Nothing reserved yet.
+    pub fn new(rows: Rows) -> AutoIncrement {
+        let (next_count, bulk) = match rows {
+            Rows::Known(count) => (count.max(1), false),
+            Rows::Bulk => (1, true),
+        };
+        AutoIncrement { reserved: (0, 0), next_count, bulk, locked: false }
+    }
+
+    /// Before the first row: takes the AUTO-INC lock where the mode asks for it. [`AutoIncrement::end`] must follow, whatever happens.
+    #[inline]
+    pub fn begin(&mut self, entry: &TableEntry, session: &mut engine::Session, context: &dyn StatementContext) -> Result<()> {
+        match context.auto_increment().lock_mode {
+            2 => Ok(()),
+            mode => self.lock(mode, entry, session),
+        }
+    }
+
+    #[cold]
+    fn lock(&mut self, mode: u8, entry: &TableEntry, session: &mut engine::Session) -> Result<()> {
+        if mode == 0 || self.bulk || session.is_auto_increment_locked(&entry.storage) {
+            self.locked = session.lock_auto_increment(&entry.storage)?;
+        }
+        Ok(())
+    }
+
+    /// The statement is done, or has failed.
+    #[inline]
+    pub fn end(&mut self, entry: &TableEntry, session: &mut engine::Session) {
+        if std::mem::take(&mut self.locked) {
+            session.unlock_auto_increment(&entry.storage);
+        }
     }
 
     /// A row was inserted.
     pub fn row_done(&mut self) {
-        self.expected = self.expected.saturating_sub(1).max(1);
+        if !self.bulk {
+            self.next_count = self.next_count.saturating_sub(1).max(1);
+        }
     }
 
     /// Looks at the value that a row has for the AUTO_INCREMENT column `at`: generates one when it is NULL or zero; otherwise moves the counter past it.
@@ -51,9 +105,15 @@ impl AutoIncrement {
             }
             return Ok(None);
         }
-        let (increment, offset) = context.auto_increment();
-        if self.reserved.1 == 0 {
-            self.reserved = (entry.storage.next_auto_increment(self.expected, increment, offset), self.expected);
+        let AutoIncrementSettings { increment, offset, lock_mode } = context.auto_increment();
+        if lock_mode == 0 {
+            // Nobody else takes values meanwhile. The row itself moves the counter, when it is in.
+            self.reserved = (entry.storage.peek_auto_increment(increment, offset), 1);
+        } else if self.reserved.1 == 0 {
+            self.reserved = (entry.storage.next_auto_increment(self.next_count, increment, offset), self.next_count);
+            if self.bulk {
+                self.next_count = (self.next_count * 2).min(BULK_MAX);
+            }
         }
         let id = self.reserved.0;
         self.reserved = (id.saturating_add(increment), self.reserved.1 - 1);

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
-use crate::change::auto_increment::AutoIncrement;
+use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::store::duplicate_entry;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
@@ -47,18 +47,34 @@ impl<'a> Exec<'a> {
             entry,
             auto_column: entry.def.auto_increment_column(),
             row_no: 0,
-            counter: AutoIncrement::new(rows_known),
+            counter: AutoIncrement::new(if rows_known > 0 { Rows::Known(rows_known) } else { Rows::Bulk }),
             row: Vec::new(),
             values: Vec::with_capacity(entry.def.columns.len()),
             changes: Changes::default(),
         };
+        let result = self.insert_rows(insert, external, &mut state);
+        if let Some(session) = self.session.as_deref_mut() {
+            state.counter.end(entry, session);
+        }
+        result?;
+        state.changes.records = state.row_no;
+        Ok(state.changes)
+    }
+
+    fn insert_rows(
+        &mut self,
+        insert: &'a Insert,
+        external: Option<&mut dyn FnMut() -> Result<Option<Vec<Value>>>>,
+        state: &mut Inserter<'a>,
+    ) -> Result<()> {
         match &insert.source {
             InsertSource::Values(rows) => {
+                self.lock_counter(state)?;
                 for row in rows {
                     self.tick()?;
                     state.row_no += 1;
-                    self.values_row(&mut state, row)?;
-                    self.insert_row(&mut state)?;
+                    self.values_row(state, row)?;
+                    self.insert_row(state)?;
                     state.counter.row_done();
                 }
             }
@@ -66,28 +82,36 @@ impl<'a> Exec<'a> {
                 // Rows are collected before the first is written, so that the source is not read while it grows.
                 let width = query.output.len();
                 let rows = self.collect_query(query, width)?;
-                state.counter = AutoIncrement::new(rows.len() as u64);
+                self.lock_counter(state)?;
                 for row in rows {
                     self.tick()?;
                     state.row_no += 1;
-                    self.source_row(&mut state, &row)?;
-                    self.insert_row(&mut state)?;
+                    self.source_row(state, &row)?;
+                    self.insert_row(state)?;
                     state.counter.row_done();
                 }
             }
             InsertSource::External => {
                 let Some(external) = external else { return Err(internal("INSERT without rows")) };
-                state.counter = AutoIncrement::new(64);
+                self.lock_counter(state)?;
                 while let Some(row) = external()? {
                     self.tick()?;
                     state.row_no += 1;
-                    self.source_row(&mut state, &row)?;
-                    self.insert_row(&mut state)?;
+                    self.source_row(state, &row)?;
+                    self.insert_row(state)?;
                 }
             }
         }
-        state.changes.records = state.row_no;
-        Ok(state.changes)
+        Ok(())
+    }
+
+    /// Before the first row goes in: the AUTO-INC lock, where the mode asks for it.
+    fn lock_counter(&mut self, state: &mut Inserter<'a>) -> Result<()> {
+        if state.auto_column.is_none() {
+            return Ok(());
+        }
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        state.counter.begin(state.entry, session, &*self.context)
     }
 
     /// Computes the new row of a VALUES list.

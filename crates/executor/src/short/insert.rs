@@ -2,7 +2,7 @@
 //!
 //! Errors, warnings and their order are those of the ordinary INSERT (`insert.rs`); both use `store.rs` and `auto_increment.rs`.
 
-use crate::change::auto_increment::AutoIncrement;
+use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
 use crate::context::StatementContext;
 use crate::errors::internal;
@@ -89,9 +89,27 @@ fn insert_rows<'v>(
     context: &mut dyn StatementContext,
     row: &mut Row<'v>,
 ) -> Result<Changes> {
+    let mut counter = AutoIncrement::new(Rows::Known(rows.len() as u64));
+    if entry.def.auto_increment_column().is_some() {
+        counter.begin(entry, session, context)?;
+    }
+    let result = insert_all(entry, rows, columns, params, &mut counter, session, context, row);
+    counter.end(entry, session);
+    result
+}
+
+fn insert_all<'v>(
+    entry: &'v TableEntry,
+    rows: &'v [Vec<Option<Expr>>],
+    columns: &[InsertColumn],
+    params: &'v [Value],
+    counter: &mut AutoIncrement,
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    row: &mut Row<'v>,
+) -> Result<Changes> {
     let mut changes = Changes { records: rows.len() as u64, ..Changes::default() };
     let auto_column = entry.def.auto_increment_column();
-    let mut counter = AutoIncrement::new(rows.len() as u64);
     for (row_no, given) in rows.iter().enumerate() {
         if row_no % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 && context.is_cancelled() {
             return Err(context.cancel_error().into());

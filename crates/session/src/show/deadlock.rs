@@ -4,7 +4,7 @@ use crate::context::Core;
 use crate::virtual_tables::{lock_data, tables_of_indexes, transaction_id};
 use catalog::TableEntry;
 use engine::IndexId;
-use lock_manager::{DeadlockMember, DeadlockReport};
+use lock_manager::{AUTO_INCREMENT_BIT, DeadlockMember, DeadlockReport};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use types::{LocalTime, Timestamp};
 type Tables = HashMap<IndexId, (Arc<TableEntry>, usize)>;
 
 /// The section's text.
-pub(super) fn write(core: &Core, report: &DeadlockReport, out: &mut String) -> executor::Result<()> {
-    let tables = tables_of_indexes(core, report.members.iter().map(|member| member.index).collect())?;
+pub(crate) fn write(core: &Core, report: &DeadlockReport, out: &mut String) -> executor::Result<()> {
+    let tables = tables_of_indexes(core, report.members.iter().map(|member| IndexId(member.index.0 & !AUTO_INCREMENT_BIT)).collect())?;
     let _ = writeln!(out, "{} deadlock {}", local_time(core, report.wall_micros), report.number);
     let count = report.members.len();
     for (at, member) in report.members.iter().enumerate() {
@@ -38,6 +38,12 @@ pub(super) fn write(core: &Core, report: &DeadlockReport, out: &mut String) -> e
 }
 
 fn lock_of(member: &DeadlockMember, tables: &Tables, id: u64, mode: &str, waiting: bool, out: &mut String) {
+    if member.index.0 & AUTO_INCREMENT_BIT != 0 {
+        let table = tables.get(&IndexId(member.index.0 & !AUTO_INCREMENT_BIT));
+        let name = table.map_or_else(|| "that is gone".to_owned(), |(entry, _)| format!("`{}`.`{}`", entry.def.database, entry.def.name));
+        let _ = writeln!(out, "TABLE LOCK table {name} trx id {id} lock mode AUTO-INC{}", if waiting { " waiting" } else { "" });
+        return;
+    }
     let table = tables.get(&member.index);
     lock(table.map(|(entry, index)| (&**entry, *index)), &member.key, id, mode, waiting, out);
 }

@@ -1,4 +1,4 @@
-//! `performance_schema.data_locks`: row locks held and awaited. An implicit lock (a row that its writer has changed) is shown once
+//! `performance_schema.data_locks`: row locks held and awaited, and those of AUTO_INCREMENT counters. An implicit lock (a row that its writer has changed) is shown once
 //! somebody waits for it, as in MySQL.
 
 use super::column::{count, performance_schema, text};
@@ -37,6 +37,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
     let with_data = request.uses(LOCK_DATA);
     let row = move |at: usize| {
         let lock = &picture.locks[at];
+        let counter = lock.info.is_auto_increment();
         let table = lock.table.as_ref().map(|(entry, index)| (&entry.def, &entry.def.indexes[*index]));
         Ok(vec![
             "INNODB".into(),
@@ -48,12 +49,12 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
             table.map(|(def, _)| def.name.as_str()).into(),
             Value::Null,
             Value::Null,
-            table.map(|(_, index)| index.name.as_str()).into(),
+            table.filter(|_| !counter).map(|(_, index)| index.name.as_str()).into(),
             Value::UInt(lock.instance()),
-            "RECORD".into(),
+            if counter { "TABLE" } else { "RECORD" }.into(),
             lock.info.mode_name().into(),
             if lock.info.granted { "GRANTED" } else { "WAITING" }.into(),
-            if with_data { lock.data().into() } else { Value::Null },
+            if with_data && !counter { lock.data().into() } else { Value::Null },
         ])
     };
     let count = LockPicture::of(core)?.locks.len();

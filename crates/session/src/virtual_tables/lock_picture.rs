@@ -98,10 +98,10 @@ impl LockPicture {
     fn take(core: &Core) -> executor::Result<LockPicture> {
         let engine = &core.shared.engine;
         let snapshot = engine.locks().snapshot(LOCKS_MAX);
-        let tables = tables_of_indexes(core, snapshot.locks.iter().map(|lock| lock.index).collect())?;
+        let tables = tables_of_indexes(core, snapshot.locks.iter().map(LockInfo::table_index).collect())?;
         let shown = |info: LockInfo| {
             let id = format!("{}:{}:{:016x}", info.owner, info.index.0, hash(&info));
-            ShownLock { id, table: tables.get(&info.index).cloned(), info }
+            ShownLock { id, table: tables.get(&info.table_index()).cloned(), info }
         };
         let locks: Vec<ShownLock> = snapshot.locks.into_iter().map(shown).collect();
         let mut owners: Vec<u64> = locks.iter().map(|lock| lock.info.owner).collect();
