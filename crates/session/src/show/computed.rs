@@ -2,7 +2,7 @@
 
 use super::create::Quotes;
 use super::{Table, tables, text};
-use crate::virtual_tables::{VirtualDatabase, database};
+use crate::virtual_tables::{SYS, VirtualDatabase, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::Value;
@@ -10,12 +10,16 @@ use types::Value;
 impl VirtualDatabase {
     /// What clients are told its tables are.
     pub(crate) fn table_type(&self) -> &'static str {
-        if self.any_case { "SYSTEM VIEW" } else { "BASE TABLE" }
+        match self.name {
+            SYS => "VIEW",
+            _ if self.any_case => "SYSTEM VIEW",
+            _ => "BASE TABLE",
+        }
     }
 
     /// Their engine, where they have one.
     pub(crate) fn engine(&self) -> Option<&'static str> {
-        if self.any_case { None } else { Some("PERFORMANCE_SCHEMA") }
+        if self.any_case || self.name == SYS { None } else { Some("PERFORMANCE_SCHEMA") }
     }
 }
 

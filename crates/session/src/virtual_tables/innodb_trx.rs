@@ -5,7 +5,7 @@ use super::lock_picture::{ShownLock, transaction_id};
 use super::{LockPicture, VirtualTable, listed};
 use crate::connections::Connection;
 use crate::context::Core;
-use catalog::{VirtualRequest, VirtualTableDef};
+use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
 use engine::{Isolation, TransactionInfo};
 use executor::VirtualRows;
 use protocol::command::byte;
@@ -50,13 +50,19 @@ pub(super) fn table() -> VirtualTable {
 
 fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let picture = LockPicture::of(core)?;
+    let rows = transactions(core, &picture).map(|(_, row)| row).collect();
+    Ok(listed(rows))
+}
+
+/// The rows with the owners of their locks.
+pub(super) fn transactions(core: &Core, picture: &LockPicture) -> impl Iterator<Item = (u64, VirtualRow)> {
     let mut by_owner: HashMap<u64, Vec<&ShownLock>> = HashMap::new();
     for lock in &picture.locks {
         by_owner.entry(lock.info.owner).or_default().push(lock);
     }
     let none = Vec::new();
-    let row = |t: &TransactionInfo| row(core, t, by_owner.get(&t.owner).unwrap_or(&none));
-    Ok(listed(picture.transactions.iter().map(row).collect()))
+    let row = |t: &TransactionInfo| (t.owner, row(core, t, by_owner.get(&t.owner).unwrap_or(&none)));
+    picture.transactions.iter().map(row).collect::<Vec<_>>().into_iter()
 }
 
 fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! Computed tables: `information_schema` and `performance_schema`, whose rows are made when they are read.
+//! Computed tables: `information_schema`, `performance_schema` and `sys`, whose rows are made when they are read.
 //!
 //! A table is one file here: its columns and a function that makes its rows, and a line in [`TABLES`]. The planner sees the definition only
 //! (`catalog::VirtualTableDef`), so that a cached plan shows what is there when it runs; the executor asks [`rows`] for the rows, with the
@@ -26,6 +26,7 @@ mod processes;
 mod schemata;
 mod settings;
 mod statistics;
+mod sys;
 mod tables;
 
 pub(crate) use innodb_trx::running_statement;
@@ -71,6 +72,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     ];
     tables.extend(settings::tables());
     tables.extend(empty::tables());
+    tables.extend(sys::tables());
     tables
 });
 
@@ -86,13 +88,15 @@ pub(crate) struct VirtualDatabase {
 }
 
 /// All of them, by name.
-pub(crate) static DATABASES: [VirtualDatabase; 2] = [
+pub(crate) static DATABASES: [VirtualDatabase; 3] = [
     VirtualDatabase { name: INFORMATION_SCHEMA, collation: Collation::Utf8mb4GeneralCi, any_case: true },
     VirtualDatabase { name: PERFORMANCE_SCHEMA, collation: Collation::DEFAULT, any_case: false },
+    VirtualDatabase { name: SYS, collation: Collation::DEFAULT, any_case: false },
 ];
 
 const INFORMATION_SCHEMA: &str = "information_schema";
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
+pub(crate) const SYS: &str = "sys";
 
 /// The database of a name, when its tables are computed.
 pub(crate) fn database(name: &str) -> Option<&'static VirtualDatabase> {
