@@ -81,6 +81,7 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
             auto_increment: column.auto_increment,
             no_default: column.default == DefaultValue::None && !column.auto_increment,
             on_update_now: column.on_update_now,
+            ..OutputColumn::default()
         })
         .collect()
 }

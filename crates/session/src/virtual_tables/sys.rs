@@ -1,13 +1,12 @@
 //! `sys`: what monitoring tools ask of it and other computed tables can tell. MySQL has views there; here they are computed.
 
-use super::column::{bytes_text, count, datetime, long_text, text};
+use super::column::{bytes_text, columns, count, datetime, long_text, text};
 use super::innodb_trx::transactions;
 use super::lock_picture::ShownLock;
 use super::{LockPicture, SYS, VirtualTable, listed};
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
-use executor::VirtualRows;
-use executor::StatementContext;
+use executor::{StatementContext, VirtualRows};
 use std::collections::HashMap;
 use types::{ColumnType, LocalTime, Time, Timestamp, TypeKind, Value};
 
@@ -35,7 +34,7 @@ pub(super) fn tables() -> Vec<VirtualTable> {
 }
 
 fn define(name: &'static str, list: Vec<(&'static str, ColumnType)>) -> VirtualTableDef {
-    VirtualTableDef { database: SYS, name, columns: super::column::columns(list), keys: Vec::new(), rows: 10.0, is_view: true }
+    VirtualTableDef { database: SYS, name, columns: columns(list), keys: Vec::new(), rows: 10.0, is_view: true }
 }
 
 fn lock_wait_columns() -> Vec<(&'static str, ColumnType)> {
