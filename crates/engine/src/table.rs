@@ -176,6 +176,12 @@ impl Table {
         align_to_series(self.auto_increment.load(Ordering::Relaxed).max(1), increment.max(1), offset)
     }
 
+    /// A row with the value just taken did not go in; the caller keeps others from taking values.
+    pub fn take_back_auto_increment(&self, value: u64) {
+        // A value that an UPDATE or another insert has stored meanwhile stands.
+        let _ = self.auto_increment.compare_exchange(value.saturating_add(1), value, Ordering::SeqCst, Ordering::Relaxed);
+    }
+
     /// An explicit value was stored: the counter becomes at least the one after it.
     pub fn note_auto_increment(&self, value: u64) {
         let next = value.saturating_add(1);

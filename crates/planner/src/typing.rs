@@ -329,7 +329,10 @@ pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) ->
             None => (rank, collation),
             Some((r, c)) if c == collation => (r.min(rank), c),
             Some((r, c)) if c == Collation::Binary => (r.min(rank), c),
-            Some((r, _)) if collation == Collation::Binary => (r.min(rank), collation),
+            Some((r, _)) if collation == Collation::Binary => {
+                clashed = false;
+                (r.min(rank), collation)
+            }
             Some((r, c)) if r < rank => (r, c),
             Some((r, _)) if rank < r => (rank, collation),
             Some((EXPLICIT, c)) => return Err(UnionClash::Explicit(c, collation)),

@@ -129,6 +129,9 @@ impl ClientSession {
                 }
                 self.core.settings.autocommit = on;
             }
+            // What is said for the session holds for its next transaction, too.
+            ("transaction_isolation", _) => self.transaction.next_isolation = None,
+            ("transaction_read_only", _) => self.transaction.next_read_only = None,
             ("last_insert_id" | "identity", Value::UInt(id)) => self.core.last_insert_id = *id,
             ("insert_id", _) => return Err(codes::not_supported_yet("insert_id").into()),
             ("collation_connection", Value::Bytes(name)) => {

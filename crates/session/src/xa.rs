@@ -126,6 +126,7 @@ impl ClientSession {
         let prepared = self.engine.prepare(xid, tables);
         // The name is the prepared branch's now, or free.
         self.transaction.xa = None;
+        self.transaction.forget_next();
         self.transaction_ended();
         prepared.map_err(|error| engine_error(error, || self.stop_error()))
     }

@@ -32,6 +32,8 @@ pub(crate) struct AutoIncrement {
     /// How many to reserve next.
     next_count: u64,
     bulk: bool,
+    /// Values are read off the counter, which the rows themselves move: mode 0.
+    one_by_one: bool,
     /// The AUTO-INC lock is this statement's, to be given back at its end.
     locked: bool,
 }
@@ -43,7 +45,7 @@ impl AutoIncrement {
             Rows::Known(count) => (count.max(1), false),
             Rows::Bulk => (1, true),
         };
-        AutoIncrement { reserved: (0, 0), next_count, bulk, locked: false }
+        AutoIncrement { reserved: (0, 0), next_count, bulk, one_by_one: false, locked: false }
     }
 
     /// Before the first row: takes the AUTO-INC lock where the mode asks for it. [`AutoIncrement::end`] must follow, whatever happens.
@@ -71,7 +73,20 @@ impl AutoIncrement {
         }
     }
 
-    /// A row was inserted.
+    /// The row that was given this value did not go in: the next one gets it.
+    #[cold]
+    pub fn not_inserted(&mut self, entry: &TableEntry, id: u64) {
+        if self.one_by_one && self.bulk {
+            // MySQL gives these values up.
+        } else if self.one_by_one {
+            // The failed row has moved the counter, and nobody else has: they wait for the lock.
+            entry.storage.take_back_auto_increment(id);
+        } else {
+            self.reserved = (id, self.reserved.1 + 1);
+        }
+    }
+
+    /// A row is done.
     pub fn row_done(&mut self) {
         if !self.bulk {
             self.next_count = self.next_count.saturating_sub(1).max(1);
@@ -107,6 +122,7 @@ impl AutoIncrement {
         }
         let AutoIncrementSettings { increment, offset, lock_mode } = context.auto_increment();
         if lock_mode == 0 {
+            self.one_by_one = true;
             // Nobody else takes values meanwhile. The row itself moves the counter, when it is in.
             self.reserved = (entry.storage.peek_auto_increment(increment, offset), 1);
         } else if self.reserved.1 == 0 {

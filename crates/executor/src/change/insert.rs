@@ -217,6 +217,9 @@ impl<'a> Exec<'a> {
                         self.replace_row(state, index_no)?;
                         continue;
                     }
+                    if let Some(id) = generated {
+                        state.counter.not_inserted(entry, id);
+                    }
                     if !state.insert.on_duplicate.is_empty() {
                         return self.update_duplicate(state, index_no, generated);
                     }

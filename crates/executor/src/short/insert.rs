@@ -122,7 +122,12 @@ fn insert_all<'v>(
             row.places[at] = row.make(value);
             generated = Some(id);
         }
-        insert_row(entry, session, context, row)?;
+        if let Err(error) = insert_row(entry, session, context, row) {
+            if let Some(id) = generated {
+                counter.not_inserted(entry, id);
+            }
+            return Err(error);
+        }
         changes.affected += 1;
         changes.generated_id = changes.generated_id.or(generated);
         counter.row_done();

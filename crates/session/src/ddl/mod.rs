@@ -54,6 +54,7 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
         return Err(codes::cant_execute_in_read_only_transaction().into());
     }
     session.commit()?;
+    session.transaction.forget_next();
     // Times of rows that are converted are those of the statement's begin.
     let _ = session.core.statement_micros();
     let _ = sql;

@@ -509,7 +509,7 @@ fn a_table_of_many_rows_is_rebuilt_and_indexed() {
     c.ok("ALTER TABLE t DROP COLUMN s, DROP PRIMARY KEY, DROP COLUMN id, ADD COLUMN n bigint NOT NULL AUTO_INCREMENT UNIQUE");
     c.check("SELECT COUNT(DISTINCT n), MIN(n), MAX(n) FROM t", "2048|1|2048");
     c.ok("INSERT INTO t (k) VALUES (0)");
-    c.check("SELECT n FROM t WHERE k = 0", "2049");
+    c.check("SELECT n > 2048 FROM t WHERE k = 0", "1");
     c.check("CHECK TABLE t", "d.t|check|status|OK");
 }
 

@@ -68,6 +68,7 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
                 let name = names.iter().find(|name| text.eq_ignore_ascii_case(name.as_bytes())).ok_or_else(wrong)?;
                 Ok((Value::from(*name), false))
             }
+            Value::Null => Err(wrong()),
             _ => Err(wrong_type()),
         },
         Kind::Text => match value {
