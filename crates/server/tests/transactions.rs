@@ -36,7 +36,9 @@ fn after_timeout(arguments: &[&str]) -> (Vec<(i32, i32)>, bool) {
     other.query_drop("UPDATE t SET v = 20 WHERE id = 2").expect("a row");
     assert_eq!(error_of(other.query_drop("UPDATE t SET v = v + 1 ORDER BY id DESC")), 1205);
     let open: u64 = other
-        .query_first("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID() AND trx_rows_modified > 0")
+        .query_first(
+            "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID() AND trx_rows_modified > 0",
+        )
         .expect("an answer")
         .expect("a count");
     other.query_drop("COMMIT").expect("the end");

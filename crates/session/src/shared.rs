@@ -3,8 +3,8 @@
 use crate::accounts::{Account, Accounts, AuthPlugin, host_matches};
 use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, Login};
-use crate::deadlock_log::DeadlockLog;
 use crate::connections::{Connection, Connections};
+use crate::deadlock_log::DeadlockLog;
 use crate::plan_cache::PlanCache;
 use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;

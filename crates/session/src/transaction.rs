@@ -11,9 +11,9 @@ use crate::run::Ran;
 use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
+use executor::StatementContext;
 use lock_manager::metadata::{Share, SharedGuard};
 use lock_manager::{LockError, WaitPolicy};
-use executor::StatementContext;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast;
 use planner::Plan;
@@ -268,7 +268,8 @@ impl ClientSession {
     /// Whether the client is told that a transaction is open: after BEGIN, and without autocommit from the first use of a table on.
     #[inline]
     pub(crate) fn is_in_transaction(&self) -> bool {
-        self.transaction.explicit || (!self.core.settings.autocommit && (self.engine.in_transaction() || self.transaction.has_locked_tables()))
+        self.transaction.explicit
+            || (!self.core.settings.autocommit && (self.engine.in_transaction() || self.transaction.has_locked_tables()))
     }
 
     /// Refuses a statement that writes, or locks rows exclusively, in a READ ONLY transaction: the one that runs, or the one that it would begin.

@@ -310,10 +310,9 @@ fn computed(relation: &Relation) -> Option<&'static catalog::VirtualTableDef> {
 /// Has a relation's rows locked. Computed ones have no rows to lock: MySQL's rights on them allow FOR SHARE in one of the two databases.
 fn lock_relation(relation: &mut Relation, mode: LockMode, context: &dyn PlanContext) -> Result<()> {
     match (computed(relation), mode) {
-        (Some(table), LockMode::Share(_)) if table.database == "information_schema" => Err(SqlError::with_message(
-            3550,
-            "Information schema queries do not support the 'LOCK IN SHARE MODE' clause.",
-        )),
+        (Some(table), LockMode::Share(_)) if table.database == "information_schema" => {
+            Err(SqlError::with_message(3550, "Information schema queries do not support the 'LOCK IN SHARE MODE' clause."))
+        }
         (Some(_), LockMode::Share(_)) => Ok(()),
         (Some(table), _) => Err(context.virtual_table_denied(table, "SELECT with locking clause")),
         (None, _) => {
