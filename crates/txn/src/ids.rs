@@ -25,10 +25,10 @@
 //! V sees numbers up to one that is at least T2's, so it sees T1's.
 //!
 //! # The low mark
-//! All ids below `low` are numbered, so views need not look at their words. It is raised by whoever finishes the `watched` id: the last of the 16 ids
+//! All ids below `low` are numbered, so views need not look at their words. It is raised by whoever finishes the `watched` id: the last of the 32 ids
 //! that `low` is among, or, where that has finished too early, the first unfinished one. Raising is to store `watched` and then to look at its word again;
 //! finishing is to number the word and then to look at `watched`; all four in one order (SeqCst), so that one sees the other. A word is passed
-//! once. `low` may lag by 15 ids on a quiet server, and by more while the one who is to raise it is stopped: that costs looks into the ring, nothing else.
+//! once. `low` may lag by 31 ids on a quiet server, and by more while the one who is to raise it is stopped: that costs looks into the ring, nothing else.
 
 use crate::old_ids::OldIds;
 use crate::platform::atomic::{AtomicU64, Ordering};

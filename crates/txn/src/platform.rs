@@ -13,7 +13,7 @@ pub(crate) const RING_IDS: u64 = 524_288;
 /// Ids by which the ring's window moves on at a time: 256 KiB of numbers.
 pub(crate) const BLOCK_IDS: u64 = 32_768;
 /// The low mark is raised in steps of so many ids, where ids finish in order.
-pub(crate) const LOW_STEP: u64 = 16;
+pub(crate) const LOW_STEP: u64 = 32;
 /// Its coarse copy, in steps of at least so many.
 pub(crate) const COARSE_STEP: u64 = 1_024;
 /// Words of bits that say which ids may be on the list of old ids: 8 KiB.

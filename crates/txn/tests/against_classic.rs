@@ -83,8 +83,8 @@ impl Pair {
         }
         // Nothing else runs, so the low mark lags by a step at most.
         let unseen = |id: &u64| !classic.sees(TxnId(*id), TxnId::NONE);
-        let first = (view.low().0.max(1)..view.high().0).take(16).find(unseen).unwrap_or(view.high().0);
-        assert!(first < view.low().0.max(1) + 16 && unseen(&first), "the low mark lags: {first} in {view:?}");
+        let first = (view.low().0.max(1)..view.high().0).take(32).find(unseen).unwrap_or(view.high().0);
+        assert!(first < view.low().0.max(1) + 32 && unseen(&first), "the low mark lags: {first} in {view:?}");
         assert!(view.sees_all_to(TxnId(first - 1)) && !view.sees_all_to(TxnId(first)), "{first} in {view:?}");
     }
 
@@ -134,7 +134,7 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
                 pair.switched.open_view(&mut switched, &slot);
                 pair.compare(&switched, classic);
                 pair.compare_active();
-                assert!(views.iter().all(|(view, ..)| view.high().is_none() || pair.ours.purge_limit().below.0 < view.low().0 + 16));
+                assert!(views.iter().all(|(view, ..)| view.high().is_none() || pair.ours.purge_limit().below.0 < view.low().0 + 32));
             }
         }
     }

@@ -38,7 +38,7 @@ mod commit_queue;
 mod ids;
 #[path = "model/latch.rs"]
 mod latch;
-#[allow(dead_code)]
+#[allow(dead_code, clippy::modulo_one)] // one word here
 #[path = "../src/old_ids.rs"]
 mod old_ids;
 #[allow(dead_code)]
