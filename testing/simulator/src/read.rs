@@ -51,6 +51,10 @@ pub(crate) fn in_order<'r>(table: &Table, index_no: usize, rows: &'r Rows) -> Ve
 impl World {
     /// The rows that a read of this kind sees; opens the snapshot of a plain read. `None` when the snapshot is older than the table.
     pub(crate) fn expected(&mut self, client: &mut Client, name: &str, read: Read) -> Option<Rows> {
+        if read == Read::Snapshot && client.txn.as_ref().is_some_and(|txn| txn.model.snapshot().is_none()) {
+            // A new snapshot waits for what its transaction has built on. An error meets the read itself.
+            let _ = client.session.settle();
+        }
         let (newest, visible) = (self.newest(), self.visible());
         let txn = client.txn.as_mut()?;
         if read != Read::Snapshot {
