@@ -62,6 +62,7 @@ pub use config::{EngineConfig, Mechanisms};
 pub use engine::{Engine, TableSource};
 pub use error::{Error, Result};
 pub use lock_manager::Cancel;
+pub use lock_manager::shares::SharedTables;
 pub use prepared::Xid;
 pub use range::{KeyRange, after_prefix};
 pub use row_lock::{Read, RowLock, Wait};

@@ -20,8 +20,9 @@ use crate::slots::Slot;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
-use lock_manager::metadata::SharedGuard;
-use lock_manager::{Owner, WaitPolicy};
+use lock_manager::Owner;
+use lock_manager::metadata::Share;
+use lock_manager::shares::SharedTables;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub(crate) struct Detached {
     _slot: Arc<CachePadded<Slot>>,
     pub(crate) owner: Arc<Owner>,
     /// Shares of the metadata locks of the tables it used; given back when it ends.
-    tables: Vec<SharedGuard>,
+    tables: SharedTables,
 }
 
 /// A branch with a name.
@@ -179,7 +180,7 @@ impl Session {
     /// locks that stay with it.
     ///
     /// After an error the name is free, and there is no transaction.
-    pub fn prepare(&mut self, xid: &Xid, tables: Vec<SharedGuard>) -> Result<()> {
+    pub fn prepare(&mut self, xid: &Xid, tables: SharedTables) -> Result<()> {
         assert!(self.in_transaction(), "prepare outside a transaction");
         let prepared = self.log_prepared(xid);
         if let Err(error) = prepared {
@@ -235,7 +236,7 @@ impl Session {
 
 impl Session {
     /// Makes a prepared transaction the session's; the shares of metadata locks are the caller's.
-    fn take_over(&mut self, xid: &Xid) -> Option<Vec<SharedGuard>> {
+    fn take_over(&mut self, xid: &Xid) -> Option<SharedTables> {
         let engine = Arc::clone(&self.engine);
         let detached = engine.branches.take(xid, |detached| self.attach(detached.txn, detached.last_undo, Arc::clone(&detached.owner)))?;
         Some(detached.tables)
@@ -252,10 +253,11 @@ impl Engine {
     pub(crate) fn restore_prepared(&self, txn: TxnId, last_undo: UndoPtr, xid: Xid) {
         // Found by those who wait for its rows.
         let owner = self.locks.register(txn);
-        self.put_detached(xid, txn, last_undo, owner, Vec::new());
+        let tables = SharedTables::new(&owner);
+        self.put_detached(xid, txn, last_undo, owner, tables);
     }
 
-    fn put_detached(&self, xid: Xid, txn: TxnId, last_undo: UndoPtr, owner: Arc<Owner>, tables: Vec<SharedGuard>) {
+    fn put_detached(&self, xid: Xid, txn: TxnId, last_undo: UndoPtr, owner: Arc<Owner>, tables: SharedTables) {
         let slot = self.slots.register_detached(owner.number());
         if !txn.is_none() {
             slot.start(txn, last_undo);
@@ -274,7 +276,7 @@ impl Engine {
         Ok(())
     }
 
-    fn share_tables(&self, detached: &Detached) -> Result<Vec<SharedGuard>> {
+    fn share_tables(&self, detached: &Detached) -> Result<SharedTables> {
         let mut tables = BTreeSet::<TableId>::new();
         let mut at = detached.last_undo;
         while !at.is_none() {
@@ -283,11 +285,13 @@ impl Engine {
             tables.insert(table);
             at = previous;
         }
-        let mut shared = Vec::new();
+        let mut shared = SharedTables::new(&detached.owner);
         for id in tables {
             if let Some(table) = self.table_by_id(id)? {
-                let guard = table.lock.shared(detached.txn.0 as usize, WaitPolicy::NoWait, &lock_manager::Cancel::new());
-                shared.push(guard.map_err(|_| Error::LockNotAvailable)?);
+                // Before anybody else is there.
+                if !shared.share_now(&table.lock, Share::Write, detached.txn.0 as usize) {
+                    return Err(Error::LockNotAvailable);
+                }
             }
         }
         Ok(shared)

@@ -17,7 +17,7 @@ use crate::secondary::EntryMoves;
 use crate::slots::Slot;
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr};
-use lock_manager::{Cancel, Owner};
+use lock_manager::{Asker, Cancel, Owner};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::CachePadded;
@@ -467,6 +467,21 @@ impl Session {
     /// The cancel flag that KILL sets.
     pub fn cancel(&self) -> &Arc<Cancel> {
         &self.cancel
+    }
+
+    /// Who holds the session's locks. Another one when the transaction was prepared, or when the session has ended a prepared one.
+    pub fn lock_owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+
+    /// The session as one who asks for metadata locks.
+    pub fn asker(&self) -> Asker<'_> {
+        Asker::new(&self.engine.locks, &self.owner, &self.cancel)
+    }
+
+    /// Whether the running transaction has done nothing yet: neither read nor locked nor written.
+    pub fn is_untouched(&self) -> bool {
+        self.running.id.is_none() && !self.running.view_open && !self.running.may_hold_locks
     }
 
     /// Whom the session works for, by a number that means something above: what lists of locks and transactions show. 0 for nobody.

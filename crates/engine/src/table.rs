@@ -7,7 +7,7 @@
 
 use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
-use lock_manager::metadata::TableLock;
+use lock_manager::metadata::{Protects, TableLock};
 use record::{KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -288,7 +288,7 @@ impl Table {
         Table {
             id: spec.id,
             indexes,
-            lock: old.map_or_else(|| Arc::new(TableLock::new()), |old| Arc::clone(&old.lock)),
+            lock: old.map_or_else(|| Arc::new(TableLock::of(Protects::Table(spec.id))), |old| Arc::clone(&old.lock)),
             layouts: spec.layouts,
             auto_increment_column: spec.auto_increment_column,
             auto_increment: AtomicU64::new(auto_increment.max(spec.auto_increment_start).max(1)),

@@ -101,6 +101,12 @@ pub enum WaitsFor {
     RowLock,
     /// A table's metadata lock.
     MetadataLock,
+    /// The lock on all changes, before a statement changes something.
+    GlobalReadLock,
+    /// The same, before a transaction commits.
+    CommitLock,
+    /// The lock on all definitions.
+    BackupLock,
     /// A lock with a name, as GET_LOCK takes it.
     UserLock,
     /// Nothing but time.

@@ -8,6 +8,9 @@
 //!
 //! Edges lead to holders only. Who waits behind others waits for what they wait for: the holders of the same key.
 //!
+//! Waits for metadata locks and names (`outside.rs`) are nodes of the same graph. Their edges lead to those among the waiting owners who hold
+//! what stands in the way: such waits are rare, and looking through the owners costs those who wait, nobody else.
+//!
 //! # What a wait costs
 //! Most waits close nothing: the holder runs. They look at the holders of one key, and take no latch but the shard's
 //! ([`LockManager::has_waiting_blocker`]). Where the holder waits itself, the chain is followed without the detector's latch as long as it does not
@@ -17,6 +20,7 @@
 use crate::cancel::WaitState;
 use crate::manager::{LockManager, wake};
 use crate::mode::LockMode;
+use crate::outside::OutsideWait;
 use crate::owner::{Owner, Wait};
 use crate::platform::Arc;
 use crate::platform::atomic::Ordering;
@@ -96,9 +100,49 @@ struct State {
     reports: VecDeque<DeadlockReport>,
 }
 
+/// A wait of any kind, as a search found it.
+enum Waits {
+    Row(Wait),
+    Outside(OutsideWait),
+}
+
+impl Waits {
+    /// What `owner` waits for at this moment.
+    fn of(owner: &Owner) -> Option<Waits> {
+        if owner.cell.is_waiting() {
+            return owner.waiting().map(Waits::Row);
+        }
+        let wait = owner.outside().waiting.clone()?;
+        wait.cell.is_waiting().then_some(Waits::Outside(wait))
+    }
+
+    fn is_same(&self, other: &Waits) -> bool {
+        match (self, other) {
+            (Waits::Row(a), Waits::Row(b)) => a == b,
+            // Each wait has a cell of its own, and what it is for does not change.
+            (Waits::Outside(a), Waits::Outside(b)) => Arc::ptr_eq(&a.cell, &b.cell),
+            _ => false,
+        }
+    }
+
+    fn weight(&self) -> u8 {
+        match self {
+            Waits::Row(_) => 0,
+            Waits::Outside(wait) => wait.awaited.weight(),
+        }
+    }
+
+    fn row(&self) -> Option<&Wait> {
+        match self {
+            Waits::Row(wait) => Some(wait),
+            Waits::Outside(_) => None,
+        }
+    }
+}
+
 struct Node {
     owner: Arc<Owner>,
-    wait: Wait,
+    wait: Waits,
     /// Position of the node that waits for this one.
     parent: usize,
 }
@@ -134,7 +178,7 @@ impl LockManager {
         let (mut found, mut count) = (false, 0);
         entry.blockers(waiter, |owner| {
             count += 1;
-            found |= owner.cell.is_waiting();
+            found |= owner.waits();
         });
         self.counts.looked_at.fetch_add(count, Ordering::Relaxed);
         found
@@ -144,9 +188,9 @@ impl LockManager {
     pub(crate) fn may_close(&self, start: &Arc<Owner>) -> bool {
         let mut at = Arc::clone(start);
         for _ in 0..CHAIN_MAX {
-            let Some(wait) = at.waiting().filter(|_| at.cell.is_waiting()) else { return false };
+            let Some(wait) = at.waiting().filter(|_| at.cell.is_waiting()) else { return at.waits() };
             let (mut next, mut more) = (None, false);
-            self.each_blocker(&wait, |owner| {
+            self.each_holder(&wait, |owner| {
                 more |= next.is_some();
                 next.get_or_insert_with(|| Arc::clone(owner));
             });
@@ -169,9 +213,11 @@ impl LockManager {
                 continue;
             }
             // The least work; `start` is first, so it is the victim among equals.
-            let (victim, _) = cycle.iter().enumerate().min_by_key(|(_, node)| node.owner.work()).expect("a cycle has members");
+            let cost = |node: &Node| (node.wait.weight(), node.owner.work());
+            let (victim, _) = cycle.iter().enumerate().min_by_key(|(_, node)| cost(node)).expect("a cycle has members");
             let report = self.report(&cycle, victim, state.found + 1);
             if self.make_victim(&cycle[victim]) {
+                let Some(report) = report else { continue };
                 state.found += 1;
                 if state.reports.len() == DEADLOCKS_KEPT {
                     state.reports.pop_front();
@@ -184,32 +230,39 @@ impl LockManager {
 
     /// The members of a cycle, `start` first, each waiting for the next.
     fn find_cycle(&self, start: &Arc<Owner>, state: &mut State) -> Option<Vec<Node>> {
-        if start.cell.state() != WaitState::Waiting {
-            return None;
-        }
+        let wait = Waits::of(start)?;
         state.mark += 1;
         let mark = state.mark;
-        let mut nodes = vec![Node { owner: Arc::clone(start), wait: start.waiting()?, parent: 0 }];
+        let mut waiting = None;
+        let mut nodes = vec![Node { owner: Arc::clone(start), wait, parent: 0 }];
         let mut next = 0;
         while next < nodes.len() && nodes.len() <= SEARCH_OWNERS_MAX {
             // The first node is among the holders that others on its key wait for, so it does not stand for them.
-            if next > 0 && !self.first_look(&nodes[next].wait, mark) {
+            if next > 0 && nodes[next].wait.row().is_some_and(|wait| !self.first_look(wait, mark)) {
                 next += 1;
                 continue;
             }
             let mut closes = false;
             let mut holders = Holders::new();
-            self.each_blocker(&nodes[next].wait, |owner| match Arc::ptr_eq(owner, start) {
+            let mut see = |owner: &Arc<Owner>| match Arc::ptr_eq(owner, start) {
                 true => closes = true,
                 false => holders.push(Arc::clone(owner)),
-            });
+            };
+            match &nodes[next].wait {
+                Waits::Row(wait) => self.each_holder(wait, see),
+                Waits::Outside(wait) => {
+                    let waiting = waiting.get_or_insert_with(|| self.owners(Owner::waits));
+                    let in_the_way = |other: &&Arc<Owner>| wait.awaited.waits_for(&nodes[next].owner, other);
+                    waiting.iter().filter(|other| !Arc::ptr_eq(other, &nodes[next].owner)).filter(in_the_way).for_each(&mut see);
+                }
+            }
             if closes {
                 return Some(path(nodes, next));
             }
             for owner in holders {
                 // Relaxed: only used under the detector's latch.
                 if owner.visited.swap(mark, Ordering::Relaxed) != mark
-                    && let Some(wait) = owner.waiting()
+                    && let Some(wait) = Waits::of(&owner)
                 {
                     nodes.push(Node { owner, wait, parent: next });
                 }
@@ -238,8 +291,8 @@ impl LockManager {
         }
     }
 
-    /// Calls `f` with each holder that the wait is for.
-    fn each_blocker(&self, wait: &Wait, mut f: impl FnMut(&Arc<Owner>)) {
+    /// Calls `f` with each holder that the wait for a row is for.
+    fn each_holder(&self, wait: &Wait, mut f: impl FnMut(&Arc<Owner>)) {
         let mut count = 0;
         let shard = self.shards[wait.id.shard as usize].lock();
         if let Some(entry) = shard.entry(wait.id.slot)
@@ -258,43 +311,59 @@ impl LockManager {
     fn still_closed(&self, cycle: &[Node]) -> bool {
         cycle.iter().enumerate().all(|(at, node)| {
             let next = &cycle[(at + 1) % cycle.len()].owner;
-            let same_wait = node.owner.waiting() == Some(node.wait) && node.owner.cell.state() == WaitState::Waiting;
+            let same_wait = Waits::of(&node.owner).is_some_and(|wait| wait.is_same(&node.wait));
             let mut waits = false;
-            self.each_blocker(&node.wait, |owner| waits |= Arc::ptr_eq(owner, next));
+            match &node.wait {
+                Waits::Row(wait) => self.each_holder(wait, |owner| waits |= Arc::ptr_eq(owner, next)),
+                Waits::Outside(wait) => waits = wait.awaited.waits_for(&node.owner, next),
+            }
             same_wait && waits
         })
     }
 
     /// Ends the wait of a member; `false` when it has ended otherwise.
     fn make_victim(&self, node: &Node) -> bool {
+        let wait = match &node.wait {
+            Waits::Row(wait) => wait,
+            // Its own thread takes it out of the queue.
+            Waits::Outside(wait) => {
+                let ended = wait.cell.end(WaitState::Victim);
+                if ended {
+                    wait.cell.wake();
+                }
+                return ended;
+            }
+        };
         let mut wakes = Wakes::new();
         {
-            let mut shard = self.shards[node.wait.id.shard as usize].lock();
-            let same = node.owner.waiting() == Some(node.wait);
+            let mut shard = self.shards[wait.id.shard as usize].lock();
+            let same = node.owner.waiting() == Some(*wait);
             if !same || !node.owner.cell.end(WaitState::Victim) {
                 return false;
             }
-            shard.leave_queue(node.wait.id.slot, node.wait.ticket);
-            shard.settle(node.wait.id.slot, &mut wakes);
+            shard.leave_queue(wait.id.slot, wait.ticket);
+            shard.settle(wait.id.slot, &mut wakes);
         }
         node.owner.cell.wake();
         wake(&wakes);
         true
     }
 
-    fn report(&self, cycle: &[Node], victim: usize, number: u64) -> DeadlockReport {
+    /// `None` for a deadlock that goes through other locks than those of rows: it is counted nowhere and told by its error alone.
+    fn report(&self, cycle: &[Node], victim: usize, number: u64) -> Option<DeadlockReport> {
         let witness = self.detector.witness.get();
         let member = |at: usize| {
             let (node, next) = (&cycle[at], &cycle[(at + 1) % cycle.len()].owner);
-            let shard = self.shards[node.wait.id.shard as usize].lock();
-            let entry = shard.entry(node.wait.id.slot);
+            let wait = node.wait.row()?;
+            let shard = self.shards[wait.id.shard as usize].lock();
+            let entry = shard.entry(wait.id.slot);
             let (index, key) = entry.map_or((IndexId::NONE, Vec::new()), |entry| (entry.index, entry.key.to_vec()));
             let parts = entry.and_then(|entry| entry.holders.parts_of(next)).unwrap_or_default();
-            let held = parts.modes().find(|held| node.wait.mode.waits_for(*held));
+            let held = parts.modes().find(|held| wait.mode.waits_for(*held));
             drop(shard);
             let owner = &node.owner;
             let client = owner.client();
-            DeadlockMember {
+            Some(DeadlockMember {
                 owner: owner.number(),
                 client,
                 statement: witness.map_or_else(Vec::new, |witness| witness.statement(client)),
@@ -303,12 +372,13 @@ impl LockManager {
                 locks: owner.lock_count(),
                 index,
                 key,
-                mode: node.wait.mode,
+                mode: wait.mode,
                 held,
-            }
+            })
         };
         let wall_micros = witness.map_or(0, |witness| witness.wall_micros());
-        DeadlockReport { number, wall_micros, members: (0..cycle.len()).map(member).collect(), victim }
+        let members = (0..cycle.len()).map(member).collect::<Option<_>>()?;
+        Some(DeadlockReport { number, wall_micros, members, victim })
     }
 }
 

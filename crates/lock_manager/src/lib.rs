@@ -6,18 +6,18 @@
 //!    woken exactly once, and nobody else is.
 //! 3. A new request overtakes no waiter that it conflicts with, except to strengthen a lock that its owner holds already; a waiter is
 //!    overtaken a bounded number of times.
-//! 4. A deadlock is found by the last of its members to begin waiting; the member with the least work is the victim, among
-//!    equals the one that found it.
+//! 4. A deadlock, whatever kinds of locks it goes through, is found by the last of its members to begin waiting. The victim waits for a row or a
+//!    share of a table rather than for a name, for a name rather than to have a table alone; then, has the least work; then, found it.
 //! 5. An owner's list names every lock granted to it. Releasing all costs in proportion to the locks held.
 //! 6. An implicit lock (a row carries the id of an unfinished transaction) is made explicit either before its holder starts to release,
 //!    and then is released with the rest, or not at all.
 //! 7. Gap locks stand in the way of insertions only, and wait for nobody. A record that is removed leaves its locks to the gap behind it.
 //!
 //! # Lock order
-//! deadlock detector → shard of the table (one at a time) → one owner's list. Nothing waits with any of them held.
+//! deadlock detector → shard of the table, or of names (one at a time) → one owner's list. Nothing waits with any of them held.
 //!
 //! # Not here
-//! What a key means: rows, gaps and pages belong to the engine. Deadlocks between row locks and metadata locks end by time-out.
+//! What a key means: rows, gaps and pages belong to the engine.
 //!
 //! # Start at
 //! `mode.rs`, [`LockManager::lock`], then `table.rs` and `queue.rs`.
@@ -28,11 +28,14 @@ mod gaps;
 mod holders;
 mod manager;
 pub mod metadata;
+mod metadata_list;
 mod mode;
+mod outside;
 mod owner;
 mod platform;
 mod queue;
 mod registry;
+pub mod shares;
 mod snapshot;
 mod table;
 #[cfg(test)]
@@ -42,6 +45,8 @@ pub mod user_locks;
 pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
 pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{AUTO_INCREMENT_BIT, Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
+pub use metadata_list::MetadataLockInfo;
 pub use mode::LockMode;
+pub use outside::Asker;
 pub use owner::Owner;
 pub use snapshot::{LockInfo, LockSnapshot, LockWait};

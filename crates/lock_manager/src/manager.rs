@@ -7,7 +7,7 @@ use crate::mode::LockMode;
 use crate::owner::{LockId, Owner, Wait};
 use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
-use crate::platform::{Arc, CachePadded, planted};
+use crate::platform::{Arc, CachePadded, Weak, planted};
 use crate::registry::Registry;
 use crate::table::{Heir, Request, Shard, Wakes};
 use base::{IndexId, TxnId};
@@ -112,6 +112,8 @@ pub struct LockManager {
     hasher: foldhash::fast::RandomState,
     registry: Registry,
     next_owner: CachePadded<AtomicU64>,
+    /// All of them, for those who look who waits.
+    owners: Mutex<Vec<Weak<Owner>>>,
     pub(crate) detector: Detector,
     pub(crate) counts: CachePadded<Counts>,
     gaps: Arc<GapCounts>,
@@ -142,6 +144,7 @@ impl LockManager {
             hasher: foldhash::fast::RandomState::default(),
             registry: Registry::new(count.min(64)),
             next_owner: CachePadded::new(AtomicU64::new(1)),
+            owners: Mutex::new(Rank::Leaf, Vec::new()),
             detector: Detector::new(),
             counts: CachePadded::new(Counts::default()),
             gaps: Arc::clone(&gaps),
@@ -150,7 +153,23 @@ impl LockManager {
 
     /// An owner without a transaction id: what a locking read needs before the first write. A session keeps one for good.
     pub fn new_owner(&self) -> Arc<Owner> {
-        Arc::new(Owner::new(self.next_owner.fetch_add(1, Ordering::Relaxed)))
+        let owner = Arc::new(Owner::new(self.next_owner.fetch_add(1, Ordering::Relaxed)));
+        let mut owners = self.owners.lock();
+        if owners.len() == owners.capacity() {
+            owners.retain(|owner| owner.strong_count() > 0);
+            let live = owners.len();
+            owners.reserve(live);
+        }
+        owners.push(Arc::downgrade(&owner));
+        drop(owners);
+        owner
+    }
+
+    /// Those who are there and `wanted`, which takes no latch.
+    pub(crate) fn owners(&self, wanted: impl Fn(&Owner) -> bool) -> Vec<Arc<Owner>> {
+        let owners = self.owners.lock();
+        // What is not wanted is let go under the latch: its last reference may be this one, but then it holds nothing.
+        owners.iter().filter_map(Weak::upgrade).filter(|owner| wanted(owner)).collect()
     }
 
     /// Tells the transaction id of `owner`, before the first row that carries it can be seen by others: the row then is

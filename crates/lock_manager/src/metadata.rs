@@ -16,11 +16,14 @@
 //! A candidate must not stop those who come after it for long (one idle transaction would stop the whole table): it shuts the gate for
 //! [`ExclusiveWait::block`] only, then lets newcomers pass for [`ExclusiveWait::pass`], and so on in turns until its deadline.
 
-use crate::cancel::{Cancel, WaitCell, WaitState, WaitsFor};
+use crate::cancel::{Cancel, WaitCell, WaitState};
 use crate::manager::{LockError, WaitPolicy};
+use crate::outside::{Asker, Awaited};
 use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{Arc, CachePadded, planted};
+use crate::platform::{Arc, CachePadded, Weak, planted};
+use crate::shares::{Hold, HoldKind, Registered};
+use base::TableId;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -84,6 +87,27 @@ struct Counts {
     definition: u64,
 }
 
+impl Want {
+    fn kind(self) -> HoldKind {
+        match self {
+            Want::ReadOnly => HoldKind::ReadOnly,
+            Want::Rows => HoldKind::Rows,
+            Want::Exclusive => HoldKind::Exclusive,
+        }
+    }
+}
+
+/// What a metadata lock protects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protects {
+    /// A table; `TableId(0)` where nobody asks which.
+    Table(TableId),
+    /// What anybody changes: FLUSH TABLES WITH READ LOCK keeps writers out.
+    Changes,
+    /// All definitions: LOCK INSTANCE FOR BACKUP keeps DDL out.
+    Definitions,
+}
+
 /// The metadata lock of one table. About 1 KiB; exists for tables that are open.
 pub struct TableLock {
     /// Changed under `slow`, and tells what that says. SeqCst against the stripes: a statement counts itself, then looks here; a candidate
@@ -92,6 +116,7 @@ pub struct TableLock {
     /// How many share it, by stripe. A guard leaves by the stripe it came in.
     stripes: [CachePadded<AtomicU64>; STRIPES],
     slow: Mutex<Slow>,
+    protects: Protects,
 }
 
 #[derive(Default)]
@@ -110,6 +135,8 @@ struct Slow {
     queue: VecDeque<Arc<WaitCell>>,
     /// Statements stopped by the gate.
     newcomers: Vec<(Share, Arc<WaitCell>)>,
+    /// Writers that count themselves in by a sign of their own, see [`crate::shares::Announcement`].
+    announcers: Vec<Weak<Hold>>,
 }
 
 impl Slow {
@@ -120,6 +147,29 @@ impl Slow {
         let writers = readers || is(Want::ReadOnly) || self.read_only > 0;
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         bit(readers, STOP_READERS) | bit(writers, STOP_WRITERS) | bit(all, STOP_ALL) | bit(self.stopping.is_some(), TELL)
+    }
+}
+
+impl Slow {
+    /// The turn goes to the next who wants more than a share.
+    fn next_candidate(&mut self, woken: &mut Vec<Arc<WaitCell>>) {
+        self.taken = false;
+        while let Some(next) = self.queue.pop_front() {
+            if next.end(WaitState::Granted) {
+                self.taken = true;
+                woken.push(next);
+                break;
+            }
+        }
+    }
+}
+
+/// Why a wait failed.
+fn failure(state: WaitState) -> LockError {
+    match state {
+        WaitState::Killed => LockError::Killed,
+        WaitState::Victim => LockError::Deadlock,
+        _ => LockError::Timeout,
     }
 }
 
@@ -148,7 +198,36 @@ impl TableLock {
             gate: CachePadded::new(AtomicU32::new(0)),
             stripes: std::array::from_fn(|_| CachePadded::new(AtomicU64::new(0))),
             slow: Mutex::new(Rank::Leaf, Slow::default()),
+            protects: Protects::Table(TableId(0)),
         }
+    }
+
+    /// A free lock that says what it protects.
+    pub fn of(protects: Protects) -> TableLock {
+        TableLock { protects, ..TableLock::new() }
+    }
+
+    /// What it protects.
+    pub fn protects(&self) -> Protects {
+        self.protects
+    }
+
+    /// The stripe of who is told apart by `spread`.
+    #[inline]
+    pub(crate) fn stripe(spread: usize) -> usize {
+        spread % STRIPES
+    }
+
+    /// Adds one who shares the lock by a sign.
+    pub(crate) fn add_announcer(&self, hold: &Arc<Hold>) {
+        let mut slow = self.slow.lock();
+        let announcers = &mut slow.announcers;
+        if announcers.len() == announcers.capacity() {
+            announcers.retain(|hold| hold.strong_count() > 0);
+            let live = announcers.len();
+            announcers.reserve(live);
+        }
+        announcers.push(Arc::downgrade(hold));
     }
 
     /// Shares the table for reading, see [`TableLock::share`].
@@ -161,28 +240,66 @@ impl TableLock {
     /// for who has more rights, or for a short turn of who waits for them.
     #[inline]
     pub fn share(self: &Arc<Self>, share: Share, spread: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<SharedGuard, LockError> {
-        let stripe = spread % STRIPES;
-        self.enter(share, stripe, policy, cancel)?;
-        Ok(SharedGuard { lock: Arc::clone(self), stripe, share, held: true })
+        let stripe = TableLock::stripe(spread);
+        if !self.enter_now(share, stripe) {
+            self.enter(share, stripe, policy, cancel.into())?;
+        }
+        Ok(SharedGuard { lock: Arc::clone(self), stripe, share })
     }
 
-    /// Counts in.
+    /// Counts in, if nobody is in the way.
     #[inline]
-    fn enter(&self, share: Share, stripe: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
-        loop {
-            self.stripes[stripe].fetch_add(share.unit(), Ordering::SeqCst);
-            if self.gate.load(Ordering::SeqCst) & share.stop() == 0 || planted("shared_without_recheck") {
-                return Ok(());
-            }
-            self.leave(share, stripe);
-            self.wait_for_gate(share, policy, cancel)?;
+    pub(crate) fn enter_now(&self, share: Share, stripe: usize) -> bool {
+        self.stripes[stripe].fetch_add(share.unit(), Ordering::SeqCst);
+        if self.is_open_for(share) || planted("shared_without_recheck") {
+            return true;
         }
+        self.leave(share, stripe);
+        false
+    }
+
+    /// Counts in, waiting for who is in the way.
+    #[cold]
+    pub(crate) fn enter(self: &Arc<Self>, share: Share, stripe: usize, policy: WaitPolicy, asker: Asker<'_>) -> Result<(), LockError> {
+        while !self.pass_own_candidate(share, stripe, asker) && !self.enter_now(share, stripe) {
+            self.wait_for_gate(share, policy, asker)?;
+        }
+        Ok(())
+    }
+
+    /// Counts in somebody who has the table already in a way that the candidate waits for anyway: to stop it would be to wait for oneself.
+    fn pass_own_candidate(&self, share: Share, stripe: usize, asker: Asker<'_>) -> bool {
+        let Some(owner) = asker.owner() else { return false };
+        let has = |wanted: Want| {
+            let outside = owner.outside();
+            outside
+                .holds
+                .iter()
+                .any(|hold| std::ptr::eq(&raw const **hold.lock(), self) && hold.is_held() && hold.kind().blocks(wanted.kind()))
+        };
+        let Some(stopping) = self.slow.lock().stopping else { return false };
+        if !has(stopping) {
+            return false;
+        }
+        let slow = self.slow.lock();
+        // Under the latch that the candidate is granted under. It may be another one by now, or there may be a holder.
+        let passes = slow.stopping == Some(stopping) && slow.held.is_none() && (share != Share::Write || slow.read_only == 0);
+        if passes {
+            self.stripes[stripe].fetch_add(share.unit(), Ordering::SeqCst);
+        }
+        passes
+    }
+
+    /// Whether newcomers of this kind are not stopped.
+    #[inline]
+    pub(crate) fn is_open_for(&self, share: Share) -> bool {
+        self.gate.load(Ordering::SeqCst) & share.stop() == 0
     }
 
     /// Takes the table's rows alone.
-    pub fn rows(self: &Arc<Self>, wait: ExclusiveWait, cancel: &Cancel) -> Result<ExclusiveGuard, LockError> {
-        self.acquire(Want::Rows, wait, cancel)?;
-        Ok(ExclusiveGuard { lock: Arc::clone(self) })
+    pub fn rows<'a>(self: &Arc<Self>, wait: ExclusiveWait, asker: impl Into<Asker<'a>>) -> Result<ExclusiveGuard, LockError> {
+        let registered = self.acquire(Want::Rows, wait, asker.into())?;
+        Ok(ExclusiveGuard { lock: Arc::clone(self), _registered: registered })
     }
 
     /// Makes who has the table's rows alone have all of it, until [`TableLock::downgrade`]. Waits for work in the background.
@@ -194,11 +311,11 @@ impl TableLock {
         });
         loop {
             cell.begin();
-            if self.announce(Want::Exclusive, &cell) {
-                self.granted(Want::Exclusive);
+            if self.try_grant(Want::Exclusive, &cell) {
                 return Ok(());
             }
-            if cancel.sleep(&cell, WaitsFor::MetadataLock, None) == WaitState::Killed {
+            // For work in the background, which waits for nobody.
+            if Asker::from(cancel).sleep(&cell, || unreachable!("nobody's wait"), || false, None) == WaitState::Killed {
                 self.change(|slow| slow.stopping = None);
                 return Err(LockError::Killed);
             }
@@ -214,20 +331,29 @@ impl TableLock {
     }
 
     /// Takes the table alone.
-    pub fn exclusive(self: &Arc<Self>, wait: ExclusiveWait, cancel: &Cancel) -> Result<ExclusiveGuard, LockError> {
-        self.acquire(Want::Exclusive, wait, cancel)?;
-        Ok(ExclusiveGuard { lock: Arc::clone(self) })
+    pub fn exclusive<'a>(self: &Arc<Self>, wait: ExclusiveWait, asker: impl Into<Asker<'a>>) -> Result<ExclusiveGuard, LockError> {
+        let registered = self.acquire(Want::Exclusive, wait, asker.into())?;
+        Ok(ExclusiveGuard { lock: Arc::clone(self), _registered: registered })
     }
 
     /// Keeps writers out, oneself included.
-    pub fn read_only(self: &Arc<Self>, wait: ExclusiveWait, cancel: &Cancel) -> Result<ReadOnlyGuard, LockError> {
-        self.acquire(Want::ReadOnly, wait, cancel)?;
-        Ok(ReadOnlyGuard { lock: Arc::clone(self) })
+    pub fn read_only<'a>(self: &Arc<Self>, wait: ExclusiveWait, asker: impl Into<Asker<'a>>) -> Result<ReadOnlyGuard, LockError> {
+        let registered = self.acquire(Want::ReadOnly, wait, asker.into())?;
+        Ok(ReadOnlyGuard { lock: Arc::clone(self), _registered: registered })
     }
 
-    fn acquire(&self, want: Want, wait: ExclusiveWait, cancel: &Cancel) -> Result<(), LockError> {
+    fn acquire(self: &Arc<Self>, want: Want, wait: ExclusiveWait, asker: Asker<'_>) -> Result<Option<Registered>, LockError> {
+        self.wait_alone(want, wait, asker)?;
+        Ok(asker.owner().map(|owner| Registered::new(owner, self, want.kind())))
+    }
+
+    fn awaited(self: &Arc<Self>, wanted: HoldKind, candidate: bool) -> Awaited {
+        Awaited::Table { lock: Arc::clone(self), wanted, candidate }
+    }
+
+    fn wait_alone(self: &Arc<Self>, want: Want, wait: ExclusiveWait, asker: Asker<'_>) -> Result<(), LockError> {
         let cell = Arc::new(WaitCell::new());
-        self.become_candidate(&cell, wait.deadline, cancel)?;
+        self.become_candidate(want, &cell, wait.deadline, asker)?;
         let mut blocking = true;
         loop {
             let turn = if blocking { wait.block } else { wait.pass };
@@ -240,13 +366,13 @@ impl TableLock {
             loop {
                 // Begun and announced before the look at the counts, so that nobody leaves unnoticed in between.
                 cell.begin();
-                if blocking && self.announce(want, &cell) {
-                    self.granted(want);
+                if blocking && self.try_grant(want, &cell) {
                     return Ok(());
                 }
-                match cancel.sleep(&cell, WaitsFor::MetadataLock, until) {
+                match asker.sleep(&cell, || self.awaited(want.kind(), true), || true, until) {
                     WaitState::Granted => continue,
                     WaitState::TimedOut => break,
+                    WaitState::Victim => return self.give_up(LockError::Deadlock),
                     _ => return self.give_up(LockError::Killed),
                 }
             }
@@ -257,33 +383,43 @@ impl TableLock {
         }
     }
 
-    /// Makes the candidate known to those who leave; whether there is nobody left to wait for.
-    fn announce(&self, want: Want, cell: &Arc<WaitCell>) -> bool {
-        let mut slow = self.slow.lock();
-        slow.candidate = Some(Arc::clone(cell));
-        let counts = self.counts();
-        let is_readable_only = counts.writers == 0 || planted("read_only_beside_writers");
-        let rows_are_free = counts.readers == 0 && counts.writers == 0 && slow.read_only == 0;
-        match want {
-            Want::ReadOnly => is_readable_only,
-            Want::Rows => rows_are_free,
-            Want::Exclusive => rows_are_free && counts.definition == 0,
+    /// Grants what the candidate wants if nobody is in the way; otherwise makes the candidate known to those who leave.
+    fn try_grant(&self, want: Want, cell: &Arc<WaitCell>) -> bool {
+        let mut woken = Vec::new();
+        {
+            let mut slow = self.slow.lock();
+            // Under this latch: who leaves after the look finds the candidate.
+            let counts = self.counts(&slow);
+            let is_readable_only = counts.writers == 0 || planted("read_only_beside_writers");
+            let rows_are_free = counts.readers == 0 && counts.writers == 0 && slow.read_only == 0;
+            let is_free = match want {
+                Want::ReadOnly => is_readable_only,
+                Want::Rows => rows_are_free,
+                Want::Exclusive => rows_are_free && counts.definition == 0,
+            };
+            if !is_free {
+                slow.candidate = Some(Arc::clone(cell));
+                return false;
+            }
+            slow.candidate = None;
+            slow.stopping = None;
+            match want {
+                Want::Rows | Want::Exclusive => slow.held = Some(want),
+                Want::ReadOnly => {
+                    slow.read_only += 1;
+                    // The next candidate may come: several may have it read only.
+                    slow.next_candidate(&mut woken);
+                }
+            }
+            self.open_for(&mut slow, &mut woken);
         }
+        woken.into_iter().for_each(|cell| cell.wake());
+        true
     }
 
-    fn granted(&self, want: Want) {
-        match want {
-            Want::Rows | Want::Exclusive => self.change(|slow| {
-                slow.stopping = None;
-                slow.held = Some(want);
-            }),
-            // The next candidate may come: several may have it read only.
-            Want::ReadOnly => self.hand_on(|slow| slow.read_only += 1),
-        }
-    }
-
-    fn counts(&self) -> Counts {
+    fn counts(&self, slow: &Slow) -> Counts {
         let mut counts = Counts::default();
+        counts.writers += slow.announcers.iter().filter(|hold| hold.upgrade().is_some_and(|hold| hold.is_held())).count() as u64;
         for stripe in &self.stripes {
             let packed = stripe.load(Ordering::SeqCst);
             counts.readers += packed & COUNT_MASK;
@@ -295,7 +431,7 @@ impl TableLock {
 
     /// How many share it; for status.
     pub fn shared_count(&self) -> u32 {
-        let counts = self.counts();
+        let counts = self.counts(&self.slow.lock());
         (counts.readers + counts.writers + counts.definition) as u32
     }
 
@@ -309,10 +445,16 @@ impl TableLock {
         self.slow.lock().read_only
     }
 
-    /// Counts out, and tells a candidate that waits.
+    /// Counts out.
     #[inline]
-    fn leave(&self, share: Share, stripe: usize) {
+    pub(crate) fn leave(&self, share: Share, stripe: usize) {
         self.stripes[stripe].fetch_sub(share.unit(), Ordering::SeqCst);
+        self.tell();
+    }
+
+    /// After leaving: tells a candidate that waits.
+    #[inline]
+    pub(crate) fn tell(&self) {
         if self.gate.load(Ordering::SeqCst) & TELL != 0 {
             self.tell_candidate();
         }
@@ -329,7 +471,7 @@ impl TableLock {
     }
 
     #[cold]
-    fn wait_for_gate(&self, share: Share, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
+    pub(crate) fn wait_for_gate(self: &Arc<Self>, share: Share, policy: WaitPolicy, asker: Asker<'_>) -> Result<(), LockError> {
         let WaitPolicy::Wait(deadline) = policy else { return Err(LockError::WouldBlock) };
         let cell = Arc::new(WaitCell::new());
         {
@@ -340,16 +482,29 @@ impl TableLock {
             cell.begin();
             slow.newcomers.push((share, Arc::clone(&cell)));
         }
-        let state = cancel.sleep(&cell, WaitsFor::MetadataLock, deadline);
+        let state = asker.sleep(&cell, || self.awaited(HoldKind::Share(share), false), || self.is_held_against(share), deadline);
         if state == WaitState::Granted {
             return Ok(());
         }
         self.slow.lock().newcomers.retain(|(_, other)| !Arc::ptr_eq(other, &cell));
-        Err(if state == WaitState::Killed { LockError::Killed } else { LockError::Timeout })
+        Err(failure(state))
+    }
+
+    /// Whether somebody has what stands in a newcomer's way, not only waits for it. Otherwise it ends by itself; and when who waits is granted
+    /// and waits for something else later, that one looks for a circle.
+    fn is_held_against(&self, share: Share) -> bool {
+        let slow = self.slow.lock();
+        slow.held.is_some() || (share == Share::Write && slow.read_only > 0)
     }
 
     /// Waits for the turn among those who want more than a share.
-    fn become_candidate(&self, cell: &Arc<WaitCell>, deadline: Option<Instant>, cancel: &Cancel) -> Result<(), LockError> {
+    fn become_candidate(
+        self: &Arc<Self>,
+        want: Want,
+        cell: &Arc<WaitCell>,
+        deadline: Option<Instant>,
+        asker: Asker<'_>,
+    ) -> Result<(), LockError> {
         {
             let mut slow = self.slow.lock();
             if !slow.taken {
@@ -359,12 +514,12 @@ impl TableLock {
             cell.begin();
             slow.queue.push_back(Arc::clone(cell));
         }
-        let state = cancel.sleep(cell, WaitsFor::MetadataLock, deadline);
+        let state = asker.sleep(cell, || self.awaited(want.kind(), false), || true, deadline);
         if state == WaitState::Granted {
             return Ok(());
         }
         self.slow.lock().queue.retain(|other| !Arc::ptr_eq(other, cell));
-        Err(if state == WaitState::Killed { LockError::Killed } else { LockError::Timeout })
+        Err(failure(state))
     }
 
     /// Changes the state, sets the gate by it, and lets those pass whom it stops no more.
@@ -401,14 +556,7 @@ impl TableLock {
             slow.candidate = None;
             slow.stopping = None;
             change(&mut slow);
-            slow.taken = false;
-            while let Some(next) = slow.queue.pop_front() {
-                if next.end(WaitState::Granted) {
-                    slow.taken = true;
-                    woken.push(next);
-                    break;
-                }
-            }
+            slow.next_candidate(&mut woken);
             self.open_for(&mut slow, &mut woken);
         }
         woken.into_iter().for_each(|cell| cell.wake());
@@ -447,55 +595,18 @@ impl std::fmt::Debug for TableLock {
     }
 }
 
-/// A shared metadata lock; given back when dropped or [`SharedGuard::release`]d, which a transaction does at its end. A session keeps released
-/// guards and takes them again, so that it does not write the lock's reference count for each statement.
+/// A shared metadata lock in nobody's name; given back when dropped. Sessions have [`crate::shares::SharedTables`].
 #[derive(Debug)]
 pub struct SharedGuard {
     lock: Arc<TableLock>,
     stripe: usize,
     share: Share,
-    held: bool,
-}
-
-impl SharedGuard {
-    /// The lock it holds.
-    pub fn lock(&self) -> &Arc<TableLock> {
-        &self.lock
-    }
-
-    /// Whether it serves for `share`, when it is taken again or as it is held.
-    #[inline]
-    pub fn suits(&self, share: Share) -> bool {
-        self.share == share || (self.held && self.share == Share::Write && share == Share::Read)
-    }
-
-    /// Whether it holds the lock, not only remembers it.
-    pub fn is_held(&self) -> bool {
-        self.held
-    }
-
-    /// Gives the lock back and keeps the guard.
-    #[inline]
-    pub fn release(&mut self) {
-        if std::mem::take(&mut self.held) {
-            self.lock.leave(self.share, self.stripe);
-        }
-    }
-
-    /// Shares the table again, like [`TableLock::shared`].
-    #[inline]
-    pub fn share_again(&mut self, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
-        if !self.held {
-            self.lock.enter(self.share, self.stripe, policy, cancel)?;
-            self.held = true;
-        }
-        Ok(())
-    }
 }
 
 impl Drop for SharedGuard {
+    #[inline]
     fn drop(&mut self) {
-        self.release();
+        self.lock.leave(self.share, self.stripe);
     }
 }
 
@@ -503,6 +614,7 @@ impl Drop for SharedGuard {
 #[derive(Debug)]
 pub struct ExclusiveGuard {
     lock: Arc<TableLock>,
+    _registered: Option<Registered>,
 }
 
 impl ExclusiveGuard {
@@ -522,6 +634,7 @@ impl Drop for ExclusiveGuard {
 #[derive(Debug)]
 pub struct ReadOnlyGuard {
     lock: Arc<TableLock>,
+    _registered: Option<Registered>,
 }
 
 impl ReadOnlyGuard {

@@ -3,9 +3,11 @@
 use crate::cancel::WaitCell;
 use crate::manager::Granted;
 use crate::mode::LockMode;
+use crate::outside::{Outside, OutsideWait};
 use crate::platform::Arc;
 use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
+use crate::shares::Hold;
 use base::TxnId;
 
 /// Place of a locked key: stays the same while anybody holds or awaits the lock.
@@ -41,6 +43,12 @@ pub struct Owner {
     pub(crate) visited: AtomicU64,
     pub(crate) cell: Arc<WaitCell>,
     inner: Mutex<OwnerInner>,
+    /// Locks other than those of rows: see `outside.rs`.
+    outside: Mutex<Outside>,
+    /// Whether it waits there. SeqCst, as the state of `cell`: of two who begin to wait for each other at least one sees the other wait.
+    waits_outside: AtomicBool,
+    /// Whether it has ever taken a lock with a name.
+    names: AtomicBool,
 }
 
 #[derive(Default)]
@@ -79,6 +87,9 @@ impl Owner {
             visited: AtomicU64::new(0),
             cell: Arc::new(WaitCell::new()),
             inner: Mutex::new(Rank::Leaf, OwnerInner::default()),
+            outside: Mutex::new(Rank::Leaf, Outside::default()),
+            waits_outside: AtomicBool::new(false),
+            names: AtomicBool::new(false),
         }
     }
 
@@ -157,6 +168,47 @@ impl Owner {
 
     pub(crate) fn waiting(&self) -> Option<Wait> {
         self.inner.lock().waiting
+    }
+
+    pub(crate) fn outside(&self) -> MutexGuard<'_, Outside> {
+        self.outside.lock()
+    }
+
+    pub(crate) fn add_hold(&self, hold: &Arc<Hold>) {
+        self.outside.lock().holds.push(Arc::clone(hold));
+    }
+
+    pub(crate) fn remove_holds(&self, is_gone: impl Fn(&Arc<Hold>) -> bool) {
+        self.outside.lock().holds.retain(|hold| !is_gone(hold));
+    }
+
+    /// It has a lock with a name, or had one.
+    pub fn note_name(&self) {
+        self.names.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether others may wait for it. Asked by its own thread.
+    pub(crate) fn holds_something(&self) -> bool {
+        let rows = {
+            let inner = self.inner.lock();
+            !inner.locks.is_empty() || !inner.txn.is_none()
+        };
+        rows || self.names.load(Ordering::Relaxed) || self.outside.lock().holds.iter().any(|hold| hold.is_held())
+    }
+
+    pub(crate) fn begin_outside(&self, wait: OutsideWait) {
+        self.outside.lock().waiting = Some(wait);
+        self.waits_outside.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn end_outside(&self) {
+        self.waits_outside.store(false, Ordering::SeqCst);
+        self.outside.lock().waiting = None;
+    }
+
+    /// Whether it waits for anything at this moment.
+    pub(crate) fn waits(&self) -> bool {
+        self.cell.is_waiting() || self.waits_outside.load(Ordering::SeqCst)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the algorithms take from outside, so that model tests can compile them over a model checker.
 
-pub(crate) use std::sync::Arc;
+pub(crate) use std::sync::{Arc, Weak};
 pub(crate) use sync::atomic;
 pub(crate) use sync::{CachePadded, futex};
 
@@ -18,6 +18,7 @@ pub(crate) mod latch {
 /// - `gap_entered`: an insertion enters a gap that somebody else has.
 /// - `gap_not_inherited`: a removed record leaves its lockers nothing.
 /// - `shared_without_recheck`: a metadata reader does not look at the gate after counting itself in.
+/// - `no_outside_detection`: the same for waits outside of the row locks.
 /// - `read_only_beside_writers`: LOCK TABLES READ does not wait for the writers that are there.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {

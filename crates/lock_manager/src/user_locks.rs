@@ -2,13 +2,12 @@
 //!
 //! # Invariants
 //! 1. A name has one holder, who may hold it several times. A released name goes to the one who has waited longest.
-//! 2. An owner waits for one name at a time. A deadlock among such waits is found by the last to begin waiting, who is the victim.
-//!
-//! # Lock order
-//! who waits for what → shard of names.
+//! 2. An owner waits for one name at a time. Its wait is part of the graph that deadlocks are searched in (`outside.rs`); there, an owner
+//!    here is known by its client.
 
-use crate::cancel::{Cancel, WaitCell, WaitState, WaitsFor};
+use crate::cancel::{WaitCell, WaitState, WaitsFor};
 use crate::manager::{LockError, WaitPolicy};
+use crate::outside::{Asker, Awaited};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, CachePadded};
 use std::collections::{HashMap, VecDeque};
@@ -48,29 +47,45 @@ pub struct UserLockInfo {
 
 /// All named locks of a server. Owners are numbers that the caller gives out; names come folded to one case.
 pub struct UserLocks {
+    names: Arc<Names>,
+}
+
+/// Who has which name, and who waits for it.
+pub(crate) struct Names {
     shards: Box<[CachePadded<Mutex<HashMap<Box<str>, Named>>>]>,
     hasher: foldhash::fast::RandomState,
-    /// Who waits for which name. Only those who wait come here.
-    waiting: Mutex<HashMap<u64, Box<str>>>,
+}
+
+impl Names {
+    fn shard(&self, name: &str) -> &Mutex<HashMap<Box<str>, Named>> {
+        &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
+    }
+
+    /// Who holds a name.
+    pub(crate) fn holder(&self, name: &str) -> Option<u64> {
+        self.shard(name).lock().get(name).map(|named| named.holder)
+    }
 }
 
 impl UserLocks {
     /// No lock is held.
     pub fn new() -> UserLocks {
         let shard = |number| CachePadded::new(Mutex::with_order(Rank::LockShard, number as u32, HashMap::new()));
-        UserLocks {
-            shards: (0..SHARDS).map(shard).collect(),
-            hasher: foldhash::fast::RandomState::default(),
-            waiting: Mutex::new(Rank::LockDetector, HashMap::new()),
-        }
+        let names = Names { shards: (0..SHARDS).map(shard).collect(), hasher: foldhash::fast::RandomState::default() };
+        UserLocks { names: Arc::new(names) }
     }
 
     fn shard(&self, name: &str) -> &Mutex<HashMap<Box<str>, Named>> {
-        &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
+        self.names.shard(name)
     }
 
-    /// Takes a name, once more if `owner` holds it already.
-    pub fn acquire(&self, owner: u64, name: &str, policy: WaitPolicy, cancel: &Cancel) -> Result<(), LockError> {
+    /// Takes a name, once more if `owner` holds it already. Who asks as a member of the graph is an owner whose client is `owner`.
+    pub fn acquire<'a>(&self, owner: u64, name: &str, policy: WaitPolicy, asker: impl Into<Asker<'a>>) -> Result<(), LockError> {
+        let asker = asker.into().waiting_for(WaitsFor::UserLock);
+        if let Some(member) = asker.owner() {
+            debug_assert_eq!(member.client(), owner);
+            member.note_name();
+        }
         let cell = {
             let mut shard = self.shard(name).lock();
             let Some(named) = shard.get_mut(name) else {
@@ -87,41 +102,22 @@ impl UserLocks {
             named.queue.push_back((owner, Arc::clone(&cell)));
             cell
         };
-        if self.closes_cycle(owner, name) && cell.end(WaitState::Victim) {
-            self.give_up(owner, name, &cell);
-            return Err(LockError::Deadlock);
-        }
         let WaitPolicy::Wait(deadline) = policy else { unreachable!("returned above") };
-        let state = cancel.sleep(&cell, WaitsFor::UserLock, deadline);
-        if state == WaitState::Granted {
-            self.waiting.lock().remove(&owner);
-            return Ok(());
-        }
-        self.give_up(owner, name, &cell);
-        Err(if state == WaitState::Killed { LockError::Killed } else { LockError::Timeout })
-    }
-
-    /// Notes the wait; whether its holder, or whom that one waits for and so on, waits for `owner`.
-    fn closes_cycle(&self, owner: u64, name: &str) -> bool {
-        // Held to the end: of two who close one cycle, the second sees the first.
-        let mut waiting = self.waiting.lock();
-        waiting.insert(owner, name.into());
-        let mut name: &str = name;
-        for step in 0..=waiting.len() {
-            match self.holder(name) {
-                Some(holder) if holder == owner => return step > 0,
-                Some(holder) => match waiting.get(&holder) {
-                    Some(next) => name = next,
-                    None => return false,
-                },
-                None => return false,
+        let awaited = || Awaited::Name { names: Arc::clone(&self.names), name: name.into() };
+        match asker.sleep(&cell, awaited, || true, deadline) {
+            WaitState::Granted => Ok(()),
+            state => {
+                self.give_up(name, &cell);
+                Err(match state {
+                    WaitState::Killed => LockError::Killed,
+                    WaitState::Victim => LockError::Deadlock,
+                    _ => LockError::Timeout,
+                })
             }
         }
-        false
     }
 
-    fn give_up(&self, owner: u64, name: &str, cell: &Arc<WaitCell>) {
-        self.waiting.lock().remove(&owner);
+    fn give_up(&self, name: &str, cell: &Arc<WaitCell>) {
         if let Some(named) = self.shard(name).lock().get_mut(name) {
             named.queue.retain(|(_, other)| !Arc::ptr_eq(other, cell));
         }
@@ -159,13 +155,13 @@ impl UserLocks {
 
     /// Who holds a name.
     pub fn holder(&self, name: &str) -> Option<u64> {
-        self.shard(name).lock().get(name).map(|named| named.holder)
+        self.names.holder(name)
     }
 
     /// All names that are held, in order.
     pub fn list(&self) -> Vec<UserLockInfo> {
         let mut all = Vec::new();
-        for shard in &self.shards {
+        for shard in &self.names.shards {
             all.extend(shard.lock().iter().map(|(name, named)| UserLockInfo {
                 name: name.clone(),
                 holder: named.holder,

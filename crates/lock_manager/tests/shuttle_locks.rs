@@ -14,7 +14,7 @@ mod platform {
     pub(crate) use crate::futex;
     pub(crate) use crate::latch;
     pub use models::planted;
-    pub use shuttle::sync::{Arc, Condvar, Mutex, atomic};
+    pub use shuttle::sync::{Arc, Condvar, Mutex, Weak, atomic};
     pub use shuttle::{lazy_static, thread};
     pub use sync::CachePadded;
 }
@@ -46,6 +46,9 @@ mod metadata;
 #[path = "../src/mode.rs"]
 mod mode;
 #[allow(dead_code)]
+#[path = "../src/outside.rs"]
+mod outside;
+#[allow(dead_code)]
 #[path = "../src/owner.rs"]
 mod owner;
 #[allow(dead_code)]
@@ -55,8 +58,14 @@ mod queue;
 #[path = "../src/registry.rs"]
 mod registry;
 #[allow(dead_code)]
+#[path = "../src/shares.rs"]
+mod shares;
+#[allow(dead_code)]
 #[path = "../src/table.rs"]
 mod table;
+#[allow(dead_code)]
+#[path = "../src/user_locks.rs"]
+mod user_locks;
 
 use cancel::Cancel;
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};

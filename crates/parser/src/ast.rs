@@ -129,6 +129,10 @@ pub enum Statement<'a> {
     LockTables(&'a [TableLock<'a>]),
     /// UNLOCK TABLES.
     UnlockTables,
+    /// LOCK INSTANCE FOR BACKUP.
+    LockInstance,
+    /// UNLOCK INSTANCE.
+    UnlockInstance,
     /// PREPARE.
     Prepare {
         /// Statement name.

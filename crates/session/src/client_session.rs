@@ -11,6 +11,7 @@ use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
 use crate::plan_cache::{OwnPlans, OwnTexts};
 use crate::prepared::PreparedStatements;
+use crate::server_locks::ServerLocks;
 use crate::service::Session;
 use crate::shared::Shared;
 use crate::transaction::TransactionState;
@@ -36,6 +37,7 @@ pub struct ClientSession {
     /// Of the engine's session: what replies wait for.
     pub(crate) dependencies: Arc<engine::Dependencies>,
     pub(crate) transaction: TransactionState,
+    pub(crate) server_locks: ServerLocks,
     pub(crate) scratch: Scratch,
     pub(crate) own_plans: OwnPlans,
     pub(crate) own_texts: OwnTexts,
@@ -72,6 +74,9 @@ impl ClientSession {
             waiting.waits_for().map(|what| match what {
                 WaitsFor::RowLock => "Waiting for row lock",
                 WaitsFor::MetadataLock => "Waiting for table metadata lock",
+                WaitsFor::GlobalReadLock => "Waiting for global read lock",
+                WaitsFor::CommitLock => "Waiting for commit lock",
+                WaitsFor::BackupLock => "Waiting for backup lock",
                 WaitsFor::UserLock => "User lock",
                 WaitsFor::Time => "User sleep",
                 WaitsFor::Admission => "Waiting for admission",
@@ -106,19 +111,24 @@ impl ClientSession {
             row_count: 0,
             found_rows: 0,
             statement_micros: std::cell::Cell::new(0),
+            tables_locked: false,
             cancel,
+            lock_owner: Arc::clone(engine.lock_owner()),
             lock_picture: None,
             ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
             shared,
             login,
         };
+        let transaction = TransactionState::new(engine.lock_owner());
+        let server_locks = ServerLocks::new(&core.shared, engine.lock_owner());
         let mut session = ClientSession {
             core,
             connection,
             dependencies: Arc::clone(engine.dependencies()),
             engine,
-            transaction: TransactionState::default(),
+            transaction,
+            server_locks,
             scratch: Scratch::default(),
             own_plans: OwnPlans::default(),
             own_texts: OwnTexts::default(),
@@ -155,7 +165,9 @@ impl ClientSession {
     fn reset(&mut self) -> Result<(), SqlError> {
         self.abandon_branch();
         self.rollback().map_err(|outcome| outcome.error)?;
-        self.transaction = TransactionState::default();
+        self.transaction = TransactionState::new(self.engine.lock_owner());
+        self.server_locks.release();
+        self.core.tables_locked = false;
         self.prepared = PreparedStatements::default();
         self.core.variables = SessionVariables::new(self.core.shared.variables.all());
         self.core.user_variables.clear();
@@ -282,6 +294,7 @@ impl ClientSession {
     fn incident(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         let number = INCIDENTS.fetch_add(1, Ordering::Relaxed) + 1;
         let rolled_back = catch_unwind(AssertUnwindSafe(|| {
+            self.server_locks.withdraw();
             self.abandon_branch();
             self.rollback()
         }));

@@ -82,8 +82,12 @@ pub struct Core {
     pub found_rows: u64,
     /// Microseconds since the epoch when the statement began; 0 until somebody asks.
     pub statement_micros: std::cell::Cell<i64>,
+    /// Whether LOCK TABLES is in force.
+    pub tables_locked: bool,
     /// KILL's flag; the engine session's.
     pub cancel: Arc<Cancel>,
+    /// Whose the session's locks are; the engine session's.
+    pub lock_owner: Arc<lock_manager::Owner>,
     /// The session's place in admission.
     pub ticket: Arc<Ticket>,
     /// State of RAND().
@@ -298,6 +302,10 @@ impl PlanContext for Planning<'_> {
 
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
         let found = self.core.shared.catalog.table(database, name);
+        if self.core.tables_locked && matches!(found, Err(catalog::CatalogError::UnknownTable { .. })) {
+            // Under LOCK TABLES nobody is told whether there is a table that was not locked.
+            return Err(codes::table_not_locked(name));
+        }
         found.map_err(|error| catalog_error(error, || self.core.stop_error()).error)
     }
 

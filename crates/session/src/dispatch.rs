@@ -39,7 +39,11 @@ impl ClientSession {
                 self.evaluate(exprs, sql)?;
                 self.done(sink)
             }
-            Statement::LoadData(load) => self.load_data(load, sql, sink).map(|()| Ran::Done),
+            Statement::LoadData(load) => {
+                let loaded = self.load_data(load, sql, sink);
+                self.server_locks.withdraw();
+                loaded.map(|()| Ran::Done)
+            }
             Statement::CreateDatabase(_)
             | Statement::AlterDatabase(_)
             | Statement::DropDatabase { .. }
@@ -144,6 +148,16 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::LockInstance => {
+                self.lock_instance()?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::UnlockInstance => {
+                self.unlock_instance();
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::LockTables(locks) => {
                 self.lock_tables_statement(locks)?;
                 self.reply_ok(0, sink);
@@ -238,8 +252,21 @@ impl ClientSession {
 
     /// FLUSH of what exists here: nothing is cached that a statement could find stale, so what remains is the log.
     fn flush(&mut self, flush: &ast::Flush<'_>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
-        if flush.read_lock || flush.for_export || !flush.tables.is_empty() {
-            return unsupported("FLUSH TABLES ... WITH READ LOCK");
+        if flush.for_export {
+            // Made for copying a table's file, and a table has none.
+            return unsupported("FLUSH TABLES ... FOR EXPORT");
+        }
+        if flush.read_lock {
+            if flush.tables.is_empty() {
+                self.take_read_lock()?
+            } else {
+                self.flush_tables_and_lock(flush.tables)?
+            }
+            self.reply_ok(0, sink);
+            return Ok(Ran::Done);
+        }
+        if flush.what == ["TABLES"] {
+            self.refuse_flush_of_locked(flush.tables)?;
         }
         self.implicit_commit()?;
         for what in flush.what {
@@ -267,6 +294,7 @@ impl ClientSession {
         if !matches!(plan.body, Body::Query(_)) {
             self.refuse_read_only()?;
         }
+        self.check_locked_tables(&plan)?;
         match explain.format {
             None | Some(ExplainFormat::Traditional) => {
                 let columns: Vec<OutputColumn> =

@@ -32,6 +32,7 @@ mod query;
 mod result_columns;
 mod row_output;
 mod run;
+mod server_locks;
 pub mod service;
 mod set;
 mod shared;

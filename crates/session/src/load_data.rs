@@ -244,6 +244,7 @@ impl ClientSession {
         if self.transaction.restricted {
             self.check_restrictions(&plan)?;
         }
+        self.announce(lock_manager::WaitsFor::GlobalReadLock)?;
         self.ensure_transaction();
         self.admit_work(admission::Work::Long)?;
         for (no, table) in plan.tables.iter().enumerate() {

@@ -4,18 +4,19 @@
 //! 1. A session under LOCK TABLES uses the tables it has locked, under the names it has locked them by, and no others.
 //! 2. Locks are taken in the order of the tables' names, after the transaction was committed and earlier locks were given back.
 //!
-//! A deadlock between LOCK TABLES and transactions ends by `lock_wait_timeout`.
+//! FLUSH TABLES … WITH READ LOCK of named tables is LOCK TABLES READ of them.
 
 use crate::client_session::ClientSession;
 use crate::ddl::{FullName, full_name};
 use crate::error_map::Outcome;
-use lock_manager::LockError;
-use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, ReadOnlyGuard, Share, TableLock};
+use catalog::TableEntry;
+use lock_manager::WaitsFor;
+use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use planner::plan::{Body, Plan};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What LOCK TABLES has locked.
 pub(crate) struct LockedTables {
@@ -78,7 +79,16 @@ impl ClientSession {
             }
         }
         wanted.sort();
-        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
+        if locks.iter().any(|lock| lock.write) {
+            self.announce(WaitsFor::GlobalReadLock)?;
+        }
+        let taken = self.take_tables_alone(wanted, names);
+        self.server_locks.withdraw();
+        taken
+    }
+
+    fn take_tables_alone(&mut self, wanted: Vec<(FullName, bool)>, names: Vec<(String, FullName, bool)>) -> Result<(), Outcome> {
+        let deadline = self.metadata_deadline();
         let mut tables = Vec::with_capacity(wanted.len());
         for (name, write) in wanted {
             let guard = self.lock_whole_table(&name, write, deadline)?;
@@ -88,19 +98,16 @@ impl ClientSession {
         let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
         self.transaction.locked = Some(Box::new(LockedTables { names, tables }));
         self.transaction.restricted = true;
+        self.core.tables_locked = true;
         Ok(())
     }
 
     fn lock_whole_table(&self, name: &FullName, write: bool, deadline: Instant) -> Result<Guard, Outcome> {
         loop {
             let lock = Arc::clone(&self.find_table(name)?.storage.lock);
-            let (wait, cancel) = (ExclusiveWait::until(Some(deadline)), self.engine.cancel());
-            let taken = if write { lock.rows(wait, cancel).map(Guard::Alone) } else { lock.read_only(wait, cancel).map(Guard::ReadOnly) };
-            let guard = match taken {
-                Ok(guard) => guard,
-                Err(LockError::Killed) => return Err(self.stop_error().into()),
-                Err(_) => return Err(codes::lock_wait_timeout().into()),
-            };
+            let (wait, asker) = (ExclusiveWait::until(Some(deadline)), self.engine.asker());
+            let taken = if write { lock.rows(wait, asker).map(Guard::Alone) } else { lock.read_only(wait, asker).map(Guard::ReadOnly) };
+            let guard = taken.map_err(|error| self.metadata_error(error))?;
             // DDL may have replaced the table while this one waited.
             if Arc::ptr_eq(&self.find_table(name)?.storage.lock, &lock) {
                 return Ok(guard);
@@ -114,6 +121,38 @@ impl ClientSession {
             self.commit()?;
             self.unlock_tables();
         }
+        self.release_read_lock();
+        Ok(())
+    }
+
+    /// FLUSH TABLES of some tables WITH READ LOCK.
+    pub(crate) fn flush_tables_and_lock(&mut self, tables: &[ast::ObjectName<'_>]) -> Result<(), Outcome> {
+        if self.transaction.has_locked_tables() {
+            return Err(codes::lock_or_active_transaction().into());
+        }
+        let locks: Vec<ast::TableLock<'_>> =
+            tables.iter().map(|table| ast::TableLock { table: *table, alias: None, write: false, local: false }).collect();
+        let _shared = self.share_definitions()?;
+        self.lock_tables_statement(&locks)
+    }
+
+    /// Refuses FLUSH TABLES of all tables (none named) or some where LOCK TABLES forbids it.
+    pub(crate) fn refuse_flush_of_locked(&self, tables: &[ast::ObjectName<'_>]) -> Result<(), Outcome> {
+        let Some(locked) = &self.transaction.locked else { return Ok(()) };
+        if tables.is_empty() {
+            return match locked.tables.iter().find(|table| !table.write) {
+                Some(table) => Err(codes::table_not_locked_for_write(&table.name.table).into()),
+                None => Ok(()),
+            };
+        }
+        for table in tables {
+            let name = full_name(self, table)?;
+            match locked.tables.iter().find(|locked| locked.name == name) {
+                None => return Err(codes::table_not_locked(&name.table).into()),
+                Some(locked) if !locked.write => return Err(codes::table_not_locked_for_write(&name.table).into()),
+                Some(_) => {}
+            }
+        }
         Ok(())
     }
 
@@ -121,6 +160,7 @@ impl ClientSession {
     pub(crate) fn unlock_tables(&mut self) {
         if self.transaction.locked.take().is_some() {
             self.transaction.restricted = false;
+            self.core.tables_locked = false;
         }
     }
 
@@ -167,13 +207,28 @@ impl ClientSession {
         Ok(Some(Upgraded(lock)))
     }
 
+    /// A locked table after DDL, under the name that it has now; statements use that name from here on.
+    fn find_again(&self, table: &mut Locked, names: &mut [(String, usize, bool)], no: usize) -> Option<Arc<TableEntry>> {
+        let catalog = &self.core.shared.catalog;
+        if let Protects::Table(id) = table.guard.lock().protects()
+            && let Ok(Some(entry)) = catalog.table_by_id(id)
+        {
+            for (name, _, _) in names.iter_mut().filter(|(name, of, _)| *of == no && *name == table.name.table) {
+                name.clone_from(&entry.def.name);
+            }
+            table.name = FullName { database: entry.def.database.clone(), table: entry.def.name.clone() };
+            return Some(entry);
+        }
+        self.find_table(&table.name).ok()
+    }
+
     /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that were made anew are locked again.
     pub(crate) fn relock_tables(&mut self) -> Result<(), Outcome> {
         let Some(mut locked) = self.transaction.locked.take() else { return Ok(()) };
-        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
+        let deadline = self.metadata_deadline();
         let mut kept = Vec::new();
-        for (no, table) in locked.tables.drain(..).enumerate() {
-            let Ok(entry) = self.find_table(&table.name) else { continue };
+        for (no, mut table) in locked.tables.drain(..).enumerate() {
+            let Some(entry) = self.find_again(&mut table, &mut locked.names, no) else { continue };
             let guard = if Arc::ptr_eq(&entry.storage.lock, table.guard.lock()) {
                 table.guard
             } else {
@@ -190,6 +245,7 @@ impl ClientSession {
         });
         locked.tables = kept.into_iter().map(|(_, table)| table).collect();
         self.transaction.restricted = !locked.tables.is_empty();
+        self.core.tables_locked = self.transaction.restricted;
         if self.transaction.restricted {
             self.transaction.locked = Some(locked);
         }

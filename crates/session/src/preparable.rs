@@ -47,6 +47,8 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         | Statement::ReleaseSavepoint(_)
         | Statement::Xa(_)
         | Statement::LockTables(_)
+        | Statement::LockInstance
+        | Statement::UnlockInstance
         | Statement::UnlockTables
         | Statement::Use(_)
         | Statement::Prepare { .. }

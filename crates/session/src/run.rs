@@ -7,6 +7,7 @@ use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
 use executor::Changes;
+use lock_manager::WaitsFor;
 use planner::plan::{Body, Insert, InsertSource};
 use protocol::{Capabilities, OkReply, ResultSink};
 use std::sync::Arc;
@@ -39,6 +40,15 @@ fn says_records(insert: &Insert) -> bool {
 impl ClientSession {
     /// Runs a plan with the parameter values in `self.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        let ran = self.run_and_reply(plan, sink);
+        if plan.plan.writes {
+            self.server_locks.withdraw();
+        }
+        ran
+    }
+
+    #[inline]
+    fn run_and_reply(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         self.core.diagnostics.clear();
         self.count_statement(&plan.plan.body);
         let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
@@ -66,6 +76,9 @@ impl ClientSession {
         }
         if plan.refused_read_only {
             self.refuse_read_only()?;
+        }
+        if plan.plan.writes && (plan.plan.locks_exclusively || !matches!(plan.plan.body, Body::Query(_))) {
+            self.announce(WaitsFor::GlobalReadLock)?;
         }
         if plan.uses_tables {
             self.ensure_transaction();

@@ -15,6 +15,7 @@ use admission::{Admission, Mode};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
 use lock_manager::DeadlockWitness;
+use lock_manager::metadata::{Protects, TableLock};
 use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
 use std::sync::{Arc, Weak};
@@ -42,6 +43,10 @@ pub struct Shared {
     pub admission: Arc<Admission>,
     /// Locks with names.
     pub user_locks: UserLocks,
+    /// Shared by who changes anything; kept from them by FLUSH TABLES WITH READ LOCK.
+    pub(crate) changes: Arc<TableLock>,
+    /// Shared by DDL; kept from it by LOCK INSTANCE FOR BACKUP.
+    pub(crate) definitions: Arc<TableLock>,
     /// Counters.
     pub status: Status,
     /// When the server started.
@@ -73,6 +78,8 @@ impl Shared {
             plans: PlanCache::new(),
             admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
             user_locks: UserLocks::new(),
+            changes: Arc::new(TableLock::of(Protects::Changes)),
+            definitions: Arc::new(TableLock::of(Protects::Definitions)),
             status: Status::default(),
             started: Instant::now(),
             deadlock_log: DeadlockLog::new(),

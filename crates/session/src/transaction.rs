@@ -12,18 +12,17 @@ use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{Isolation, Savepoint};
 use executor::StatementContext;
-use lock_manager::metadata::{Share, SharedGuard};
-use lock_manager::{LockError, WaitPolicy};
+use lock_manager::metadata::Share;
+use lock_manager::shares::SharedTables;
+use lock_manager::{LockError, Owner, WaitsFor};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast;
 use planner::Plan;
 use protocol::ResultSink;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use types::Collation;
 
 /// Transaction state of a session beyond the engine's.
-#[derive(Default)]
 pub struct TransactionState {
     /// BEGIN was said: the transaction goes on over statements whatever `autocommit` is.
     pub explicit: bool,
@@ -33,8 +32,8 @@ pub struct TransactionState {
     pub next_read_only: Option<bool>,
     /// Savepoints in order.
     savepoints: Vec<(String, Savepoint)>,
-    /// Tables in use, and some that were: their guards are released, not held.
-    tables: Vec<SharedGuard>,
+    /// Tables in use, and some that were.
+    tables: SharedTables,
     /// The XA branch whose transaction this is.
     pub(crate) xa: Option<Box<XaBranch>>,
     /// A statement that uses tables must ask [`ClientSession::check_restrictions`] first.
@@ -44,10 +43,29 @@ pub struct TransactionState {
 }
 
 impl TransactionState {
-    /// The shares of metadata locks that the transaction holds, to be kept beyond it.
-    pub(crate) fn take_tables(&mut self) -> Vec<SharedGuard> {
-        self.tables.retain(SharedGuard::is_held);
-        std::mem::take(&mut self.tables)
+    /// No transaction; its locks will be `owner`'s.
+    pub(crate) fn new(owner: &Arc<Owner>) -> TransactionState {
+        TransactionState {
+            explicit: false,
+            next_isolation: None,
+            next_read_only: None,
+            savepoints: Vec::new(),
+            tables: SharedTables::new(owner),
+            xa: None,
+            restricted: false,
+            locked: None,
+        }
+    }
+
+    /// The shares of metadata locks that the transaction holds, to be kept beyond it by the owner of its locks.
+    pub(crate) fn take_tables(&mut self, owner: &Arc<Owner>) -> SharedTables {
+        std::mem::replace(&mut self.tables, SharedTables::new(owner))
+    }
+
+    /// What is shared from here on is `owner`'s.
+    pub(crate) fn set_lock_owner(&mut self, owner: &Arc<Owner>) {
+        debug_assert_eq!(self.tables.held_count(), 0, "the transaction has ended");
+        self.tables = SharedTables::new(owner);
     }
 
     /// Forgets what SET TRANSACTION without scope said: a transaction ends.
@@ -73,9 +91,6 @@ pub(crate) enum Completion {
     Release,
 }
 
-/// Released guards that a session keeps from one transaction to the next.
-const TABLES_KEPT: usize = 16;
-
 impl ClientSession {
     /// Starts the engine's transaction unless one runs.
     pub(crate) fn ensure_transaction(&mut self) {
@@ -100,41 +115,31 @@ impl ClientSession {
 
     /// Shares a table's metadata lock until the transaction ends.
     #[inline]
-    pub(crate) fn use_table(&mut self, table: &TableEntry, share: Share) -> Result<(), SqlError> {
-        let lock = &table.storage.lock;
-        let tables = &mut self.transaction.tables;
-        let known = tables.iter_mut().find(|guard| Arc::ptr_eq(guard.lock(), lock) && guard.suits(share));
+    pub(crate) fn use_table(&mut self, table: &TableEntry, share: Share) -> Result<(), Outcome> {
         // Without a wait first: only a wait needs the time.
-        let shared = match known {
-            Some(guard) => guard.share_again(WaitPolicy::NoWait, self.engine.cancel()),
-            None => {
-                let spread = self.connection.id() as usize;
-                lock.share(share, spread, WaitPolicy::NoWait, self.engine.cancel()).map(|guard| tables.push(guard))
-            }
-        };
-        match shared {
-            Ok(()) => self.check_snapshot(table),
-            Err(_) => self.wait_for_table(table, share),
+        if self.transaction.tables.share_now(&table.storage.lock, share, self.connection.id() as usize) {
+            Ok(self.check_snapshot(table)?)
+        } else {
+            self.wait_for_table(table, share)
         }
     }
 
     /// Waits for DDL or LOCK TABLES to let go of a table.
     #[cold]
-    fn wait_for_table(&mut self, table: &TableEntry, share: Share) -> Result<(), SqlError> {
+    fn wait_for_table(&mut self, table: &TableEntry, share: Share) -> Result<(), Outcome> {
         let lock = &table.storage.lock;
         if self.has_locked(lock) {
-            return self.check_snapshot(table);
+            return Ok(self.check_snapshot(table)?);
         }
-        let deadline = Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s);
-        let spread = self.connection.id() as usize;
-        match lock.share(share, spread, WaitPolicy::Wait(Some(deadline)), self.engine.cancel()) {
-            Ok(guard) => {
-                self.transaction.tables.push(guard);
-                self.check_snapshot(table)
-            }
-            Err(LockError::Killed) => Err(self.stop_error()),
-            Err(_) => Err(codes::lock_wait_timeout()),
+        let (spread, deadline) = (self.connection.id() as usize, Some(self.metadata_deadline()));
+        let may_back_off = !self.transaction_goes_on() && self.engine.is_untouched();
+        let mut shared = self.transaction.tables.share(lock, share, spread, deadline, self.engine.asker());
+        if shared == Err(LockError::Deadlock) && may_back_off {
+            // Nothing was done yet: the statement gives way, waits without anything in hand, and takes its tables again.
+            shared = self.transaction.tables.give_way(lock, share, spread, deadline, self.engine.asker());
         }
+        shared.map_err(|error| self.metadata_error(error))?;
+        Ok(self.check_snapshot(table)?)
     }
 
     /// Refuses a table that DDL has made or rebuilt since the transaction's snapshot, as MySQL does: its rows are not those of the snapshot.
@@ -215,6 +220,12 @@ impl ClientSession {
     pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
         // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
         self.core.ticket.leave();
+        let announces = self.engine.has_writes() && !self.server_locks.is_announced();
+        if announces && let Err(outcome) = self.announce(WaitsFor::CommitLock) {
+            // As MySQL does: what could not be committed is no more.
+            self.rollback()?;
+            return Err(outcome);
+        }
         let result = if self.engine.in_transaction() {
             // The policy may have changed since the session began.
             self.engine.set_flush_policy(self.core.shared.flush_policy());
@@ -223,6 +234,9 @@ impl ClientSession {
         } else {
             Ok(())
         };
+        if announces {
+            self.server_locks.withdraw();
+        }
         if let Err(error) = result {
             // The log failed: the process stops. Nothing is acknowledged. Or the transaction was rolled back instead.
             if !self.engine.in_transaction() {
@@ -252,11 +266,7 @@ impl ClientSession {
         if !self.transaction.savepoints.is_empty() {
             self.transaction.savepoints.clear();
         }
-        let tables = &mut self.transaction.tables;
-        if tables.len() > TABLES_KEPT {
-            tables.clear();
-        }
-        tables.iter_mut().for_each(SharedGuard::release);
+        self.transaction.tables.release();
     }
 
     /// Ends a statement that succeeded: under autocommit its transaction commits.

@@ -4,7 +4,7 @@
 use crate::context::Core;
 use executor::UserLockCall;
 use lock_manager::user_locks::Released;
-use lock_manager::{LockError, WaitPolicy};
+use lock_manager::{Asker, LockError, WaitPolicy};
 use mysql_error::codes;
 use std::time::{Duration, Instant};
 use types::Value;
@@ -13,13 +13,13 @@ use types::Value;
 const NAME_CHARS_MAX: usize = 64;
 
 impl Core {
-    fn lock_owner(&self) -> u64 {
+    fn lock_holder(&self) -> u64 {
         u64::from(self.connection.id())
     }
 
     /// Carries out one of the functions; `name` is as written.
     pub(crate) fn call_user_lock(&mut self, call: UserLockCall, name: Option<&str>) -> executor::Result<Value> {
-        let owner = self.lock_owner();
+        let owner = self.lock_holder();
         if call == UserLockCall::ReleaseAll {
             return Ok(Value::Int(self.release_user_locks() as i64));
         }
@@ -34,7 +34,8 @@ impl Core {
             UserLockCall::Get { timeout_s } => {
                 let deadline = if timeout_s < 0 { None } else { Instant::now().checked_add(Duration::from_secs(timeout_s as u64)) };
                 let policy = if timeout_s == 0 { WaitPolicy::NoWait } else { WaitPolicy::Wait(deadline) };
-                match locks.acquire(owner, &name, policy, &self.cancel) {
+                let member = Asker::new(self.shared.engine.locks(), &self.lock_owner, &self.cancel);
+                match locks.acquire(owner, &name, policy, member) {
                     Ok(()) => {
                         *self.user_locks.entry(name.into()).or_insert(0) += 1;
                         Value::Int(1)
@@ -65,7 +66,7 @@ impl Core {
 
     /// Gives all the session's locks back; how many there were, each as often as it was taken.
     pub(crate) fn release_user_locks(&mut self) -> u64 {
-        let owner = self.lock_owner();
+        let owner = self.lock_holder();
         let mut total = 0;
         for (name, count) in std::mem::take(&mut self.user_locks) {
             for _ in 0..count {

@@ -11,6 +11,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
 use crate::result_columns::plain;
 use engine::Xid;
+use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, XaStart};
 use protocol::ResultSink;
@@ -122,8 +123,13 @@ impl ClientSession {
             return Err(codes::xaer_nota().into());
         }
         self.engine.set_flush_policy(self.core.shared.flush_policy());
-        let tables = self.transaction.take_tables();
+        if self.engine.has_writes() {
+            self.announce(WaitsFor::CommitLock)?;
+        }
+        let tables = self.transaction.take_tables(self.engine.lock_owner());
         let prepared = self.engine.prepare(xid, tables);
+        self.server_locks.withdraw();
+        self.renew_lock_owner();
         // The name is the prepared branch's now, or free.
         self.transaction.xa = None;
         self.transaction.forget_next();
@@ -159,8 +165,12 @@ impl ClientSession {
         }
         // What an autocommitted statement may have left open is empty.
         self.commit()?;
+        self.announce(WaitsFor::CommitLock)?;
         self.engine.set_flush_policy(self.core.shared.flush_policy());
-        match end(&mut self.engine, xid) {
+        let ended = end(&mut self.engine, xid);
+        self.server_locks.withdraw();
+        self.renew_lock_owner();
+        match ended {
             Ok(true) => Ok(()),
             Ok(false) => Err(codes::xaer_nota().into()),
             Err(error) => Err(engine_error(error, || self.stop_error())),

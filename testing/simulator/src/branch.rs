@@ -44,7 +44,8 @@ impl World {
         if self.plant == Some(Plant::PrepareNotSynced) {
             client.session.set_flush_policy(FlushPolicy::Lazy);
         }
-        let result = client.session.prepare(&xid(name), Vec::new());
+        let tables = engine::SharedTables::new(client.session.lock_owner());
+        let result = client.session.prepare(&xid(name), tables);
         self.trace.line(format!("c{} prepare branch {name} {:?}: {}", client.no, txn.policy, outcome(&result)));
         txn.model.close_snapshot();
         let mut state = self.newest().next();

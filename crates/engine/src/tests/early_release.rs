@@ -210,7 +210,8 @@ fn a_branch_is_prepared_once_what_it_has_built_on_is_durable() {
     branch.set_flush_policy(FlushPolicy::Lazy);
     assert!(branch.claim_xid(&xid));
     f.update(&mut branch, 1, 3, "branch").unwrap();
-    branch.prepare(&xid, Vec::new()).unwrap();
+    let tables = lock_manager::shares::SharedTables::new(branch.lock_owner());
+    branch.prepare(&xid, tables).unwrap();
     // Whoever commits it does not know of that.
     assert!(f.engine.wal.durable() >= lsn);
     finish(&mut first, lsn);

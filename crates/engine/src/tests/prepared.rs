@@ -1,15 +1,17 @@
 //! Prepared transactions: detached, over crashes and checkpoints, ended by anybody.
 
 use super::*;
-use lock_manager::WaitPolicy;
-use lock_manager::metadata::SharedGuard;
+use lock_manager::metadata::Share;
+use lock_manager::shares::SharedTables;
 
 fn xid(name: &str) -> Xid {
     Xid { format_id: 1, gtrid: name.as_bytes().into(), bqual: (*b"branch").into() }
 }
 
-fn share(f: &Fixture) -> SharedGuard {
-    f.table.lock.shared(0, WaitPolicy::NoWait, &Cancel::new()).unwrap()
+fn share(f: &Fixture, s: &Session) -> SharedTables {
+    let mut tables = SharedTables::new(s.lock_owner());
+    assert!(tables.share_now(&f.table.lock, Share::Write, 0));
+    tables
 }
 
 /// Rows 1 to 3 committed; a prepared transaction changed 1, deleted 2, and inserted 4.
@@ -24,7 +26,8 @@ fn prepare(f: &Fixture, name: &str) {
     f.update(&mut s, 1, 11, "new").unwrap();
     f.delete(&mut s, 2).unwrap();
     f.insert(&mut s, 4, 40, "fresh", Some(4)).unwrap();
-    s.prepare(&xid(name), vec![share(f)]).unwrap();
+    let tables = share(f, &s);
+    s.prepare(&xid(name), tables).unwrap();
     assert!(!s.in_transaction());
 }
 
@@ -167,7 +170,8 @@ fn branch_without_changes_holds_its_name_only() {
     s.begin(Isolation::RepeatableRead, false);
     assert!(s.claim_xid(&xid("a")));
     assert!(s.get(&f.table, &f.key(1), Read::Exclusive(Wait::Block), short).unwrap().is_some());
-    s.prepare(&xid("a"), Vec::new()).unwrap();
+    let tables = SharedTables::new(s.lock_owner());
+    s.prepare(&xid("a"), tables).unwrap();
     assert_eq!(f.engine.prepared_xids(), [xid("a")]);
     // Its row lock is gone, as in MySQL.
     let mut other = f.session();
@@ -230,7 +234,8 @@ fn prepares_and_checkpoints_at_random_lose_nothing() {
                         Some(k)
                     }
                 };
-                s.prepare(&xid(&id.to_string()), Vec::new()).unwrap();
+                let tables = SharedTables::new(s.lock_owner());
+                s.prepare(&xid(&id.to_string()), tables).unwrap();
                 waiting.insert(id, to);
             }
         }

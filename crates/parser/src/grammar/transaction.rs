@@ -148,7 +148,10 @@ impl<'a> Parser<'a> {
     pub(super) fn lock(&mut self) -> PResult<Statement<'a>> {
         self.bump();
         if self.at(Kw::INSTANCE) {
-            return self.unsupported("LOCK INSTANCE");
+            self.bump();
+            self.expect(Kw::FOR)?;
+            self.expect(Kw::BACKUP)?;
+            return Ok(Statement::LockInstance);
         }
         if !self.eat(Kw::TABLES) {
             self.expect(Kw::TABLE)?;
@@ -172,7 +175,8 @@ impl<'a> Parser<'a> {
     pub(super) fn unlock(&mut self) -> PResult<Statement<'a>> {
         self.bump();
         if self.at(Kw::INSTANCE) {
-            return self.unsupported("UNLOCK INSTANCE");
+            self.bump();
+            return Ok(Statement::UnlockInstance);
         }
         if !self.eat(Kw::TABLES) {
             self.expect(Kw::TABLE)?;

@@ -26,11 +26,9 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> R
     if let Some(like) = &create.like {
         session.find_table(&full_name(session, like)?)?;
     }
+    session.refuse_unlocked(&name)?;
     if session.table_exists(&name)? {
         return exists(session, create, &name);
-    }
-    if session.transaction.has_locked_tables() {
-        return Err(codes::table_not_locked(&name.table).into());
     }
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,

@@ -59,6 +59,7 @@ fn maintain_one(
     kind: Maintenance,
     say: &mut impl FnMut(&str, String),
 ) -> Result<(), Outcome> {
+    session.refuse_unlocked(name)?;
     let entry = match session.shared().catalog.table(&name.database, &name.table) {
         Ok(entry) => entry,
         Err(CatalogError::UnknownDatabase(_)) => return Err(codes::no_such_table(&name.database, &name.table).into()),
@@ -72,9 +73,9 @@ fn maintain_one(
             check(session, name, say)?;
         }
         Maintenance::Optimize => {
-            say("note", "Table does not support optimize, doing recreate + analyze instead".into());
             drop(entry);
-            rebuild(session, name)?;
+            super::change_definitions(session, |session| rebuild(session, name))?;
+            say("note", "Table does not support optimize, doing recreate + analyze instead".into());
             say("status", "OK".into());
         }
         Maintenance::Repair | Maintenance::Checksum => say("note", "The storage engine for the table doesn't support repair".into()),

@@ -29,12 +29,11 @@ use crate::lock_tables::Upgraded;
 use catalog::{CatalogError, TableEntry};
 use definition::{Definer, DraftColumn};
 use executor::StatementContext;
-use lock_manager::LockError;
+use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{ObjectName, Statement};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// What a statement did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,9 +61,17 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     if databases && session.transaction.has_locked_tables() {
         return Err(codes::lock_or_active_transaction().into());
     }
-    let done = execute_unlocked(session, statement)?;
+    let done = change_definitions(session, |session| execute_unlocked(session, statement))?;
     session.relock_tables()?;
     Ok(done)
+}
+
+/// Runs a change of definitions as FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP of others allow it.
+fn change_definitions<T>(session: &mut ClientSession, change: impl FnOnce(&mut ClientSession) -> Result<T, Outcome>) -> Result<T, Outcome> {
+    session.announce(WaitsFor::GlobalReadLock)?;
+    let done = session.share_definitions().and_then(|_shared| change(session));
+    session.server_locks.withdraw();
+    done
 }
 
 fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>) -> Result<DdlDone, Outcome> {
@@ -139,13 +146,10 @@ impl ClientSession {
         }
     }
 
-    fn lock_deadline(&self) -> Instant {
-        Instant::now() + Duration::from_secs(self.core.settings.lock_wait_timeout_s)
-    }
-
     /// Takes a table for this session alone.
     fn lock_table(&self, name: &FullName) -> Result<LockedTable, Outcome> {
-        let deadline = self.lock_deadline();
+        let deadline = self.metadata_deadline();
+        self.refuse_unlocked(name)?;
         let entry = self.find_table(name)?;
         if let Some(upgraded) = self.upgrade_for_ddl(name)? {
             return Ok(LockedTable { entry, _guard: DdlGuard::Locked { _upgraded: upgraded } });
@@ -153,11 +157,8 @@ impl ClientSession {
         loop {
             let entry = self.find_table(name)?;
             let lock = Arc::clone(&entry.storage.lock);
-            let guard = match lock.exclusive(ExclusiveWait::until(Some(deadline)), self.engine.cancel()) {
-                Ok(guard) => guard,
-                Err(LockError::Killed) => return Err(self.stop_error().into()),
-                Err(_) => return Err(codes::lock_wait_timeout().into()),
-            };
+            let guard = lock.exclusive(ExclusiveWait::until(Some(deadline)), self.engine.asker());
+            let guard = guard.map_err(|error| self.metadata_error(error))?;
             // Other DDL may have replaced the table while this one waited.
             let entry = self.find_table(name)?;
             if Arc::ptr_eq(&entry.storage.lock, &lock) {

@@ -90,6 +90,7 @@ fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> R
     let (mut made, mut gone, mut sources) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for (old, new) in renames {
         if !made.remove(old) {
+            session.refuse_unlocked(old)?;
             if gone.contains(old) || !session.table_exists(old)? {
                 return Err(codes::no_such_table(&old.database, &old.table).into());
             }

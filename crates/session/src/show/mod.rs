@@ -21,6 +21,7 @@ pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, extra, key_word};
 
 use crate::client_session::ClientSession;
+use crate::ddl::FullName;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
@@ -103,6 +104,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 Found::Stored(entry) => entry,
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
+            session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
             let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
             table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
             Ok(table)

@@ -22,6 +22,7 @@ mod innodb_trx;
 mod listing;
 mod lock_data;
 mod lock_picture;
+mod metadata_locks;
 mod processes;
 mod schemata;
 mod settings;
@@ -63,6 +64,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         engines::plugins(),
         engines::user_privileges(),
         innodb_trx::table(),
+        metadata_locks::table(),
         processes::of_information_schema(),
         processes::of_performance_schema(),
         processes::threads(),
