@@ -18,6 +18,7 @@ pub(crate) mod latch {
 /// - `gap_entered`: an insertion enters a gap that somebody else has.
 /// - `gap_not_inherited`: a removed record leaves its lockers nothing.
 /// - `shared_without_recheck`: a metadata reader does not look at the gate after counting itself in.
+/// - `announced_without_look`: a writer announces itself and does not look whether it may.
 /// - `no_outside_detection`: the same for waits outside of the row locks.
 /// - `read_only_beside_writers`: LOCK TABLES READ does not wait for the writers that are there.
 #[inline(always)]

@@ -69,9 +69,11 @@ mod user_locks;
 
 use cancel::Cancel;
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
-use metadata::{ExclusiveWait, Share, TableLock};
+use metadata::{ExclusiveWait, Protects, Share, TableLock};
 use mode::LockMode::{Exclusive, ExclusiveGap, InsertIntention, Shared, SharedNextKey};
 use models::Schedules;
+use outside::Asker;
+use shares::Announcement;
 
 const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
 
@@ -477,6 +479,74 @@ fn read_only_lock() {
     };
     [writer, keeper, ddl].into_iter().for_each(|thread| thread.join().expect("no panic"));
     assert!(!table.is_exclusive() && table.shared_count() == 0 && table.read_only_count() == 0);
+}
+
+/// Writers that announce themselves, and one who keeps them out.
+fn announced_writers() {
+    let manager = Arc::new(LockManager::new(1));
+    let lock = Arc::new(TableLock::of(Protects::Changes));
+    let (writing, keeping) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let mut threads: Vec<_> = (0..2)
+        .map(|_| {
+            let (manager, lock, writing, keeping) = (Arc::clone(&manager), Arc::clone(&lock), Arc::clone(&writing), Arc::clone(&keeping));
+            thread::spawn(move || {
+                let (owner, cancel) = (manager.new_owner(), Cancel::new());
+                let announcement = Announcement::new(&lock, &owner);
+                announcement.enter(None, Asker::new(&manager, &owner, &cancel)).expect("no deadline");
+                writing.fetch_add(1, Ordering::SeqCst);
+                assert!(!keeping.load(Ordering::SeqCst), "a writer beside one who keeps writers out");
+                thread::yield_now();
+                writing.fetch_sub(1, Ordering::SeqCst);
+                announcement.leave();
+            })
+        })
+        .collect();
+    threads.push(thread::spawn(move || {
+        let (owner, cancel) = (manager.new_owner(), Cancel::new());
+        let wait = ExclusiveWait { deadline: None, block: Duration::MAX, pass: Duration::MAX };
+        let guard = lock.read_only(wait, Asker::new(&manager, &owner, &cancel)).expect("no deadline");
+        keeping.store(true, Ordering::SeqCst);
+        assert_eq!(writing.load(Ordering::SeqCst), 0, "one who keeps writers out beside a writer");
+        thread::yield_now();
+        keeping.store(false, Ordering::SeqCst);
+        drop(guard);
+    }));
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+}
+
+#[test]
+fn announced_writers_are_kept_out() {
+    SCHEDULES.check(announced_writers, &["announced_without_look"]);
+}
+
+/// Two who take two tables in opposite order.
+fn tables_crosswise() {
+    let manager = Arc::new(LockManager::new(1));
+    let tables = [Arc::new(TableLock::new()), Arc::new(TableLock::new())];
+    let victims = Arc::new(AtomicU32::new(0));
+    let threads: Vec<_> = (0..2)
+        .map(|n| {
+            let (manager, tables, victims) = (Arc::clone(&manager), tables.clone(), Arc::clone(&victims));
+            thread::spawn(move || {
+                let (owner, cancel) = (manager.new_owner(), Cancel::new());
+                let asker = Asker::new(&manager, &owner, &cancel);
+                let wait = ExclusiveWait { deadline: None, block: Duration::MAX, pass: Duration::MAX };
+                let first = tables[n].rows(wait, asker).expect("nothing is in hand yet");
+                match tables[1 - n].rows(wait, asker) {
+                    Ok(second) => drop(second),
+                    Err(LockError::Deadlock) => assert_eq!(victims.fetch_add(1, Ordering::SeqCst), 0, "one victim is enough"),
+                    Err(error) => panic!("{error:?}"),
+                }
+                drop(first);
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+}
+
+#[test]
+fn a_circle_of_tables_has_one_victim() {
+    SCHEDULES.check(tables_crosswise, &["no_outside_detection"]);
 }
 
 #[test]
