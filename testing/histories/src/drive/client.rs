@@ -202,19 +202,13 @@ impl<'r, 'p> Client<'r, 'p> {
             0 | 1 => {
                 self.mark(&format!("ROLLBACK TO SAVEPOINT s{}", depth - 1), Event::RollbackToSavepoint)?;
             }
-            2 if depth > 1 => {
-                // The one before the last: the last goes with it.
-                if self.mark(&format!("ROLLBACK TO SAVEPOINT s{}", depth - 2), Event::RollbackToSavepoint)? {
-                    let statement = self.statements.last_mut().expect("just noted");
-                    statement.events.insert(0, Event::ReleaseSavepoint);
-                    return Ok(depth - 1);
-                }
+            // The one before the last: the last goes with it.
+            2 if depth > 1 && self.mark(&format!("ROLLBACK TO SAVEPOINT s{}", depth - 2), Event::RollbackToSavepoint)? => {
+                let statement = self.statements.last_mut().expect("just noted");
+                statement.events.insert(0, Event::ReleaseSavepoint);
+                return Ok(depth - 1);
             }
-            3 => {
-                if self.mark(&format!("RELEASE SAVEPOINT s{}", depth - 1), Event::ReleaseSavepoint)? {
-                    return Ok(depth - 1);
-                }
-            }
+            3 if self.mark(&format!("RELEASE SAVEPOINT s{}", depth - 1), Event::ReleaseSavepoint)? => return Ok(depth - 1),
             _ => {}
         }
         Ok(depth)

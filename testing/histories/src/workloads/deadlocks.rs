@@ -47,7 +47,7 @@ pub fn deadlocks(place: &Place, load: &Load) -> Result<Done, String> {
     super::wait_for_sessions(load, &mut main)?;
     let sum: u64 = one(&mut main, "SELECT CAST(SUM(n) AS UNSIGNED) FROM hot")?;
     let all = (load.connections * load.txns) as u64;
-    if !done.explains(sum / 3) || sum % 3 != 0 || !load.faults && done.committed != all {
+    if !done.explains(sum / 3) || !sum.is_multiple_of(3) || !load.faults && done.committed != all {
         return Err(format!("the rows sum up to {sum} after {} acknowledged transactions of three changes", done.committed));
     }
     Ok(done)
