@@ -7,10 +7,30 @@
 //! 3. Who inserts a key, or removes one, deals with the gap locks of the key behind it under the latches of both.
 
 use crate::Result;
+use crate::scan::{Direction, Place, ScanState};
 use crate::session::Session;
 use crate::table::Index;
 use btree::{LeafWrite, Seek};
 use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+
+/// Whether a bug is planted: never outside the tests, which must find each:
+/// - `no_second_look`: a gap whose key behind lies on another leaf is taken for locked without another look at what is in it.
+/// - `range_end_open`: the gap that a range ends in is not locked.
+/// - `insert_without_asking`: an insertion does not look for gap locks.
+/// - `gap_stays_behind`: the gap locks of a key that is removed go with it.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) const fn planted(_bug: &str) -> bool {
+    false
+}
+
+/// A point at which tests let others come in between: `hop`, when a search has come over to another leaf, before it locks what it found.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) const fn reached(_point: &str) {}
+
+#[cfg(test)]
+pub(crate) use crate::tests::gaps::{planted, reached};
 
 impl Session {
     /// Whether this transaction locks gaps: at REPEATABLE READ and above.
@@ -33,19 +53,34 @@ impl Session {
             if locked.as_deref() == Some(next) {
                 return Ok(next == bound);
             }
+            if !on_one_leaf {
+                reached("hop");
+            }
             self.try_lock(LockKeyRef { index: index.id, key: next }, mode.gap_only())?;
-            if on_one_leaf {
+            if on_one_leaf || planted("no_second_look") {
                 return Ok(next == bound);
             }
             locked = Some(next.to_vec());
         }
     }
 
+    /// With no latch held: the gap above a range, with which a backward scan of it begins.
+    pub(crate) fn lock_gap_above(&mut self, index: &Index, state: &ScanState, mode: LockMode) -> Result<()> {
+        if state.direction == Direction::Backward && matches!(state.place, Place::Start) {
+            self.lock_gap_at(index, &state.range.upper, mode)?;
+        }
+        Ok(())
+    }
+
     /// Under the exclusive latch of the leaf that a new key goes into: whether somebody else has locked the gap. Then the key behind it is returned;
     /// see [`Session::wait_to_insert`].
     #[inline]
     pub(crate) fn gap_obstacle(&mut self, leaf: &LeafWrite<'_>, index: &Index) -> Result<Option<Vec<u8>>> {
-        if self.engine.locks.has_gap_locks(index.id) { self.look_for_gap_lock(leaf, index) } else { Ok(None) }
+        if self.engine.locks.has_gap_locks(index.id) && !planted("insert_without_asking") {
+            self.look_for_gap_lock(leaf, index)
+        } else {
+            Ok(None)
+        }
     }
 
     #[cold]
@@ -73,7 +108,7 @@ impl Session {
     pub(crate) fn leave_gap(&mut self, leaf: &LeafWrite<'_>, index: &Index, stays: bool) -> Result<()> {
         let key = LockKeyRef { index: index.id, key: leaf.sought_key() };
         let keeps = stays && self.locks_gaps();
-        if !keeps && !self.engine.locks.is_locked(key) {
+        if !keeps && !self.engine.locks.is_locked(key) || planted("gap_stays_behind") {
             return Ok(());
         }
         self.running.may_hold_locks |= keeps;

@@ -6,6 +6,7 @@
 //!    can give back what it does not want.
 //! 3. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
+use crate::gap_lock::{planted, reached};
 use crate::read::Locked;
 use crate::row_lock::{Obstacle, RowLock, Wait};
 use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, Step};
@@ -29,6 +30,11 @@ fn last_of(upper: &[u8]) -> Option<Vec<u8>> {
     Some(key)
 }
 
+/// Whom a locking scan shows its rows to: the row, its key, and how it is locked.
+pub(crate) trait ShowLocked: FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step {}
+
+impl<F: FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step> ShowLocked for F {}
+
 /// What a look at a locked row's last committed version came to.
 enum Passed {
     /// It was shown, or there is none.
@@ -39,18 +45,13 @@ enum Passed {
 
 impl Scan<'_> {
     /// [`Scan::for_each`] of the primary index for locking reads.
-    pub(crate) fn primary_locked(
-        &mut self,
-        mode: LockMode,
-        wait: Wait,
-        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
-    ) -> Result<bool> {
+    pub(crate) fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl ShowLocked) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
         let index = &table.indexes[0];
         let gaps = self.session.locks_gaps();
         let forward = self.state.direction == Direction::Forward;
-        if gaps && !forward && matches!(self.state.place, Place::Start) {
-            self.session.lock_gap_at(index, &self.state.range.upper, mode)?;
+        if gaps {
+            self.session.lock_gap_above(index, &self.state, mode)?;
         }
         let last_key = if gaps && forward { last_of(&self.state.range.upper) } else { None };
         // The key that was reached from another leaf and is locked: what came between before that is found by a second look.
@@ -71,6 +72,9 @@ impl Scan<'_> {
             // A stretch of rows under the leaf's latch, until one must be waited for.
             while cursor.valid() && self.state.in_range(cursor.key()) {
                 let hopped = gaps && forward && cursor.hopped();
+                if hopped {
+                    reached("hop");
+                }
                 let (key, value) = cursor.entry();
                 let row = header(value)?;
                 let own_mode = match gaps {
@@ -86,7 +90,7 @@ impl Scan<'_> {
                     let granted = self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
                     gap_is_new = granted != Some(Granted::Held);
                 }
-                if hopped && confirmed.as_deref() != Some(key) {
+                if hopped && confirmed.as_deref() != Some(key) && !planted("no_second_look") {
                     confirmed = Some(key.to_vec());
                     continue 'again;
                 }
@@ -134,10 +138,13 @@ impl Scan<'_> {
                 return Ok(true);
             }
             let Some((key, found, gap_is_new)) = obstacle else {
-                if gaps && forward {
+                if gaps && forward && !planted("range_end_open") {
                     // The gap that the range ends in.
-                    let on_one_leaf = cursor.valid() && !cursor.hopped();
+                    let on_one_leaf = cursor.valid() && !cursor.hopped() || planted("no_second_look");
                     let next = if cursor.valid() { cursor.key() } else { &[] };
+                    if !on_one_leaf {
+                        reached("hop");
+                    }
                     self.session.try_lock(LockKeyRef { index: index.id, key: next }, mode.gap_only())?;
                     if !on_one_leaf && confirmed.as_deref() != Some(next) {
                         confirmed = Some(next.to_vec());
@@ -167,7 +174,7 @@ impl Scan<'_> {
         value: &[u8],
         found: &Obstacle,
         shown: &mut u64,
-        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
+        f: &mut impl ShowLocked,
     ) -> Result<Passed> {
         let engine = &self.session.engine;
         let mut buffer = Vec::new();
@@ -192,12 +199,7 @@ impl Scan<'_> {
     }
 
     /// [`Scan::for_each`] of a secondary index for locking reads: the primary rows are locked, one after the other.
-    pub(crate) fn secondary_locked(
-        &mut self,
-        mode: LockMode,
-        wait: Wait,
-        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
-    ) -> Result<bool> {
+    pub(crate) fn secondary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl ShowLocked) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
@@ -244,7 +246,7 @@ impl Scan<'_> {
         entry: &Entry<'_>,
         mode: LockMode,
         shown: &mut u64,
-        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
+        f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Step, Obstacle>> {
         let Scan { session, state } = self;
         let index = &table.indexes[state.index_no];

@@ -3,28 +3,22 @@
 //! Entries are dealt with one by one, for nothing behind the last row shown may be locked. The key of a unique index that is asked for whole
 //! is locked without a gap when its row is there: nobody else can insert it.
 
-use crate::row_lock::{Obstacle, RowLock, Wait};
-use crate::scan::{Direction, EntryBatch, Place, RowKey, Scan, Step};
+use crate::gap_lock::{planted, reached};
+use crate::locking_scan::ShowLocked;
+use crate::row_lock::{Obstacle, Wait};
+use crate::scan::{Direction, EntryBatch, Place, Scan, Step};
 use crate::table::Table;
 use crate::{Error, Result, after_prefix};
 use lock_manager::{Granted, LockKeyRef, LockMode};
-use record::RowRef;
 use std::sync::Arc;
 
 impl Scan<'_> {
     /// [`Scan::for_each`] of a secondary index for locking reads that lock gaps.
-    pub(crate) fn secondary_next_key(
-        &mut self,
-        mode: LockMode,
-        wait: Wait,
-        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step,
-    ) -> Result<bool> {
+    pub(crate) fn secondary_next_key(&mut self, mode: LockMode, wait: Wait, f: &mut impl ShowLocked) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
         let index = &table.indexes[self.state.index_no];
         let forward = self.state.direction == Direction::Forward;
-        if !forward && matches!(self.state.place, Place::Start) {
-            self.session.lock_gap_at(index, &self.state.range.upper, mode)?;
-        }
+        self.session.lock_gap_above(index, &self.state, mode)?;
         let mut exact = index.unique && self.is_point_of(&table) && matches!(self.state.place, Place::Start);
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
@@ -38,9 +32,12 @@ impl Scan<'_> {
             let in_range = Scan::position(&self.state, &mut cursor)?;
             let hopped = forward && (cursor.hopped() || !cursor.valid());
             let key = if cursor.valid() { cursor.key() } else { &[] };
-            let is_confirmed = !hopped || confirmed.as_deref() == Some(key);
+            let is_confirmed = !hopped || confirmed.as_deref() == Some(key) || planted("no_second_look");
+            if hopped {
+                reached("hop");
+            }
             if !in_range {
-                if forward && !matches!(self.state.place, Place::End) {
+                if forward && !matches!(self.state.place, Place::End) && !planted("range_end_open") {
                     self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
                     if !is_confirmed {
                         confirmed = Some(key.to_vec());

@@ -11,6 +11,7 @@ use types::{Collation, ColumnType, Value};
 mod concurrent;
 mod covered;
 mod early_release;
+pub(crate) mod gaps;
 mod locking;
 mod log_bytes;
 mod mvcc;
