@@ -103,29 +103,3 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
     table.row(vec![def.name.into(), statement.into()]);
     table
 }
-
-/// A row of SHOW TABLE STATUS.
-pub(super) fn status_row(database: &VirtualDatabase, def: &VirtualTableDef) -> Vec<Value> {
-    let zero = || Value::UInt(0);
-    let engine = database.engine();
-    vec![
-        def.name.into(),
-        engine.into(),
-        Value::UInt(10),
-        engine.map(|_| "Dynamic").into(),
-        zero(),
-        zero(),
-        zero(),
-        zero(),
-        zero(),
-        zero(),
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        engine.map(|_| database.collation.name()).into(),
-        Value::Null,
-        "".into(),
-        "".into(),
-    ]
-}

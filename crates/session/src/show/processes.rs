@@ -30,6 +30,22 @@ pub(crate) struct Process {
     pub info: Option<String>,
 }
 
+impl Process {
+    /// The eight columns of SHOW PROCESSLIST.
+    pub(crate) fn values(self) -> Vec<Value> {
+        vec![
+            Value::UInt(self.id),
+            self.user.into(),
+            self.host.into(),
+            self.database.into(),
+            self.command.into(),
+            Value::Int(self.seconds),
+            self.state.into(),
+            self.info.into(),
+        ]
+    }
+}
+
 /// All connections.
 pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
     let connections = &core.shared.connections;
@@ -62,18 +78,9 @@ pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
         ("State", text(30)),
         ("Info", if full { ColumnType::new(TypeKind::LongText) } else { text(INFO_CHARS as u32) }),
     ]);
-    for process in processes(&session.core) {
-        let info = process.info.map(|text| if full { text } else { text.chars().take(INFO_CHARS).collect() });
-        table.row(vec![
-            Value::UInt(process.id),
-            process.user.into(),
-            process.host.into(),
-            process.database.into(),
-            process.command.into(),
-            Value::Int(process.seconds),
-            process.state.into(),
-            info.into(),
-        ]);
+    for mut process in processes(&session.core) {
+        process.info = process.info.map(|text| if full { text } else { text.chars().take(INFO_CHARS).collect() });
+        table.row(process.values());
     }
     table
 }

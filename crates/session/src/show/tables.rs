@@ -7,7 +7,7 @@ use crate::error_map::{Outcome, catalog_error};
 use crate::virtual_tables;
 use catalog::{DefaultValue, IndexDef, TableDef, TableEntry};
 use planner::plan::OutputColumn;
-use types::{ColumnType, DateTime, TypeKind, Value};
+use types::{ColumnType, TypeKind, Value};
 
 pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Database", text(64))]);
@@ -196,30 +196,7 @@ pub(super) fn indexes_head() -> Table {
 
 pub(super) fn indexes(entry: &TableEntry) -> Table {
     let mut table = indexes_head();
-    let def = &entry.def;
-    let rows = entry.storage.rows_estimate() as i64;
-    for index in def.indexes.iter().filter(|i| !i.parts.is_empty()) {
-        for (at, part) in index.parts.iter().enumerate() {
-            let column = &def.columns[part.column];
-            table.row(vec![
-                def.name.as_str().into(),
-                Value::Int(i64::from(!index.unique)),
-                index.name.as_str().into(),
-                Value::UInt(at as u64 + 1),
-                column.name.as_str().into(),
-                if part.descending { "D" } else { "A" }.into(),
-                Value::Int(rows),
-                part.prefix_chars.map(i64::from).into(),
-                Value::Null,
-                if column.ty.nullable { "YES" } else { "" }.into(),
-                "BTREE".into(),
-                "".into(),
-                index.comment.as_str().into(),
-                "YES".into(),
-                Value::Null,
-            ]);
-        }
-    }
+    virtual_tables::index_rows_of_show(&entry.def, entry.storage.rows_estimate() as i64).for_each(|row| table.row(row));
     table
 }
 
@@ -246,37 +223,14 @@ pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Res
         ("Comment", text(2048)),
     ]);
     if let Some(database) = virtual_tables::database(&schema) {
-        database.tables().into_iter().for_each(|def| table.row(computed::status_row(database, def)));
+        database.tables().into_iter().for_each(|def| table.row(virtual_tables::computed_status_row(session.shared(), database, def)));
         return Ok(table);
     }
     let catalog = &session.shared().catalog;
     let failed = |error| catalog_error(error, || session.stop_error());
     for name in catalog.table_names(&schema).map_err(failed)? {
         let entry = catalog.table(&schema, &name).map_err(failed)?;
-        let def = &entry.def;
-        let rows = entry.storage.rows_estimate();
-        let (data, indexes) = session.shared().engine.table_bytes(&entry.storage);
-        let options: Vec<String> = def.shown_options.iter().map(|(n, v)| format!("{}={v}", n.to_lowercase())).collect();
-        table.row(vec![
-            name.into(),
-            "InnoDB".into(),
-            Value::UInt(10),
-            "Dynamic".into(),
-            Value::UInt(rows),
-            Value::UInt(data.checked_div(rows).unwrap_or(0)),
-            Value::UInt(data),
-            Value::UInt(0),
-            Value::UInt(indexes),
-            Value::UInt(0),
-            def.auto_increment_column().map(|_| entry.storage.auto_increment()).into(),
-            DateTime::from_unix_micros(def.created_micros / 1_000_000 * 1_000_000).map_or(Value::Null, Value::DateTime),
-            Value::Null,
-            Value::Null,
-            def.collation.name().into(),
-            Value::Null,
-            options.join(" ").into(),
-            def.comment.as_str().into(),
-        ]);
+        table.row(virtual_tables::status_row(session.shared(), &entry));
     }
     Ok(table)
 }

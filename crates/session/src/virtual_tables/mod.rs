@@ -33,6 +33,8 @@ mod tables;
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
+pub(crate) use statistics::index_rows_of_show;
+pub(crate) use tables::{computed_status_row, status_row};
 
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualTableDef};

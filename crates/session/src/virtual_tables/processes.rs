@@ -68,27 +68,13 @@ pub(super) fn threads() -> VirtualTable {
     VirtualTable { def: performance_schema("threads", 100.0, columns), rows: thread_rows }
 }
 
-/// The eight columns of SHOW PROCESSLIST.
-fn values(process: Process) -> VirtualRow {
-    vec![
-        Value::UInt(process.id),
-        process.user.into(),
-        process.host.into(),
-        process.database.into(),
-        process.command.into(),
-        Value::Int(process.seconds),
-        process.state.into(),
-        process.info.into(),
-    ]
-}
-
 fn short_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    Ok(listed(processes(core).map(values).collect()))
+    Ok(listed(processes(core).map(Process::values).collect()))
 }
 
 fn long_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let row = |process| {
-        let mut row = values(process);
+        let mut row = process.values();
         row.push("PRIMARY".into());
         row
     };

@@ -55,6 +55,15 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
     Ok(Box::new(tables(core, request)?.flat_map(of_table)))
 }
 
+/// The row of SHOW INDEX: that of the table without catalogue and schemas.
+pub(crate) fn index_rows_of_show(def: &TableDef, cardinality: i64) -> impl Iterator<Item = VirtualRow> {
+    of_stored(def, Some(cardinality)).into_iter().map(|mut row| {
+        row.remove(4);
+        row.drain(..2);
+        row
+    })
+}
+
 fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
     let mut rows = Vec::new();
     for index in def.indexes.iter().filter(|index| !index.parts.is_empty()) {

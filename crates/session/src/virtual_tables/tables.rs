@@ -47,7 +47,6 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
 }
 
 fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<VirtualRow> {
-    let zero = || Value::UInt(0);
     let def = match &listed {
         Listed::Computed(database, def) => return Ok(of_computed(shared, database, def)),
         Listed::Open(entry) => &entry.def,
@@ -57,8 +56,30 @@ fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<
         true => listed.open(shared).map_err(failed)?.map(|entry| Figures::of(shared, &entry)).unwrap_or_default(),
         false => Figures::default(),
     };
+    Ok(of_stored(def, &figures))
+}
+
+/// The row of SHOW TABLE STATUS for a stored table.
+pub(crate) fn status_row(shared: &Shared, entry: &TableEntry) -> VirtualRow {
+    without_place(of_stored(&entry.def, &Figures::of(shared, entry)))
+}
+
+/// The same for a computed table.
+pub(crate) fn computed_status_row(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDef) -> VirtualRow {
+    without_place(of_computed(shared, database, def))
+}
+
+/// What is left of a row without catalogue, schema and type.
+fn without_place(mut row: VirtualRow) -> VirtualRow {
+    row.remove(3);
+    row.drain(..2);
+    row
+}
+
+fn of_stored(def: &TableDef, figures: &Figures) -> VirtualRow {
+    let zero = || Value::UInt(0);
     let options: Vec<String> = def.shown_options.iter().map(|(n, v)| format!("{}={v}", n.to_lowercase())).collect();
-    Ok(vec![
+    vec![
         "def".into(),
         def.database.as_str().into(),
         def.name.as_str().into(),
@@ -80,7 +101,7 @@ fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<
         Value::Null,
         options.join(" ").into(),
         def.comment.as_str().into(),
-    ])
+    ]
 }
 
 fn of_computed(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDef) -> VirtualRow {
