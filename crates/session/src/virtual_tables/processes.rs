@@ -73,7 +73,7 @@ fn short_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<Vi
 }
 
 fn long_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    let row = |process| {
+    let row = |process: Process| {
         let mut row = process.values();
         row.push("PRIMARY".into());
         row
@@ -85,7 +85,7 @@ fn thread_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<V
     let row = |process: Process| {
         let id = Value::UInt(process.id);
         let mut row: VirtualRow = vec![id, "thread/sql/one_connection".into(), "FOREGROUND".into()];
-        row.extend(values(process));
+        row.extend(process.values());
         row.extend([Value::Null, Value::Null, "NO".into(), "NO".into(), Value::Null, Value::Null, Value::Null, "PRIMARY".into()]);
         row.extend([Value::UInt(0), Value::UInt(0), Value::UInt(0), Value::UInt(0), "NO".into()]);
         row

@@ -5,7 +5,7 @@ use super::listing::{Listed, failed, tables};
 use super::{VirtualDatabase, VirtualTable};
 use crate::context::Core;
 use crate::shared::Shared;
-use catalog::{TableEntry, VirtualRequest, VirtualRow, VirtualTableDef};
+use catalog::{TableDef, TableEntry, VirtualRequest, VirtualRow, VirtualTableDef};
 use executor::VirtualRows;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Timestamp, TypeKind, Value};
