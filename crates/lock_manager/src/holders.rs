@@ -140,7 +140,11 @@ impl Holders {
     pub(crate) fn add_first(&mut self, owner: &Arc<Owner>, parts: Parts) -> GapChange {
         debug_assert!(self.grants.is_empty());
         self.grants.push(Grant { owner: Arc::clone(owner), parts, credit: 0 });
-        self.count(Parts::NONE, parts)
+        let writes = parts.is_record_exclusive();
+        self.writers = u32::from(writes);
+        self.readers = u32::from(parts.has_record() && !writes);
+        self.gaps = u32::from(parts.has_gap());
+        if parts.has_gap() { GapChange::Locked } else { GapChange::Same }
     }
 
     /// Takes parts away from the grant at a position, which stays.

@@ -106,6 +106,9 @@ pub struct LockStats {
     pub looked_at: u64,
 }
 
+/// Locks that are released without their list being moved.
+const FEW_LOCKS: usize = 8;
+
 /// See the crate's documentation.
 pub struct LockManager {
     pub(crate) shards: Box<[CachePadded<Mutex<Shard>>]>,
@@ -277,7 +280,7 @@ impl LockManager {
         let mut wakes = Wakes::new();
         let mut shard = self.shards[shard_no as usize].lock();
         let Some(slot) = shard.find(hash, key.index, key.key) else { return false };
-        if !shard.release(slot, owner, &mut wakes) {
+        if !shard.release_alone(slot, owner) && !shard.release(slot, owner, &mut wakes) {
             return false;
         }
         // Before the slot can serve another key.
@@ -358,7 +361,7 @@ impl LockManager {
         let slot = shard.find_or_insert(hash, next.index, next.key);
         let mut inner = heir.owner.inner();
         // Its transaction may have ended meanwhile.
-        if inner.epoch == heir.epoch && !inner.releasing {
+        if inner.epoch == heir.epoch && !heir.owner.is_releasing() {
             if shard.grant_gap(slot, &heir.owner, heir.gap) {
                 inner.locks.push(LockId { shard: shard_no, slot });
             }
@@ -374,35 +377,54 @@ impl LockManager {
     /// Gives all locks back and forgets the transaction id: the end of a transaction, after it is finished for readers. The owner can
     /// be used again.
     pub fn release_all(&self, owner: &Arc<Owner>) {
-        let (txn, mut locks) = {
+        let mut few = [LockId { shard: 0, slot: 0 }; FEW_LOCKS];
+        let (txn, count, many) = {
             let mut inner = owner.inner();
-            let spare = std::mem::take(&mut inner.spare);
             inner.epoch += 1;
-            inner.releasing = true;
-            (std::mem::take(&mut inner.txn), std::mem::replace(&mut inner.locks, spare))
+            let count = inner.locks.len();
+            if count > 0 {
+                owner.set_releasing(true);
+            }
+            let many = if count <= FEW_LOCKS {
+                // The list stays where it is, for the next transaction.
+                few.iter_mut().zip(&inner.locks).for_each(|(to, from)| *to = *from);
+                inner.locks.clear();
+                None
+            } else {
+                Some(std::mem::take(&mut inner.locks))
+            };
+            (std::mem::take(&mut inner.txn), count, many)
         };
-        let mut wakes = Wakes::new();
-        for id in &locks {
+        for id in many.as_deref().unwrap_or(&few[..count.min(FEW_LOCKS)]) {
             let mut shard = self.shards[id.shard as usize].lock();
-            let held = shard.release(id.slot, owner, &mut wakes);
-            drop(shard);
-            assert!(held, "{owner:?} lists a lock that it does not hold");
-            if !wakes.is_empty() {
-                // Woken one lock at a time: those behind the first need not wait for the release of the thousandth.
-                wake(&wakes);
-                wakes.clear();
+            if !shard.release_alone(id.slot, owner) {
+                self.release_among_others(shard, *id, owner);
             }
         }
         if !txn.is_none() {
             self.registry.remove(txn);
         }
         owner.reset_work();
-        locks.clear();
-        // A transaction with very many locks is rare; its list is not kept for the session's life.
-        locks.shrink_to(1024);
-        let mut inner = owner.inner();
-        inner.spare = locks;
-        inner.releasing = false;
+        if count > 0 {
+            owner.set_releasing(false);
+        }
+        if let Some(mut locks) = many {
+            locks.clear();
+            // A transaction with very many locks is rare; its list is not kept for the session's life.
+            locks.shrink_to(1024);
+            owner.inner().locks = locks;
+        }
+    }
+
+    /// One lock of a release of all, on a key that others have or want. Those who get it are woken at once: they need not wait for the
+    /// release of the thousandth.
+    #[cold]
+    fn release_among_others(&self, mut shard: MutexGuard<'_, Shard>, id: LockId, owner: &Arc<Owner>) {
+        let mut wakes = Wakes::new();
+        let held = shard.release(id.slot, owner, &mut wakes);
+        drop(shard);
+        assert!(held, "{owner:?} lists a lock that it does not hold");
+        wake(&wakes);
     }
 
     /// Whether nobody holds or awaits the record `key`. The answer stands only while the caller keeps others from locking (by a latch).

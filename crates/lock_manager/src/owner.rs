@@ -39,6 +39,9 @@ pub struct Owner {
     waited_by: AtomicU32,
     /// Whether its transaction locks gaps (REPEATABLE READ and above). Relaxed: only its own thread writes, between transactions.
     locks_gaps: AtomicBool,
+    /// The locks are being given back: none may be added. Set under the latch of `inner`, and asked under it by others. Cleared without it, with
+    /// nothing held any more; who meets a lock of the next transaction has the shard's latch from it, and so sees that.
+    releasing: AtomicBool,
     /// Mark of the deadlock search; only used under the detector's latch.
     pub(crate) visited: AtomicU64,
     pub(crate) cell: Arc<WaitCell>,
@@ -56,16 +59,12 @@ pub(crate) struct OwnerInner {
     /// Set at the first write, cleared when the release begins: what decides whether an implicit lock can still be made explicit.
     pub(crate) txn: TxnId,
     pub(crate) locks: Vec<LockId>,
-    /// Emptied list of the last release, kept for its capacity.
-    pub(crate) spare: Vec<LockId>,
     pub(crate) waiting: Option<Wait>,
     pub(crate) wait_seq: u64,
     /// How the wait was granted, set by who grants it.
     pub(crate) outcome: Granted,
     /// Counts releases of all locks: which transaction of the owner's it is.
     pub(crate) epoch: u64,
-    /// The locks are being given back: none may be added.
-    pub(crate) releasing: bool,
 }
 
 impl OwnerInner {
@@ -84,6 +83,7 @@ impl Owner {
             work: AtomicU64::new(0),
             waited_by: AtomicU32::new(0),
             locks_gaps: AtomicBool::new(true),
+            releasing: AtomicBool::new(false),
             visited: AtomicU64::new(0),
             cell: Arc::new(WaitCell::new()),
             inner: Mutex::new(Rank::Leaf, OwnerInner::default()),
@@ -134,6 +134,14 @@ impl Owner {
 
     pub(crate) fn locks_gaps(&self) -> bool {
         self.locks_gaps.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_releasing(&self, releasing: bool) {
+        self.releasing.store(releasing, Ordering::Release);
+    }
+
+    pub(crate) fn is_releasing(&self) -> bool {
+        self.releasing.load(Ordering::Acquire)
     }
 
     /// How many wait for what this owner holds: the more, the sooner its own waits are granted.

@@ -25,6 +25,8 @@ const SLOTS_KEPT_MAX: usize = 4096;
 /// Holders whose weight a waiter adds to. With more in its way, none of them holds it up alone.
 const CREDITED_MAX: usize = 4;
 
+/// Keys up to so many bytes lie in their entry.
+const KEY_BYTES_INLINE: usize = 32;
 /// Behind the last slot of a chain. No slot has this number.
 const END: u32 = u32::MAX;
 /// Chains of a shard that has entries: as many as there were entries in use at a time, and this many at least.
@@ -38,7 +40,7 @@ pub(crate) struct Entry {
     next: u32,
     pub(crate) index: IndexId,
     /// The whole key; empty for the end of the index.
-    pub(crate) key: SmallVec<[u8; 32]>,
+    pub(crate) key: SmallVec<[u8; KEY_BYTES_INLINE]>,
     pub(crate) holders: Holders,
     pub(crate) queue: Option<Box<Queue>>,
     /// Marks of the deadlock searches that have looked at the holders for those who wait for the record, and for the gap.
@@ -119,8 +121,12 @@ impl Shard {
         };
         let entry = &mut self.slots[slot as usize];
         (entry.hash, entry.next, entry.index) = (hash, first, index);
-        entry.key.clear();
-        entry.key.extend_from_slice(key);
+        if key.len() <= KEY_BYTES_INLINE && !entry.key.spilled() {
+            entry.key = SmallVec::from_slice(key);
+        } else {
+            entry.key.clear();
+            entry.key.extend_from_slice(key);
+        }
         self.chains[chain] = slot;
         self.used += 1;
         slot
@@ -257,18 +263,22 @@ impl Shard {
         true
     }
 
-    /// Takes away a granted lock and grants to those who can have it now; `false` when there was none.
+    /// Takes away a granted lock on a key that nobody else has or waits for; `false` when it is not such a one.
     #[inline]
-    pub(crate) fn release(&mut self, slot: u32, owner: &Arc<Owner>, wakes: &mut Wakes) -> bool {
+    pub(crate) fn release_alone(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let entry = &mut self.slots[slot as usize];
-        if entry.queue.is_none()
-            && let Some((grant, change)) = entry.holders.remove_only(owner)
-        {
-            self.gaps.note(entry.index, change);
-            owner.take_waited_by(grant.credit);
-            self.free(slot);
-            return true;
+        if entry.queue.is_some() {
+            return false;
         }
+        let Some((grant, change)) = entry.holders.remove_only(owner) else { return false };
+        self.gaps.note(entry.index, change);
+        owner.take_waited_by(grant.credit);
+        self.free(slot);
+        true
+    }
+
+    /// Takes away a granted lock and grants to those who can have it now; `false` when there was none.
+    pub(crate) fn release(&mut self, slot: u32, owner: &Arc<Owner>, wakes: &mut Wakes) -> bool {
         let held = self.revoke(slot, owner);
         if held && !planted("release_without_hand_over") {
             self.settle(slot, wakes);
@@ -347,7 +357,7 @@ impl Shard {
             }
             let inner = owner.inner();
             // Who gives its locks back at this moment needs no more.
-            if !inner.releasing {
+            if !owner.is_releasing() {
                 heirs.push(Heir { owner: Arc::clone(owner), epoch: inner.epoch, gap });
             }
         };
