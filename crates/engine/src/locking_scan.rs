@@ -88,7 +88,7 @@ impl Scan<'_> {
                 if own_mode.has_gap() && looked.is_err() {
                     // Had at once; then nothing comes before the row while that is waited for.
                     let granted = self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
-                    gap_is_new = granted != Some(Granted::Held);
+                    gap_is_new = granted == Some(Granted::New);
                 }
                 if hopped && confirmed.as_deref() != Some(key) && !planted("no_second_look") {
                     confirmed = Some(key.to_vec());

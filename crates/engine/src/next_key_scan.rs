@@ -75,7 +75,7 @@ impl Scan<'_> {
                     return Ok(true);
                 }
                 Err(obstacle) => {
-                    let gap_is_new = gap != Some(Granted::Held);
+                    let gap_is_new = gap == Some(Granted::New);
                     let granted = match locked {
                         true => self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)?,
                         false => self.session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new)?,

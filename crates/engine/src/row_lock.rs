@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// [`Session::wait_for_row`] by somebody who has locked the gap before the row under the latch: nothing comes before it meanwhile. A gap that was
-    /// locked for this wait only is given back when the wait comes to nothing.
+    /// locked for this wait only, on a key of which this transaction had nothing, is given back when the wait comes to nothing.
     pub(crate) fn wait_behind_gap(
         &mut self,
         index: IndexId,

@@ -379,6 +379,11 @@ impl Session {
             return self.again_after(table, key, obstacle);
         }
         if old_header.flags & DELETE_MARK != 0 {
+            // Nobody is to bring the row back; when purge removes what is left of it, the lock goes to the gap.
+            if self.locks_gaps() && !self.lock_in_place(table, key, old_header)? {
+                drop(leaf);
+                return self.again_after(table, key, Obstacle::Lock);
+            }
             return Ok(Attempt::Done(Modified::NotFound));
         }
         let mut buffer = Vec::new();

@@ -1,7 +1,7 @@
 //! Ids, and the order in which they finish: each finished transaction has a number, and a view is the newest number at its opening.
 //!
 //! # The ring of numbers
-//! One word for each recent id, of the window `[low, high)` of 524,288 ids. An id is used only below `high`; `window.rs` moves it on. A word says
+//! One word for each recent id, of the window `[low, high)` of 524,288 ids. An id is used only below `high`; `old_ids.rs` moves it on. A word says
 //! - which lap of the ring it serves, while its id has not finished: a small number, 0 in fresh memory;
 //! - the same with [`PENDING`]: the id is about to be numbered;
 //! - the number of its id, counted down from the largest (`!number`), once it has finished.

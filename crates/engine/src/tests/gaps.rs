@@ -353,12 +353,14 @@ struct Client {
     /// Rows that it has locked; whether exclusively.
     rows: BTreeMap<i64, bool>,
     changes: BTreeMap<i64, Option<Row>>,
+    /// It has locks that the model does not list: on a duplicate it was told of, or where a row was that went with a savepoint.
+    has_more: bool,
     savepoint: Option<(Savepoint, BTreeMap<i64, Option<Row>>)>,
 }
 
 impl Client {
     fn is_idle(&self) -> bool {
-        self.ranges.is_empty() && self.rows.is_empty() && self.changes.is_empty() && !self.session.has_writes()
+        self.ranges.is_empty() && self.rows.is_empty() && self.changes.is_empty() && !self.has_more && !self.session.has_writes()
     }
 
     fn lock_row(&mut self, id: i64, exclusive: bool) {
@@ -369,10 +371,16 @@ impl Client {
         self.ranges.clear();
         self.rows.clear();
         self.changes.clear();
+        self.has_more = false;
         self.savepoint = None;
         self.isolation = isolation;
         self.session.begin(isolation, false);
     }
+}
+
+/// The first bytes of a key, which tell it.
+fn brief(key: &[u8]) -> String {
+    key.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn inside(range: &KeyRange, key: &[u8]) -> bool {
@@ -420,11 +428,15 @@ impl Model {
     fn outcome<T>(&mut self, at: usize, context: &str, outcome: Result<T>, conflict: bool) -> Option<T> {
         match outcome {
             Ok(done) => {
-                assert!(!conflict, "{context}: went through");
+                let ranges = |c: &Client| c.ranges.iter().map(|(no, r)| (*no, brief(&r.lower), brief(&r.upper))).collect::<Vec<_>>();
+                let have = || self.clients.iter().map(|c| (c.isolation, &c.rows, &c.changes, ranges(c))).collect::<Vec<_>>();
+                assert!(!conflict, "{context}: went through beside {:?}", have());
                 Some(done)
             }
             Err(Error::LockWaitTimeout) => {
                 self.refused += 1;
+                // What it came by before it met the lock stays locked.
+                self.clients[at].has_more = true;
                 assert!(self.others(at).any(|other| !other.is_idle()), "{context}: nobody else has anything");
                 None
             }
@@ -444,6 +456,7 @@ impl Model {
                 _ => !self.others(at).any(|other| other.changes.contains_key(&rival.0)),
             };
             assert!(rows.values().find(duplicate).is_some_and(free), "{context}: no duplicate in {index_no}");
+            self.clients[at].has_more = true;
             return;
         }
         let place = self.has_place(at, row, None);
@@ -468,6 +481,7 @@ impl Model {
             None => Modify::Delete,
         });
         if let Err(Error::DuplicateKey { index_no: 2 }) = result {
+            self.clients[at].has_more = true;
             return;
         }
         let place = old.is_some() && new.is_some_and(|row| self.has_place(at, row, old));
@@ -545,7 +559,15 @@ fn against_model(seed: u64, steps: usize) -> Model {
     for _ in 0..4 {
         let session = model.wide.session(Isolation::RepeatableRead);
         let (isolation, ranges) = (Isolation::RepeatableRead, Vec::new());
-        model.clients.push(Client { session, isolation, ranges, rows: BTreeMap::new(), changes: BTreeMap::new(), savepoint: None });
+        model.clients.push(Client {
+            session,
+            isolation,
+            ranges,
+            rows: BTreeMap::new(),
+            changes: BTreeMap::new(),
+            has_more: false,
+            savepoint: None,
+        });
     }
     for id in (0..domain).step_by(2) {
         model.insert(0, (id, below(domain), (id % 3 == 0).then_some(id)));
@@ -584,6 +606,10 @@ fn against_model(seed: u64, steps: usize) -> Model {
                     Some((savepoint, changes)) => {
                         client.session.rollback_to(savepoint).unwrap();
                         client.changes = changes;
+                        client.has_more = true;
+                        // The lock on a row that came after the savepoint goes with the row; a range stays locked.
+                        let committed = &model.committed;
+                        client.rows.retain(|id, _| committed.contains_key(id) || client.changes.contains_key(id));
                     }
                     None => client.savepoint = Some((client.session.savepoint(), client.changes.clone())),
                 }
