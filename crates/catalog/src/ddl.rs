@@ -32,13 +32,13 @@ pub enum Change<'c> {
 }
 
 impl Catalog {
-    /// Runs `work` in a transaction of `session` and commits it; any error rolls it back.
+    /// Runs `work` in a transaction of `session` and commits it, durably whatever `innodb_flush_log_at_trx_commit` says, as MySQL does; any error rolls it back.
     fn transaction<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         session.begin(Isolation::ReadCommitted, false);
         session.statement_start();
         match work(session) {
             Ok(result) => {
-                session.commit()?;
+                session.commit_durably()?;
                 Ok(result)
             }
             Err(error) => {

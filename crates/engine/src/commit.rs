@@ -121,6 +121,14 @@ impl Session {
         self.committed(committed)
     }
 
+    /// [`Session::commit`], durable whatever the session's flush policy: definitions are.
+    pub fn commit_durably(&mut self) -> Result<()> {
+        let policy = std::mem::replace(&mut self.flush_policy, FlushPolicy::Durable);
+        let committed = self.commit();
+        self.flush_policy = policy;
+        committed
+    }
+
     /// After the wait for the log.
     pub(crate) fn committed(&mut self, outcome: Result<()>) -> Result<()> {
         if let Err(error) = outcome {

@@ -646,7 +646,7 @@ fn locked_ranges_stay_as_they_were_read() {
 #[test]
 fn a_naive_model_finds_planted_bugs() {
     for bug in ["range_end_open", "insert_without_asking", "gap_stays_behind"] {
-        must_find(bug, || (0..60).for_each(|seed| drop(against_model(seed, 250))));
+        must_find(bug, || (0..400).for_each(|seed| drop(against_model(seed, 250))));
     }
 }
 

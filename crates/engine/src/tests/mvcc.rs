@@ -112,6 +112,8 @@ fn run(seed: u64, steps: usize) {
                     Ok(Modified::NotFound) => {
                         assert!(action >= 2 && before.is_none(), "{context}");
                         reader.gaps = true;
+                        // What is left of a deleted row is locked.
+                        reader.touched.insert(id);
                     }
                     Ok(_) => {
                         assert_eq!(action < 2, before.is_none(), "{context}");

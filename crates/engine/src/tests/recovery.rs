@@ -113,6 +113,26 @@ fn writers_outrun_a_small_log_and_the_checkpoints_keep_up() {
 }
 
 #[test]
+fn a_durable_commit_of_a_lazy_session_survives_loss_of_power() {
+    for durably in [false, true] {
+        let f = Fixture::new();
+        let mut s = f.session();
+        s.set_flush_policy(FlushPolicy::Lazy);
+        f.insert(&mut s, 1, 1, "definition", None).unwrap();
+        if durably {
+            s.commit_durably().unwrap()
+        } else {
+            s.commit().unwrap()
+        }
+        drop(s);
+        let f = f.crash();
+        let mut s = f.session();
+        // The other half shows that the crash takes what nobody has made durable.
+        assert_eq!(f.ids(&mut s, 0, Direction::Forward).len(), usize::from(durably));
+    }
+}
+
+#[test]
 fn a_transaction_without_its_definition_is_not_taken_for_undone() {
     let f = Fixture::new();
     let mut loser = f.session();
