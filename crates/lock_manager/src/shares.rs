@@ -236,7 +236,7 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// A sign of `owner` at `lock`, which is one made by [`TableLock::announced`].
+    /// A sign of `owner` at `lock`, a lock of the whole server.
     pub fn new(lock: &Arc<TableLock>, owner: &Arc<Owner>) -> Announcement {
         let hold = Hold::new(lock, 0, HoldKind::Share(Share::Write), false);
         lock.add_announcer(&hold);
