@@ -40,11 +40,19 @@ fn counters(watcher: &mut Conn) -> HashMap<String, u64> {
     list.into_iter().map(|(name, value)| (name["Altiplano_admission_".len()..].to_owned(), value)).collect()
 }
 
+type Process = (u32, String, String, Option<String>, String, i64, Option<String>, Option<String>);
+
+fn processes(watcher: &mut Conn) -> Vec<Process> {
+    watcher.query("SHOW PROCESSLIST").expect("a list")
+}
+
 /// Ids of connections that wait for a slot.
 fn queued(watcher: &mut Conn) -> Vec<u32> {
-    type Process = (u32, String, String, Option<String>, String, i64, Option<String>, Option<String>);
-    let list: Vec<Process> = watcher.query("SHOW PROCESSLIST").expect("a list");
-    list.into_iter().filter(|process| process.6.as_deref() == Some("Waiting for admission")).map(|process| process.0).collect()
+    processes(watcher)
+        .into_iter()
+        .filter(|process| process.6.as_deref() == Some("Waiting for admission"))
+        .map(|process| process.0)
+        .collect()
 }
 
 fn transfer(connection: &mut Conn, id: u32) {
@@ -53,7 +61,11 @@ fn transfer(connection: &mut Conn, id: u32) {
     }
 }
 
+/// Kills the statements of connections, which run or are about to: KILL QUERY of a connection whose statement has not come in yet would be lost.
 fn kill_all(watcher: &mut Conn, ids: &[u32]) {
+    until("all have begun", || {
+        processes(watcher).iter().filter(|process| process.4 == "Query" && ids.contains(&process.0)).count() == ids.len()
+    });
     for id in ids {
         watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
     }
