@@ -6,7 +6,7 @@
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
 use lock_manager::shares::{HoldKind, SharedTables};
 use lock_manager::user_locks::UserLocks;
-use lock_manager::{Asker, Cancel, LockError, LockManager, Owner, WaitPolicy};
+use lock_manager::{Asker, Cancel, LockError, LockManager, Owner, WaitObserver, WaitPolicy};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const OWNERS: usize = 4;
 const TABLES: usize = 3;
 const NAMES: [&str; 2] = ["x", "y"];
+/// Longest wait for a report: a run that gets there has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
 const FOREVER: WaitPolicy = WaitPolicy::Wait(None);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,9 +38,32 @@ struct World {
     names: UserLocks,
 }
 
+/// What an owner's thread tells the controller.
+#[derive(Debug)]
+enum Report {
+    /// A step is done.
+    Done(usize, Result<(), LockError>),
+    /// It begins to wait or has ceased to: who counts waits is to look again.
+    Wait,
+}
+
+struct Teller(Sender<Report>);
+
+impl WaitObserver for Teller {
+    fn wait_begins(&self) {
+        // The controller is gone when the test has failed.
+        let _ = self.0.send(Report::Wait);
+    }
+
+    fn wait_ends(&self) {
+        self.wait_begins();
+    }
+}
+
 /// One owner's thread: carries out steps, reports each.
-fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, steps: &Receiver<Step>, reports: &Sender<(usize, Result<(), LockError>)>) {
+fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, steps: &Receiver<Step>, reports: &Sender<Report>) {
     let cancel = Cancel::new();
+    cancel.observe(Arc::new(Teller(reports.clone())));
     let asker = Asker::new(&world.manager, owner, &cancel);
     let mut shares = SharedTables::new(owner);
     let (mut read_only, mut alone): (Vec<ReadOnlyGuard>, Vec<ExclusiveGuard>) = (Vec::new(), Vec::new());
@@ -72,7 +97,7 @@ fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, steps: &Receiver<
             }
             Step::Stop => return,
         };
-        if reports.send((number, result)).is_err() {
+        if reports.send(Report::Done(number, result)).is_err() {
             return;
         }
     }
@@ -246,10 +271,11 @@ fn run(seed: u64, steps: usize) -> (u32, u32) {
             .collect();
         // What the model says of an owner's step is what the owner reports; who waits in the model reports nothing.
         let expect = |answers: &mut [Option<Result<(), LockError>>], what: &str| {
-            let deadline = Instant::now() + Duration::from_secs(20);
+            let deadline = Instant::now() + PATIENCE;
             while answers.iter().any(Option::is_some) {
                 let left = deadline.saturating_duration_since(Instant::now());
-                let (owner, result) = reports.recv_timeout(left).unwrap_or_else(|_| panic!("seed {seed}: {answers:?} not after {what}"));
+                let report = reports.recv_timeout(left).unwrap_or_else(|_| panic!("seed {seed}: {answers:?} not after {what}"));
+                let Report::Done(owner, result) = report else { continue };
                 assert_eq!(answers[owner].take(), Some(result), "seed {seed}: owner {owner} after {what}");
             }
         };
@@ -305,8 +331,13 @@ fn run(seed: u64, steps: usize) -> (u32, u32) {
                 Some(Want::Table(..)) => true,
             };
             let asleep = || world.manager.outside_waits() == model.waiting.iter().flatten().count();
+            let deadline = Instant::now() + PATIENCE;
             while !(asleep() && (0..OWNERS).all(is_waiting)) {
-                std::thread::yield_now();
+                let left = deadline.saturating_duration_since(Instant::now());
+                match reports.recv_timeout(left) {
+                    Ok(Report::Wait) => {}
+                    other => panic!("seed {seed}: {other:?} after {what}, where the model has {:?} waiting", model.waiting),
+                }
             }
         }
         // Everybody lets go: all waits end.

@@ -11,7 +11,7 @@
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo};
 use crate::shared::Shared;
-use lock_manager::metadata::{ExclusiveWait, ReadOnlyGuard, Share};
+use lock_manager::metadata::{ExclusiveWait, ReadOnlyGuard, Share, TableLock};
 use lock_manager::shares::{Announcement, SharedTables};
 use lock_manager::{LockError, Owner, WaitsFor};
 use mysql_error::codes;
@@ -98,6 +98,12 @@ impl ClientSession {
         }
     }
 
+    /// Takes a lock of the whole server against writers; waits as long as for metadata.
+    fn keep_writers_away(&self, lock: &Arc<TableLock>, what: WaitsFor) -> Result<ReadOnlyGuard, Outcome> {
+        let wait = ExclusiveWait::until(Some(self.metadata_deadline()));
+        lock.read_only(wait, self.engine.asker().waiting_for(what)).map_err(|error| self.metadata_error(error))
+    }
+
     /// FLUSH TABLES WITH READ LOCK.
     pub(crate) fn take_read_lock(&mut self) -> Result<(), Outcome> {
         if self.transaction.has_locked_tables() {
@@ -106,9 +112,7 @@ impl ClientSession {
         self.implicit_commit()?;
         if self.server_locks.read_lock.is_none() {
             let lock = Arc::clone(&self.shared().changes);
-            let wait = ExclusiveWait::until(Some(self.metadata_deadline()));
-            let taken = lock.read_only(wait, self.engine.asker().waiting_for(WaitsFor::GlobalReadLock));
-            self.server_locks.read_lock = Some(taken.map_err(|error| self.metadata_error(error))?);
+            self.server_locks.read_lock = Some(self.keep_writers_away(&lock, WaitsFor::GlobalReadLock)?);
         }
         Ok(())
     }
@@ -122,9 +126,7 @@ impl ClientSession {
     pub(crate) fn lock_instance(&mut self) -> Result<(), Outcome> {
         if self.server_locks.backup.is_none() {
             let lock = Arc::clone(&self.shared().definitions);
-            let wait = ExclusiveWait::until(Some(self.metadata_deadline()));
-            let taken = lock.read_only(wait, self.engine.asker().waiting_for(WaitsFor::BackupLock));
-            self.server_locks.backup = Some(taken.map_err(|error| self.metadata_error(error))?);
+            self.server_locks.backup = Some(self.keep_writers_away(&lock, WaitsFor::BackupLock)?);
         }
         Ok(())
     }
