@@ -62,9 +62,10 @@ impl UndoStore {
             }
             if self.write_segment(number)?.is_some() {
                 let (place, bytes) = (slot.place.load(Ordering::Relaxed), slot.written.load(Ordering::Relaxed));
+                // Appends and releases go on: more may be live by now than was written, whose records the log restores, or nothing.
+                let live = live(slot).min(u64::from(bytes));
                 // Looked at last: a slot that serves another segment by now has mixed the numbers above.
-                let live = live(slot);
-                if self.segments.find(number).is_some() && place != 0 {
+                if self.segments.find(number).is_some() && place != 0 && live > 0 {
                     listed.push([number, u64::from(place) - 1, u64::from(bytes), live]);
                 }
             }

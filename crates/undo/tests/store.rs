@@ -5,6 +5,7 @@ use env::SplitMix64 as Random;
 use env::{Disk, SimDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use undo::{UndoConfig, UndoError, UndoStore};
 
 const MIB: usize = 1 << 20;
@@ -214,6 +215,38 @@ fn readers_survive_appends_releases_and_spills_of_others() {
         }
     });
     assert_eq!(store.live_bytes(), 0);
+}
+
+#[test]
+fn a_directory_written_beside_appends_and_releases_can_be_loaded() {
+    let disk = disk(11);
+    let running = store(&disk);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Between any two looks of a checkpoint one segment's account goes to nothing and back, and another's grows past what was written.
+        scope.spawn(|| {
+            for kept in 0.. {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let ptr = running.append(0, &[7; 16]).expect("room");
+                running.release(ptr, 16);
+                if kept < 200_000 {
+                    running.append(1, &[7; 16]).expect("room");
+                }
+            }
+        });
+        for n in 0..3000 {
+            let directory = running.checkpoint().expect("written");
+            let loaded = store(&disk).load(&directory);
+            if loaded.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            loaded.unwrap_or_else(|error| panic!("directory {n}, {directory:?}: {error}"));
+            running.checkpoint_written();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]
