@@ -14,6 +14,7 @@ use std::ops::{Bound, ControlFlow};
 use base::{Lsn, PageNo, TxnId};
 use buffer_pool::{BufferPool, PoolError, SharedGuard};
 
+use crate::ahead::Pace;
 use crate::descend::Target;
 use crate::error::Result;
 use crate::holding::Holding;
@@ -82,7 +83,7 @@ pub struct SavedCursor {
 /// Walks over a tree. Not parked and not ended, it holds a leaf's shared latch: whoever does anything slow, waits for a lock, or calls any tree
 /// (this or another, even to read one key) parks it first. Debug builds check the latter.
 pub struct Cursor<'t> {
-    tree: &'t BTree,
+    pub(crate) tree: &'t BTree,
     leaf: Option<(SharedGuard<'t>, Holding)>,
     slot: usize,
     count: usize,
@@ -91,7 +92,9 @@ pub struct Cursor<'t> {
     key_is_current: bool,
     parked: Option<Parked>,
     /// Pages passed claim no place in the pool.
-    passing: bool,
+    pub(crate) passing: bool,
+    /// Leaves passed since the last descent.
+    pub(crate) pace: Pace,
     /// The entry is on another leaf than the one that the last move began on.
     hopped: bool,
 }
@@ -110,7 +113,7 @@ impl BTree {
     /// The cursor that was saved by [`Cursor::save`], parked.
     pub fn cursor_of(&self, saved: SavedCursor) -> Cursor<'_> {
         let SavedCursor { key, parked, passing } = saved;
-        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing, hopped: false }
+        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing, pace: Pace::default(), hopped: false }
     }
 }
 
@@ -126,7 +129,7 @@ impl<'t> Cursor<'t> {
     }
 
     #[inline]
-    fn node(&self) -> Option<Node<'_>> {
+    pub(crate) fn node(&self) -> Option<Node<'_>> {
         self.leaf.as_ref().map(|(leaf, _)| Node::new(leaf))
     }
 
@@ -148,6 +151,7 @@ impl<'t> Cursor<'t> {
     fn descend(&mut self, target: Target<'_>) -> Result<()> {
         self.leaf = None;
         self.hopped = false;
+        self.pace = Pace::default();
         let passing = self.passing;
         let leaf = self.tree.leaf(target, |pool, page| Self::latch_in(pool, page, passing))?;
         self.enter(leaf);
@@ -334,19 +338,52 @@ impl<'t> Cursor<'t> {
     /// Goes to the first entry right of this leaf.
     fn hop_right(&mut self) -> Result<()> {
         self.hopped = true;
+        let mut fetched = false;
         while let Some(node) = self.node() {
             let right = node.right();
             if right.is_none() {
                 self.end();
                 break;
             }
+            if !fetched && self.count > 0 && !self.tree.pool().is_resident(right) {
+                fetched = true;
+                if self.fetch_right(right)? {
+                    break;
+                }
+                continue;
+            }
             self.step_to(right)?;
+            self.pass_leaf();
             self.slot = 0;
             if self.count > 0 {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Has the right sibling read with no latch held, so that nobody waits for this leaf while the disk is read, and comes back to the last entry of
+    /// the leaf. `true` when that is not the last any more, or gone: then the cursor is on the entry after it, or has ended.
+    #[cold]
+    fn fetch_right(&mut self, right: PageNo) -> Result<bool> {
+        let pace = self.pace;
+        self.key_is_current = false;
+        self.slot = self.count - 1;
+        self.park();
+        // Whether it can be read, and still is the sibling, shows when it is latched from here.
+        drop(self.latch(right));
+        let resumed = self.resume(Direction::Forward)?;
+        self.pace = pace;
+        self.hopped = true;
+        if resumed == Resumed::Moved {
+            return Ok(true);
+        }
+        let more = self.slot + 1 < self.count;
+        if more {
+            self.slot += 1;
+            self.key_is_current = false;
+        }
+        Ok(more)
     }
 
     /// Goes to the last entry left of this leaf, or says that the way was lost and the key must be sought.

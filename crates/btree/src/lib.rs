@@ -19,6 +19,7 @@
 //! # Start at
 //! [`BTree::get`], then `descend.rs`; the page's bytes are in `docs/format/btree.md` and `node.rs`.
 
+mod ahead;
 mod build;
 mod check;
 mod cursor;
@@ -39,6 +40,7 @@ mod split;
 mod tree;
 mod write;
 
+pub use ahead::Pace;
 pub use build::Builder;
 pub use check::{CheckError, TreeStats};
 pub use cursor::{Cursor, Direction, Resumed, SavedCursor, Scanned, Seek};

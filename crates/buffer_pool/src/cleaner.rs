@@ -1,6 +1,7 @@
 //! The cleaner: a thread that writes dirty pages before anybody must wait for it.
 //!
-//! Two duties. *Frames*: dirty pages that the clock wants to give up are written and given up (`flush_wanted`). *Log space*: the oldest dirty page
+//! Two duties. *Frames*: a reserve of free frames is kept, so that who reads a page neither writes nor looks for one to give up: the clock is turned, clean
+//! pages are given up, dirty ones that it wants to give up are written first (`clean_wanted`). *Log space*: the oldest dirty page
 //! bounds how far a checkpoint can move, so as the log's head nears the target age, in each round exactly those pages are written whose first change would
 //! pass the target within the next round at the present rate of the log. On an idle server the dirty pages go out a few at a time, so that a
 //! restart finds nothing to do.
@@ -21,6 +22,8 @@ const ROUND: Duration = Duration::from_millis(100);
 const IDLE_PAGES: usize = 256;
 /// A log that grows by less than this in a round counts as idle.
 const IDLE_LOG_BYTES: u64 = 64 * 1024;
+/// Batches written for the log's sake before a look at who needs frames.
+const TURN_BATCHES: usize = 2;
 /// Share of dirty frames above which the cleaner writes without other reason, in percent.
 const DIRTY_PERCENT_MAX: usize = 75;
 
@@ -105,10 +108,38 @@ impl BufferPool {
     }
 
     fn clean_for_frames(&self) -> Result<(), PoolError> {
-        if !self.replacement.lock().has_wanted() {
-            return Ok(());
+        // Before it is looked at what there is to do: who asks after this wakes the cleaner again.
+        self.cleaner_asked.store(false, Ordering::Release);
+        loop {
+            if self.fill_reserve() {
+                self.announce_freed();
+            }
+            let (wanted, short) = {
+                let queues = self.replacement.lock();
+                (queues.has_wanted(), queues.free_count() < queues.reserve())
+            };
+            if !wanted {
+                return Ok(());
+            }
+            let written = self.clean_wanted(&mut self.flusher.lock())?;
+            if !short || written == 0 || self.cleaner_stop.load(Ordering::Acquire) {
+                return Ok(());
+            }
         }
-        self.clean_wanted(&mut self.flusher.lock()).map(drop)
+    }
+
+    /// Writes pages for the log's sake in several goes, between which those who need frames are served.
+    fn flush_in_turns(&self, below: Lsn, pages_max: usize) -> Result<usize, PoolError> {
+        let mut written = 0;
+        while written < pages_max && !self.cleaner_stop.load(Ordering::Acquire) {
+            let now = self.flush_some(below, (pages_max - written).min(TURN_BATCHES * self.config().batch_pages))?;
+            if now == 0 {
+                break;
+            }
+            written += now;
+            self.clean_for_frames()?;
+        }
+        Ok(written)
     }
 
     fn clean_for_log(&self, round: &mut Round) -> Result<(), PoolError> {
@@ -121,12 +152,12 @@ impl BufferPool {
         let below = Lsn((head.0 + round.bytes_per_round).saturating_sub(target_age));
         let mut written = 0;
         if !below.is_none() {
-            written = self.flush_some(below, usize::MAX)?;
+            written = self.flush_in_turns(below, usize::MAX)?;
         }
         let dirty = self.frames().dirty_count();
         let allowed = self.frames().count() * DIRTY_PERCENT_MAX / 100;
         if dirty > allowed {
-            written += self.flush_some(Lsn(u64::MAX), dirty - allowed)?;
+            written += self.flush_in_turns(Lsn(u64::MAX), dirty - allowed)?;
         }
         if written == 0 && grown < IDLE_LOG_BYTES && dirty > 0 {
             self.flush_some(Lsn(u64::MAX), IDLE_PAGES)?;

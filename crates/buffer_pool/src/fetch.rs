@@ -27,8 +27,9 @@ enum Search {
 
 impl BufferPool {
     /// Reads a page that the caller claimed. On success the page is in the returned frame, latched exclusively; on error the claim is given up.
-    pub(crate) fn load_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, |buffer| {
+    /// For somebody who passes by once when `passing`.
+    pub(crate) fn load_claimed(&self, cell: &AtomicU64, page: PageNo, passing: bool) -> Result<usize, PoolError> {
+        self.fill_claimed(cell, page, passing, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             self.store().read(page, buffer)
         })
@@ -36,7 +37,7 @@ impl BufferPool {
 
     /// Gives a claimed page a frame without reading it. Its header is zero, which marks it as not set.
     pub(crate) fn place_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, |buffer| {
+        self.fill_claimed(cell, page, false, |buffer| {
             buffer[..PAGE_HEADER_BYTES].fill(0);
             Ok(())
         })
@@ -51,7 +52,7 @@ impl BufferPool {
 
     /// Reads a claimed page for redo: one that was never written, was punched out or is broken comes as zeros.
     pub(crate) fn load_claimed_or_zero(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, |buffer| {
+        self.fill_claimed(cell, page, false, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             match self.store().read(page, buffer) {
                 Err(StoreError::Unwritten { .. } | StoreError::Checksum { .. } | StoreError::Misdirected { .. }) => {
@@ -67,6 +68,7 @@ impl BufferPool {
         &self,
         cell: &AtomicU64,
         page: PageNo,
+        passing: bool,
         fill: impl FnOnce(&mut [u8]) -> Result<(), StoreError>,
     ) -> Result<usize, PoolError> {
         self.stats.misses.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +90,7 @@ impl BufferPool {
         self.frames().set_usage(frame, 0);
         self.frames().set_page(frame, page);
         word::set_frame(cell, frame);
-        self.replacement.lock().loaded(frame, page);
+        self.replacement.lock().loaded(frame, page, passing);
         Ok(frame)
     }
 
@@ -97,10 +99,13 @@ impl BufferPool {
         let mut deadline = None;
         loop {
             let epoch = self.freed.load(Ordering::Acquire);
-            if let Search::Found(frame) = self.search_frame() {
+            if let Some(frame) = self.try_take_frame() {
                 return Ok(frame);
             }
             let now = Instant::now();
+            if deadline.is_none() {
+                self.stats.frame_waits.fetch_add(1, Ordering::Relaxed);
+            }
             let deadline = *deadline.get_or_insert(now + self.config().frame_wait);
             if now >= deadline {
                 return Err(PoolError::NoFrames);
@@ -110,6 +115,14 @@ impl BufferPool {
             if !self.flush_wanted_now()? {
                 futex::wait(&self.freed, epoch, Some(deadline.min(now + LOOK_AGAIN)));
             }
+        }
+    }
+
+    /// The same when one can be had without writing a page.
+    pub(crate) fn try_take_frame(&self) -> Option<usize> {
+        match self.search_frame() {
+            Search::Found(frame) => Some(frame),
+            Search::Stuck => None,
         }
     }
 
@@ -153,8 +166,40 @@ impl BufferPool {
     fn ask_for_cleaning(&self, queues: MutexGuard<'_, Replacement>) {
         let ask = queues.wants_cleaning();
         drop(queues);
-        if ask {
+        // Once: it forgets that it was asked when it begins.
+        if ask && !self.cleaner_asked.load(Ordering::Relaxed) && !self.cleaner_asked.swap(true, Ordering::AcqRel) {
             self.wake_cleaner();
+        }
+    }
+
+    /// Evicts clean pages that are not in use until the reserve of free frames is full, and puts dirty ones on the list of those wanted clean.
+    /// Ends early when that list is full of them, or nothing can go. Returns whether frames became free.
+    pub(crate) fn fill_reserve(&self) -> bool {
+        let (mut freed, mut fruitless) = (false, 0);
+        loop {
+            let mut queues = self.replacement.lock();
+            for _ in 0..STEPS_PER_HOLD {
+                if queues.free_count() >= queues.reserve() || queues.wanted_is_full() || fruitless > queues.queued() {
+                    return freed;
+                }
+                fruitless += 1;
+                match queues.step_queued(self.frames()) {
+                    Step::Free(frame) => {
+                        queues.put_free(frame);
+                        (freed, fruitless) = (true, 0);
+                    }
+                    Step::Candidate(frame) => match self.try_evict(frame) {
+                        Some(page) => {
+                            queues.evicted(page);
+                            queues.put_free(frame);
+                            (freed, fruitless) = (true, 0);
+                        }
+                        None => queues.give_back(frame),
+                    },
+                    Step::Passed | Step::Dirty => {}
+                    Step::Nothing => return freed,
+                }
+            }
         }
     }
 
@@ -168,6 +213,9 @@ impl BufferPool {
         if held.frame() != Some(frame) || !self.frames().is_clean(frame) {
             word::release_exclusive(cell, page.0, self.lot(), false);
             return None;
+        }
+        if self.frames().is_ahead(frame) {
+            self.stats.reads_ahead_evicted.fetch_add(1, Ordering::Relaxed);
         }
         self.frames().set_page(frame, PageNo::NONE);
         word::release_evicted(cell, page.0, self.lot());

@@ -11,6 +11,8 @@ use crate::word::FRAMES_MAX;
 
 /// Uses that a frame can collect before the clock takes them away one by one.
 const USAGE_MAX: u8 = 3;
+/// Of a page that was read ahead and that nobody has asked for yet. One more than this is 0: the reader whom it was read for does not count.
+const AHEAD: u8 = u8::MAX;
 
 /// All frames of a pool. Arrays are by frame, so that scans of one field read few cache lines.
 pub(crate) struct Frames {
@@ -159,18 +161,40 @@ impl Frames {
     #[inline(always)]
     pub fn touch(&self, frame: usize) {
         let usage = &self.usage[frame];
-        let now = usage.load(Ordering::Relaxed);
-        if now < USAGE_MAX {
-            usage.store(now + 1, Ordering::Relaxed);
+        let next = usage.load(Ordering::Relaxed).wrapping_add(1);
+        if next <= USAGE_MAX {
+            usage.store(next, Ordering::Relaxed);
         }
+    }
+
+    /// Notes that somebody came who passes by once: that counts as no use, but what was read ahead was wanted.
+    #[inline(always)]
+    pub fn pass(&self, frame: usize) {
+        let usage = &self.usage[frame];
+        if usage.load(Ordering::Relaxed) == AHEAD {
+            usage.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The page was read ahead.
+    pub fn set_ahead(&self, frame: usize) {
+        self.usage[frame].store(AHEAD, Ordering::Relaxed);
+    }
+
+    /// Whether the page was read ahead and nobody has come for it.
+    pub fn is_ahead(&self, frame: usize) -> bool {
+        self.usage[frame].load(Ordering::Relaxed) == AHEAD
     }
 
     /// Takes one use away; false when there was none.
     pub fn untouch(&self, frame: usize) -> bool {
         let usage = &self.usage[frame];
         let now = usage.load(Ordering::Relaxed);
-        usage.store(now.saturating_sub(1), Ordering::Relaxed);
-        now > 0
+        if now == 0 || now == AHEAD {
+            return false;
+        }
+        usage.store(now - 1, Ordering::Relaxed);
+        true
     }
 
     pub fn set_usage(&self, frame: usize, uses: u8) {

@@ -14,7 +14,7 @@
 //! flush lock is held: the flusher passes over pages that are latched exclusively.
 //!
 //! # Not here
-//! Which page to read, in which order pages are latched (the B+tree's and the space map's rule), checkpoints (the engine writes them).
+//! Which page to read (also ahead: `read_ahead.rs` only does it), in which order pages are latched (the B+tree's and the space map's rule), checkpoints (the engine writes them).
 //!
 //! # Start at
 //! [`BufferPool`], then `word.rs` (the latch), `mtr.rs`, `flush.rs`.
@@ -30,6 +30,7 @@ mod mtr;
 mod ops;
 mod park;
 mod pool;
+mod read_ahead;
 mod redo;
 mod replacement;
 mod stats;
@@ -41,5 +42,6 @@ pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef};
 pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops, put_op};
 pub use pool::{BufferPool, PoolConfig};
+pub use read_ahead::ReadAheadHandle;
 pub use redo::{RedoHandler, RedoHandlers};
 pub use stats::StatsSnapshot;

@@ -16,6 +16,7 @@ use crate::frames::Frames;
 use crate::guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 use crate::mapping::Mapping;
 use crate::park::ParkingLot;
+use crate::read_ahead::ReadAhead;
 use crate::redo::Skipped;
 use crate::replacement::Replacement;
 use crate::stats::{Stats, StatsSnapshot};
@@ -34,11 +35,20 @@ pub struct PoolConfig {
     pub batch_pages: usize,
     /// Part of the log's capacity, in percent, that the age of the oldest dirty page may reach before the cleaner keeps pace with the log.
     pub age_target_percent: u64,
+    /// Threads that read pages ahead; 0 = none, and nothing is read ahead.
+    pub read_ahead_threads: usize,
 }
 
 impl Default for PoolConfig {
     fn default() -> Self {
-        PoolConfig { frames: 8192, pages_max: 1 << 32, frame_wait: Duration::from_secs(10), batch_pages: 128, age_target_percent: 50 }
+        PoolConfig {
+            frames: 8192,
+            pages_max: 1 << 32,
+            frame_wait: Duration::from_secs(10),
+            batch_pages: 128,
+            age_target_percent: 50,
+            read_ahead_threads: 2,
+        }
     }
 }
 
@@ -55,6 +65,9 @@ pub struct BufferPool {
     /// Wakes the cleaner.
     pub(crate) cleaner_word: AtomicU32,
     pub(crate) cleaner_stop: AtomicBool,
+    /// Somebody has woken the cleaner because frames run short, and it has not begun yet.
+    pub(crate) cleaner_asked: AtomicBool,
+    pub(crate) ahead: ReadAhead,
     pub(crate) skipped: Mutex<Skipped>,
     pub(crate) stats: Stats,
     store: Arc<PageStore>,
@@ -87,6 +100,8 @@ impl BufferPool {
             flusher: Mutex::new(Rank::Flush, Flusher::new(config.batch_pages)),
             cleaner_word: AtomicU32::new(0),
             cleaner_stop: AtomicBool::new(false),
+            cleaner_asked: AtomicBool::new(false),
+            ahead: ReadAhead::new(config.frames),
             skipped: Mutex::new(Rank::Leaf, Skipped::default()),
             stats: Stats::default(),
             store,
@@ -162,7 +177,7 @@ impl BufferPool {
     #[cold]
     fn shared_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<SharedGuard<'p>, PoolError> {
         let wait = || word::shared(cell, page.0, &self.lot, None);
-        match self.come_by(cell, page, wait, || self.load_claimed(cell, page))? {
+        match self.come_by(cell, page, wait, || self.load_claimed(cell, page, false))? {
             Found::There(_, frame) => Ok(SharedGuard::new(self, cell, page, frame)),
             Found::Brought(guard) => Ok(guard.downgrade()),
             Found::Busy => unreachable!("a wait without a deadline gave up"),
@@ -174,9 +189,30 @@ impl BufferPool {
         let cell = self.cell(page)?;
         if let Some(frame) = word::try_shared_fast(cell).and_then(|w| w.frame()) {
             self.stats.hit();
+            self.frames.pass(frame);
             return Ok(SharedGuard::new(self, cell, page, frame));
         }
-        self.shared_slow(cell, page)
+        self.shared_once_slow(cell, page)
+    }
+
+    #[cold]
+    fn shared_once_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<SharedGuard<'p>, PoolError> {
+        loop {
+            match word::shared(cell, page.0, &self.lot, None) {
+                Acquired::Held(word) => {
+                    let frame = word.frame().expect("a held page has a frame");
+                    self.stats.hit();
+                    self.frames.pass(frame);
+                    return Ok(SharedGuard::new(self, cell, page, frame));
+                }
+                Acquired::Absent if word::claim_absent(cell) => {
+                    let frame = self.load_claimed(cell, page, true)?;
+                    return Ok(ExclusiveGuard::new(self, cell, page, frame).downgrade());
+                }
+                Acquired::Absent => {}
+                Acquired::Busy => unreachable!("a wait without a deadline gave up"),
+            }
+        }
     }
 
     /// Latches a page for changing, reading it in when absent.
@@ -187,7 +223,7 @@ impl BufferPool {
             self.hit(frame);
             return Ok(ExclusiveGuard::new(self, cell, page, frame));
         }
-        self.exclusive_slow(cell, page, || self.load_claimed(cell, page))
+        self.exclusive_slow(cell, page, || self.load_claimed(cell, page, false))
     }
 
     #[cold]
@@ -228,7 +264,7 @@ impl BufferPool {
     fn optimistic_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<OptimisticGuard<'p>, PoolError> {
         let wait = || word::readable(cell, page.0, &self.lot, None);
         loop {
-            match self.come_by(cell, page, wait, || self.load_claimed(cell, page))? {
+            match self.come_by(cell, page, wait, || self.load_claimed(cell, page, false))? {
                 Found::There(seen, frame) => return Ok(OptimisticGuard::new(self, cell, page, seen, frame)),
                 Found::Brought(guard) => drop(guard),
                 Found::Busy => unreachable!("a wait without a deadline gave up"),
@@ -239,7 +275,7 @@ impl BufferPool {
     /// Latches shared unless a writer has the page: then `None`. Reads the page in when absent.
     pub fn try_shared(&self, page: PageNo) -> Result<Option<SharedGuard<'_>>, PoolError> {
         let cell = self.cell(page)?;
-        Ok(match self.come_by(cell, page, || word::try_shared(cell), || self.load_claimed(cell, page))? {
+        Ok(match self.come_by(cell, page, || word::try_shared(cell), || self.load_claimed(cell, page, false))? {
             Found::There(_, frame) => Some(SharedGuard::new(self, cell, page, frame)),
             Found::Brought(guard) => Some(guard.downgrade()),
             Found::Busy => None,
@@ -249,11 +285,19 @@ impl BufferPool {
     /// Latches exclusively unless anybody has the page: then `None`. Reads the page in when absent.
     pub fn try_exclusive(&self, page: PageNo) -> Result<Option<ExclusiveGuard<'_>>, PoolError> {
         let cell = self.cell(page)?;
-        Ok(match self.come_by(cell, page, || word::try_exclusive(cell), || self.load_claimed(cell, page))? {
+        Ok(match self.come_by(cell, page, || word::try_exclusive(cell), || self.load_claimed(cell, page, false))? {
             Found::There(_, frame) => Some(ExclusiveGuard::new(self, cell, page, frame)),
             Found::Brought(guard) => Some(guard),
             Found::Busy => None,
         })
+    }
+
+    /// A page for reading without a latch, if it is in memory and nobody changes it now: never waits, and counts as no use.
+    #[inline]
+    pub fn peek(&self, page: PageNo) -> Option<OptimisticGuard<'_>> {
+        let cell = self.cell(page).ok()?;
+        let seen = word::peek(cell)?;
+        seen.frame().map(|frame| OptimisticGuard::new(self, cell, page, seen, frame))
     }
 
     /// Whether the page is in memory now.
@@ -289,6 +333,9 @@ impl BufferPool {
             hits: self.stats.hits(),
             misses: load(&self.stats.misses),
             reads: load(&self.stats.reads),
+            reads_ahead: load(&self.stats.reads_ahead),
+            reads_ahead_evicted: load(&self.stats.reads_ahead_evicted),
+            frame_waits: load(&self.stats.frame_waits),
             writes: load(&self.stats.writes),
             foreground_flushes: load(&self.stats.foreground_flushes),
             write_errors: load(&self.stats.write_errors),

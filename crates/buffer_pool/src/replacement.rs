@@ -19,6 +19,7 @@ pub(crate) struct Replacement {
     main: VecDeque<u32>,
     wanted: Vec<u32>,
     wanted_max: usize,
+    reserve: usize,
     /// Fingerprints of recently evicted pages, one per slot of a hash; a newer one overwrites, which ages them.
     ghosts: Box<[u32]>,
 }
@@ -40,6 +41,11 @@ pub(crate) enum Step {
 /// Share of the pool that the probation queue keeps: one in this many.
 const PROBATION_SHARE: usize = 10;
 
+/// Share of the pool that the cleaner keeps free: one frame in this many.
+const RESERVE_SHARE: usize = 64;
+/// Most frames that it keeps free.
+const RESERVE_MAX: usize = 1024;
+
 impl Replacement {
     pub fn new(frames: usize) -> Replacement {
         Replacement {
@@ -48,6 +54,7 @@ impl Replacement {
             main: VecDeque::with_capacity(frames),
             wanted: Vec::with_capacity(frames.min(256)),
             wanted_max: (frames / 4).clamp(1, 256),
+            reserve: (frames / RESERVE_SHARE).min(RESERVE_MAX),
             ghosts: vec![0; frames.next_power_of_two()].into(),
         }
     }
@@ -57,10 +64,11 @@ impl Replacement {
         ((hash >> 32) as usize & (self.ghosts.len() - 1), (page.0 as u32).wrapping_add(1).max(1))
     }
 
-    /// Queues a frame that a page was just loaded into.
-    pub fn loaded(&mut self, frame: usize, page: PageNo) {
+    /// Queues a frame that a page was just loaded into. A page for somebody who passes by (`passing`) gets no credit for having been here before: or a
+    /// scan that is repeated would claim the place of what is in use.
+    pub fn loaded(&mut self, frame: usize, page: PageNo, passing: bool) {
         let (slot, tag) = self.ghost_slot(page);
-        if self.ghosts[slot] == tag {
+        if !passing && self.ghosts[slot] == tag {
             self.ghosts[slot] = 0;
             self.main.push_back(frame as u32);
         } else {
@@ -70,9 +78,14 @@ impl Replacement {
 
     /// Looks at one frame.
     pub fn step(&mut self, frames: &Frames) -> Step {
-        if let Some(frame) = self.free.pop() {
-            return Step::Free(frame as usize);
+        match self.free.pop() {
+            Some(frame) => Step::Free(frame as usize),
+            None => self.step_queued(frames),
         }
+    }
+
+    /// Looks at one frame that is not free.
+    pub fn step_queued(&mut self, frames: &Frames) -> Step {
         let from_probation = self.probation.len() > frames.count() / PROBATION_SHARE || self.main.is_empty();
         let Some(frame) = (if from_probation { self.probation.pop_front() } else { self.main.pop_front() }) else { return Step::Nothing };
         let index = frame as usize;
@@ -120,9 +133,18 @@ impl Replacement {
         out.append(&mut self.wanted);
     }
 
-    /// Whether so many dirty frames are wanted that the cleaner should not wait for its round.
+    /// Whether so many dirty frames are wanted, or so few are free, that the cleaner should not wait for its round.
     pub fn wants_cleaning(&self) -> bool {
-        self.wanted.len() >= self.wanted_max.div_ceil(4)
+        self.wanted.len() >= self.wanted_max.div_ceil(4) || self.free.len() < self.reserve / 2
+    }
+
+    /// Free frames that the cleaner keeps in reserve, so that whoever reads a page has where to put it.
+    pub fn reserve(&self) -> usize {
+        self.reserve
+    }
+
+    pub fn wanted_is_full(&self) -> bool {
+        self.wanted.len() >= self.wanted_max
     }
 
     pub fn has_wanted(&self) -> bool {

@@ -12,8 +12,14 @@ pub struct StatsSnapshot {
     pub hits: u64,
     /// Pages asked for that had to be read or made.
     pub misses: u64,
-    /// Pages read from the store.
+    /// Pages read from the store by who needed them.
     pub reads: u64,
+    /// Pages read ahead of need.
+    pub reads_ahead: u64,
+    /// Of those, pages given up before anybody came for them.
+    pub reads_ahead_evicted: u64,
+    /// Times a thread had to wait for a frame because none was free or clean.
+    pub frame_waits: u64,
     /// Pages written to the store.
     pub writes: u64,
     /// Batches written by threads that needed a frame, not by the cleaner.
@@ -38,6 +44,9 @@ pub(crate) struct Stats {
     hits_more: [CachePadded<AtomicU64>; SHARDS_HALF],
     pub misses: AtomicU64,
     pub reads: AtomicU64,
+    pub reads_ahead: AtomicU64,
+    pub reads_ahead_evicted: AtomicU64,
+    pub frame_waits: AtomicU64,
     pub writes: AtomicU64,
     pub foreground_flushes: AtomicU64,
     pub write_errors: AtomicU64,

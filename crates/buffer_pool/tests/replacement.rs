@@ -156,3 +156,104 @@ fn a_broken_page_is_an_error_for_those_who_need_it_only() {
         assert!(pool.shared(PageNo(broken.0 + 1)).is_ok());
     }
 }
+
+/// Pages 1 to `last`, on disk and none of them dirty.
+fn pages_on_disk(pool: &buffer_pool::BufferPool, last: u64) {
+    for page in 1..=last {
+        make_page(pool, PageNo(page)).expect("page");
+        if page % 20 == 0 {
+            pool.flush_all().expect("flush");
+            common::checkpoint(pool).expect("checkpoint");
+        }
+    }
+    pool.flush_all().expect("flush");
+}
+
+/// Waits until `done`, for a thread of the pool.
+fn wait_until(done: impl Fn() -> bool) {
+    let late = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !done() {
+        assert!(std::time::Instant::now() < late, "nothing came of it");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn pages_read_ahead_are_there_and_have_no_claim_to_stay() {
+    let (_sim, disk) = sim(8);
+    let pool = create(&disk, 128).expect("create");
+    pages_on_disk(&pool, 1000);
+    let threads = pool.start_read_ahead().expect("threads");
+    let named: Vec<PageNo> = (301..=306).map(PageNo).chain([PageNo(9999), PageNo::NONE]).collect();
+    pool.read_ahead(&named);
+    wait_until(|| (301..=306).all(|page| pool.is_resident(PageNo(page))));
+    let before = pool.stats();
+    assert_eq!(before.reads_ahead, 6);
+    // The one for whom they were read is no use yet; what nobody came for is counted.
+    for page in 301..=303 {
+        assert_eq!(pool.shared(PageNo(page)).expect("page").page_no(), PageNo(page));
+    }
+    assert_eq!(pool.stats().reads, before.reads, "they were read once");
+    for page in 1..=200 {
+        drop(pool.shared_once(PageNo(page)).expect("page"));
+    }
+    assert!((301..=306).all(|page| !pool.is_resident(PageNo(page))));
+    assert_eq!(pool.stats().reads_ahead_evicted, 3);
+    drop(threads);
+    pool.read_ahead(&named);
+    assert!(!pool.is_resident(PageNo(301)), "without threads nothing is read ahead");
+}
+
+#[test]
+fn a_scan_repeated_and_read_ahead_leaves_the_hit_rate_of_the_hot_pages_alone() {
+    let (_sim, disk) = sim(9);
+    let pool = create(&disk, 200).expect("create");
+    pages_on_disk(&pool, 1000);
+    let threads = pool.start_read_ahead().expect("threads");
+    let hot = 1..=120u64;
+    let use_hot = || hot.clone().for_each(|page| drop(pool.shared(PageNo(page)).expect("page")));
+    (0..4).for_each(|_| use_hot());
+    let mut misses_of_hot = 0;
+    // Three scans of five times the pool, beside which the hot pages are used all the time.
+    for scan in 0..3 {
+        for page in 201..=1000u64 {
+            if page % 8 == 0 {
+                let next: Vec<PageNo> = (page..page + 8).map(PageNo).collect();
+                pool.read_ahead(&next);
+            }
+            drop(pool.shared_once(PageNo(page)).expect("page"));
+            if page % 100 == 0 {
+                let before = pool.stats();
+                use_hot();
+                misses_of_hot += pool.stats().reads - before.reads;
+            }
+        }
+        assert!(misses_of_hot <= 12, "{misses_of_hot} of {} uses of hot pages missed by the end of scan {scan}", 120 * 8 * (scan + 1));
+    }
+    drop(threads);
+}
+
+#[test]
+fn the_cleaner_keeps_frames_free_so_that_readers_write_nothing() {
+    let (_sim, disk) = sim(10);
+    let pool = create(&disk, 512).expect("create");
+    pages_on_disk(&pool, 600);
+    let cleaner = pool.start_cleaner().expect("cleaner");
+    for round in 1..=3u64 {
+        for page in 1..=600 {
+            let mut mtr = Mtr::begin(&pool);
+            let held = mtr.latch(PageNo(page)).expect("latch");
+            mtr.write_bytes(held, 1000, &round.to_le_bytes());
+            mtr.commit();
+            if page % 20 == 0 {
+                common::checkpoint(&pool).expect("checkpoint");
+            }
+        }
+    }
+    for page in 1..=600 {
+        assert_eq!(pool.shared(PageNo(page)).expect("page")[1000..1008], 3u64.to_le_bytes());
+    }
+    // A read takes the reserve down; the cleaner brings it up again.
+    wait_until(|| pool.stats().frames_free >= 4);
+    cleaner.stop();
+}

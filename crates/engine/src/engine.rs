@@ -87,6 +87,7 @@ pub struct Engine {
 
 struct Background {
     cleaner: CleanerHandle,
+    read_ahead: buffer_pool::ReadAheadHandle,
     log: WalBackground,
     threads: Vec<sync::thread::JoinHandle<()>>,
     stop: Arc<AtomicBool>,
@@ -346,8 +347,13 @@ impl Engine {
         if !self.losers.lock().is_empty() {
             threads.push(self.spawn("rollback", &stop, Engine::roll_back_losers).map_err(io)?);
         }
-        let background =
-            Background { cleaner: self.pool.start_cleaner().map_err(io)?, log: self.wal.start_background().map_err(io)?, threads, stop };
+        let background = Background {
+            cleaner: self.pool.start_cleaner().map_err(io)?,
+            read_ahead: self.pool.start_read_ahead().map_err(io)?,
+            log: self.wal.start_background().map_err(io)?,
+            threads,
+            stop,
+        };
         *self.background.lock() = Some(background);
         Ok(())
     }
@@ -375,6 +381,7 @@ impl Engine {
                 let _ = thread.join();
             }
             background.cleaner.stop();
+            drop(background.read_ahead);
             drop(background.log);
         }
         if clean && !self.failed.load(Ordering::SeqCst) {

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::table::Table;
 use crate::version::visible;
 use crate::{Error, Result};
-use btree::{Cursor, KeyRef, Scanned, Seek};
+use btree::{Cursor, KeyRef, Pace, Scanned, Seek};
 use record::RowRef;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -181,6 +181,8 @@ pub struct ScanState {
     /// The range was cut to begin with a key in its middle.
     pub(crate) starts_inside: bool,
     pub(crate) place: Place,
+    /// How far it has come, for the cursor that continues it.
+    pub(crate) pace: Pace,
 }
 
 /// Entries of a secondary leaf that are looked up together.
@@ -199,7 +201,7 @@ impl Session {
             }
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
-        let state = ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false };
+        let state = ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false, pace: Pace::default() };
         Ok(Scan { session: self, state })
     }
 
@@ -262,6 +264,7 @@ impl Scan<'_> {
             (Place::After(key), Direction::Forward) => cursor.seek(key, Seek::After)?,
             (Place::After(key), Direction::Backward) => cursor.seek(key, Seek::Before)?,
         };
+        cursor.set_pace(state.pace);
         Ok(cursor.valid() && state.in_range(cursor.key()))
     }
 
@@ -295,6 +298,7 @@ impl Scan<'_> {
                 Direction::Forward => cursor.scan_leaf(state.range.upper_bound(), visit)?,
                 Direction::Backward => cursor.scan_leaf_backward(Bound::Included(&state.range.lower), visit)?,
             };
+            state.pace = cursor.pace();
             if let Some(error) = failed {
                 return Err(error);
             }
@@ -358,7 +362,7 @@ impl Scan<'_> {
     }
 
     /// Copies the next entries of a secondary index; none at the end.
-    pub(crate) fn read_entries(&self, table: &Table, batch: &mut EntryBatch, entries_max: usize) -> Result<()> {
+    pub(crate) fn read_entries(&mut self, table: &Table, batch: &mut EntryBatch, entries_max: usize) -> Result<()> {
         batch.clear();
         let mut cursor = table.indexes[self.state.index_no].tree.cursor();
         let mut more = Self::position(&self.state, &mut cursor)?;
@@ -371,6 +375,7 @@ impl Scan<'_> {
             };
             more = cursor.valid() && self.state.in_range(cursor.key());
         }
+        self.state.pace = cursor.pace();
         Ok(())
     }
 

@@ -44,6 +44,11 @@ impl Engine {
         self.txns.finished_now().0.saturating_sub(1)
     }
 
+    /// Sizes and counts of the undo store.
+    pub fn undo_stats(&self) -> UndoStats {
+        self.undo.stats()
+    }
+
     /// See [`EngineStatus::dependency_waits`].
     pub fn dependency_waits(&self) -> u64 {
         self.dependency_waits.load(sync::atomic::Ordering::Relaxed)

@@ -42,12 +42,40 @@ pub trait Disk: Send + Sync {
     fn sync_dir(&self, dir: &str) -> io::Result<()>;
 }
 
+/// One of many reads.
+#[derive(Debug)]
+pub struct ReadPiece<'b> {
+    /// Filled when the result is good.
+    pub buf: &'b mut [u8],
+    /// Where in the file.
+    pub offset: u64,
+    /// What became of it.
+    pub result: io::Result<()>,
+}
+
+impl<'b> ReadPiece<'b> {
+    /// A read to be done.
+    pub fn new(buf: &'b mut [u8], offset: u64) -> ReadPiece<'b> {
+        ReadPiece { buf, offset, result: Ok(()) }
+    }
+}
+
 /// An open file. All methods may be called from many threads; concurrent writes to one place are the caller's to order.
 pub trait File: Send + Sync {
     /// Fills `buf` from `offset`; `UnexpectedEof` when the file ends before.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
     /// Writes all of `buf` at `offset`; the file grows as needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Reads many places, at once where the system can; each piece has its own result.
+    fn read_many(&self, pieces: &mut [ReadPiece<'_>]) {
+        for piece in pieces {
+            piece.result = self.read_at(piece.buf, piece.offset);
+        }
+    }
+    /// Writes many places that do not overlap, in any order, at once where the system can. On an error any of them may be written, wholly or in part.
+    fn write_many(&self, pieces: &[(&[u8], u64)]) -> io::Result<()> {
+        pieces.iter().try_for_each(|(buf, offset)| self.write_at(buf, *offset))
+    }
     /// Makes what was written so far, and the length, durable (fdatasync). A failure is final: the data may be gone.
     fn sync(&self) -> io::Result<()>;
     /// Reserves space for the first `len` bytes and grows the file to it if shorter; a full disk is told here.

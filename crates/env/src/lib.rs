@@ -9,6 +9,10 @@
 //! # Not here
 //! Which file holds what: that is for the crates above. Retrying a failed sync: never done anywhere.
 //!
+//! # Batches
+//! [`File::read_many`] and [`File::write_many`] have all their pieces in flight at once (`ring.rs`: io_uring) where the kernel lets them; a disk that
+//! does not know how does them one after another, and a crash in the middle leaves any of them done.
+//!
 //! # Start at
 //! `disk.rs` (the traits), then `sim_disk.rs`.
 
@@ -17,12 +21,13 @@ mod clock;
 mod disk;
 mod entropy;
 mod real_disk;
+mod ring;
 mod sim_disk;
 mod sim_file;
 
 pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
 pub use clock::{Clock, RealClock, SimClock};
-pub use disk::{Disk, File, FileKind, OpenMode};
+pub use disk::{Disk, File, FileKind, OpenMode, ReadPiece};
 pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use real_disk::{OpenError, RealDisk};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};

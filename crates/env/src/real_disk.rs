@@ -1,6 +1,7 @@
 //! The operating system's files under one directory.
 
-use crate::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode};
+use crate::ring::{Rings, Transfer};
+use crate::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode, ReadPiece};
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
@@ -42,6 +43,7 @@ pub struct RealDisk {
     root: PathBuf,
     /// Cleared (relaxed, it is only advice) at the first file whose file system refuses O_DIRECT.
     direct: AtomicBool,
+    rings: Arc<Rings>,
     _lock: OwnedFd,
 }
 
@@ -57,7 +59,7 @@ impl RealDisk {
             Err(Errno::WOULDBLOCK) => return Err(OpenError::Locked(root)),
             Err(error) => return Err(OpenError::Io(error.into())),
         }
-        Ok(RealDisk { root, direct: AtomicBool::new(true), _lock: lock })
+        Ok(RealDisk { root, direct: AtomicBool::new(true), rings: Arc::new(Rings::new()), _lock: lock })
     }
 
     /// The directory.
@@ -98,7 +100,7 @@ impl Disk for RealDisk {
             OpenMode::CreateNew => OFlags::CREATE | OFlags::EXCL,
         };
         let (fd, direct) = self.open_fd(path, OFlags::RDWR | OFlags::CLOEXEC | create, kind)?;
-        Ok(Arc::new(RealFile { fd, direct }))
+        Ok(Arc::new(RealFile { fd, direct, rings: Arc::clone(&self.rings) }))
     }
 
     fn exists(&self, path: &str) -> io::Result<bool> {
@@ -148,6 +150,14 @@ impl Disk for RealDisk {
 struct RealFile {
     fd: OwnedFd,
     direct: bool,
+    rings: Arc<Rings>,
+}
+
+impl RealFile {
+    /// Whether a transfer needs no copy, and reaches the device without the page cache: only then do many at once gain.
+    fn suits_ring(&self, memory: *const u8) -> bool {
+        self.direct && is_aligned(memory)
+    }
 }
 
 fn is_aligned(memory: *const u8) -> bool {
@@ -190,6 +200,29 @@ impl File for RealFile {
             }
         }
         Ok(())
+    }
+
+    fn read_many(&self, pieces: &mut [ReadPiece<'_>]) {
+        let mut done = vec![0; pieces.len()];
+        if pieces.len() > 1 && pieces.iter().all(|piece| self.suits_ring(piece.buf.as_ptr())) {
+            let mut transfers: Vec<_> = pieces.iter_mut().map(|piece| Transfer::Read(&mut *piece.buf, piece.offset)).collect();
+            self.rings.run(&self.fd, &mut transfers, &mut done);
+        }
+        for (piece, done) in pieces.iter_mut().zip(done) {
+            // What came short, or failed, is done again the plain way, which tells why.
+            piece.result =
+                if done == piece.buf.len() { Ok(()) } else { self.read_at(piece.buf, piece.offset) };
+        }
+    }
+
+    fn write_many(&self, pieces: &[(&[u8], u64)]) -> io::Result<()> {
+        let mut done = vec![0; pieces.len()];
+        if pieces.len() > 1 && pieces.iter().all(|(buf, _)| self.suits_ring(buf.as_ptr())) {
+            let mut transfers: Vec<_> = pieces.iter().map(|(buf, offset)| Transfer::Write(buf, *offset)).collect();
+            self.rings.run(&self.fd, &mut transfers, &mut done);
+        }
+        let rest = pieces.iter().zip(done).filter(|((buf, _), done)| buf.len() != *done);
+        rest.map(|(piece, _)| piece).try_for_each(|(buf, offset)| self.write_at(buf, *offset))
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -241,6 +274,28 @@ mod tests {
         assert!(matches!(RealDisk::open(dir.path()), Err(OpenError::Locked(_))));
         drop(disk);
         RealDisk::open(dir.path()).expect("free again");
+    }
+
+    #[test]
+    fn many_pieces_at_once_are_all_written_and_read_and_fail_one_by_one() {
+        let (_dir, disk) = disk();
+        for (name, kind) in [("direct", FileKind::Direct), ("buffered", FileKind::Buffered)] {
+            let file = disk.open(name, OpenMode::CreateNew, kind).expect("creates");
+            let mut bytes = AlignedBuf::new(300 * 4096);
+            bytes.chunks_mut(4096).enumerate().for_each(|(no, block)| block.fill(no as u8));
+            // Every second block, the last first, more than a ring holds.
+            let pieces: Vec<_> = bytes.chunks(4096).enumerate().map(|(no, block)| (block, (299 - no as u64) * 8192)).collect();
+            file.write_many(&pieces).expect("writes");
+            file.sync().expect("syncs");
+            let mut back = AlignedBuf::new(301 * 4096);
+            let mut reads: Vec<_> =
+                back.chunks_mut(4096).enumerate().map(|(no, block)| ReadPiece::new(block, no as u64 * 8192)).collect();
+            file.read_many(&mut reads);
+            let past = reads.pop().expect("one more than was written");
+            assert_eq!(past.result.expect_err("past the end").kind(), io::ErrorKind::UnexpectedEof);
+            assert!(reads.iter().all(|piece| piece.result.is_ok()));
+            assert!(back.chunks(4096).take(300).enumerate().all(|(no, block)| block.iter().all(|b| *b == (299 - no) as u8)), "{name}");
+        }
     }
 
     #[test]

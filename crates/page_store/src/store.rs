@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{IndexId, PAGE_BYTES, PageNo};
-use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
+use env::{AlignedBuf, Disk, File, FileKind, OpenMode, ReadPiece};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 
@@ -48,6 +48,16 @@ pub struct StoreStats {
     pub pages_restored: AtomicU64,
     /// Pages found broken when read.
     pub pages_broken: AtomicU64,
+}
+
+/// One of many pages to be read; see [`PageStore::read_many`].
+pub struct PageRead<'b> {
+    /// Which.
+    pub page: PageNo,
+    /// One page long and aligned to 512 bytes; it holds the page when the result is good.
+    pub buffer: &'b mut [u8],
+    /// What became of it.
+    pub result: Result<(), StoreError>,
 }
 
 /// The batch whose copies the doublewrite area holds.
@@ -156,6 +166,32 @@ impl PageStore {
             return Err(StoreError::Unwritten { page });
         }
         self.data.read_at(buffer, page.0 * PAGE_BYTES as u64)?;
+        self.verify(page, buffer)
+    }
+
+    /// Reads and verifies many pages, at once where the disk can; each has its own result.
+    pub fn read_many(&self, pages: &mut [PageRead<'_>]) {
+        let count = self.page_count();
+        let mut pieces = Vec::with_capacity(pages.len());
+        for read in &mut *pages {
+            assert_eq!(read.buffer.len(), PAGE_BYTES);
+            if read.page.0 < count {
+                pieces.push(ReadPiece::new(&mut *read.buffer, read.page.0 * PAGE_BYTES as u64));
+            }
+        }
+        self.data.read_many(&mut pieces);
+        let results: Vec<_> = pieces.into_iter().map(|piece| piece.result).collect();
+        let mut results = results.into_iter();
+        for read in pages {
+            read.result = match if read.page.0 < count { results.next() } else { None } {
+                None => Err(StoreError::Unwritten { page: read.page }),
+                Some(Err(error)) => Err(error.into()),
+                Some(Ok(())) => self.verify(read.page, read.buffer),
+            };
+        }
+    }
+
+    fn verify(&self, page: PageNo, buffer: &[u8]) -> Result<(), StoreError> {
         self.stats.pages_read.fetch_add(1, Ordering::Relaxed);
         let error = match header::inspect(buffer, page) {
             Verdict::Good => return Ok(()),
@@ -197,16 +233,19 @@ impl PageStore {
         // Until all of it is in place, durably.
         last.unfinished = self.area.is_some();
         let pages = batch.pages();
+        let mut pieces = Vec::with_capacity(pages.len());
         let mut from = 0;
         while from < pages.len() {
             let mut to = from + 1;
             while to < pages.len() && pages[to].0 == pages[to - 1].0 + 1 {
                 to += 1;
             }
-            self.data.write_at(batch.images(from, to), pages[from].0 * PAGE_BYTES as u64)?;
-            self.page_count.fetch_max(pages[to - 1].0 + 1, Ordering::AcqRel);
+            pieces.push((batch.images(from, to), pages[from].0 * PAGE_BYTES as u64));
             from = to;
         }
+        self.data.write_many(&pieces)?;
+        let end = pages.iter().map(|page| page.0 + 1).max().unwrap_or(0);
+        self.page_count.fetch_max(end, Ordering::AcqRel);
         self.sync(&*self.data)?;
         last.unfinished = false;
         self.stats.pages_written.fetch_add(pages.len() as u64, Ordering::Relaxed);

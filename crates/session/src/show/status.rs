@@ -8,6 +8,7 @@ use crate::variables::{self, DEFINITIONS, Scope};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
+use sync::atomic::Ordering;
 
 /// System variables with their values: the server's, or those of the session.
 pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, String)> {
@@ -49,6 +50,8 @@ fn head() -> Table {
 pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
+    let (undo, store) = (engine.undo_stats(), engine.pool().store().stats());
+    let data = pool.frames_total - pool.frames_free.min(pool.frames_total);
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
     let threads = shared.connections.threads();
     let admission = shared.admission.stats();
@@ -82,12 +85,32 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
         ("Altiplano_plan_cache_plans", shared.plans.len() as u64),
         ("Altiplano_rollbacks_pending", engine.rollbacks_pending() as u64),
         ("Altiplano_transactions_finished", engine.finished_count()),
+        ("Altiplano_pool_evictions", pool.evictions),
+        ("Altiplano_pool_foreground_flushes", pool.foreground_flushes),
+        ("Altiplano_pool_latch_waits", pool.latch_waits),
+        ("Altiplano_undo_bytes_live", undo.live_bytes),
+        ("Altiplano_undo_bytes_memory", undo.memory_bytes),
+        ("Altiplano_undo_file_reads", undo.file_reads),
+        ("Altiplano_undo_segments", undo.segments),
+        ("Altiplano_undo_segments_spilled", undo.spilled),
+        ("Innodb_buffer_pool_bytes_data", data * 16384),
+        ("Innodb_buffer_pool_bytes_dirty", pool.pages_dirty * 16384),
+        ("Innodb_buffer_pool_pages_data", data),
         ("Innodb_buffer_pool_pages_dirty", pool.pages_dirty),
         ("Innodb_buffer_pool_pages_flushed", pool.writes),
         ("Innodb_buffer_pool_pages_free", pool.frames_free),
+        ("Innodb_buffer_pool_pages_misc", 0),
         ("Innodb_buffer_pool_pages_total", pool.frames_total),
+        ("Innodb_buffer_pool_read_ahead", pool.reads_ahead),
+        ("Innodb_buffer_pool_read_ahead_evicted", pool.reads_ahead_evicted),
+        ("Innodb_buffer_pool_read_ahead_rnd", 0),
         ("Innodb_buffer_pool_read_requests", pool.hits + pool.misses),
         ("Innodb_buffer_pool_reads", pool.reads),
+        ("Innodb_buffer_pool_wait_free", pool.frame_waits),
+        ("Innodb_dblwr_pages_written", store.pages_written.load(Ordering::Relaxed)),
+        ("Innodb_dblwr_writes", store.batches.load(Ordering::Relaxed)),
+        ("Innodb_pages_read", store.pages_read.load(Ordering::Relaxed)),
+        ("Innodb_pages_written", store.pages_written.load(Ordering::Relaxed)),
         ("Innodb_log_write_requests", wal.records),
         ("Innodb_log_writes", wal.writes),
         ("Innodb_os_log_fsyncs", wal.syncs),
