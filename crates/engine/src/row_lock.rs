@@ -79,8 +79,10 @@ impl Session {
         if self.locked_by_writer(row.txn) {
             return Ok(Some(Obstacle::Writer(row.txn)));
         }
-        self.refuse_changed(row.txn)?;
         let lock = LockKeyRef { index: table.primary().id, key };
+        if self.refuses_changed(row.txn) {
+            return self.changed_since(lock, LockMode::Exclusive).map(Some);
+        }
         if self.engine.locks.is_free(lock) {
             return Ok(None);
         }
@@ -105,8 +107,17 @@ impl Session {
         if self.locked_by_writer(row.txn) {
             return Ok(Err(Obstacle::Writer(row.txn)));
         }
-        self.refuse_changed(row.txn)?;
+        if self.refuses_changed(row.txn) {
+            return self.changed_since(lock, mode).map(Err);
+        }
         self.try_lock(lock, mode).map(|granted| granted.map(RowLock::from).ok_or(Obstacle::Lock))
+    }
+
+    /// Under the leaf's latch, the row having been changed since the snapshot: fails. A statement that may be run again locks the row before, or
+    /// waits for it, so that nobody changes it once more meanwhile.
+    #[cold]
+    fn changed_since(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<Obstacle> {
+        if self.may_restart() && self.try_lock(lock, mode)?.is_none() { Ok(Obstacle::Lock) } else { Err(Error::Changed) }
     }
 
     /// Under the leaf's exclusive latch, while the row carries this transaction's id: keeps it locked when an older version is

@@ -75,6 +75,8 @@ pub(crate) struct Running {
     pub(crate) half_undone: bool,
     /// Whether rows changed since the snapshot are refused to writes and locking reads.
     first_updater_wins: bool,
+    /// The statement that runs is the first to read or write, and the snapshot its own: see [`Session::may_restart`].
+    snapshot_is_new: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
@@ -151,6 +153,7 @@ impl Running {
             view_open: false,
             half_undone: false,
             first_updater_wins: false,
+            snapshot_is_new: false,
             may_hold_locks: false,
             locks_are_gone: false,
         }
@@ -185,6 +188,7 @@ impl Running {
         self.view_open = false;
         self.half_undone = false;
         self.first_updater_wins = false;
+        self.snapshot_is_new = false;
         self.may_hold_locks = false;
         self.locks_are_gone = false;
     }
@@ -202,7 +206,7 @@ impl Session {
     }
 
     /// Makes the transaction that has just begun at REPEATABLE READ one of true snapshot isolation: the first of two who change a row wins,
-    /// and a write or a locking read of a row that was changed since the snapshot is [`Error::Changed`].
+    /// and a write or a locking read of a row that was changed since the snapshot is [`Error::Changed`]. See [`Session::may_restart`].
     pub fn let_first_updater_win(&mut self) {
         debug_assert!(self.running.active && self.running.id.is_none());
         self.running.first_updater_wins = self.running.isolation == Isolation::RepeatableRead;
@@ -216,10 +220,26 @@ impl Session {
         }
     }
 
-    /// Whether a row written by `txn`, which nobody else holds locked, may be changed or locked by this transaction.
+    /// Whether a row written by `txn`, which no longer has it locked, may not be changed or locked by this transaction.
     #[inline]
-    pub(crate) fn refuse_changed(&self, txn: TxnId) -> Result<()> {
-        if self.running.first_updater_wins && !self.view.sees(txn, self.running.id) { Err(Error::Changed) } else { Ok(()) }
+    pub(crate) fn refuses_changed(&self, txn: TxnId) -> bool {
+        self.running.first_updater_wins && !self.view.sees(txn, self.running.id)
+    }
+
+    /// Whether a statement that fails with [`Error::Changed`] may be run again by [`Session::restart_statement`]: its transaction has neither
+    /// read nor written anything before it, so nothing needs the snapshot that it began with.
+    #[inline]
+    pub fn may_restart(&self) -> bool {
+        self.running.snapshot_is_new
+    }
+
+    /// Takes the statement's changes back and lets go of its snapshot, so that it can be run again with one that shows what it has met: that is
+    /// waited for, until it is durable. Locks stay, so whoever has waited for a row finds it unchanged the next time.
+    pub fn restart_statement(&mut self) -> Result<()> {
+        assert!(self.running.snapshot_is_new, "a transaction whose snapshot was used keeps it");
+        self.statement_rollback()?;
+        self.close_view();
+        self.settle()
     }
 
     /// How a statement reads that asks for no lock.
@@ -267,6 +287,8 @@ impl Session {
         self.running.statement_mark = self.running.last_undo;
         if self.running.isolation.is_per_statement() {
             self.close_view();
+        } else if self.running.first_updater_wins {
+            self.running.snapshot_is_new = self.is_untouched();
         }
     }
 

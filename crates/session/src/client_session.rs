@@ -114,6 +114,7 @@ impl ClientSession {
             tables_locked: false,
             cancel,
             lock_owner: Arc::clone(engine.lock_owner()),
+            acted: false,
             lock_picture: None,
             ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),

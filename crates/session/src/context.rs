@@ -92,6 +92,8 @@ pub struct Core {
     pub ticket: Arc<Ticket>,
     /// State of RAND().
     pub random: SplitMix64,
+    /// What the running statement has done that taking back its changes does not undo: it cannot be run again.
+    pub acted: bool,
     /// Locks and transactions as the running statement sees them, once it has asked.
     pub lock_picture: Option<Arc<LockPicture>>,
 }
@@ -185,6 +187,7 @@ impl StatementContext for Core {
     }
 
     fn set_user_variable(&mut self, name: &str, value: Value) {
+        self.acted = true;
         self.user_variables.insert(name.to_lowercase().into(), value);
     }
 
@@ -230,6 +233,7 @@ impl StatementContext for Core {
     }
 
     fn user_lock(&mut self, call: executor::UserLockCall, name: Option<&str>) -> executor::Result<Value> {
+        self.acted = true;
         self.call_user_lock(call, name)
     }
 

@@ -29,6 +29,7 @@ mod plan_cache;
 mod preparable;
 mod prepared;
 mod query;
+mod restart;
 mod result_columns;
 mod row_output;
 mod run;

@@ -96,6 +96,19 @@ impl ClientSession {
             self.connection.set_time_limit_ms(self.core.settings.max_execution_time_ms);
         }
         self.engine.statement_start();
+        let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
+        let mut result = self.execute_plan(plan, sink);
+        if let Some(beginning) = beginning {
+            result = self.run_again(plan, &beginning, result, sink)?;
+        }
+        if self.core.lock_picture.is_some() {
+            self.core.lock_picture = None;
+        }
+        result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
+    }
+
+    #[inline]
+    pub(crate) fn execute_plan(&mut self, plan: &CachedPlan, sink: &mut ResultSink<'_>) -> executor::Result<executor::Outcome> {
         let mut output = Output {
             sink,
             block: &plan.columns,
@@ -105,11 +118,7 @@ impl ClientSession {
             begun: false,
             dependencies: Some(&self.dependencies),
         };
-        let result = executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output);
-        if self.core.lock_picture.is_some() {
-            self.core.lock_picture = None;
-        }
-        result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
+        executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output)
     }
 
     fn count_statement(&self, body: &Body) {

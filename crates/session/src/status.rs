@@ -50,4 +50,6 @@ counters! {
     plan_cache_misses = "Altiplano_plan_cache_misses",
     /// Statements of clients.
     questions = "Questions",
+    /// Statements run again with a new snapshot (`snapshot_isolation`).
+    statement_restarts = "Altiplano_statement_restarts",
 }
