@@ -87,9 +87,10 @@ impl ClientSession {
         if !self.engine.claim_xid(&xid) {
             return Err(codes::xaer_dupid().into());
         }
-        // Nothing is left of an autocommitted statement; the branch's transaction begins with the branch's characteristics.
-        self.ensure_transaction();
+        // Nothing is left of an autocommitted statement; the branch's transaction begins with the branch's characteristics. Explicit first: at
+        // SERIALIZABLE a transaction of one statement would read without locks.
         self.transaction.explicit = true;
+        self.ensure_transaction();
         self.transaction.xa = Some(Box::new(XaBranch { xid, phase: Phase::Active, broken: false }));
         Ok(())
     }

@@ -24,6 +24,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
+    /// The session's, as the server numbers it.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Whether its end is no surprise.
     pub(crate) fn is_doomed(&self) -> bool {
         self.doomed.load(Ordering::SeqCst)

@@ -44,15 +44,17 @@ pub(super) struct Client<'r, 'p> {
     pub(super) run: &'r Run<'p>,
     pub(super) random: SplitMix64,
     connection: mysql::Conn,
-    wire: Arc<Wire>,
+    pub(super) wire: Arc<Wire>,
     /// Of the server, when the connection was made.
-    lives: u64,
-    number: usize,
-    level: Level,
+    pub(super) lives: u64,
+    pub(super) number: usize,
+    pub(super) level: Level,
+    /// Branches of XA so far.
+    pub(super) branches: u64,
     autocommit: bool,
     prepared: bool,
     /// Of the transaction that runs.
-    statements: Vec<Statement>,
+    pub(super) statements: Vec<Statement>,
     members: Vec<Member>,
 }
 
@@ -70,6 +72,7 @@ impl<'r, 'p> Client<'r, 'p> {
             lives,
             number,
             level,
+            branches: 0,
             autocommit: false,
             prepared: false,
             statements: vec![],
@@ -110,7 +113,7 @@ impl<'r, 'p> Client<'r, 'p> {
         txn.statements = std::mem::take(&mut self.statements);
         match ended {
             Ok(end) => txn.end = end,
-            Err(Failure::Defect(what)) => return Err(format!("{what}\n{}", txn.describe(0))),
+            Err(Failure::Defect(what) | Failure::Branch(_, what)) => return Err(format!("{what}\n{}", txn.describe(0))),
             // The server may have done what it did not answer, if that was a commit.
             Err(Failure::Broken(sent)) => {
                 if self.autocommit {
@@ -139,20 +142,23 @@ impl<'r, 'p> Client<'r, 'p> {
         } else {
             self.random.pick(&[Shape::Mixed, Shape::Mixed, Shape::Mixed, Shape::Reads, Shape::Current, Shape::Skew])
         };
-        let begin = match self.random.below(8) {
-            0 | 1 => "START TRANSACTION WITH CONSISTENT SNAPSHOT",
-            2 if matches!(shape, Shape::Reads | Shape::Long) => "START TRANSACTION READ ONLY",
-            3 => "SET autocommit = 0",
-            4 => "START TRANSACTION",
-            _ => "BEGIN",
+        let branch = (self.random.below(7) == 0).then(|| self.next_branch());
+        let begin = match &branch {
+            Some(xid) => &format!("XA START {xid}"),
+            None => self.begin(shape),
         };
+        let lives = self.lives;
         let begun = self.ask(begin)?;
         if begin.ends_with("SNAPSHOT") && self.level.plain_read(false) == PlainRead::OfTransaction {
             txn.snapshot = Some((begun.sent, begun.answered));
         }
         let done = self.steps(shape);
         let end = match done {
-            Ok(()) => self.end(),
+            Ok(()) => match &branch {
+                Some(xid) => self.end_branch(xid, lives),
+                None => self.end(),
+            },
+            Err(Failure::TimedOut | Failure::Aborted) if branch.is_some() => self.roll_back_branch(&branch.unwrap_or_default()),
             // After a deadlock in a READ ONLY transaction MySQL keeps to reading until it is told that the transaction has ended.
             Err(Failure::TimedOut | Failure::Aborted) => self.ask_until_done("ROLLBACK").map(|_| End::Aborted),
             Err(other) => return Err(other),
@@ -166,6 +172,16 @@ impl<'r, 'p> Client<'r, 'p> {
             }
         }
         end
+    }
+
+    fn begin(&mut self, shape: Shape) -> &'static str {
+        match self.random.below(8) {
+            0 | 1 => "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+            2 if matches!(shape, Shape::Reads | Shape::Long) => "START TRANSACTION READ ONLY",
+            3 => "SET autocommit = 0",
+            4 => "START TRANSACTION",
+            _ => "BEGIN",
+        }
     }
 
     fn steps(&mut self, shape: Shape) -> Step {
@@ -316,7 +332,7 @@ impl<'r, 'p> Client<'r, 'p> {
     }
 
     /// What is to be repeated when somebody kills it.
-    fn ask_until_done(&mut self, sql: &str) -> Result<Answer, Failure> {
+    pub(super) fn ask_until_done(&mut self, sql: &str) -> Result<Answer, Failure> {
         loop {
             match self.ask(sql) {
                 Err(Failure::Interrupted) => {}
@@ -337,7 +353,7 @@ impl<'r, 'p> Client<'r, 'p> {
         }
     }
 
-    fn reconnect(&mut self) -> Result<(), String> {
+    pub(super) fn reconnect(&mut self) -> Result<(), String> {
         (self.connection, self.wire, self.lives) = connect(self.run, self.number, self.level)?;
         Ok(())
     }

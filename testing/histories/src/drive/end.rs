@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Sessions whose clients have gone end within this: longer is a hang.
-const DEADLINE: Duration = Duration::from_secs(120);
+pub(super) const DEADLINE: Duration = Duration::from_secs(120);
 
 pub(super) fn read(run: &Run<'_>, history: &mut History) -> Result<(), String> {
     let (lists, sets, differences) = run.place.through_kills(|| {

@@ -10,6 +10,7 @@ mod profile;
 mod sets;
 mod skew;
 mod statement;
+mod xa;
 
 use crate::disturb::Disturber;
 use crate::history::{History, Key};

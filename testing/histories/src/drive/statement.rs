@@ -24,6 +24,8 @@ pub(super) enum Failure {
     TimedOut,
     /// The statement was not done, as somebody has killed it (1317); the transaction goes on.
     Interrupted,
+    /// The statement was not done, for the state of a branch of XA (the error's number and text).
+    Branch(u16, String),
     /// The connection is gone since this statement was sent.
     Broken(Moment),
     /// Anything else: a defect.
@@ -41,6 +43,7 @@ pub(super) fn ask(run: &Run<'_>, connection: &mut mysql::Conn, sql: &str, prepar
             1213 => Failure::Aborted,
             1062 | 3572 => Failure::Refused,
             1205 => Failure::TimedOut,
+            1397 | 1399 | 1614 => Failure::Branch(error.code, format!("{sql}: {error}")),
             1317 if run.settings.faults => Failure::Interrupted,
             _ => Failure::Defect(format!("{sql}: {error}")),
         }),
