@@ -63,6 +63,9 @@ pub struct EngineConfig {
     pub lock_shards: usize,
     /// What is switched off for measuring.
     pub mechanisms: Mechanisms,
+    /// A view that is more than so many finished transactions behind does not keep versions that it does not need (`prune.rs`). Younger ones are left alone: they
+    /// will be closed before it pays.
+    pub prune_lag: u64,
     /// Longest time between two checkpoints.
     pub checkpoint_interval: Duration,
     /// Told once when nothing more can be made durable: the process is to stop.
@@ -80,6 +83,7 @@ impl Default for EngineConfig {
             undo: UndoConfig::default(),
             lock_shards: 256,
             mechanisms: Mechanisms::default(),
+            prune_lag: 512,
             checkpoint_interval: Duration::from_secs(5),
             on_fatal: Arc::new(|_| {}),
             on_warning: Arc::new(|_| {}),
@@ -101,6 +105,7 @@ impl EngineConfig {
             pool: PoolConfig { frames: 64, pages_max: 1 << 20, ..PoolConfig::default() },
             undo: UndoConfig { shards: 4, ..UndoConfig::default() },
             lock_shards: 16,
+            prune_lag: 0,
             ..EngineConfig::default()
         }
     }

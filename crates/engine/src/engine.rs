@@ -5,10 +5,11 @@
 
 use crate::config::EngineConfig;
 use crate::counters::Counters;
-use crate::history::History;
+use crate::history::{Ages, History};
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::prepared::Branches;
+use crate::prune::Prune;
 use crate::purge::Postponed;
 use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};
@@ -70,6 +71,8 @@ pub struct Engine {
     pub(crate) leftovers: Leftovers,
     /// Branches of distributed transactions, by name.
     pub(crate) branches: Branches,
+    pub(crate) prune: Prune,
+    pub(crate) ages: Mutex<Ages>,
     /// Transactions whose purge waits for running ones.
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     /// How many of the transactions that a crash left have not been tried yet, and of those whose rollback failed are being tried again.
@@ -128,6 +131,8 @@ impl Engine {
             abandoned: Mutex::new(Rank::Leaf, Vec::new()),
             leftovers: Leftovers::new(opened.leftovers),
             branches: Branches::new(),
+            prune: Prune::new(),
+            ages: Mutex::new(Rank::Leaf, Ages::default()),
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
             recovering: AtomicUsize::new(opened.losers.len()),
             losers: Mutex::new(Rank::Leaf, Vec::new()),

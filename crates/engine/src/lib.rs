@@ -35,6 +35,7 @@ mod locking_scan;
 mod log_op;
 mod next_key_scan;
 mod prepared;
+mod prune;
 mod purge;
 mod range;
 mod read;

@@ -1,7 +1,7 @@
 //! Purge: removing what finished transactions left behind and no view can see.
 //!
 //! # Invariants
-//! 1. A transaction is purged once every open view, and every later one, sees it.
+//! 1. A transaction is purged once every open view, and every later one, sees it; or before, when none needs what it has replaced (`prune.rs`).
 //! 2. Purging twice does no harm: after a crash the history since the last checkpoint is purged again. A row goes before its overflow chain, and
 //!    the undo record of the deletion names the chain, so the second time frees what the first one left.
 //! 3. Purge holds the table's metadata lock shared while it works on one record, so DROP TABLE never pulls pages from under it.
@@ -29,6 +29,8 @@ use sync::atomic::{AtomicBool, Ordering};
 const BATCH: usize = 64;
 /// How long purge sleeps when there is nothing it may remove.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How often the age of the history is looked at.
+const AGE_PAUSE: Duration = Duration::from_secs(1);
 /// How often the AUTO_INCREMENT counters that moved are written to their tree.
 const COUNTERS_PAUSE: Duration = Duration::from_secs(10);
 /// How often rollbacks that failed are tried again.
@@ -38,10 +40,26 @@ const ROLLBACK_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Postponed {
     shard: usize,
     finished: Finished,
-    records: Vec<(UndoPtr, usize)>,
+    pub(crate) records: Vec<(UndoPtr, usize)>,
     postponed: Vec<UndoPtr>,
     /// Where its chain goes on below `records`: the record that could not be read yet, or none.
     unread: UndoPtr,
+}
+
+impl Postponed {
+    /// A transaction of which nothing is purged yet.
+    pub(crate) fn new(shard: usize, finished: Finished) -> Postponed {
+        Postponed { shard, finished, records: Vec::new(), postponed: Vec::new(), unread: finished.last_undo }
+    }
+}
+
+/// Why a transaction may be purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// All views see it.
+    SeenByAll,
+    /// No view needs what it has replaced (`prune.rs`).
+    NeededByNobody,
 }
 
 /// Whether an error may be gone another time (a full disk, a failed read). What is given up for such a one is garbage for ever.
@@ -54,9 +72,14 @@ impl Engine {
         let mut session = self.connect();
         let mut counters_next = Instant::now() + COUNTERS_PAUSE;
         let mut rollback_next = Instant::now() + ROLLBACK_PAUSE;
+        let mut age_next = Instant::now();
         while !stop.load(Ordering::SeqCst) {
             if self.purge_round(&mut session) == 0 {
                 self.purge_wake.wait(Some(Instant::now() + PAUSE));
+            }
+            if Instant::now() >= age_next {
+                self.ages.lock().note(Instant::now(), self.txns.finished_now(), self.history.oldest());
+                age_next = Instant::now() + AGE_PAUSE;
             }
             if Instant::now() >= counters_next {
                 if let Err(error) = self.counters.write_back() {
@@ -74,6 +97,7 @@ impl Engine {
     /// Purges all that may be purged now; for tests and for an orderly shutdown.
     pub fn purge_all(self: &Arc<Engine>) {
         let mut session = self.connect();
+        self.history.look_again_at_all();
         while self.purge_round(&mut session) > 0 {}
     }
 
@@ -81,6 +105,7 @@ impl Engine {
     fn purge_round(self: &Arc<Engine>, session: &mut Session) -> usize {
         let mut count = self.purge_leftovers(session);
         if self.history.len() == 0 {
+            self.prune.off();
             return count;
         }
         count += self.purge_postponed(session);
@@ -88,11 +113,10 @@ impl Engine {
         for shard in 0..self.history.shard_count() {
             let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));
             for finished in taken {
-                let work = Postponed { shard, finished, records: Vec::new(), postponed: Vec::new(), unread: finished.last_undo };
-                count += usize::from(self.purge_transaction(session, work));
+                count += usize::from(self.purge_transaction(session, Postponed::new(shard, finished)));
             }
         }
-        count
+        count + self.prune_round(session)
     }
 
     /// Tries again what had to wait for running transactions; returns how many transactions were purged.
@@ -111,7 +135,7 @@ impl Engine {
         let known = work.records.len();
         work.unread = self.read_chain(work.unread, &mut work.records);
         let fresh = work.records[known..].iter().map(|(address, _)| *address);
-        work.postponed = self.purge_records(session, work.finished, again.into_iter().chain(fresh));
+        work.postponed = self.purge_records(session, work.finished, Why::SeenByAll, again.into_iter().chain(fresh));
         let done = work.postponed.is_empty() && work.unread.is_none();
         if done {
             self.end_purge(work);
@@ -123,7 +147,7 @@ impl Engine {
 
     /// Adds a transaction's undo records from `at` on, the newest first, with their lengths. Ends where the chain was released (before a
     /// crash) or is damaged. Returns the record that cannot be read now but may be later, or none.
-    fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>) -> UndoPtr {
+    pub(crate) fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>) -> UndoPtr {
         while !at.is_none() {
             let read = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
             match read.map_err(Error::from).and_then(|record| record.map_err(|_| Error::corrupt("undo record"))) {
@@ -145,15 +169,16 @@ impl Engine {
     }
 
     /// Purges records of a transaction; returns those to be asked again.
-    fn purge_records(
+    pub(crate) fn purge_records(
         self: &Arc<Engine>,
         session: &mut Session,
         finished: Finished,
+        why: Why,
         records: impl Iterator<Item = UndoPtr>,
     ) -> Vec<UndoPtr> {
         let mut postponed = Vec::new();
         for address in records {
-            match self.purge_record(session, address) {
+            match self.purge_record(session, address, why) {
                 Ok(Removed::Settled) => {}
                 Ok(Removed::AskAgain) => postponed.push(address),
                 Err(error) if may_pass(&error) => postponed.push(address),
@@ -164,14 +189,15 @@ impl Engine {
         postponed
     }
 
-    fn end_purge(&self, work: Postponed) {
+    pub(crate) fn end_purge(&self, work: Postponed) {
         for (address, bytes) in work.records {
             self.undo.release(address, bytes);
         }
         self.history.purged(work.shard, &work.finished);
+        self.prune.purged.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr) -> Result<Removed> {
+    fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr, why: Why) -> Result<Removed> {
         // Most records leave nothing behind but themselves.
         let bytes = self.undo.read(address, |bytes| -> Result<Option<Vec<u8>>> {
             let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
@@ -183,20 +209,31 @@ impl Engine {
             let Some(table) = self.table_by_id(record.table)? else { return Ok(Removed::Settled) };
             let _shared = table.lock.share(Share::Definition, session.shard, WaitPolicy::Wait(None), &session.cancel)?;
             if self.is_current(&table) {
-                return self.purge_record_in(session, &table, address, &record);
+                return self.purge_record_in(session, &table, address, &record, why);
             }
             // DDL put another in its place while this thread waited for the lock.
         }
     }
 
-    fn purge_record_in(&self, session: &mut Session, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>) -> Result<Removed> {
+    fn purge_record_in(
+        &self,
+        session: &mut Session,
+        table: &Arc<Table>,
+        address: UndoPtr,
+        record: &UndoRecord<'_>,
+        why: Why,
+    ) -> Result<Removed> {
+        let remove = match why {
+            Why::SeenByAll => Remove::Purged(record.txn),
+            Why::NeededByNobody => Remove::Between,
+        };
         match record.change {
             Change::Update { old, middle, old_keys: left, .. } => {
                 let mut outcome = Removed::Settled;
                 for entry in old_keys(left) {
                     let (index, key) = entry.map_err(|_| Error::corrupt("undo record"))?;
                     if let Some(index) = table.index_by_id(index)
-                        && session.remove_entry(table, index, key, Remove::Purged(record.txn))? == Removed::AskAgain
+                        && session.remove_entry(table, index, key, remove)? == Removed::AskAgain
                     {
                         outcome = Removed::AskAgain;
                     }

@@ -72,7 +72,7 @@ impl Session {
         };
         match record.change {
             Change::Insert => self.undo_insert(&table, record, &step, locks),
-            Change::Update { old, prefix, suffix, middle, old_keys } => {
+            Change::Update { old, prefix, suffix, middle, old_keys, .. } => {
                 self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step, locks)
             }
             Change::Delete { old, .. } => self.undo_delete(&table, address, record, old, &step, locks),

@@ -15,7 +15,7 @@ use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, new_entry_value, split_entry};
 use crate::undo_record::put_old_key;
-use crate::version::header;
+use crate::version::{Chain, header};
 use crate::write::OnDuplicate;
 use crate::{Error, Result};
 use base::TxnId;
@@ -281,15 +281,18 @@ impl Session {
         let marked = entry_value(value)?.0 & ENTRY_DELETED != 0;
         let (user, primary_key) = split_entry(entry, value)?;
         let needed = match why {
-            Remove::Purged(_) | Remove::Swept { .. } if !marked => {
+            Remove::Purged(_) | Remove::Between | Remove::Swept { .. } if !marked => {
                 Needed { by_version: true, newest: self.engine.newest(table, primary_key)? }
             }
             _ => self.engine.entry_needed(table, index, user, primary_key, why)?,
         };
         if needed.by_version {
+            let newest_runs = || self.engine.txns.is_active(needed.newest.map_or(TxnId::NONE, |row| row.txn));
             let again = match why {
                 // What a running transaction has done to the row it may take back, and then purge would be missed here.
-                Remove::Purged(_) => self.engine.txns.is_active(needed.newest.map_or(TxnId::NONE, |row| row.txn)),
+                Remove::Purged(_) => newest_runs(),
+                // Of a version that is older than the one that left the entry behind: nobody else would come for it.
+                Remove::Between => marked || newest_runs(),
                 // A live entry's row will leave it behind some day.
                 Remove::Swept { .. } => marked,
                 Remove::RolledBack => {
@@ -323,6 +326,8 @@ pub(crate) enum Remove {
     RolledBack,
     /// All views see what this transaction did, which left the entry behind: older versions do not count.
     Purged(TxnId),
+    /// No view needs what a transaction replaced that left the entry behind: only versions count that some view needs.
+    Between,
     /// A rollback marked it. Versions older than one written below this id, which all views see, do not count.
     Swept {
         /// All views see all transactions below.
@@ -389,10 +394,13 @@ impl crate::Engine {
                 Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(false))
             };
             let is_last = |version: RowHeader| match why {
-                Remove::RolledBack => false,
+                Remove::RolledBack | Remove::Between => false,
                 Remove::Purged(txn) => version.txn == txn,
                 Remove::Swept { seen_by_all } => version.txn < seen_by_all,
             };
+            if why == Remove::Between {
+                return Ok(Needed { by_version: self.any_needed_version(value, has)?, newest: Some(newest) });
+            }
             let by_newest = why != Remove::RolledBack && has(newest, value)?;
             if by_newest || is_last(newest) {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
@@ -400,17 +408,20 @@ impl crate::Engine {
             let limit = self.txns.purge_limit();
             let is_oldest_seen =
                 |version: RowHeader| why == Remove::RolledBack && version.txn != newest.txn && self.all_see(version.txn, &limit);
-            let mut buffer = value.to_vec();
-            let mut scratch = Vec::new();
-            let mut version = newest;
-            while !version.undo.is_none() {
-                match crate::version::step_back(&self.undo, version, &mut buffer, &mut scratch) {
-                    Ok(Some(older)) => version = older,
+            let mut chain = Chain::new(&self.undo, newest, value, Vec::new());
+            loop {
+                // What a skip leads to is for views that do not see the version it starts from. Should there be none left, it may lie behind a purged transaction.
+                let purge = matches!(why, Remove::Purged(_) | Remove::Swept { .. });
+                if purge && chain.skips() && !self.some_view_is_blind_to(chain.version().txn) {
+                    break;
+                }
+                let version = match chain.step() {
+                    Ok(Some(older)) => older,
                     // A released undo record ends the chain: nobody sees what is behind it.
                     Ok(None) | Err(Error::UndoGone) => break,
                     Err(error) => return Err(error),
-                }
-                if has(version, &buffer)? {
+                };
+                if has(version, &chain.buffer)? {
                     return Ok(Needed { by_version: true, newest: Some(newest) });
                 }
                 // An undo record may be readable for a while after its release: what lies behind a purged transaction must not

@@ -114,6 +114,7 @@ pub(crate) struct Buffers {
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
     pub(crate) covered: crate::covered::Buffers,
+    pub(crate) prune: crate::prune::CachedViews,
 }
 
 impl Engine {

@@ -44,6 +44,11 @@ impl Engine {
         self.txns.finished_now().0.saturating_sub(1)
     }
 
+    /// How long the oldest transaction has waited for purge, to the second: how old the oldest view is that keeps it.
+    pub fn history_age(&self) -> std::time::Duration {
+        self.ages.lock().oldest(std::time::Instant::now())
+    }
+
     /// Sizes and counts of the undo store.
     pub fn undo_stats(&self) -> UndoStats {
         self.undo.stats()

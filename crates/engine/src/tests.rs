@@ -16,6 +16,7 @@ mod locking;
 mod log_bytes;
 mod mvcc;
 mod prepared;
+mod prune;
 mod recovery;
 mod undone;
 
@@ -35,9 +36,13 @@ struct Fixture {
 }
 
 fn open(disk: &Arc<SimDisk>) -> Arc<Engine> {
+    open_with(disk, EngineConfig::small())
+}
+
+fn open_with(disk: &Arc<SimDisk>, config: EngineConfig) -> Arc<Engine> {
     let disk: Arc<dyn Disk> = disk.clone();
     let on_warning = Arc::new(|text: &str| panic!("warning: {text}"));
-    Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig { on_warning, ..EngineConfig::small() }).expect("an engine")
+    Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig { on_warning, ..config }).expect("an engine")
 }
 
 /// Gives the engine the definition of one table by id.
@@ -54,6 +59,17 @@ impl Fixture {
     fn new() -> Fixture {
         let disk = Arc::new(SimDisk::new(1));
         let engine = open(&disk);
+        Fixture::on(disk, engine)
+    }
+
+    /// The same with an undo store of this size.
+    fn with_undo(undo: undo::UndoConfig) -> Fixture {
+        let disk = Arc::new(SimDisk::new(1));
+        let engine = open_with(&disk, EngineConfig { undo, ..EngineConfig::small() });
+        Fixture::on(disk, engine)
+    }
+
+    fn on(disk: Arc<SimDisk>, engine: Arc<Engine>) -> Fixture {
         let types = [
             ColumnType::int().not_null(),
             ColumnType::int().not_null(),

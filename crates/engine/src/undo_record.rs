@@ -31,6 +31,21 @@ impl From<RowHeader> for OldHeader {
     }
 }
 
+/// A version further back, told as a difference to the one that a change replaced. Versions between the two are needed by nobody: every view that does not
+/// see the replaced version, and was open when the change was made, sees none of them, and views opened later see the replaced one. So their undo records may be
+/// released while this one stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Skip<'a> {
+    pub old: OldHeader,
+    pub prefix: usize,
+    pub suffix: usize,
+    pub middle: &'a [u8],
+}
+
+/// Stands for "no version further back is seen by anybody": a deleted version that everybody sees.
+pub(crate) const NOTHING: OldHeader =
+    OldHeader { flags: record::header::DELETE_MARK, schema_version: 0, txn: TxnId::NONE, undo: UndoPtr::NONE };
+
 /// What changed in one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change<'a> {
@@ -44,6 +59,8 @@ pub(crate) enum Change<'a> {
         middle: &'a [u8],
         /// Encoded list of `(index id, key)` of secondary entries that the row left behind; see [`old_keys`].
         old_keys: &'a [u8],
+        /// Where readers go on that do not see the replaced version.
+        skip: Option<Skip<'a>>,
     },
     /// The row was delete-marked; its contents stand. Of a row whose columns are in an overflow chain the record has the place of the chain,
     /// so that purge can free it when the row is gone already; else nothing.
@@ -69,6 +86,7 @@ const UPDATE: u8 = 2;
 const DELETE: u8 = 3;
 const CHAIN: u8 = 4;
 const DELETE_EXTERNAL: u8 = 5;
+const UPDATE_SKIP: u8 = 6;
 
 impl<'a> UndoRecord<'a> {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -76,7 +94,8 @@ impl<'a> UndoRecord<'a> {
             out,
             match self.change {
                 Change::Insert => INSERT,
-                Change::Update { .. } => UPDATE,
+                Change::Update { skip: None, .. } => UPDATE,
+                Change::Update { skip: Some(_), .. } => UPDATE_SKIP,
                 Change::Delete { external: [], .. } => DELETE,
                 Change::Delete { .. } => DELETE_EXTERNAL,
                 Change::Chain { .. } => CHAIN,
@@ -88,12 +107,12 @@ impl<'a> UndoRecord<'a> {
         put_bytes(out, self.key);
         match self.change {
             Change::Insert => {}
-            Change::Update { old, prefix, suffix, middle, old_keys } => {
-                put_old_header(out, &old);
-                put_varint(out, prefix as u64);
-                put_varint(out, suffix as u64);
-                put_bytes(out, middle);
+            Change::Update { old, prefix, suffix, middle, old_keys, skip } => {
+                put_difference(out, &old, prefix, suffix, middle);
                 put_bytes(out, old_keys);
+                if let Some(Skip { old, prefix, suffix, middle }) = skip {
+                    put_difference(out, &old, prefix, suffix, middle);
+                }
             }
             Change::Delete { old, external } => {
                 put_old_header(out, &old);
@@ -117,13 +136,12 @@ impl<'a> UndoRecord<'a> {
         let key = r.bytes()?;
         let change = match kind {
             INSERT => Change::Insert,
-            UPDATE => Change::Update {
-                old: old_header(&mut r)?,
-                prefix: r.varint()? as usize,
-                suffix: r.varint()? as usize,
-                middle: r.bytes()?,
-                old_keys: r.bytes()?,
-            },
+            UPDATE | UPDATE_SKIP => {
+                let Skip { old, prefix, suffix, middle } = difference(&mut r)?;
+                let old_keys = r.bytes()?;
+                let skip = if kind == UPDATE_SKIP { Some(difference(&mut r)?) } else { None };
+                Change::Update { old, prefix, suffix, middle, old_keys, skip }
+            }
             DELETE => Change::Delete { old: old_header(&mut r)?, external: &[] },
             DELETE_EXTERNAL => Change::Delete { old: old_header(&mut r)?, external: r.bytes()? },
             CHAIN => Change::Chain { index: IndexId(u32::try_from(r.varint()?).map_err(|_| Malformed)?), first: PageNo(r.varint()?) },
@@ -131,6 +149,17 @@ impl<'a> UndoRecord<'a> {
         };
         Ok(UndoRecord { txn, previous, table, key, change })
     }
+}
+
+fn put_difference(out: &mut Vec<u8>, old: &OldHeader, prefix: usize, suffix: usize, middle: &[u8]) {
+    put_old_header(out, old);
+    put_varint(out, prefix as u64);
+    put_varint(out, suffix as u64);
+    put_bytes(out, middle);
+}
+
+fn difference<'a>(r: &mut Reader<'a>) -> Result<Skip<'a>, Malformed> {
+    Ok(Skip { old: old_header(r)?, prefix: r.varint()? as usize, suffix: r.varint()? as usize, middle: r.bytes()? })
 }
 
 fn put_old_header(out: &mut Vec<u8>, old: &OldHeader) {
@@ -207,7 +236,15 @@ mod tests {
         let old = OldHeader { flags: 1, schema_version: 3, txn: TxnId(77), undo: UndoPtr::new(5, 9) };
         for change in [
             Change::Insert,
-            Change::Update { old, prefix: 3, suffix: 500, middle: b"abc", old_keys: b"" },
+            Change::Update { old, prefix: 3, suffix: 500, middle: b"abc", old_keys: b"", skip: None },
+            Change::Update {
+                old,
+                prefix: 3,
+                suffix: 500,
+                middle: b"abc",
+                old_keys: b"keys",
+                skip: Some(Skip { old: NOTHING, prefix: 9, suffix: 0, middle: b"further back" }),
+            },
             Change::Delete { old, external: b"" },
             Change::Delete { old, external: b"place" },
             Change::Chain { index: IndexId(4), first: PageNo(9) },

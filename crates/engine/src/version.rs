@@ -4,6 +4,7 @@
 //! 1. The chain is walked under the leaf's latch: what purge may release is never on the walked part, because every version up to and
 //!    including the one that is seen was written by a transaction that the reader's view does not see, or is the seen one.
 //! 2. A row whose header has no undo address has no older version.
+//! 3. Where a record on the way was released, no open view sees anything behind it.
 
 use crate::undo_record::{Change, UndoRecord, older_body};
 use crate::{Error, Result};
@@ -31,11 +32,12 @@ pub(crate) fn visible<'v>(
     if view.sees(newest.txn, own) {
         return Ok((newest.flags & DELETE_MARK == 0).then_some(value));
     }
-    let found = walk(undo, newest, value, buffer, |version| view.sees(version.txn, own))?;
-    Ok(match found {
-        Some(version) if version.flags & DELETE_MARK == 0 => Some(buffer),
-        _ => None,
-    })
+    match walk(undo, newest, value, buffer, |version| view.sees(version.txn, own)) {
+        Ok(Some(version)) if version.flags & DELETE_MARK == 0 => Ok(Some(buffer)),
+        // What purge has released it has released because no open view sees anything behind it (`prune.rs`).
+        Ok(_) | Err(Error::UndoGone) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The bytes of a row's newest version whose writer holds no locks any more, given that the newest one's does: `None` when there is no such row.
@@ -61,43 +63,133 @@ pub(crate) fn walk(
     buffer: &mut Vec<u8>,
     mut stop: impl FnMut(&RowHeader) -> bool,
 ) -> Result<Option<RowHeader>> {
-    buffer.clear();
-    buffer.extend_from_slice(value);
-    let mut version = newest;
-    let mut scratch = Vec::new();
-    while !version.undo.is_none() {
-        let Some(older) = step_back(undo, version, buffer, &mut scratch)? else { return Ok(None) };
-        version = older;
-        if stop(&version) {
-            version.write(buffer);
-            return Ok(Some(version));
+    let mut chain = Chain::new(undo, newest, value, std::mem::take(buffer));
+    let found = loop {
+        match chain.step() {
+            Ok(Some(version)) if stop(&version) => break Ok(Some(version)),
+            Ok(Some(_)) => {}
+            Ok(None) => break Ok(None),
+            Err(error) => break Err(error),
         }
-    }
-    Ok(None)
+    };
+    *buffer = chain.buffer;
+    found
 }
 
-/// Turns the version in `buffer` into the one before it. `None` when the row did not exist before.
-pub(crate) fn step_back(undo: &UndoStore, version: RowHeader, buffer: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Result<Option<RowHeader>> {
-    let older = undo.read(version.undo, |bytes| -> Result<Option<RowHeader>> {
+/// The versions of a row, from the newest to older ones, as a reader meets them who sees none: where an undo record says that those who do not see the version
+/// behind it go on further back, so does this.
+pub(crate) struct Chain<'u> {
+    undo: &'u UndoStore,
+    version: RowHeader,
+    /// The bytes of the version that the chain stands on.
+    pub(crate) buffer: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Where readers go on that do not see this version: header, prefix and suffix; its middle is in `skip_middle`.
+    skip: Option<(RowHeader, usize, usize)>,
+    skip_middle: Vec<u8>,
+}
+
+impl<'u> Chain<'u> {
+    /// Stands on the newest version, whose bytes are copied into `buffer`.
+    pub(crate) fn new(undo: &'u UndoStore, newest: RowHeader, value: &[u8], mut buffer: Vec<u8>) -> Chain<'u> {
+        buffer.clear();
+        buffer.extend_from_slice(value);
+        Chain { undo, version: newest, buffer, scratch: Vec::new(), skip: None, skip_middle: Vec::new() }
+    }
+
+    /// The header of the version that the chain stands on.
+    pub(crate) fn version(&self) -> RowHeader {
+        self.version
+    }
+
+    /// Whether the next step leads further back than to the version before.
+    pub(crate) fn skips(&self) -> bool {
+        self.skip.is_some()
+    }
+
+    /// Goes to the next older version that somebody may see who does not see this one. `None` when there is none.
+    ///
+    /// [`Error::UndoGone`] when the record was released: nobody sees what is behind it.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<Option<RowHeader>> {
+        match self.skip.take() {
+            Some((older, prefix, suffix)) => {
+                let middle = std::mem::take(&mut self.skip_middle);
+                self.apply(prefix, suffix, &middle)?;
+                self.skip_middle = middle;
+                Ok(Some(self.arrive(older)))
+            }
+            None => self.step_direct(),
+        }
+    }
+
+    /// Goes to the version before this one.
+    pub(crate) fn step_direct(&mut self) -> Result<Option<RowHeader>> {
+        self.skip = None;
+        let undo = self.undo;
+        if self.version.undo.is_none() {
+            return Ok(None);
+        }
+        let at = self.version.undo;
+        undo.read(at, |bytes| self.take_record(bytes))??;
+        self.went_back()
+    }
+
+    /// The same when that version's record is in memory; `Some(None)` when there is no version before, `None` when its record is not in memory.
+    pub(crate) fn step_in_memory(&mut self) -> Result<Option<Option<RowHeader>>> {
+        self.skip = None;
+        let undo = self.undo;
+        if self.version.undo.is_none() {
+            return Ok(Some(None));
+        }
+        let at = self.version.undo;
+        match undo.read_in_memory(at, |bytes| self.take_record(bytes))? {
+            None => Ok(None),
+            Some(taken) => taken.and_then(|()| self.went_back()).map(Some),
+        }
+    }
+
+    fn went_back(&mut self) -> Result<Option<RowHeader>> {
+        // `take_record` leaves the row that did not exist with no transaction.
+        Ok((!self.version.txn.is_none()).then_some(self.version))
+    }
+
+    fn arrive(&mut self, older: RowHeader) -> RowHeader {
+        self.version = older;
+        older.write(&mut self.buffer);
+        older
+    }
+
+    fn apply(&mut self, prefix: usize, suffix: usize, middle: &[u8]) -> Result<()> {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.buffer[..HEADER_BYTES]);
+        older_body(&self.buffer[HEADER_BYTES..], prefix, suffix, middle, &mut self.scratch)
+            .ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
+        std::mem::swap(&mut self.buffer, &mut self.scratch);
+        Ok(())
+    }
+
+    /// Takes the version back that an undo record describes.
+    fn take_record(&mut self, bytes: &[u8]) -> Result<()> {
         let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
-        if record.txn != version.txn {
-            return Err(Error::corrupt(format!("undo record of transaction {} behind a row of {}", record.txn, version.txn)));
+        if record.txn != self.version.txn {
+            return Err(Error::corrupt(format!("undo record of transaction {} behind a row of {}", record.txn, self.version.txn)));
         }
         match record.change {
-            Change::Update { old, prefix, suffix, middle, .. } => {
-                scratch.clear();
-                scratch.extend_from_slice(&buffer[..HEADER_BYTES]);
-                older_body(&buffer[HEADER_BYTES..], prefix, suffix, middle, scratch)
-                    .ok_or_else(|| Error::corrupt("undo record that does not fit its row"))?;
-                std::mem::swap(buffer, scratch);
-                Ok(Some(old.into()))
+            Change::Update { old, prefix, suffix, middle, skip, .. } => {
+                self.apply(prefix, suffix, middle)?;
+                if let Some(skip) = skip {
+                    self.skip = Some((skip.old.into(), skip.prefix, skip.suffix));
+                    self.skip_middle.clear();
+                    self.skip_middle.extend_from_slice(skip.middle);
+                }
+                self.arrive(old.into());
             }
-            Change::Delete { old, .. } => Ok(Some(old.into())),
-            Change::Insert | Change::Chain { .. } => Ok(None),
+            Change::Delete { old, .. } => {
+                self.arrive(old.into());
+            }
+            Change::Insert | Change::Chain { .. } => self.version.txn = TxnId::NONE,
         }
-    })??;
-    if let Some(header) = older {
-        header.write(buffer);
+        Ok(())
     }
-    Ok(older)
 }

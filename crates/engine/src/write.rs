@@ -9,6 +9,7 @@
 
 use crate::external::EXTERNAL;
 use crate::log_op::LogOp;
+use crate::prune::PlannedSkip;
 use crate::row_lock::{Obstacle, Wait};
 use crate::secondary::{EntryMoves, same_parts};
 use crate::session::Session;
@@ -279,7 +280,9 @@ impl Session {
         let (prefix, suffix) = if external { (0, 0) } else { common_ends(old_body, new_body) };
         let middle = &old_body[prefix..old_body.len() - suffix];
         let (same_length, middle_end) = (old_body.len() == new_body.len() && !external, new_body.len() - suffix);
-        let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind };
+        let planned = self.plan_skip(old);
+        let skip = planned.as_ref().map(PlannedSkip::as_skip);
+        let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind, skip };
         let undo = self.append_undo(table, key, change)?;
         self.buffers.old_keys = left_behind;
         let counter = self.counter_to_log(table, Some(old), new);

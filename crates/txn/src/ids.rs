@@ -253,7 +253,7 @@ impl Ids {
         slot.publish(low, self.newest());
         let newest = early.unwrap_or_else(|| self.newest());
         let high = self.next.load(Ordering::Acquire);
-        slot.publish_high(high);
+        slot.publish_bounds(newest, high);
         view.start_numbers(low, newest, high);
     }
 

@@ -26,6 +26,7 @@ mod commit_queue;
 mod ids;
 mod old_ids;
 mod platform;
+mod prune;
 mod released;
 pub mod ring_of_bits;
 mod slots;
@@ -34,6 +35,7 @@ mod view;
 
 pub use commit_queue::CommitPlace;
 pub use ids::FinishSeq;
+pub use prune::Snapshots;
 pub use slots::{PurgeLimit, ViewObserver, ViewSlotHandle};
 pub use system::{Standing, TxnSystem};
 pub use view::ReadView;

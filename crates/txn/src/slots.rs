@@ -42,6 +42,8 @@ struct Slot {
     low: AtomicU64,
     /// The view's upper bound, once it is known; larger before.
     high: AtomicU64,
+    /// The view's number, once it is known; `CLOSED` before. Stored after `high`.
+    exact: AtomicU64,
 }
 
 type Chunk = [CachePadded<Slot>; CHUNK_SLOTS];
@@ -65,8 +67,14 @@ impl Slots {
         let mut registry = self.registry.lock();
         if registry.free.is_empty() {
             let number = registry.chunks.len() as u32;
-            let slot =
-                |_| CachePadded::new(Slot { number: AtomicU64::new(CLOSED), low: AtomicU64::new(0), high: AtomicU64::new(u64::MAX) });
+            let slot = |_| {
+                CachePadded::new(Slot {
+                    number: AtomicU64::new(CLOSED),
+                    low: AtomicU64::new(0),
+                    high: AtomicU64::new(u64::MAX),
+                    exact: AtomicU64::new(CLOSED),
+                })
+            };
             registry.chunks.push(Arc::new(std::array::from_fn(slot)));
             registry.free.extend((0..CHUNK_SLOTS as u32).rev().map(|at| (number, at)));
         }
@@ -106,6 +114,26 @@ impl Slots {
             *high = highest;
         }
         OpenViews { newest, by_number }
+    }
+
+    /// Number, low mark and upper bound of each open view, ascending; the caller has read `newest` before. `None` while one is being opened.
+    pub(crate) fn exact_views(&self) -> Option<Vec<(u64, u64, u64)>> {
+        let chunks = self.registry.lock().chunks.clone();
+        let mut views = Vec::new();
+        for slot in chunks.iter().flat_map(|chunk| chunk.iter()) {
+            if slot.number.load(Ordering::SeqCst) == CLOSED {
+                continue;
+            }
+            let exact = slot.exact.load(Ordering::Acquire);
+            let (low, high) = (slot.low.load(Ordering::Acquire), slot.high.load(Ordering::Acquire));
+            // Looked at again: bounds of a view that followed are stored (release) after this was put out of the way.
+            if exact == CLOSED || slot.exact.load(Ordering::Acquire) != exact {
+                return None;
+            }
+            views.push((exact, low, high));
+        }
+        views.sort_unstable();
+        Some(views)
     }
 
     /// How many views are open now.
@@ -153,16 +181,20 @@ impl ViewSlotHandle {
     #[inline]
     pub(crate) fn publish(&self, low: u64, number: u64) {
         let slot = self.slot();
-        slot.low.store(low, Ordering::Relaxed);
-        slot.high.store(u64::MAX, Ordering::Relaxed);
+        slot.exact.store(CLOSED, Ordering::Relaxed);
+        // Release: who finds these finds the number out of the way.
+        slot.low.store(low, Ordering::Release);
+        slot.high.store(u64::MAX, Ordering::Release);
         // Carries the two above as well: who reads it reads the bounds of this view or of a later one.
         slot.number.store(number, Ordering::SeqCst);
     }
 
-    /// The upper bound of the view that is published.
+    /// Number and upper bound of the view that is published.
     #[inline]
-    pub(crate) fn publish_high(&self, high: u64) {
-        self.slot().high.store(high, Ordering::Release);
+    pub(crate) fn publish_bounds(&self, number: u64, high: u64) {
+        let slot = self.slot();
+        slot.high.store(high, Ordering::Release);
+        slot.exact.store(number, Ordering::Release);
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use crate::classic::ClassicSystem;
 use crate::commit_queue::{CommitPlace, CommitQueue};
 use crate::ids::{FinishSeq, Ids};
 use crate::platform::Arc;
+use crate::prune::Snapshots;
 use crate::released::Released;
 use crate::slots::{PurgeLimit, Slots, ViewSlotHandle};
 use crate::view::ReadView;
@@ -201,6 +202,11 @@ impl TxnSystem {
         let mut limit = PurgeLimit { below, finished: FinishSeq(self.ids.newest()) };
         self.slots.lower_to_open_views(&mut limit);
         limit
+    }
+
+    /// What the open views need, as of now; see [`Snapshots`]. `None` when that cannot be told just now, or (views that copy a list) ever.
+    pub fn snapshots(&self, lag: u64) -> Option<Snapshots> {
+        Snapshots::collect(&self.ids, &self.slots, lag)
     }
 
     /// How many views are open now; for status.

@@ -80,6 +80,11 @@ impl ReadView {
         TxnId(self.high)
     }
 
+    /// The newest number that is seen.
+    pub(crate) fn number(&self) -> u64 {
+        !self.floor
+    }
+
     /// Whether the view looks at the numbers of `ids`.
     #[inline]
     pub(crate) fn reads(&self, ids: &Arc<Ids>) -> bool {

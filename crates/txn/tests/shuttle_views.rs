@@ -34,6 +34,9 @@ mod released;
 #[path = "../src/slots.rs"]
 mod slots;
 #[allow(dead_code)]
+#[path = "../src/prune.rs"]
+mod prune;
+#[allow(dead_code)]
 #[path = "../src/system.rs"]
 mod system;
 #[allow(dead_code)]

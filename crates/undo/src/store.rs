@@ -155,6 +155,16 @@ impl UndoStore {
         result
     }
 
+    /// [`Self::read`] for those who would rather do without than read the file: `None` when the record is not in memory.
+    pub fn read_in_memory<R>(&self, ptr: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, UndoError> {
+        let slot = self.segments.find(ptr.segment()).ok_or(UndoError::Released)?;
+        // Should it be spilled between this look and the read, the read costs what it costs.
+        match slot.buffer.load(Ordering::Acquire) {
+            NO_BUFFER => Ok(None),
+            _ => self.read(ptr, f).map(Some),
+        }
+    }
+
     /// Appends the record's bytes to `out`.
     fn read_into(&self, ptr: UndoPtr, out: &mut Vec<u8>) -> Result<(), UndoError> {
         if !self.read_frame(ptr, out)?.chain {

@@ -18,6 +18,7 @@ mod data_lock_waits;
 mod data_locks;
 mod empty;
 mod engines;
+mod innodb_metrics;
 mod innodb_trx;
 mod listing;
 mod lock_data;
@@ -65,6 +66,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         engines::engines(),
         engines::plugins(),
         engines::user_privileges(),
+        innodb_metrics::table(),
         innodb_trx::table(),
         metadata_locks::table(),
         processes::of_information_schema(),

@@ -1,0 +1,198 @@
+//! Old views beside many changes: what they see stays, what lies between them goes. (`mvcc.rs` compares random interleavings with a naive model, purging between
+//! snapshots on the way.)
+
+use super::*;
+use std::collections::BTreeMap;
+
+type Rows = BTreeMap<i64, (i64, String)>;
+
+fn rows(f: &Fixture, session: &mut Session) -> Rows {
+    f.ids(session, 0, Direction::Forward).into_iter().map(|id| (id, f.get(session, id).expect("a row that was scanned"))).collect()
+}
+
+/// Changes each of the rows once, in transactions of three, with a key that moves.
+fn change_all(f: &Fixture, writer: &mut Session, ids: std::ops::RangeInclusive<i64>, round: i64) {
+    for id in ids {
+        f.update(writer, id, round * 1000 + id, &format!("round {round}")).unwrap();
+        if id % 3 == 0 {
+            writer.commit().unwrap();
+            writer.begin(Isolation::RepeatableRead, false);
+        }
+    }
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+}
+
+#[test]
+fn an_idle_snapshot_keeps_one_version_of_each_row_and_its_entries() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    for id in 1..=30 {
+        f.insert(&mut writer, id, id, "first", None).unwrap();
+    }
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    let (mut later, mut second, mut most) = (f.session(), Rows::new(), (0, 0, 0));
+    for round in 1..=120 {
+        change_all(&f, &mut writer, 1..=30, round);
+        if round == 60 {
+            second = rows(&f, &mut later);
+        }
+        f.engine.purge_all();
+        if round > 3 {
+            most.0 = f.engine.history_length().max(most.0);
+            most.1 = f.engine.undo.live_bytes().max(most.1);
+            most.2 = f.entries(1).max(most.2);
+        }
+    }
+    // Ten transactions a round. One round leads to what each view sees, and the last ones are the way from the newest versions.
+    assert!(most.0 <= 60, "{} transactions were kept", most.0);
+    assert!(most.2 <= 30 * 5, "{} entries of 30 rows were kept", most.2);
+    assert!(f.engine.pruned() >= 1000, "{}", f.engine.pruned());
+    let reads = f.engine.undo.stats();
+    assert_eq!(rows(&f, &mut idle), first, "{reads:?}");
+    assert_eq!(rows(&f, &mut later), second);
+    assert_eq!(f.ids(&mut idle, 1, Direction::Forward), (1..=30).collect::<Vec<_>>());
+    // One of the two goes: what it needed goes, the other's stays.
+    idle.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(rows(&f, &mut later), second);
+    later.commit().unwrap();
+    f.check_purged(30);
+}
+
+#[test]
+fn rows_that_no_snapshot_sees_go_while_it_is_open() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    f.insert(&mut writer, 1, 1, "seen", None).unwrap();
+    writer.commit().unwrap();
+    let mut idle = f.session();
+    assert_eq!(rows(&f, &mut idle).len(), 1);
+    for id in 2..200 {
+        writer.begin(Isolation::RepeatableRead, false);
+        f.insert(&mut writer, id, id, "queued", Some(id)).unwrap();
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, id, -id, "at work").unwrap();
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+        f.delete(&mut writer, id).unwrap();
+        writer.commit().unwrap();
+    }
+    f.engine.purge_all();
+    assert_eq!((f.engine.history_length(), f.engine.undo.live_bytes()), (0, 0));
+    assert_eq!([f.entries(0), f.entries(1), f.entries(2)], [1, 1, 1]);
+    // A row that it sees stays for it.
+    writer.begin(Isolation::RepeatableRead, false);
+    f.delete(&mut writer, 1).unwrap();
+    writer.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(rows(&f, &mut idle)[&1], (1, "seen".into()));
+    idle.commit().unwrap();
+    f.check_purged(0);
+}
+
+#[test]
+fn what_a_rollback_puts_back_leads_on_to_what_a_snapshot_sees() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    f.insert(&mut writer, 1, 1, "first", None).unwrap();
+    writer.commit().unwrap();
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    for round in 2..40 {
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, 1, round, &format!("round {round}")).unwrap();
+        writer.commit().unwrap();
+        f.engine.purge_all();
+        // Twice over the committed version, then away with it, while purge looks at what lies below.
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, 1, -round, "taken back").unwrap();
+        f.update(&mut writer, 1, -round - 1, "taken back too").unwrap();
+        f.engine.purge_all();
+        assert_eq!(rows(&f, &mut idle), first, "round {round}");
+        writer.rollback().unwrap();
+        f.engine.purge_all();
+        assert_eq!(rows(&f, &mut idle), first, "round {round}");
+    }
+    assert!(f.engine.history_length() <= 3, "{}", f.engine.history_length());
+    idle.commit().unwrap();
+    f.check_purged(1);
+}
+
+#[test]
+fn a_crash_beside_an_idle_snapshot_leaves_nothing_behind() {
+    let mut f = Fixture::new();
+    let mut writer = f.session();
+    for id in 1..=9 {
+        f.insert(&mut writer, id, id, "first", None).unwrap();
+    }
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    for life in 0..4 {
+        let mut idle = f.session();
+        assert_eq!(rows(&f, &mut idle).len(), 9);
+        for round in 1..=10 {
+            change_all(&f, &mut writer, 1..=9, 100 * life + round);
+            if round % 3 == 0 {
+                f.engine.purge_all();
+            }
+            if round == 7 {
+                f.engine.checkpoint().unwrap();
+            }
+        }
+        // One that recovery takes back.
+        f.update(&mut writer, 5, -1, "unfinished").unwrap();
+        f.engine.wal.flush_to(f.engine.wal.lsn_head()).unwrap();
+        let last = rows(&f, &mut f.session());
+        drop((idle, writer));
+        f = f.crash();
+        assert_eq!(rows(&f, &mut f.session()), last);
+        writer = f.session();
+    }
+    drop(writer);
+    f.check_purged(9);
+}
+
+#[test]
+fn undo_under_a_snapshot_goes_to_disk_and_is_read_from_there() {
+    let f = Fixture::with_undo(undo::UndoConfig { shards: 4, memory_bytes_max: 6 << 20 });
+    let mut writer = f.session();
+    let long = |id: i64, round: usize| format!("{id} {}", ["a", "b", "c"][round % 3].repeat(2000));
+    for id in 1..=400 {
+        f.insert(&mut writer, id, id, &long(id, 0), None).unwrap();
+        if id % 200 == 0 {
+            f.engine.sharp_checkpoint().unwrap();
+        }
+    }
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    for round in 1..=30 {
+        // One long transaction keeps all that it has replaced; the snapshot needs what its first changes have replaced.
+        for id in 1..=400 {
+            f.update(&mut writer, id, id, &long(id, round)).unwrap();
+            if id % 200 == 0 {
+                f.engine.sharp_checkpoint().unwrap();
+            }
+        }
+        if round % 10 == 0 {
+            writer.commit().unwrap();
+            writer.begin(Isolation::RepeatableRead, false);
+        }
+        f.engine.undo.spill().unwrap();
+        let stats = f.engine.undo.stats();
+        assert!(stats.memory_bytes <= 7 << 20, "round {round}: {stats:?}");
+    }
+    let stats = f.engine.undo.stats();
+    assert!(stats.spilled >= 8 && stats.live_bytes > 3 * stats.memory_bytes, "{stats:?}");
+    assert_eq!(rows(&f, &mut idle), first);
+    assert!(f.engine.undo.stats().file_reads >= 400);
+    writer.commit().unwrap();
+    idle.commit().unwrap();
+    f.check_purged(400);
+}
