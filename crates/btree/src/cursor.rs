@@ -113,7 +113,18 @@ impl BTree {
     /// The cursor that was saved by [`Cursor::save`], parked.
     pub fn cursor_of(&self, saved: SavedCursor) -> Cursor<'_> {
         let SavedCursor { key, parked, passing } = saved;
-        Cursor { tree: self, leaf: None, slot: 0, count: 0, key, key_is_current: parked.is_some(), parked, passing, pace: Pace::default(), hopped: false }
+        Cursor {
+            tree: self,
+            leaf: None,
+            slot: 0,
+            count: 0,
+            key,
+            key_is_current: parked.is_some(),
+            parked,
+            passing,
+            pace: Pace::default(),
+            hopped: false,
+        }
     }
 }
 

@@ -201,7 +201,8 @@ impl Session {
             }
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
-        let state = ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false, pace: Pace::default() };
+        let state =
+            ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false, pace: Pace::default() };
         Ok(Scan { session: self, state })
     }
 

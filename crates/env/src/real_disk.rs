@@ -210,8 +210,7 @@ impl File for RealFile {
         }
         for (piece, done) in pieces.iter_mut().zip(done) {
             // What came short, or failed, is done again the plain way, which tells why.
-            piece.result =
-                if done == piece.buf.len() { Ok(()) } else { self.read_at(piece.buf, piece.offset) };
+            piece.result = if done == piece.buf.len() { Ok(()) } else { self.read_at(piece.buf, piece.offset) };
         }
     }
 
@@ -288,8 +287,7 @@ mod tests {
             file.write_many(&pieces).expect("writes");
             file.sync().expect("syncs");
             let mut back = AlignedBuf::new(301 * 4096);
-            let mut reads: Vec<_> =
-                back.chunks_mut(4096).enumerate().map(|(no, block)| ReadPiece::new(block, no as u64 * 8192)).collect();
+            let mut reads: Vec<_> = back.chunks_mut(4096).enumerate().map(|(no, block)| ReadPiece::new(block, no as u64 * 8192)).collect();
             file.read_many(&mut reads);
             let past = reads.pop().expect("one more than was written");
             assert_eq!(past.result.expect_err("past the end").kind(), io::ErrorKind::UnexpectedEof);

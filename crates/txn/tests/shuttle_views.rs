@@ -28,14 +28,14 @@ mod latch;
 #[path = "../src/old_ids.rs"]
 mod old_ids;
 #[allow(dead_code)]
+#[path = "../src/prune.rs"]
+mod prune;
+#[allow(dead_code)]
 #[path = "../src/released.rs"]
 mod released;
 #[allow(dead_code)]
 #[path = "../src/slots.rs"]
 mod slots;
-#[allow(dead_code)]
-#[path = "../src/prune.rs"]
-mod prune;
 #[allow(dead_code)]
 #[path = "../src/system.rs"]
 mod system;

@@ -105,7 +105,12 @@ fn transactions(core: &Core, picture: &LockPicture, status: &EngineStatus, out: 
     let _ = writeln!(out, "Trx id counter {}", status.next_txn_id);
     let _ = writeln!(out, "Purge done for trx's n:o < {} undo n:o < 0 state: running", status.low_txn_id);
     let _ = writeln!(out, "History list length {}", status.history_length);
-    let _ = writeln!(out, "History: the oldest of it is {} s old; {} purged between snapshots", core.shared.engine.history_age().as_secs(), core.shared.engine.pruned());
+    let _ = writeln!(
+        out,
+        "History: the oldest of it is {} s old; {} purged between snapshots",
+        core.shared.engine.history_age().as_secs(),
+        core.shared.engine.pruned()
+    );
     let locks = &status.locks;
     let _ = writeln!(
         out,
