@@ -22,6 +22,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("txn", 7),
     ("engine", 8),
     ("catalog", 9),
+    ("backup", 9),
     ("planner", 10),
     ("executor", 11),
     ("session", 12),

@@ -147,6 +147,11 @@ impl Engine {
     /// Writes a checkpoint. Sessions go on meanwhile.
     pub fn checkpoint(&self) -> Result<()> {
         let _one = self.checkpoint_latch.lock();
+        self.checkpoint_latched().map(drop)
+    }
+
+    /// Writes a checkpoint and tells what it says. The caller holds `checkpoint_latch`.
+    pub(crate) fn checkpoint_latched(&self) -> Result<Checkpoint> {
         let position = self.wal.written_contiguous();
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
         // Losers before slots: one that moves from the list to a slot is found.
@@ -177,9 +182,10 @@ impl Engine {
             prepared,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
-        self.wal.write_checkpoint(Checkpoint { redo_lsn, payload: payload.encode() }).map_err(|e| self.note_log_failure(e))?;
+        let checkpoint = Checkpoint { redo_lsn, payload: payload.encode() };
+        self.wal.write_checkpoint(checkpoint.clone()).map_err(|e| self.note_log_failure(e))?;
         self.undo.checkpoint_written();
-        Ok(())
+        Ok(checkpoint)
     }
 
     /// Writes every dirty page, then a checkpoint: the next start has nothing to redo.

@@ -18,6 +18,7 @@
 
 mod auto_increment_lock;
 mod background;
+mod backup;
 mod build;
 mod check;
 mod checkpoint;
@@ -55,6 +56,7 @@ mod undo_record;
 mod version;
 mod write;
 
+pub use backup::{BackupPoint, commit_time};
 pub use base::{IndexId, PageNo, TableId};
 pub use build::BuildError;
 pub use check::{IndexCheck, TableCheck};

@@ -27,4 +27,4 @@ mod store;
 pub use batch::Batch;
 pub use error::StoreError;
 pub use header::PageType;
-pub use store::{PageRead, PageStore, StoreConfig, StoreStats};
+pub use store::{DATA, PageRead, PageStore, StoreConfig, StoreStats};

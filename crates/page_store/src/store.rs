@@ -12,7 +12,8 @@ use crate::doublewrite;
 use crate::error::StoreError;
 use crate::header::{self, PAGE_HEADER_BYTES, PageType, Verdict};
 
-const DATA: &str = "data";
+/// The data file.
+pub const DATA: &str = "data";
 const DOUBLEWRITE: &str = "doublewrite";
 const MAGIC: &[u8; 8] = b"ALTIPLAN";
 /// Version of the format of pages and file header.
@@ -201,6 +202,14 @@ impl PageStore {
         };
         self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
         Err(error)
+    }
+
+    /// Reads the places of consecutive pages as they are, unverified; for backups, which judge each page by its header. A page that is being
+    /// written may come torn.
+    pub fn read_raw(&self, first: PageNo, buffer: &mut [u8]) -> Result<(), StoreError> {
+        assert!(buffer.len().is_multiple_of(PAGE_BYTES), "whole pages");
+        self.data.read_at(buffer, first.0 * PAGE_BYTES as u64)?;
+        Ok(())
     }
 
     /// Seals the images and writes them so that a crash leaves each page old or new: copy to `doublewrite`, sync, write in place, sync.

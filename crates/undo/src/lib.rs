@@ -8,7 +8,7 @@
 //! 4. A reader of a released address gets [`UndoError::Released`] or old bytes, never memory it does not own: buffers are reused,
 //!    not unmapped, and what was copied is believed only when the segment's number is still there afterwards.
 //! 5. File space that a checkpoint's directory lists is not overwritten before a later directory, which does not list it, is durable
-//!    ([`UndoStore::checkpoint_written`]).
+//!    ([`UndoStore::checkpoint_written`]), nor while somebody holds the places ([`UndoStore::hold_places`]).
 //!
 //! # Lock order
 //! maintenance (held over I/O) → shard → segment list (never I/O).
@@ -23,10 +23,12 @@ mod checkpoint;
 mod chunked;
 mod error;
 mod frame;
+mod hold;
 mod recovery;
 mod segment;
 mod store;
 
 pub use error::UndoError;
 pub use frame::RECORD_BYTES_MAX;
-pub use store::{UndoConfig, UndoStats, UndoStore};
+pub use hold::{PlacesHold, UndoExtent};
+pub use store::{FILE, UndoConfig, UndoStats, UndoStore};

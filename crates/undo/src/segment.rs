@@ -13,7 +13,7 @@ use crate::error::UndoError;
 use crate::frame::{HEADER_BYTES, Header, SEGMENT_BYTES, frame_bytes};
 use base::UndoPtr;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use sync::{Mutex, Rank};
 
@@ -131,6 +131,8 @@ pub(crate) struct Segments {
     list: Mutex<List>,
     /// Buffers in use; relaxed, for status and the spill limit.
     buffers_used: AtomicU32,
+    /// How many hold all places; looked at under the list's latch.
+    pub(crate) holds: Arc<AtomicU32>,
 }
 
 /// What is free and what can be spilled.
@@ -161,6 +163,7 @@ impl Segments {
             // Above the shards, which are of the same rank.
             list: Mutex::with_order(Rank::UndoSegments, u32::MAX, List::default()),
             buffers_used: AtomicU32::new(0),
+            holds: Arc::default(),
         }
     }
 
@@ -349,6 +352,10 @@ impl Segments {
     /// The last directory is durable: places that it does not list are free.
     pub(crate) fn directory_written(&self) {
         let mut list = self.list.lock();
+        if self.holds.load(Ordering::Acquire) > 0 {
+            // A backup still reads what an earlier directory lists; the next checkpoint frees it.
+            return;
+        }
         let unlisted = std::mem::take(&mut list.places_unlisted);
         list.places_free.extend(unlisted);
     }

@@ -14,7 +14,7 @@ use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 
 /// The file that spilled and checkpointed segments lie in.
-pub(crate) const FILE: &str = "undo/segments";
+pub const FILE: &str = "undo/segments";
 /// Bytes read at once when a record of unknown length is read from the file.
 const READ_AHEAD_BYTES: usize = 1024;
 

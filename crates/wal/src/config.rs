@@ -1,5 +1,6 @@
 //! Settings of the log.
 
+use base::Lsn;
 use env::{DIRECT_ALIGN, FileKind};
 
 /// Settings; [`WalConfig::default`] is what the server uses.
@@ -15,6 +16,10 @@ pub struct WalConfig {
     pub capacity_bytes: u64,
     /// What [`crate::Wal::ensure_space`] keeps free for mini-transactions that are already past it.
     pub space_margin_bytes: u64,
+    /// Bytes of log below what recovery needs that pins (backups, the archive) may keep.
+    pub keep_bytes_max: u64,
+    /// Keep, from the start, the log from this position on, if it is there still: what is not archived.
+    pub keep_from: Option<Lsn>,
     /// Each batch of committers is woken on a word of its own. Off: one word for all batches, every wake reaches the members of the next one, too;
     /// for measuring what that costs.
     pub exact_wakeups: bool,
@@ -30,6 +35,8 @@ impl Default for WalConfig {
             link_window_bytes: 4 << 20,
             capacity_bytes: 1 << 30,
             space_margin_bytes: 16 << 20,
+            keep_bytes_max: 16 << 30,
+            keep_from: None,
             exact_wakeups: true,
             file_kind: FileKind::Direct,
         }
@@ -45,6 +52,8 @@ impl WalConfig {
             link_window_bytes: 16 << 10,
             capacity_bytes: 1 << 20,
             space_margin_bytes: 16 << 10,
+            keep_bytes_max: 16 << 20,
+            keep_from: None,
             exact_wakeups: true,
             file_kind: FileKind::Direct,
         }

@@ -13,6 +13,7 @@
 //!
 //! # Lock order
 //! Commit state (no latch) → `LogWriter` → `LogGrow` → `LogSegment`. Appending takes no latch at all unless the ring is full.
+//! Pins (`pins.rs`) hold segments back from recycling, never a writer from writing.
 //! [`Wal::ensure_space`] is called with no latch held; [`Wal::reserve`] may be called with page latches held.
 //!
 //! # Not here
@@ -22,6 +23,7 @@
 //! `wal.rs` (appending), `commit.rs` (durability), `group.rs` (batches and their wake-ups), `reader.rs` (recovery).
 //! Bytes on disk: `docs/format/wal.md`. Why the I/O is as it is: `docs/design/wal-io.md`.
 
+mod archive;
 mod background;
 mod commit;
 mod config;
@@ -32,20 +34,27 @@ mod group;
 mod hole;
 mod link_buffer;
 mod open;
+mod pins;
 mod platform;
 mod reader;
 mod reserve;
+mod restored;
 mod ring;
 mod segments;
 mod space;
 mod stats;
+mod stream;
 mod wal;
 mod writer;
 
+pub use archive::{ArchiveState, ArchiveStatus, Archiver, LogArchive};
 pub use background::WalBackground;
 pub use config::{FlushPolicy, WalConfig};
 pub use control::Checkpoint;
 pub use error::WalError;
+pub use pins::LogPin;
 pub use reader::{LogEntry, LogReader};
+pub use restored::RestoredLog;
+pub use segments::segment_name;
 pub use stats::WalStats;
 pub use wal::{DurableObserver, Reservation, Wal};

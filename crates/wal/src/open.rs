@@ -5,6 +5,7 @@ use crate::frame::LSN_FIRST;
 use crate::group::Group;
 use crate::hole::Hole;
 use crate::link_buffer::LinkBuffer;
+use crate::pins::Pins;
 use crate::reader::LogReader;
 use crate::reserve::Reserver;
 use crate::ring::Ring;
@@ -45,12 +46,13 @@ impl Wal {
             payload_crc: 0,
         };
         let counters = Arc::new(Counters::default());
-        let segments = Segments::new(disk.clone(), config.file_kind, config.segment_bytes, counters.clone());
+        let pins = Pins::new(config.keep_bytes_max);
+        let segments = Segments::new(disk.clone(), config.file_kind, config.segment_bytes, counters.clone(), Arc::clone(&pins));
         segments.remove_all()?;
         segments.start_at(LSN_FIRST);
         segments.prepare(LSN_FIRST)?;
         let control = Control::create(disk, slot)?;
-        let wal = Wal::assemble(&config, segments, control, counters);
+        let wal = Wal::assemble(&config, segments, pins, control, counters);
         wal.start_at(LSN_FIRST, 1)?;
         Ok(wal)
     }
@@ -68,15 +70,16 @@ impl Wal {
         };
         config.check();
         let counters = Arc::new(Counters::default());
-        let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone());
-        segments.open_existing(slot.redo)?;
-        let reading = Segments::new(disk, config.file_kind, slot.segment_bytes, counters.clone());
-        reading.open_existing(slot.redo)?;
+        let pins = Pins::new(config.keep_bytes_max);
+        let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone(), Arc::clone(&pins));
+        segments.open_existing(slot.redo, config.keep_from.map_or(u64::MAX, |from| from.0))?;
+        let reading = Segments::new(disk, config.file_kind, slot.segment_bytes, counters.clone(), Pins::new(0));
+        reading.open_existing(slot.redo, u64::MAX)?;
         let reader = LogReader::new(reading, &slot);
-        Ok((Wal::assemble(&config, segments, control, counters), checkpoint, reader))
+        Ok((Wal::assemble(&config, segments, pins, control, counters), checkpoint, reader))
     }
 
-    fn assemble(config: &WalConfig, segments: Segments, control: Control, counters: Arc<Counters>) -> Wal {
+    fn assemble(config: &WalConfig, segments: Segments, pins: Arc<Pins>, control: Control, counters: Arc<Counters>) -> Wal {
         let redo = control.newest().redo;
         let positions = Positions {
             written: AtomicU64::new(0),
@@ -96,6 +99,9 @@ impl Wal {
             writer: Mutex::new(Rank::LogWriter, Writer::new(config.buffer_bytes)),
             space: Space::new(config, segments.segment_bytes()),
             waits: CachePadded::new(Waits { room: Room::new(), hole: Hole::new() }),
+            kept_at_open: Mutex::new(Rank::Leaf, config.keep_from.map(|from| pins.add(from))),
+            archive: crate::archive::no_archive(),
+            pins,
             segments,
             control: Mutex::with_order(Rank::LogWriter, 1, control),
             pressure: Signal::new(),
@@ -156,6 +162,8 @@ impl Wal {
         }
         self.positions.redo.store(redo.0, Ordering::Relaxed);
         self.segments.retire_below(redo.0);
+        // What pins kept for a while is not kept for ever. A file that cannot be removed is tried again at the next checkpoint.
+        let _ = self.segments.trim_spare((self.space.capacity() / self.segments.segment_bytes()) as usize);
         self.space.move_to(redo.0, &self.segments);
         if self.has_failed() {
             // Failed meanwhile: the line above may have opened what the failure closed.

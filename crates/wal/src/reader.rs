@@ -84,6 +84,11 @@ impl LogReader {
         Lsn(self.at)
     }
 
+    /// Epoch of the last record read.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Length of the body at `at` when there is a valid record; it is then in the window.
     fn validate(&mut self) -> Result<Option<usize>, WalError> {
         if !self.at.is_multiple_of(ALIGN as u64) || !self.fetch(self.at, HEADER_BYTES)? {

@@ -2,6 +2,7 @@
 //! writes no metadata; recycled by a rename when a checkpoint no longer needs them.
 
 use crate::WalError;
+use crate::pins::Pins;
 use crate::stats::Counters;
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
 use std::collections::BTreeMap;
@@ -18,6 +19,9 @@ pub(crate) struct Segments {
     kind: FileKind,
     segment_bytes: u64,
     counters: Arc<Counters>,
+    pins: Arc<Pins>,
+    /// Start of what recovery needs; relaxed, only who retires segments and who runs out of disk look at it.
+    redo: AtomicU64,
     table: Mutex<Table>,
     /// Held by who makes the next segment.
     growing: Mutex<()>,
@@ -32,17 +36,33 @@ struct Table {
     spare: Vec<(u64, Arc<dyn File>)>,
 }
 
+/// Name of a segment's file.
+pub fn segment_name(number: u64) -> String {
+    format!("{PREFIX}{number:08}")
+}
+
 fn path(number: u64) -> String {
-    format!("{DIR}/{PREFIX}{number:08}")
+    format!("{DIR}/{}", segment_name(number))
+}
+
+/// All bytes of a small file.
+pub(crate) fn read_whole(file: &dyn File) -> Result<Vec<u8>, WalError> {
+    let mut bytes = vec![0; file.len()? as usize];
+    if !bytes.is_empty() {
+        file.read_at(&mut bytes, 0)?;
+    }
+    Ok(bytes)
 }
 
 impl Segments {
-    pub(crate) fn new(disk: Arc<dyn Disk>, kind: FileKind, segment_bytes: u64, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(disk: Arc<dyn Disk>, kind: FileKind, segment_bytes: u64, counters: Arc<Counters>, pins: Arc<Pins>) -> Self {
         Segments {
             disk,
             kind,
             segment_bytes,
             counters,
+            pins,
+            redo: AtomicU64::new(0),
             table: Mutex::new(Rank::LogSegment, Table::default()),
             growing: Mutex::new(Rank::LogGrow, ()),
             prepared_end: AtomicU64::new(0),
@@ -84,20 +104,33 @@ impl Segments {
         self.prepared_end.store(position / self.segment_bytes * self.segment_bytes, Ordering::Release);
     }
 
-    /// Opens what is there for reading from `redo`: later segments become live, earlier ones spare.
-    pub(crate) fn open_existing(&self, redo: u64) -> Result<(), WalError> {
-        let first = redo / self.segment_bytes;
+    /// Opens what is there for reading from `redo`: later segments become live, earlier ones spare, but for those that are kept from
+    /// `keep_from` on without a gap.
+    pub(crate) fn open_existing(&self, redo: u64, keep_from: u64) -> Result<(), WalError> {
+        self.redo.store(redo, Ordering::Relaxed);
+        let mut first = redo / self.segment_bytes;
+        let keep_first = keep_from / self.segment_bytes;
         let numbers = self.numbers()?;
         let mut table = self.table.lock();
-        for number in numbers {
+        // From the newest down, so that what is kept has no gap.
+        for number in numbers.into_iter().rev() {
             let file = self.disk.open(&path(number), OpenMode::Existing, self.kind)?;
+            let whole = file.len()? == self.segment_bytes;
+            if whole && number + 1 == first && number >= keep_first {
+                first = number;
+            }
             if number >= first {
                 table.live.insert(number, file);
-            } else if file.len()? == self.segment_bytes {
+            } else if whole {
                 table.spare.push((number, file));
             }
         }
         Ok(())
+    }
+
+    /// Where the live segments begin.
+    pub(crate) fn live_from(&self) -> Option<u64> {
+        self.table.lock().live.keys().next().map(|number| number * self.segment_bytes)
     }
 
     /// After recovery the stream goes on at `end`: makes durable what was read, and sorts out which later segments are usable.
@@ -157,11 +190,15 @@ impl Segments {
                     self.counters.segments_recycled.inc();
                     file
                 }
-                None => {
-                    let file = self.create(number)?;
-                    self.counters.segments_created.inc();
-                    file
-                }
+                None => match self.create(number) {
+                    Ok(file) => {
+                        self.counters.segments_created.inc();
+                        file
+                    }
+                    // What only backups and the archive want gives way to writers.
+                    Err(WalError::DiskFull) if self.give_up_kept() => continue,
+                    Err(error) => return Err(error),
+                },
             };
             // Records in a file whose name a crash takes away would be lost.
             self.disk.sync_dir(DIR)?;
@@ -199,13 +236,42 @@ impl Segments {
         Ok(())
     }
 
-    /// Segments wholly below `redo` become spare.
+    /// Segments wholly below `redo` become spare, but for those that pins keep.
     pub(crate) fn retire_below(&self, redo: u64) {
-        let first = redo / self.segment_bytes;
+        self.redo.store(redo, Ordering::Relaxed);
+        self.make_spare_below(self.pins.keep_from(redo));
+    }
+
+    /// Gives up what is kept only for pins; whether there was any.
+    fn give_up_kept(&self) -> bool {
+        let redo = self.redo.load(Ordering::Relaxed);
+        let first = redo / self.segment_bytes * self.segment_bytes;
+        self.pins.overrun_below(first);
+        self.make_spare_below(first) > 0
+    }
+
+    fn make_spare_below(&self, position: u64) -> usize {
+        let first = position / self.segment_bytes;
         let mut table = self.table.lock();
         let kept = table.live.split_off(&first);
         let retired = std::mem::replace(&mut table.live, kept);
+        let count = retired.len();
+        // A segment that pins kept may have left more spare ones than the log ever uses; their space goes back by `trim_spare`.
         table.spare.extend(retired);
+        count
+    }
+
+    /// Removes spare segments beyond `count`: what pins have kept made the log longer than it is by itself.
+    pub(crate) fn trim_spare(&self, count: usize) -> Result<(), WalError> {
+        loop {
+            let spare = {
+                let mut table = self.table.lock();
+                if table.spare.len() <= count { None } else { table.spare.pop() }
+            };
+            let Some((number, file)) = spare else { return Ok(()) };
+            drop(file);
+            self.disk.remove(&path(number))?;
+        }
     }
 
     /// Reads up to `buf.len()` bytes at a block-aligned position, all inside one segment; returns how many there are before the file ends.

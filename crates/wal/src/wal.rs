@@ -1,10 +1,12 @@
 //! The log as its users see it: reserving, filling, appending, and where it stands.
 
+use crate::archive::ArchiveFigures;
 use crate::control::Control;
 use crate::frame::{HEADER_BYTES, header, record_bytes};
 use crate::group::Group;
 use crate::hole::Hole;
 use crate::link_buffer::LinkBuffer;
+use crate::pins::{LogPin, Pins};
 use crate::reserve::Reserver;
 use crate::ring::Ring;
 use crate::segments::Segments;
@@ -29,6 +31,10 @@ pub struct Wal {
     pub(crate) wanted: CachePadded<Wanted>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) segments: Segments,
+    pub(crate) pins: Arc<Pins>,
+    /// What [`crate::WalConfig::keep_from`] asked for, until the archive takes over.
+    pub(crate) kept_at_open: Mutex<Option<LogPin>>,
+    pub(crate) archive: ArchiveFigures,
     pub(crate) space: Space,
     pub(crate) waits: CachePadded<Waits>,
     pub(crate) control: Mutex<Control>,

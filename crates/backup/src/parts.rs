@@ -1,0 +1,212 @@
+//! Part files: frames one behind the other, written by appending and read back in order.
+
+use crate::frame::{BODY_BYTES_MAX, Frame, HEADER_BYTES, Header};
+use crate::manifest::Part;
+use crate::{Error, Result};
+use base::crc32c;
+use env::{Disk, File, FileKind, OpenMode};
+use std::sync::Arc;
+
+/// A part is closed when it is longer than this.
+const PART_BYTES: u64 = 1 << 30;
+/// What is written is synced in steps, so that an interruption leaves most of it, and the disk is not flooded at the end.
+const SYNC_BYTES: u64 = 64 << 20;
+
+/// Name of a part file.
+pub(crate) fn part_name(number: usize) -> String {
+    format!("part-{number:05}")
+}
+
+/// Checksums of frames' headers, chained.
+fn chain(crc: u32, header: &[u8]) -> u32 {
+    base::crc32c_extend(crc, u64::from(crc32c(header)), 0)
+}
+
+/// Appends frames.
+pub(crate) struct Writer {
+    disk: Arc<dyn Disk>,
+    /// Compression level of zstd; none = stored as it is.
+    level: Option<i32>,
+    done: Vec<Part>,
+    open: Part,
+    file: Option<Arc<dyn File>>,
+    unsynced: u64,
+    /// Bytes written by this writer.
+    pub(crate) written: u64,
+}
+
+impl Writer {
+    /// Goes on behind what was read.
+    pub(crate) fn new(disk: Arc<dyn Disk>, level: Option<i32>, mut found: Vec<Part>) -> Result<Writer> {
+        let open = found.pop();
+        let mut writer =
+            Writer { disk, level, done: found, open: Part { bytes: 0, frames: 0, crc: 0 }, file: None, unsynced: 0, written: 0 };
+        if let Some(part) = open {
+            let name = part_name(writer.done.len());
+            let file = writer.disk.open(&name, OpenMode::Existing, FileKind::Buffered)?;
+            // What an interruption has left behind the last whole frame.
+            file.set_len(part.bytes)?;
+            (writer.open, writer.file) = (part, Some(file));
+        }
+        Ok(writer)
+    }
+
+    pub(crate) fn append(&mut self, frame: &Frame) -> Result<()> {
+        if self.file.is_some() && self.open.bytes >= PART_BYTES {
+            self.sync()?;
+            self.done.push(self.open);
+            self.file = None;
+        }
+        let file = match &self.file {
+            Some(file) => Arc::clone(file),
+            None => {
+                let file = self.disk.open(&part_name(self.done.len()), OpenMode::Create, FileKind::Buffered)?;
+                file.set_len(0)?;
+                self.disk.sync_dir("")?;
+                self.open = Part { bytes: 0, frames: 0, crc: 0 };
+                self.file = Some(Arc::clone(&file));
+                file
+            }
+        };
+        let packed = match self.level {
+            Some(level) if !frame.body.is_empty() => Some(zstd::bulk::compress(&frame.body, level)?),
+            _ => None,
+        };
+        // What does not shrink is stored as it is.
+        let packed = packed.filter(|packed| packed.len() < frame.body.len());
+        let stored = packed.as_deref().unwrap_or(&frame.body);
+        assert!(frame.body.len() <= BODY_BYTES_MAX, "frame of {} bytes", frame.body.len());
+        let header = Header {
+            kind: frame.kind,
+            compressed: packed.is_some(),
+            first: frame.first,
+            next: frame.next,
+            body_bytes: frame.body.len() as u32,
+            stored_bytes: stored.len() as u32,
+            stored_crc: crc32c(stored),
+            number: self.open.frames,
+        };
+        let mut bytes = header.encode();
+        self.open.crc = chain(self.open.crc, &bytes);
+        bytes.extend_from_slice(stored);
+        file.write_at(&bytes, self.open.bytes)?;
+        self.open.bytes += bytes.len() as u64;
+        self.open.frames += 1;
+        self.written += bytes.len() as u64;
+        self.unsynced += bytes.len() as u64;
+        if self.unsynced >= SYNC_BYTES {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        if let Some(file) = &self.file {
+            file.sync()?;
+        }
+        self.unsynced = 0;
+        Ok(())
+    }
+
+    /// Syncs; the parts that there are.
+    pub(crate) fn finish(mut self) -> Result<Vec<Part>> {
+        self.sync()?;
+        if self.file.is_some() {
+            self.done.push(self.open);
+        }
+        Ok(self.done)
+    }
+}
+
+/// A frame's place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) part: usize,
+    /// Where its body begins.
+    pub(crate) offset: u64,
+    pub(crate) header: Header,
+}
+
+/// Reads frames.
+pub(crate) struct Reader {
+    disk: Arc<dyn Disk>,
+    open: Option<(usize, Arc<dyn File>, u64)>,
+}
+
+/// How far the parts are good.
+pub(crate) enum End {
+    /// Up to the end of the last part.
+    Whole,
+    /// Up to bytes that are no frame.
+    Cut,
+}
+
+impl Reader {
+    pub(crate) fn new(disk: Arc<dyn Disk>) -> Reader {
+        Reader { disk, open: None }
+    }
+
+    fn file(&mut self, part: usize) -> Result<Option<(Arc<dyn File>, u64)>> {
+        if let Some((open, file, bytes)) = &self.open
+            && *open == part
+        {
+            return Ok(Some((Arc::clone(file), *bytes)));
+        }
+        let name = part_name(part);
+        if !self.disk.exists(&name)? {
+            return Ok(None);
+        }
+        let file = self.disk.open(&name, OpenMode::Existing, FileKind::Buffered)?;
+        let bytes = file.len()?;
+        self.open = Some((part, Arc::clone(&file), bytes));
+        Ok(Some((file, bytes)))
+    }
+
+    /// The frames' headers in order, up to where they stop being good; and the parts up to there. With `bodies`, frames whose body does not
+    /// fit its checksum are not good either.
+    pub(crate) fn scan(&mut self, bodies: bool, mut each: impl FnMut(Place)) -> Result<(Vec<Part>, End)> {
+        let mut parts = Vec::new();
+        loop {
+            let Some((file, bytes)) = self.file(parts.len())? else { return Ok((parts, End::Whole)) };
+            let mut part = Part { bytes: 0, frames: 0, crc: 0 };
+            while part.bytes < bytes {
+                let mut header = [0; HEADER_BYTES];
+                let mut good = bytes - part.bytes >= HEADER_BYTES as u64;
+                let mut place = None;
+                if good {
+                    file.read_at(&mut header, part.bytes)?;
+                    let decoded = Header::decode(&header).filter(|header| header.number == part.frames);
+                    place = decoded.map(|header| Place { part: parts.len(), offset: part.bytes + HEADER_BYTES as u64, header });
+                    good = place.is_some_and(|place| place.offset + u64::from(place.header.stored_bytes) <= bytes);
+                }
+                if good && bodies {
+                    good = place.is_some_and(|place| self.body(&place).is_ok());
+                }
+                let Some(place) = place.filter(|_| good) else {
+                    // A part without a whole frame is written anew.
+                    parts.extend((part.frames > 0).then_some(part));
+                    return Ok((parts, End::Cut));
+                };
+                part.crc = chain(part.crc, &header);
+                part.frames += 1;
+                part.bytes = place.offset + u64::from(place.header.stored_bytes);
+                each(place);
+            }
+            if part.frames == 0 {
+                return Ok((parts, End::Cut));
+            }
+            parts.push(part);
+        }
+    }
+
+    /// A frame's body, checked.
+    pub(crate) fn body(&mut self, place: &Place) -> Result<Vec<u8>> {
+        let missing = || Error::Damaged(format!("{} is missing", part_name(place.part)));
+        let (file, _) = self.file(place.part)?.ok_or_else(missing)?;
+        let mut stored = vec![0; place.header.stored_bytes as usize];
+        if !stored.is_empty() {
+            file.read_at(&mut stored, place.offset)?;
+        }
+        place.header.body(stored).map_err(|error| Error::Damaged(format!("{} at {}: {error}", part_name(place.part), place.offset)))
+    }
+}
