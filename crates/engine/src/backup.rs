@@ -11,7 +11,9 @@ use crate::log_op::{COMMIT, LogOp};
 use crate::{Error, Result};
 use base::Lsn;
 use undo::{PlacesHold, UndoExtent};
-use wal::LogPin;
+use env::Disk;
+use std::sync::Arc;
+use wal::{LogArchive, LogPin};
 
 /// A checkpoint that a backup starts from.
 #[derive(Debug)]
@@ -39,6 +41,14 @@ impl Engine {
         let payload = Payload::read(&checkpoint.payload)?;
         let undo = UndoExtent::listed(&payload.undo_directory)?;
         Ok(BackupPoint { redo_lsn: checkpoint.redo_lsn, payload: checkpoint.payload, log, undo, _places: places })
+    }
+
+    /// Copies the log to an archive directory from now on, and keeps of it what is not there yet. What the archive has must be of this log.
+    pub fn archive_log(&self, directory: Arc<dyn Disk>) -> Result<()> {
+        let archive = LogArchive::open(&self.wal, directory)?;
+        let archiver = archive.start(Arc::clone(&self.config.on_warning)).map_err(|error| Error::Io(error.to_string()))?;
+        *self.archiver.lock() = Some(archiver);
+        Ok(())
     }
 
     /// Bytes of the undo file that a backup copies.

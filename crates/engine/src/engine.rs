@@ -84,6 +84,7 @@ pub struct Engine {
     undo_shard: AtomicUsize,
     failed: AtomicBool,
     background: Mutex<Option<Background>>,
+    pub(crate) archiver: Mutex<Option<wal::Archiver>>,
     pub(crate) purge_wake: sync::Signal,
     pub(crate) spill_wake: sync::Signal,
 }
@@ -140,6 +141,7 @@ impl Engine {
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             background: Mutex::with_order(Rank::Catalog, 1, None),
+            archiver: Mutex::with_order(Rank::Catalog, 2, None),
             purge_wake: sync::Signal::new(),
             spill_wake: sync::Signal::new(),
             wal: opened.wal,
@@ -392,6 +394,9 @@ impl Engine {
         if clean && !self.failed.load(Ordering::SeqCst) {
             self.sharp_checkpoint()?;
         }
+        // Last, so that all of the log is archived.
+        let archiver = self.archiver.lock().take();
+        drop(archiver);
         Ok(())
     }
 

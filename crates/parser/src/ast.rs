@@ -131,6 +131,13 @@ pub enum Statement<'a> {
     UnlockTables,
     /// LOCK INSTANCE FOR BACKUP.
     LockInstance,
+    /// BACKUP: a step of copying the server; not MySQL's.
+    Backup {
+        /// Which step.
+        word: &'a str,
+        /// What it is about.
+        numbers: &'a [u64],
+    },
     /// UNLOCK INSTANCE.
     UnlockInstance,
     /// PREPARE.

@@ -14,6 +14,7 @@
 
 pub mod channel;
 pub mod client;
+pub mod commands;
 pub mod front;
 pub mod keys;
 pub mod listener;

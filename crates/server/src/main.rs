@@ -1,4 +1,4 @@
-//! The `altiplano` binary: `serve`, `sql`, `version`.
+//! The `altiplano` binary: `serve`, `sql`, `backup`, `restore`, `version`.
 
 mod futex_hash;
 mod give_back;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use server::options::{Action, CommandLine, ServeOptions, complaint};
-use server::{client, serve};
+use server::{client, commands, serve};
 
 fn main() -> ExitCode {
     heap::allow_huge_pages_elsewhere();
@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         None => run_server(command_line.serve),
         Some(Action::Serve(options)) => run_server(options),
         Some(Action::Sql(options)) => ExitCode::from(u8::from(client::shell::run(options) != 0)),
+        Some(Action::Backup(options)) => commands::backup::run(options),
+        Some(Action::Restore(options)) => commands::restore::run(options),
         Some(Action::Version) => {
             println!("altiplano {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS

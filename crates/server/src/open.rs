@@ -25,6 +25,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let mut config = EngineConfig::default();
     config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
     config.mechanisms = settings.mechanisms;
+    let archive = open_archive(settings, &mut config)?;
     config.on_warning = Arc::new(log::warning);
     config.on_fatal = Arc::new(|text| {
         log::write(log::Level::Error, 0, &format!("{text}; the server stops so that nothing unsafe is acknowledged"));
@@ -32,6 +33,9 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         std::process::abort();
     });
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config)?;
+    if let Some(directory) = archive {
+        engine.archive_log(directory).map_err(|error| format!("log archive {}: {error}", settings.log_archive().unwrap_or_default()))?;
+    }
     let catalog = Catalog::open(&engine)?;
     engine.start_background()?;
     let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), Box::new(FixedAccounts::root_only()));
@@ -57,6 +61,18 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
     Ok(Arc::new(SqlService::new(shared)))
+}
+
+/// The archive's directory, if there is to be one; the log is kept from where it ends.
+fn open_archive(settings: &Settings, config: &mut EngineConfig) -> Result<Option<Arc<dyn Disk>>, Failure> {
+    let Some(path) = settings.log_archive() else { return Ok(None) };
+    let disk = RealDisk::open(path).map_err(|error| match error {
+        OpenError::Locked(_) => format!("the log archive {path} is in use by another server"),
+        error => format!("log archive {path}: {error}"),
+    })?;
+    let state = wal::ArchiveState::read(&disk).map_err(|error| format!("log archive {path}: {error}"))?;
+    config.wal.keep_from = state.map(|state| state.keep_from());
+    Ok(Some(Arc::new(disk)))
 }
 
 /// What DDL left behind at a crash is freed in the background.

@@ -37,6 +37,10 @@ pub enum Action {
     Serve(ServeOptions),
     /// Talk to a server: an interactive client.
     Sql(SqlOptions),
+    /// Copy a running server to a directory
+    Backup(crate::commands::backup::BackupOptions),
+    /// Make a data directory of a backup
+    Restore(crate::commands::restore::RestoreOptions),
     /// Print the version.
     Version,
 }
@@ -62,6 +66,9 @@ pub struct ServeOptions {
     /// Set a system variable; repeatable. Also `ALTIPLANO_SET_<NAME>=value`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Assignment>,
+    /// Copy the log to this directory, for restoring to a point in time. The same as --set altiplano_log_archive=DIR
+    #[arg(long, value_name = "DIR", env = "ALTIPLANO_LOG_ARCHIVE")]
+    pub log_archive: Option<PathBuf>,
     /// Settings file [default: altiplano.toml in the data directory, if it is there]
     #[arg(long, value_name = "FILE", env = "ALTIPLANO_CONFIG")]
     pub config: Option<PathBuf>,
@@ -208,6 +215,13 @@ pub struct Settings {
     pub mechanisms: Mechanisms,
 }
 
+impl Settings {
+    /// Where the log is archived, if it is.
+    pub fn log_archive(&self) -> Option<&str> {
+        self.variables.get("altiplano_log_archive").map(String::as_str).filter(|path| !path.is_empty())
+    }
+}
+
 /// Why the settings cannot be used; one line for the operator.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BadSettings(String);
@@ -242,6 +256,9 @@ impl ServeOptions {
         }
         for assignment in self.set {
             variables.insert(assignment.name, assignment.value);
+        }
+        if let Some(directory) = self.log_archive {
+            variables.insert("altiplano_log_archive".to_owned(), directory.display().to_string());
         }
         let mut mechanisms = Mechanisms::default();
         if let Some(unknown) = self.without.iter().find(|name| !mechanisms.switch_off(name.trim())) {

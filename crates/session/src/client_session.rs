@@ -42,6 +42,8 @@ pub struct ClientSession {
     pub(crate) own_plans: OwnPlans,
     pub(crate) own_texts: OwnTexts,
     pub(crate) prepared: PreparedStatements,
+    /// A backup that the client is making.
+    pub(crate) backup: Option<Box<backup::Online>>,
     /// Parameter values of the running statement.
     pub(crate) params: Vec<Value>,
     /// Literals lifted from the running statement's text.
@@ -134,6 +136,7 @@ impl ClientSession {
             own_plans: OwnPlans::default(),
             own_texts: OwnTexts::default(),
             prepared: PreparedStatements::default(),
+            backup: None,
             params: Vec::new(),
             lifted: Vec::new(),
             arena: Bump::new(),
@@ -170,6 +173,7 @@ impl ClientSession {
         self.server_locks.release();
         self.core.tables_locked = false;
         self.prepared = PreparedStatements::default();
+        self.backup = None;
         self.core.variables = SessionVariables::new(self.core.shared.variables.all());
         self.core.user_variables.clear();
         self.core.release_user_locks();

@@ -148,6 +148,7 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::Backup { word, numbers } => self.backup(word, numbers, sink).map(|()| Ran::Done),
             Statement::LockInstance => {
                 self.lock_instance()?;
                 self.reply_ok(0, sink);

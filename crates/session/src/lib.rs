@@ -12,6 +12,7 @@
 
 pub mod accounts;
 mod admit;
+mod backup;
 mod client_session;
 pub mod command;
 pub mod connections;

@@ -48,6 +48,7 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         | Statement::Xa(_)
         | Statement::LockTables(_)
         | Statement::LockInstance
+        | Statement::Backup { .. }
         | Statement::UnlockInstance
         | Statement::UnlockTables
         | Statement::Use(_)

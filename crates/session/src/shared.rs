@@ -47,6 +47,8 @@ pub struct Shared {
     pub(crate) changes: Arc<TableLock>,
     /// Shared by DDL; kept from it by LOCK INSTANCE FOR BACKUP.
     pub(crate) definitions: Arc<TableLock>,
+    /// Backups that clients make.
+    pub backups: Arc<backup::Activity>,
     /// Counters.
     pub status: Status,
     /// When the server started.
@@ -80,6 +82,7 @@ impl Shared {
             user_locks: UserLocks::new(),
             changes: Arc::new(TableLock::of(Protects::Changes)),
             definitions: Arc::new(TableLock::of(Protects::Definitions)),
+            backups: Arc::default(),
             status: Status::default(),
             started: Instant::now(),
             deadlock_log: DeadlockLog::new(),

@@ -67,6 +67,7 @@ impl<'a> Parser<'a> {
             Kw::DO => self.do_statement(),
             Kw::LOCK => self.lock(),
             Kw::UNLOCK => self.unlock(),
+            Kw::BACKUP => self.backup(),
             Kw::PREPARE => self.prepare(),
             Kw::EXECUTE => self.execute(),
             Kw::DEALLOCATE => {

@@ -171,6 +171,14 @@ impl<'a> Parser<'a> {
         Ok(Statement::LockTables(locks))
     }
 
+    /// BACKUP.
+    pub(super) fn backup(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        let word = self.name()?;
+        let numbers = if self.at_end() { &[] } else { self.list(|p| p.int())? };
+        Ok(Statement::Backup { word, numbers })
+    }
+
     /// UNLOCK TABLES.
     pub(super) fn unlock(&mut self) -> PResult<Statement<'a>> {
         self.bump();

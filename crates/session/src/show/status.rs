@@ -55,7 +55,20 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
     let threads = shared.connections.threads();
     let admission = shared.admission.stats();
+    let (backups, archive) = (shared.backups.figures(), engine.wal().archive_status().unwrap_or_default());
     list.extend([
+        ("Altiplano_backup_bytes", backups.bytes),
+        ("Altiplano_backup_completed", backups.completed),
+        ("Altiplano_backup_last_lsn", backups.last_end_lsn),
+        ("Altiplano_backup_last_unix_time", (backups.last_us / 1_000_000) as u64),
+        ("Altiplano_backup_running", backups.running),
+        ("Altiplano_backup_torn_reads", backups.torn_reads),
+        ("Altiplano_log_archive_failing", archive.failing.into()),
+        ("Altiplano_log_archive_failures", archive.failures),
+        ("Altiplano_log_archive_gaps", archive.gaps),
+        ("Altiplano_log_archive_lag_bytes", archive.lag_bytes),
+        ("Altiplano_log_archive_lsn", archive.lsn.0),
+        ("Altiplano_log_durable_lsn", engine.wal().durable().0),
         ("Altiplano_admission_completed", admission.completed),
         ("Altiplano_admission_idle", admission.idle.into()),
         ("Altiplano_admission_limit", admission.limit.into()),

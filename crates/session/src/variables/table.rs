@@ -94,6 +94,7 @@ use Scope::{Both, Global, Session};
 /// All of them.
 pub static DEFINITIONS: &[Definition] = &[
     text("altiplano_admission", Global, "adaptive"),
+    fixed(text("altiplano_log_archive", Global, "")),
     number("auto_increment_increment", Both, "1", 1, 65535),
     number("auto_increment_offset", Both, "1", 1, 65535),
     switch("autocommit", Both, "1"),

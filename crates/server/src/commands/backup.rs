@@ -1,0 +1,140 @@
+//! `altiplano backup`: copies a running server to a directory of this machine, over an ordinary connection.
+
+use super::bar::Bar;
+use crate::client::connection::{ClientConnection, ClientError, Outcome, Place, Target};
+use backup::{BackupSet, Error, Frame, Options, Progress, Source, Step};
+use clap::Args;
+use env::{Disk, OpenError, RealClock, RealDisk};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Options of `backup`.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct BackupOptions {
+    /// Server's host
+    #[arg(short = 'h', long, env = "ALTIPLANO_HOST", default_value = "127.0.0.1")]
+    pub host: String,
+    /// Server's port
+    #[arg(short = 'P', long, env = "ALTIPLANO_PORT", default_value_t = 3306)]
+    pub port: u16,
+    /// Unix socket instead of host and port
+    #[arg(short = 'S', long, env = "ALTIPLANO_SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// User
+    #[arg(short, long, env = "ALTIPLANO_USER", default_value = "root")]
+    pub user: String,
+    /// Password
+    #[arg(short, long, env = "ALTIPLANO_PASSWORD", default_value = "", hide_env_values = true)]
+    pub password: String,
+    /// Directory for the backup; an interrupted one goes on
+    #[arg(long, value_name = "DIR", required_unless_present = "verify")]
+    pub to: Option<PathBuf>,
+    /// Read at most so many megabytes a second
+    #[arg(long, value_name = "MB/S")]
+    pub rate: Option<u64>,
+    /// Compress with zstd [levels 1 to 19; 1 when no level is given]
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = clap::value_parser!(i32).range(1..=19))]
+    pub compress: Option<i32>,
+    /// Only check the backup in a directory: every checksum of it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["to", "rate", "compress"])]
+    pub verify: Option<PathBuf>,
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    pub help: Option<bool>,
+}
+
+/// Makes or checks a backup.
+pub fn run(options: BackupOptions) -> ExitCode {
+    let done = match &options.verify {
+        Some(directory) => verify(directory, options.quiet),
+        None => make(&options),
+    };
+    match done {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("altiplano: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A directory of this machine that nobody else writes.
+pub(super) fn directory(path: &Path) -> Result<Arc<dyn Disk>, Error> {
+    match RealDisk::open(path) {
+        Ok(disk) => Ok(Arc::new(disk)),
+        Err(OpenError::Locked(_)) => Err(Error::Refused(format!("{} is in use by another process", path.display()))),
+        Err(error) => Err(Error::Io(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn make(options: &BackupOptions) -> Result<String, Error> {
+    let path = options.to.as_deref().unwrap_or(Path::new("."));
+    let place = match &options.socket {
+        Some(path) => Place::Unix(path.clone()),
+        None => Place::Tcp(options.host.clone(), options.port),
+    };
+    let target =
+        Target { place, user: options.user.clone(), password: options.password.clone(), database: None, local_infile: false };
+    let mut server = Server(ClientConnection::connect(&target).map_err(|error| Error::Io(error.to_string()))?);
+    let directory = directory(path)?;
+    let how = Options { rate: options.rate.map(|megabytes| megabytes.saturating_mul(1_000_000)), compression: options.compress };
+    let mut bar = Bar::new("backup", options.quiet);
+    let outcome = backup::take(&mut server, directory, &how, &RealClock::new(), &mut |progress: Progress| {
+        bar.show(progress.pages_done, progress.pages, progress.bytes_read);
+    });
+    bar.clear();
+    let outcome = outcome.map_err(|error| match error {
+        Error::Refused(_) | Error::DamagedPage(_) => error,
+        error => Error::Io(format!("{error}; the same command goes on where it ended")),
+    })?;
+    server.0.quit();
+    let (manifest, progress) = (outcome.manifest, outcome.progress);
+    Ok(format!(
+        "backup complete{}: LSN {} to {}, {:.1} MB read, {:.1} MB written to {}",
+        if outcome.resumed { " (it went on)" } else { "" },
+        manifest.redo_lsn.0,
+        manifest.end_lsn.0,
+        progress.bytes_read as f64 / 1e6,
+        progress.bytes_written as f64 / 1e6,
+        path.display()
+    ))
+}
+
+fn verify(path: &Path, quiet: bool) -> Result<String, Error> {
+    let mut set = BackupSet::open(directory(path)?)?;
+    let total = set.manifest().map_or(0, |manifest| manifest.parts.iter().map(|part| part.bytes).sum());
+    let mut bar = Bar::new("verify", quiet);
+    let verified = set.verify(|bytes| bar.show(bytes, total, bytes));
+    bar.clear();
+    let verified = verified?;
+    let end = set.manifest().map_or(0, |manifest| manifest.end_lsn.0);
+    Ok(format!("the backup is whole: {} pages, {:.1} MB, to LSN {end}", verified.pages, verified.bytes as f64 / 1e6))
+}
+
+/// A server behind a connection.
+struct Server(ClientConnection);
+
+impl Source for Server {
+    fn step(&mut self, step: Step) -> Result<Frame, Error> {
+        let mut answer = None;
+        let asked = self.0.query(&step.statement(), |outcome| {
+            if let Outcome::Rows { mut rows, .. } = outcome {
+                answer = rows.pop().and_then(|mut row| row.pop().flatten());
+            }
+        });
+        asked.map_err(|error| match error {
+            ClientError::Server { code: 1064 | 1235, .. } => Error::Refused("the server does not know BACKUP".into()),
+            ClientError::Server { message, .. } => Error::Engine(format!("the server says: {message}")),
+            lost => Error::Io(lost.to_string()),
+        })?;
+        Frame::decode(&answer.ok_or_else(|| Error::Damaged("the server's answer has no rows".into()))?)
+    }
+}

@@ -1,0 +1,5 @@
+//! Subcommands that do one thing and end: one file each, with its options.
+
+pub mod backup;
+mod bar;
+pub mod restore;

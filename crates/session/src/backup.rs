@@ -1,0 +1,42 @@
+//! `BACKUP …`: the statements by which a client copies the running server, piece by piece (crate `backup`).
+//!
+//! What is held for a copy belongs to the session and ends with it.
+
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use crate::result_columns;
+use backup::{Online, Source, Step};
+use mysql_error::{SqlError, codes};
+use protocol::ResultSink;
+use std::sync::Arc;
+use types::{ColumnType, TypeKind, Value};
+
+const PROGRAM: &str = concat!("altiplano ", env!("CARGO_PKG_VERSION"));
+/// ER_UNKNOWN_ERROR; the text says what it is.
+const UNKNOWN_ERROR: u16 = 1105;
+/// ER_INDEX_CORRUPT, as statements say that need a damaged page.
+const PAGE_DAMAGED: u16 = 1712;
+
+impl ClientSession {
+    /// Answers with one frame.
+    pub(crate) fn backup(&mut self, word: &str, numbers: &[u64], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        if self.core.login.account_user != "root" {
+            return Err(codes::specific_access_denied_error("BACKUP_ADMIN").into());
+        }
+        let step = Step::parse(word, numbers).ok_or_else(|| codes::not_supported_yet(format!("BACKUP {word} with {} numbers", numbers.len())))?;
+        let shared = Arc::clone(self.shared());
+        let online = self.backup.get_or_insert_with(|| Box::new(Online::new(Arc::clone(&shared.engine), Arc::clone(&shared.backups), PROGRAM)));
+        let frame = online.step(step).map_err(sql_error)?;
+        if matches!(step, Step::Stop(_)) {
+            self.backup = None;
+        }
+        let columns = [result_columns::plain("frame", ColumnType::new(TypeKind::LongBlob))];
+        self.send_rows(&columns, &[vec![Value::Bytes(frame.encode().into())]], sink);
+        Ok(())
+    }
+}
+
+fn sql_error(error: backup::Error) -> SqlError {
+    let code = if matches!(error, backup::Error::DamagedPage(_)) { PAGE_DAMAGED } else { UNKNOWN_ERROR };
+    SqlError::with_message(code, error.to_string())
+}
