@@ -59,7 +59,11 @@ impl ClientSession {
         let environment = self.environment();
         let version = self.shared().catalog.version();
         if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &mut self.lifted) {
-            let ran = self.bind_literals(sql).and_then(|()| self.run_cached(&plan, sink));
+            if self.bind_literals(sql).is_err() {
+                self.own_texts.put_back(place, plan);
+                return self.query_plainly(sql, sink);
+            }
+            let ran = self.run_cached(&plan, sink);
             self.own_texts.put_back(place, plan);
             return Ok((ran? == Ran::Done).then_some(None));
         }
@@ -67,10 +71,11 @@ impl ClientSession {
         if fingerprint.cacheable {
             let key = PlanKey { text: fingerprint.hash, environment };
             let found = match self.take_plan(&key) {
-                Some(plan) => {
-                    let bound = self.following(sql, fingerprint.rest).and_then(|next| self.bind_literals(sql).map(|()| next));
-                    Some((plan, bound))
+                Some(plan) if self.bind_literals(sql).is_err() => {
+                    self.own_plans.put(key, plan);
+                    None
                 }
+                Some(plan) => Some((plan, self.following(sql, fingerprint.rest))),
                 None => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
             };
             if let Some((plan, next)) = found {
@@ -80,6 +85,12 @@ impl ClientSession {
                 return ran;
             }
         }
+        self.query_plainly(sql, sink)
+    }
+
+    /// Without a plan by text: also where a literal's bytes are not of the type that its place in a plan has, and for the error to report.
+    #[inline(never)]
+    fn query_plainly(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
         let arena = std::mem::take(&mut self.arena);
         let result = self.parse_and_run(sql, &arena, sink);
         self.give_back(arena);

@@ -374,12 +374,11 @@ impl<'a> Parser<'a> {
         Ok(self.node(start, ExprKind::Param(self.param_count - 1)))
     }
 
-    /// A string; adjacent ones are one.
+    /// A string; adjacent ones are one. Bytes that are not UTF-8 are a binary string: dumps write those of BLOB columns so, without an introducer.
     #[inline(never)]
     fn string_literal(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
         let mut value = self.string_value(self.tok);
-        text::utf8(value)?;
         self.bump();
         if self.at_tok(Tok::String) {
             let mut joined = self.vec();
@@ -389,7 +388,11 @@ impl<'a> Parser<'a> {
             }
             value = joined.into_bump_slice();
         }
-        Ok(self.node(start, ExprKind::Literal(Literal::String(value))))
+        let literal = match std::str::from_utf8(value) {
+            Ok(_) => Literal::String(value),
+            Err(_) => Literal::Introduced(self.arena.alloc(Introduced { charset: "binary", value })),
+        };
+        Ok(self.node(start, ExprKind::Literal(literal)))
     }
 
     #[inline(never)]
