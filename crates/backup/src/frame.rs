@@ -155,7 +155,8 @@ impl Header {
         }
         let body = match self.compressed {
             false => stored,
-            true => zstd::bulk::decompress(&stored, self.body_bytes as usize).map_err(|error| Error::Damaged(format!("a compressed frame: {error}")))?,
+            true => zstd::bulk::decompress(&stored, self.body_bytes as usize)
+                .map_err(|error| Error::Damaged(format!("a compressed frame: {error}")))?,
         };
         if body.len() != self.body_bytes as usize {
             return Err(Error::Damaged("a frame is shorter than it says".into()));
@@ -222,7 +223,8 @@ mod tests {
         let frame = Frame { kind: Kind::Log, first: 4096, next: 5000, body: b"log".to_vec() };
         assert_eq!(Frame::decode(&frame.encode()), Ok(frame));
         assert!(Frame::decode(&[99; 40]).is_err());
-        let header = Header { kind: Kind::Pages, compressed: true, first: 64, next: 128, body_bytes: 9, stored_bytes: 4, stored_crc: 7, number: 3 };
+        let header =
+            Header { kind: Kind::Pages, compressed: true, first: 64, next: 128, body_bytes: 9, stored_bytes: 4, stored_crc: 7, number: 3 };
         let bytes = header.encode();
         assert_eq!((bytes.len(), Header::decode(&bytes)), (HEADER_BYTES, Some(header)));
         for bit in 0..bytes.len() * 8 {

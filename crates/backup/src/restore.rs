@@ -148,14 +148,7 @@ fn write_log(set: &mut BackupSet, end: Lsn, archived: Range<Lsn>, log: &mut Rest
 }
 
 /// Archived log from the block of the redo LSN on, as far as it may be wanted. Tells what it has put there.
-fn write_archived(
-    archive: &dyn Disk,
-    begin: &Begin,
-    redo: Lsn,
-    end: Lsn,
-    until: Until,
-    log: &mut RestoredLog,
-) -> Result<Range<Lsn>> {
+fn write_archived(archive: &dyn Disk, begin: &Begin, redo: Lsn, end: Lsn, until: Until, log: &mut RestoredLog) -> Result<Range<Lsn>> {
     let state = ArchiveState::read(archive)?.ok_or_else(|| Error::Refused("there is no log archive in the directory".into()))?;
     if state.segment_bytes != begin.segment_bytes {
         return Err(Error::Refused("the log archive is of another server: its segments have another size".into()));
@@ -163,7 +156,10 @@ fn write_archived(
     let segment_bytes = state.segment_bytes;
     let mut at = Begin::log_start(redo);
     if state.from > end {
-        return Err(Error::Refused(format!("the log archive begins at {}, after the end of the backup at {end}: the log between is missing", state.from)));
+        return Err(Error::Refused(format!(
+            "the log archive begins at {}, after the end of the backup at {end}: the log between is missing",
+            state.from
+        )));
     }
     at = at.max(state.from);
     // An LSN that was asked for may lie in the last record that is wanted: a segment more does no harm.

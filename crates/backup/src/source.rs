@@ -79,7 +79,16 @@ mod tests {
 
     #[test]
     fn statements_say_what_is_parsed() {
-        for step in [Step::Start, Step::Resume(7), Step::Pages(0), Step::Check(64, 128, u32::MAX), Step::Undo(1), Step::Log(4096), Step::Finish, Step::Stop(9)] {
+        for step in [
+            Step::Start,
+            Step::Resume(7),
+            Step::Pages(0),
+            Step::Check(64, 128, u32::MAX),
+            Step::Undo(1),
+            Step::Log(4096),
+            Step::Finish,
+            Step::Stop(9),
+        ] {
             let text = step.statement();
             let mut words = text.splitn(3, ' ').skip(1);
             let word = words.next().unwrap();

@@ -385,8 +385,6 @@ fn any_point_after_the_backup_can_be_reached() {
     }
 }
 
-
-
 #[test]
 fn an_archive_of_another_history_is_refused() {
     let mut bank = Bank::new(21);

@@ -10,9 +10,9 @@ use crate::engine::Engine;
 use crate::log_op::{COMMIT, LogOp};
 use crate::{Error, Result};
 use base::Lsn;
-use undo::{PlacesHold, UndoExtent};
 use env::Disk;
 use std::sync::Arc;
+use undo::{PlacesHold, UndoExtent};
 use wal::{LogArchive, LogPin};
 
 /// A checkpoint that a backup starts from.

@@ -43,7 +43,8 @@ fn path(path: &Path) -> &str {
 fn make_bank(server: &Server) {
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE bank").expect("a database");
-    conn.query_drop("CREATE TABLE bank.account (id INT PRIMARY KEY, balance INT NOT NULL, pad VARCHAR(2000), KEY (balance))").expect("a table");
+    conn.query_drop("CREATE TABLE bank.account (id INT PRIMARY KEY, balance INT NOT NULL, pad VARCHAR(2000), KEY (balance))")
+        .expect("a table");
     conn.query_drop("CREATE TABLE bank.ledger (no BIGINT AUTO_INCREMENT PRIMARY KEY, amount INT)").expect("a table");
     for first in (0..ACCOUNTS).step_by(100) {
         let rows: Vec<String> = (first..first + 100).map(|id| format!("({id}, 1000, REPEAT('x', 1000))")).collect();
@@ -76,8 +77,10 @@ impl Writers {
                         let sign = if low == from { "-" } else { "+" };
                         let other = if low == from { "+" } else { "-" };
                         conn.query_drop("BEGIN").expect("begins");
-                        conn.query_drop(format!("UPDATE bank.account SET balance = balance {sign} {amount} WHERE id = {low}")).expect("takes");
-                        conn.query_drop(format!("UPDATE bank.account SET balance = balance {other} {amount} WHERE id = {high}")).expect("gives");
+                        conn.query_drop(format!("UPDATE bank.account SET balance = balance {sign} {amount} WHERE id = {low}"))
+                            .expect("takes");
+                        conn.query_drop(format!("UPDATE bank.account SET balance = balance {other} {amount} WHERE id = {high}"))
+                            .expect("gives");
                         conn.query_drop(format!("INSERT INTO bank.ledger (amount) VALUES ({amount})")).expect("notes");
                         conn.query_drop("COMMIT").expect("commits");
                         done += 1;
@@ -119,8 +122,10 @@ impl On {
     }
 
     fn connect(&self) -> mysql::Conn {
-        mysql::Conn::new(mysql::OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(self.port).user(Some("root")).prefer_socket(false))
-            .expect("a connection")
+        mysql::Conn::new(
+            mysql::OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(self.port).user(Some("root")).prefer_socket(false),
+        )
+        .expect("a connection")
     }
 }
 
@@ -192,7 +197,7 @@ fn a_backup_under_load_restores_to_a_committed_state() {
     let at = bytes.len() / 2;
     bytes[at] ^= 4;
     std::fs::write(&part, bytes).expect("writes");
-    assert!(complaint(&run(&["backup", "--verify", path(&to), "--quiet"])).contains("damaged") || at == 0);
+    assert!(complaint(&run(&["backup", "--verify", path(&to), "--quiet"])).contains("part-00000"));
     complaint(&run(&["restore", path(&to), "--to", path(&dir.path().join("never")), "--quiet"]));
 }
 

@@ -23,9 +23,11 @@ impl ClientSession {
         if self.core.login.account_user != "root" {
             return Err(codes::specific_access_denied_error("BACKUP_ADMIN").into());
         }
-        let step = Step::parse(word, numbers).ok_or_else(|| codes::not_supported_yet(format!("BACKUP {word} with {} numbers", numbers.len())))?;
+        let step =
+            Step::parse(word, numbers).ok_or_else(|| codes::not_supported_yet(format!("BACKUP {word} with {} numbers", numbers.len())))?;
         let shared = Arc::clone(self.shared());
-        let online = self.backup.get_or_insert_with(|| Box::new(Online::new(Arc::clone(&shared.engine), Arc::clone(&shared.backups), PROGRAM)));
+        let online =
+            self.backup.get_or_insert_with(|| Box::new(Online::new(Arc::clone(&shared.engine), Arc::clone(&shared.backups), PROGRAM)));
         let frame = online.step(step).map_err(sql_error)?;
         if matches!(step, Step::Stop(_)) {
             self.backup = None;

@@ -303,7 +303,9 @@ impl LogArchive {
                 let gaps_now = self.figures.gaps.load(Ordering::Relaxed);
                 if gaps_now > gaps {
                     gaps = gaps_now;
-                    on_warning("log archive: the log was given up before it was archived; a point in time can be reached from backups taken from now on");
+                    on_warning(
+                        "log archive: the log was given up before it was archived; a point in time can be reached from backups taken from now on",
+                    );
                 }
                 if ending {
                     return;

@@ -1,11 +1,11 @@
 //! Making a log out of copied parts: for restoring a backup. The directory belongs to no running server.
 
+use crate::WalError;
 use crate::control::{Checkpoint, Control, Slot};
+use crate::pins::Pins;
 use crate::reader::LogReader;
 use crate::segments::{DIR, Segments, segment_name};
 use crate::stats::Counters;
-use crate::WalError;
-use crate::pins::Pins;
 use base::Lsn;
 use env::{Disk, File, FileKind, OpenMode};
 use std::collections::BTreeMap;
@@ -130,4 +130,3 @@ impl std::fmt::Debug for RestoredLog {
         write!(f, "RestoredLog(from {}, {} segments)", self.redo, self.files.len())
     }
 }
-

@@ -81,8 +81,7 @@ fn make(options: &BackupOptions) -> Result<String, Error> {
         Some(path) => Place::Unix(path.clone()),
         None => Place::Tcp(options.host.clone(), options.port),
     };
-    let target =
-        Target { place, user: options.user.clone(), password: options.password.clone(), database: None, local_infile: false };
+    let target = Target { place, user: options.user.clone(), password: options.password.clone(), database: None, local_infile: false };
     let mut server = Server(ClientConnection::connect(&target).map_err(|error| Error::Io(error.to_string()))?);
     let directory = directory(path)?;
     let how = Options { rate: options.rate.map(|megabytes| megabytes.saturating_mul(1_000_000)), compression: options.compress };

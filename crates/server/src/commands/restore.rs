@@ -67,9 +67,7 @@ fn restore(options: &RestoreOptions) -> Result<String, Error> {
     });
     bar.clear();
     let restored = restored?;
-    let commit = restored.last_commit_us.map_or(String::new(), |us| {
-        format!(", last commit {}", zone.to_local(Timestamp::from_micros(us)))
-    });
+    let commit = restored.last_commit_us.map_or(String::new(), |us| format!(", last commit {}", zone.to_local(Timestamp::from_micros(us))));
     let short = if restored.reached { "" } else { "; the archive has no commit past the time asked for: all of it is restored" };
     Ok(format!("restored to LSN {}{commit}, {} pages in {}{short}", restored.end.0, restored.pages, options.to.display()))
 }
