@@ -23,6 +23,7 @@ mod entropy;
 mod real_disk;
 mod ring;
 mod sim_disk;
+mod sim_faults;
 mod sim_file;
 
 pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
@@ -31,3 +32,4 @@ pub use disk::{Disk, File, FileKind, OpenMode, ReadPiece};
 pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use real_disk::{OpenError, RealDisk};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
+pub use sim_faults::{ReadFault, WriteFault};

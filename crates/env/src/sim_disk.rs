@@ -2,15 +2,18 @@
 //!
 //! # Model
 //! - A write, `set_len`, `allocate` or `punch_hole` is visible to readers at once and *unsynced* until [`File::sync`] of that file.
-//! - [`SimDisk::crash`] decides for each unsynced change: kept, dropped, or (a write) torn: each 512-byte sector for itself.
+//! - [`SimDisk::crash`] decides for each unsynced change: kept, dropped, or (a write) torn: each sector for itself.
 //!   Changes may thus reach the disk in any order. A kept write beyond the durable length grows the file.
 //! - Names (create, rename, remove) are journalled per directory: of the unsynced ones a prefix survives. `sync_dir` makes all
 //!   of that directory's durable. A removed file whose removal is lost comes back with its contents.
 //! - A failed sync loses some of the unsynced changes for good, although readers still see them and a later sync succeeds:
 //!   that is what Linux does.
+//! - Sectors are of 512 bytes, or as [`SimDisk::set_sector_bytes`] says.
+//! - What goes wrong on demand is in `sim_faults.rs`.
 //! - After the operation on which a crash was planned, everything fails until [`SimDisk::crash`]; handles opened before stay dead.
 
 use crate::entropy::SplitMix64;
+use crate::sim_faults::{self, Damage, Planned, ReadFault, WriteFault, bytes_at};
 use crate::sim_file::{Change, Inode, SimFile};
 use crate::{Disk, File, FileKind, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,11 +70,14 @@ pub(crate) struct State {
     pub(crate) generation: u64,
     down: bool,
     crash_at: Option<u64>,
-    fail_write_at: Option<u64>,
-    tear_write_at: Option<u64>,
-    fail_sync_at: Option<u64>,
-    fail_read_at: Option<u64>,
+    write_fault: Option<Planned<WriteFault>>,
+    sync_fault: Option<Planned<()>>,
+    read_fault: Option<Planned<ReadFault>>,
     capacity: Option<u64>,
+    /// Files whose paths begin so do not grow.
+    full: Option<String>,
+    damage: Vec<Damage>,
+    pub(crate) sector_bytes: usize,
 }
 
 fn down() -> io::Error {
@@ -107,32 +113,33 @@ impl State {
         named.iter().filter_map(|inode| self.inodes.get(inode)).map(|inode| inode.current.len() as u64).sum()
     }
 
-    fn check_capacity(&self, inode: u64, new_len: u64) -> io::Result<()> {
+    fn forget_planned(&mut self) {
+        self.crash_at = None;
+        self.write_fault = None;
+        self.sync_fault = None;
+        self.read_fault = None;
+    }
+
+    fn check_capacity(&self, inode: u64, path: &str, new_len: u64) -> io::Result<()> {
         let old_len = self.inodes.get(&inode).map_or(0, |i| i.current.len() as u64);
+        if new_len > old_len && self.full.as_ref().is_some_and(|full| path.starts_with(full)) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         match self.capacity {
             Some(capacity) if new_len > old_len && self.used() + (new_len - old_len) > capacity => Err(io::ErrorKind::StorageFull.into()),
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn change(&mut self, inode: u64, change: Change) -> io::Result<()> {
+    pub(crate) fn change(&mut self, inode: u64, path: &str, change: Change) -> io::Result<()> {
         self.check_up()?;
         if matches!(change, Change::Write { .. }) {
             self.counts.writes += 1;
-            if self.fail_write_at == Some(self.counts.writes) {
-                return Err(io::Error::other("simulated write error"));
-            }
-            if self.tear_write_at == Some(self.counts.writes) {
-                let State { rng, inodes, .. } = self;
-                let file = inodes.get_mut(&inode).ok_or_else(down)?;
-                for sector in change.torn(rng) {
-                    sector.apply(&mut file.current);
-                    file.pending.push(sector);
-                }
-                return Err(io::Error::other("simulated write error"));
+            if let Some(fault) = Planned::meets(&mut self.write_fault, path) {
+                return self.faulty_write(inode, fault, change);
             }
         }
-        self.check_capacity(inode, change.end())?;
+        self.check_capacity(inode, path, change.end())?;
         let alive = self.step()?;
         let file = self.inodes.get_mut(&inode).ok_or_else(down)?;
         change.apply(&mut file.current);
@@ -140,13 +147,60 @@ impl State {
         if alive { Ok(()) } else { Err(down()) }
     }
 
-    pub(crate) fn sync_file(&mut self, inode: u64) -> io::Result<()> {
+    fn faulty_write(&mut self, inode: u64, fault: WriteFault, change: Change) -> io::Result<()> {
+        let Change::Write { offset, bytes } = change else { return Ok(()) };
+        let State { rng, inodes, damage, .. } = self;
+        let file = inodes.get_mut(&inode).ok_or_else(down)?;
+        let mut written = Vec::new();
+        let outcome = match fault {
+            WriteFault::Error => Err(io::Error::other("simulated write error")),
+            WriteFault::Torn => {
+                written = Change::Write { offset, bytes }.torn(rng, self.sector_bytes);
+                Err(io::Error::other("simulated write error"))
+            }
+            WriteFault::Short | WriteFault::Full => {
+                let sectors = bytes.len() as u64 / self.sector_bytes as u64;
+                let part = rng.below(sectors + 1) as usize * self.sector_bytes;
+                written.push(Change::Write { offset, bytes: bytes[..part.min(bytes.len())].into() });
+                Err(match fault {
+                    WriteFault::Full => io::ErrorKind::StorageFull.into(),
+                    _ => io::Error::other("simulated short write"),
+                })
+            }
+            WriteFault::Lost => {
+                sim_faults::note(damage, inode, offset, &bytes, &bytes_at(&file.current, offset, bytes.len()));
+                Ok(())
+            }
+            WriteFault::Misdirected => {
+                let len = bytes.len() as u64;
+                let aligned = if rng.coin() && offset.is_multiple_of(16 * 1024) { 16 * 1024 } else { 4096 };
+                let places = (file.current.len() as u64).saturating_sub(len) / aligned + 1;
+                let other = rng.below(places) * aligned;
+                if other + len > file.current.len() as u64 || (other < offset + len && offset < other + len) {
+                    // No other place for it.
+                    written.push(Change::Write { offset, bytes });
+                } else {
+                    sim_faults::note(damage, inode, offset, &bytes, &bytes_at(&file.current, offset, bytes.len()));
+                    sim_faults::note(damage, inode, other, &bytes_at(&file.current, other, bytes.len()), &bytes);
+                    written.push(Change::Write { offset: other, bytes });
+                }
+                Ok(())
+            }
+        };
+        for change in written {
+            change.apply(&mut file.current);
+            file.pending.push(change);
+        }
+        outcome
+    }
+
+    pub(crate) fn sync_file(&mut self, inode: u64, path: &str) -> io::Result<()> {
         self.check_up()?;
         self.counts.syncs += 1;
-        if self.fail_sync_at == Some(self.counts.syncs) {
+        if Planned::meets(&mut self.sync_fault, path).is_some() {
             let State { rng, inodes, .. } = self;
             if let Some(file) = inodes.get_mut(&inode) {
-                file.settle(rng);
+                file.settle(rng, self.sector_bytes);
             }
             return Err(io::Error::other("simulated sync error"));
         }
@@ -157,13 +211,15 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn count_read(&mut self) -> io::Result<()> {
+    /// One more read of a file; whether it brings a wrong bit, and which.
+    pub(crate) fn count_read(&mut self, path: &str) -> io::Result<Option<u64>> {
         self.check_up()?;
         self.counts.reads += 1;
-        if self.fail_read_at == Some(self.counts.reads) {
-            return Err(io::Error::other("simulated read error"));
+        match Planned::meets(&mut self.read_fault, path) {
+            Some(ReadFault::Error) => Err(io::Error::other("simulated read error")),
+            Some(ReadFault::Garbled) => Ok(Some(self.rng.next())),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     fn change_name(&mut self, change: NameChange) -> io::Result<()> {
@@ -213,11 +269,13 @@ impl SimDisk {
             generation: 0,
             down: false,
             crash_at: None,
-            fail_write_at: None,
-            tear_write_at: None,
-            fail_sync_at: None,
-            fail_read_at: None,
+            write_fault: None,
+            sync_fault: None,
+            read_fault: None,
             capacity: None,
+            full: None,
+            damage: Vec::new(),
+            sector_bytes: 512,
         };
         SimDisk { shared: Arc::new(Mutex::new(Rank::Leaf, state)) }
     }
@@ -233,7 +291,7 @@ impl SimDisk {
             }
         }
         for inode in state.inodes.values_mut() {
-            let settled = inode.settle(&mut state.rng);
+            let settled = inode.settle(&mut state.rng, state.sector_bytes);
             report.kept += settled.kept;
             report.dropped += settled.dropped;
             report.torn += settled.torn;
@@ -243,11 +301,7 @@ impl SimDisk {
         state.drop_nameless();
         state.down = false;
         state.generation += 1;
-        state.crash_at = None;
-        state.fail_write_at = None;
-        state.tear_write_at = None;
-        state.fail_sync_at = None;
-        state.fail_read_at = None;
+        state.forget_planned();
         report
     }
 
@@ -256,11 +310,7 @@ impl SimDisk {
         let state = &mut *self.shared.lock();
         state.generation += 1;
         state.down = false;
-        state.crash_at = None;
-        state.fail_write_at = None;
-        state.tear_write_at = None;
-        state.fail_sync_at = None;
-        state.fail_read_at = None;
+        state.forget_planned();
     }
 
     /// What happened so far.
@@ -281,26 +331,69 @@ impl SimDisk {
 
     /// Lets the `n`-th `write_at` from now fail.
     pub fn fail_write(&self, n: u64) {
-        let state = &mut *self.shared.lock();
-        state.fail_write_at = Some(state.counts.writes + n);
+        self.plan_write("", n, WriteFault::Error);
     }
 
     /// Lets the `n`-th `write_at` from now fail after some of its sectors were written.
     pub fn tear_write(&self, n: u64) {
-        let state = &mut *self.shared.lock();
-        state.tear_write_at = Some(state.counts.writes + n);
+        self.plan_write("", n, WriteFault::Torn);
+    }
+
+    /// Plans a fault for the `n`-th `write_at` from now to a file whose path begins with `path`.
+    pub fn plan_write(&self, path: &str, n: u64, fault: WriteFault) {
+        self.shared.lock().write_fault = Planned::new(path, n, fault);
     }
 
     /// Lets the `n`-th `sync` from now fail, losing some of what it should have kept.
     pub fn fail_sync(&self, n: u64) {
-        let state = &mut *self.shared.lock();
-        state.fail_sync_at = Some(state.counts.syncs + n);
+        self.plan_sync("", n);
+    }
+
+    /// Lets the `n`-th `sync` from now of a file (or `sync_dir` of a directory) whose path begins with `path` fail.
+    pub fn plan_sync(&self, path: &str, n: u64) {
+        self.shared.lock().sync_fault = Planned::new(path, n, ());
     }
 
     /// Lets the `n`-th `read_at` from now fail.
     pub fn fail_read(&self, n: u64) {
+        self.plan_read("", n, ReadFault::Error);
+    }
+
+    /// Plans a fault for the `n`-th `read_at` from now of a file whose path begins with `path`.
+    pub fn plan_read(&self, path: &str, n: u64, fault: ReadFault) {
+        self.shared.lock().read_fault = Planned::new(path, n, fault);
+    }
+
+    /// Lets files whose paths begin so grow no more (`""`: all); `None` takes that away.
+    pub fn set_full(&self, path: Option<&str>) {
+        self.shared.lock().full = path.map(str::to_owned);
+    }
+
+    /// What crashes tear by: 512 bytes or 4 KiB.
+    pub fn set_sector_bytes(&self, bytes: usize) {
+        assert!(bytes.is_power_of_two() && bytes >= 512, "sectors of {bytes} bytes");
+        self.shared.lock().sector_bytes = bytes;
+    }
+
+    /// Other choices from here on, whatever was chosen before.
+    pub fn reseed(&self, seed: u64) {
+        self.shared.lock().rng = SplitMix64::new(seed);
+    }
+
+    /// Whether a place holds other bytes than were written there, as far as the disk knows; it may have been written since.
+    pub fn is_damaged(&self) -> bool {
+        !self.shared.lock().damage.is_empty()
+    }
+
+    /// Puts the right bytes where damage was done, unless they were written since; forgets the damage. Returns how many places were still wrong.
+    pub fn heal(&self) -> u64 {
         let state = &mut *self.shared.lock();
-        state.fail_read_at = Some(state.counts.reads + n);
+        sim_faults::heal(std::mem::take(&mut state.damage), &mut state.inodes)
+    }
+
+    /// Forgets what damage was done, and leaves it.
+    pub fn forget_damage(&self) {
+        self.shared.lock().damage.clear();
     }
 
     /// Bounds the sum of file lengths; growth beyond is `StorageFull`. `None` takes the bound away.
@@ -313,11 +406,22 @@ impl SimDisk {
         let state = &mut *self.shared.lock();
         let inode = *state.names.get(path).ok_or_else(|| not_found(path))?;
         let file = state.inodes.get_mut(&inode).ok_or_else(|| not_found(path))?;
+        if offset >= file.current.len() as u64 {
+            return Ok(());
+        }
+        // The whole page (or block, at the end of a file), so that it is known whether it was written since.
+        let page = 16 * 1024;
+        let (start, len) = match (offset / page + 1) * page <= file.current.len() as u64 {
+            true => (offset / page * page, page as usize),
+            false => (offset / 4096 * 4096, 4096.min(file.current.len() - (offset / 4096 * 4096) as usize)),
+        };
+        let good = bytes_at(&file.current, start, len);
         for bytes in [&mut file.current, &mut file.durable] {
             if let Some(byte) = bytes.get_mut(offset as usize) {
                 *byte ^= 1 << (bit % 8);
             }
         }
+        sim_faults::note(&mut state.damage, inode, start, &good, &bytes_at(&file.current, start, len));
         Ok(())
     }
 }
@@ -341,7 +445,8 @@ impl Disk for SimDisk {
                 inode
             }
         };
-        Ok(Arc::new(SimFile { shared: self.shared.clone(), inode, generation: state.generation, direct: kind == FileKind::Direct }))
+        let direct = kind == FileKind::Direct;
+        Ok(Arc::new(SimFile { shared: self.shared.clone(), inode, path: path.into(), generation: state.generation, direct }))
     }
 
     fn exists(&self, path: &str) -> io::Result<bool> {
@@ -398,7 +503,7 @@ impl Disk for SimDisk {
         let state = &mut *self.shared.lock();
         state.check_up()?;
         state.counts.syncs += 1;
-        if state.fail_sync_at == Some(state.counts.syncs) {
+        if Planned::meets(&mut state.sync_fault, dir).is_some() {
             return Err(io::Error::other("simulated sync error"));
         }
         if !state.step()? {

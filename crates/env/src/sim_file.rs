@@ -7,8 +7,6 @@ use std::io;
 use std::sync::Arc;
 use sync::Mutex;
 
-const SECTOR: usize = 512;
-
 /// One unsynced change of a file.
 pub(crate) enum Change {
     Write { offset: u64, bytes: Box<[u8]> },
@@ -45,19 +43,19 @@ impl Change {
     }
 
     /// Some of the sectors of a write, by the toss of a coin each.
-    pub(crate) fn torn(&self, rng: &mut SplitMix64) -> Vec<Change> {
+    pub(crate) fn torn(&self, rng: &mut SplitMix64, sector_bytes: usize) -> Vec<Change> {
         let Change::Write { offset, bytes } = self else { return Vec::new() };
         let mut sectors = Vec::new();
-        for (no, sector) in bytes.chunks(SECTOR).enumerate() {
+        for (no, sector) in bytes.chunks(sector_bytes).enumerate() {
             if rng.coin() {
-                sectors.push(Change::Write { offset: offset + (no * SECTOR) as u64, bytes: sector.into() });
+                sectors.push(Change::Write { offset: offset + (no * sector_bytes) as u64, bytes: sector.into() });
             }
         }
         sectors
     }
 
     /// Applies each sector of a write by the toss of a coin; returns how many of how many.
-    fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut SplitMix64) -> (u64, u64) {
+    fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut SplitMix64, sector_bytes: usize) -> (u64, u64) {
         let Change::Write { offset, bytes } = self else {
             self.apply(file);
             return (1, 1);
@@ -66,7 +64,7 @@ impl Change {
         let mut at = 0;
         while at < bytes.len() {
             let place = *offset as usize + at;
-            let next = (at + SECTOR - place % SECTOR).min(bytes.len());
+            let next = (at + sector_bytes - place % sector_bytes).min(bytes.len());
             total += 1;
             if rng.coin() {
                 write(file, place, &bytes[at..next]);
@@ -101,7 +99,7 @@ impl Inode {
     }
 
     /// Decides the fate of each unsynced change.
-    pub(crate) fn settle(&mut self, rng: &mut SplitMix64) -> CrashReport {
+    pub(crate) fn settle(&mut self, rng: &mut SplitMix64, sector_bytes: usize) -> CrashReport {
         let mut report = CrashReport::default();
         for change in self.pending.drain(..) {
             match rng.below(3) {
@@ -110,7 +108,7 @@ impl Inode {
                     change.apply(&mut self.durable);
                     report.kept += 1;
                 }
-                _ => match change.apply_torn(&mut self.durable, rng) {
+                _ => match change.apply_torn(&mut self.durable, rng, sector_bytes) {
                     (0, total) if total > 0 => report.dropped += 1,
                     (kept, total) if kept == total => report.kept += 1,
                     _ => report.torn += 1,
@@ -124,6 +122,8 @@ impl Inode {
 pub(crate) struct SimFile {
     pub(crate) shared: Arc<Mutex<State>>,
     pub(crate) inode: u64,
+    /// Under which it was opened: faults are planned by it.
+    pub(crate) path: Box<str>,
     pub(crate) generation: u64,
     pub(crate) direct: bool,
 }
@@ -155,30 +155,33 @@ impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.check_aligned(offset, buf.len())?;
         self.with(|state| {
-            state.count_read()?;
+            let garbled = state.count_read(&self.path)?;
             let file = &state.inodes.get(&self.inode).ok_or_else(stale)?.current;
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
             let end = start.saturating_add(buf.len());
             buf.copy_from_slice(file.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?);
+            if let Some(random) = garbled.filter(|_| !buf.is_empty()) {
+                buf[(random / 8) as usize % buf.len()] ^= 1 << (random % 8);
+            }
             Ok(())
         })
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.check_aligned(offset, buf.len())?;
-        self.with(|state| state.change(self.inode, Change::Write { offset, bytes: buf.into() }))
+        self.with(|state| state.change(self.inode, &self.path, Change::Write { offset, bytes: buf.into() }))
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.with(|state| state.sync_file(self.inode))
+        self.with(|state| state.sync_file(self.inode, &self.path))
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
-        self.with(|state| state.change(self.inode, Change::Grow(len)))
+        self.with(|state| state.change(self.inode, &self.path, Change::Grow(len)))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.with(|state| state.change(self.inode, Change::SetLen(len)))
+        self.with(|state| state.change(self.inode, &self.path, Change::SetLen(len)))
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -186,6 +189,6 @@ impl File for SimFile {
     }
 
     fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()> {
-        self.with(|state| state.change(self.inode, Change::Punch { offset, len }))
+        self.with(|state| state.change(self.inode, &self.path, Change::Punch { offset, len }))
     }
 }

@@ -1,0 +1,112 @@
+//! What the simulated disk does wrong on demand: errors that are told, and damage that nobody is told of.
+//!
+//! Told: failed, torn and short writes, failed reads and syncs, no room. Not told: writes that vanish or go to another place, bits that flip, a read
+//! that brings other bytes than are there. Damage is kept in a list with the bytes that ought to be there, so that [`crate::SimDisk::heal`] can put them back
+//! wherever nobody has written since: what a program must not lose by the damage of one place can then be looked at.
+
+use crate::sim_file::{Change, Inode};
+use std::collections::BTreeMap;
+
+/// What happens to one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteFault {
+    /// An error; nothing was written.
+    Error,
+    /// An error; some sectors were written.
+    Torn,
+    /// An error; a part from the beginning was written.
+    Short,
+    /// No room; a part from the beginning was written.
+    Full,
+    /// Success, and nothing was written.
+    Lost,
+    /// Success, and the bytes are in another place of the file.
+    Misdirected,
+}
+
+/// What happens to one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadFault {
+    /// An error.
+    Error,
+    /// Success, with one bit of the bytes flipped; the next read is right.
+    Garbled,
+}
+
+/// A fault that waits for the n-th operation on a file whose path begins with `path`.
+#[derive(Debug)]
+pub(crate) struct Planned<F> {
+    path: String,
+    left: u64,
+    fault: F,
+}
+
+impl<F: Copy> Planned<F> {
+    pub(crate) fn new(path: &str, n: u64, fault: F) -> Option<Self> {
+        Some(Planned { path: path.to_owned(), left: n, fault })
+    }
+
+    /// One more operation; the fault, when it is the one.
+    pub(crate) fn meets(planned: &mut Option<Self>, path: &str) -> Option<F> {
+        let waiting = planned.as_mut().filter(|planned| path.starts_with(&planned.path))?;
+        waiting.left = waiting.left.saturating_sub(1);
+        let fault = (waiting.left == 0).then_some(waiting.fault);
+        if fault.is_some() {
+            *planned = None;
+        }
+        fault
+    }
+}
+
+/// A stretch of a file that holds other bytes than were written to it.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    inode: u64,
+    offset: u64,
+    good: Vec<u8>,
+    bad: Vec<u8>,
+}
+
+/// Notes that `[offset, offset + good.len())` of a file ought to hold `good` and holds `bad`; in pieces that are written as wholes, as far as alignment tells.
+pub(crate) fn note(list: &mut Vec<Damage>, inode: u64, offset: u64, good: &[u8], bad: &[u8]) {
+    let page = 16 * 1024;
+    let whole_pages = offset.is_multiple_of(page as u64) && good.len().is_multiple_of(page);
+    let piece = if whole_pages { page } else { 4096 };
+    for (no, (good, bad)) in good.chunks(piece).zip(bad.chunks(piece)).enumerate() {
+        if good != bad {
+            list.push(Damage { inode, offset: offset + (no * piece) as u64, good: good.to_vec(), bad: bad.to_vec() });
+        }
+    }
+}
+
+/// What a file holds in a range, zeros past its end.
+pub(crate) fn bytes_at(file: &[u8], offset: u64, len: usize) -> Vec<u8> {
+    let start = (offset as usize).min(file.len());
+    let end = (start + len).min(file.len());
+    let mut bytes = file[start..end].to_vec();
+    bytes.resize(len, 0);
+    bytes
+}
+
+/// Puts right what is still wrong, the last damage first; returns how many places.
+pub(crate) fn heal(list: Vec<Damage>, inodes: &mut BTreeMap<u64, Inode>) -> u64 {
+    let mut healed = 0;
+    for damage in list.into_iter().rev() {
+        let Some(file) = inodes.get_mut(&damage.inode) else { continue };
+        let was_unsynced = file.current != file.durable;
+        let mut found = false;
+        for bytes in [&mut file.current, &mut file.durable] {
+            if bytes_at(bytes, damage.offset, damage.bad.len()) == damage.bad {
+                Change::Write { offset: damage.offset, bytes: damage.good.clone().into() }.apply(bytes);
+                found = true;
+            }
+        }
+        // What was not synced yet would bring the damage back.
+        if found && was_unsynced {
+            file.pending
+                .push(Change::Write { offset: damage.offset, bytes: bytes_at(&file.current, damage.offset, damage.good.len()).into() });
+        }
+        healed += u64::from(found);
+    }
+    healed
+}
