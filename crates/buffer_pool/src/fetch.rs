@@ -55,7 +55,9 @@ impl BufferPool {
         self.fill_claimed(cell, page, false, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             match self.store().read(page, buffer) {
-                Err(StoreError::Unwritten { .. } | StoreError::Checksum { .. } | StoreError::Misdirected { .. }) => {
+                Err(
+                    StoreError::Unwritten { .. } | StoreError::Checksum { .. } | StoreError::Misdirected { .. } | StoreError::Stale { .. },
+                ) => {
                     buffer.fill(0);
                     Ok(())
                 }

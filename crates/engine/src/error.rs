@@ -113,7 +113,10 @@ impl From<page_store::StoreError> for Error {
         let page = match &error {
             StoreError::NoSpace => return Error::DiskFull,
             StoreError::Failed => return Error::LogFailed,
-            StoreError::Checksum { page } | StoreError::Misdirected { page, .. } | StoreError::Unwritten { page } => *page,
+            StoreError::Checksum { page }
+            | StoreError::Misdirected { page, .. }
+            | StoreError::Stale { page }
+            | StoreError::Unwritten { page } => *page,
             StoreError::Io(_) | StoreError::Format(_) => return Error::Io(error.to_string()),
         };
         Error::Corruption { page, what: error.to_string() }

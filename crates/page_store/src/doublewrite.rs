@@ -70,6 +70,9 @@ pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreEr
     }
     let mut header = AlignedBuf::new(BATCH_HEADER_BYTES);
     area.read_at(&mut header, 0)?;
+    if parse_header(&header).is_none() {
+        area.read_at(&mut header, 0)?;
+    }
     let Some((batch_number, pages)) = parse_header(&header) else { return Ok(Repair::default()) };
     let data_bytes = data.len()?;
     let mut report = Repair { restored: 0, batch_number };
@@ -86,6 +89,10 @@ pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreEr
             continue;
         }
         area.read_at(&mut copy, copy_offset)?;
+        if inspect(&copy, page) != Verdict::Good {
+            // It may be good all the same, and spoilt on its way: what is not restored now is lost.
+            area.read_at(&mut copy, copy_offset)?;
+        }
         if inspect(&copy, page) == Verdict::Good {
             data.write_at(&copy, offset)?;
             report.restored += 1;

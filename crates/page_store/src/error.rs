@@ -21,6 +21,11 @@ pub enum StoreError {
         /// The page found there.
         found: PageNo,
     },
+    /// A whole page, but an older image than this process has written: that write was lost.
+    Stale {
+        /// The page asked for.
+        page: PageNo,
+    },
     /// Nothing was ever written there (or it was punched out).
     Unwritten {
         /// The page asked for.
@@ -39,6 +44,9 @@ impl std::fmt::Display for StoreError {
             StoreError::NoSpace => f.write_str("data file: no space left on device"),
             StoreError::Checksum { page } => write!(f, "data file: page {page} is corrupt (checksum mismatch)"),
             StoreError::Misdirected { page, found } => write!(f, "data file: page {page} holds page {found}"),
+            StoreError::Stale { page } => {
+                write!(f, "data file: page {page} holds an older image than was written: the device has lost a write")
+            }
             StoreError::Unwritten { page } => write!(f, "data file: page {page} was never written"),
             StoreError::Format(what) => write!(f, "data file: {what}"),
             StoreError::Failed => f.write_str("data file: an earlier sync failed, no more writes"),

@@ -126,6 +126,11 @@ pub fn init(page: &mut [u8], page_no: PageNo, page_type: u8, index: IndexId, lev
     page[INDEX_ID..INDEX_ID + 4].copy_from_slice(&index.0.to_le_bytes());
 }
 
+/// The checksum that the page carries.
+pub fn checksum(page: &[u8]) -> u32 {
+    u32_at(page, CHECKSUM)
+}
+
 /// Computes and stores the checksum.
 pub fn seal(page: &mut [u8]) {
     let sum = crc32c(&page[4..PAGE_BYTES]);

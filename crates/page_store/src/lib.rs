@@ -2,7 +2,8 @@
 //! in the middle (doublewrite).
 //!
 //! # Invariants
-//! 1. A page that is read back has a correct checksum and its own page number; anything else is an error, never data.
+//! 1. A page that is read back has a correct checksum and its own page number, and is the image that this process wrote last there, if it wrote one;
+//!    anything else, twice in a row, is an error, never data.
 //! 2. A page is overwritten in place only after a complete copy of the new image is durable in `doublewrite`; so after a crash
 //!    every page is old, new, or can be restored by [`PageStore::open`]'s repair. The copies are not written over before the pages are
 //!    whole in place, durably, also after a write in place that failed.
@@ -23,6 +24,7 @@ mod doublewrite;
 mod error;
 pub mod header;
 mod store;
+mod written;
 
 pub use batch::Batch;
 pub use error::StoreError;

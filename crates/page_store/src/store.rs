@@ -11,6 +11,7 @@ use crate::batch::Batch;
 use crate::doublewrite;
 use crate::error::StoreError;
 use crate::header::{self, PAGE_HEADER_BYTES, PageType, Verdict};
+use crate::written::Written;
 
 /// The data file.
 pub const DATA: &str = "data";
@@ -77,6 +78,7 @@ pub struct PageStore {
     failed: AtomicBool,
     /// Orders batches: an older image must not land after a newer one, and the doublewrite area holds one batch.
     write: Mutex<LastBatch>,
+    written: Written,
     stats: StoreStats,
 }
 
@@ -139,6 +141,7 @@ impl PageStore {
             page_count: AtomicU64::new(page_count),
             failed: AtomicBool::new(false),
             write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
+            written: Written::new(),
             stats: StoreStats::default(),
         })
     }
@@ -192,16 +195,34 @@ impl PageStore {
         }
     }
 
-    fn verify(&self, page: PageNo, buffer: &[u8]) -> Result<(), StoreError> {
+    /// Judges what was read for `page`; reads it once more when it does not fit: the way from the device may have spoilt it, or its write is under way.
+    fn verify(&self, page: PageNo, buffer: &mut [u8]) -> Result<(), StoreError> {
         self.stats.pages_read.fetch_add(1, Ordering::Relaxed);
-        let error = match header::inspect(buffer, page) {
-            Verdict::Good => return Ok(()),
-            Verdict::Unwritten => return Err(StoreError::Unwritten { page }),
-            Verdict::BadChecksum => StoreError::Checksum { page },
-            Verdict::Misdirected(found) => StoreError::Misdirected { page, found },
-        };
-        self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
-        Err(error)
+        let mut outcome = self.judge(page, buffer);
+        if matches!(outcome, Ok(()) | Err(StoreError::Unwritten { .. })) {
+            return outcome;
+        }
+        {
+            let _no_write_meanwhile = self.write.lock();
+            self.data.read_at(buffer, page.0 * PAGE_BYTES as u64)?;
+            outcome = self.judge(page, buffer);
+        }
+        if outcome.is_err() {
+            self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    fn judge(&self, page: PageNo, image: &[u8]) -> Result<(), StoreError> {
+        match header::inspect(image, page) {
+            Verdict::Good if self.written.agrees(page, image) => Ok(()),
+            Verdict::Good => Err(StoreError::Stale { page }),
+            // Zeros where something was written are what a first write that was lost leaves.
+            Verdict::Unwritten if self.written.knows(page) => Err(StoreError::Stale { page }),
+            Verdict::Unwritten => Err(StoreError::Unwritten { page }),
+            Verdict::BadChecksum => Err(StoreError::Checksum { page }),
+            Verdict::Misdirected(found) => Err(StoreError::Misdirected { page, found }),
+        }
     }
 
     /// Reads the places of consecutive pages as they are, unverified; for backups, which judge each page by its header. A page that is being
@@ -257,6 +278,10 @@ impl PageStore {
         self.page_count.fetch_max(end, Ordering::AcqRel);
         self.sync(&*self.data)?;
         last.unfinished = false;
+        for i in 0..batch.len() {
+            self.written.note(batch.pages()[i], header::checksum(batch.images(i, i + 1)));
+        }
+        let pages = batch.pages();
         self.stats.pages_written.fetch_add(pages.len() as u64, Ordering::Relaxed);
         self.stats.batches.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -299,6 +324,7 @@ impl PageStore {
         assert!(first.0 > 0, "page 0 is not free");
         let end = (first.0 + count).min(self.page_count());
         if first.0 < end {
+            (first.0..end).for_each(|page| self.written.note(PageNo(page), 0));
             self.data.punch_hole(first.0 * PAGE_BYTES as u64, (end - first.0) * PAGE_BYTES as u64)?;
         }
         Ok(())
