@@ -178,6 +178,7 @@ impl Session {
     /// Waits until the commit record is durable; whoever saw to that has finished the transaction.
     pub(crate) fn await_durable(&mut self, lsn: Lsn) -> Result<()> {
         self.engine.wal.wait_durable(lsn)?;
+        self.engine.wal.mark_durable();
         // All that it has built on has earlier records.
         self.dependencies.clear();
         Ok(())

@@ -35,6 +35,24 @@ pub fn share_tables_of_prepared(engine: &Engine) -> Result<()> {
     engine.share_tables_of_prepared()
 }
 
+/// Writes cold undo out when there is more of it than memory should hold, as a background thread does. Returns the bytes written.
+pub fn spill_undo(engine: &Engine) -> Result<u64> {
+    match engine.undo.wants_spill() {
+        true => Ok(engine.undo.spill()?),
+        false => Ok(0),
+    }
+}
+
+/// Writes the AUTO_INCREMENT counters that moved into their tree, as the purge thread does.
+pub fn write_counters(engine: &Engine) -> Result<()> {
+    engine.counters.write_back()
+}
+
+/// A bug: a record is reserved in the log and never filled.
+pub fn leave_hole(engine: &Engine) {
+    std::mem::forget(engine.wal.reserve(16));
+}
+
 /// A bug: the session forgets what it has met that is not durable.
 pub fn forget_dependencies(session: &Session) {
     session.dependencies.clear();

@@ -23,6 +23,8 @@ pub struct WalConfig {
     /// Each batch of committers is woken on a word of its own. Off: one word for all batches, every wake reaches the members of the next one, too;
     /// for measuring what that costs.
     pub exact_wakeups: bool,
+    /// Bytes of log that become durable from one mark of that to the next (`mark.rs`).
+    pub mark_bytes: u64,
     /// How segments are written. `Direct` is as fast as anything for durable commits and leaves the page cache alone.
     pub file_kind: FileKind,
 }
@@ -38,6 +40,7 @@ impl Default for WalConfig {
             keep_bytes_max: 16 << 30,
             keep_from: None,
             exact_wakeups: true,
+            mark_bytes: crate::mark::MARK_BYTES,
             file_kind: FileKind::Direct,
         }
     }
@@ -55,6 +58,7 @@ impl WalConfig {
             keep_bytes_max: 16 << 20,
             keep_from: None,
             exact_wakeups: true,
+            mark_bytes: crate::mark::MARK_BYTES,
             file_kind: FileKind::Direct,
         }
     }

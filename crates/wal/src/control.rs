@@ -173,7 +173,12 @@ fn newest_slot(file: &dyn File) -> Result<Option<Slot>, WalError> {
         }
         let mut bytes = [0; SLOT_BYTES];
         file.read_at(&mut bytes, start)?;
-        let slot = Slot::decode(&bytes);
+        let mut slot = Slot::decode(&bytes);
+        if slot.is_none() {
+            // Spoilt on its way from the device, maybe: the other slot alone would lead to an older checkpoint.
+            file.read_at(&mut bytes, start)?;
+            slot = Slot::decode(&bytes);
+        }
         newest = newest.max_by_sequence(slot);
     }
     Ok(newest)

@@ -33,6 +33,7 @@ mod frame;
 mod group;
 mod hole;
 mod link_buffer;
+mod mark;
 mod open;
 mod pins;
 mod platform;

@@ -86,6 +86,8 @@ impl Wal {
             durable: AtomicU64::new(0),
             redo: AtomicU64::new(redo),
             started_at: AtomicU64::new(0),
+            marked: AtomicU64::new(0),
+            mark_end: AtomicU64::new(0),
             epoch: AtomicU32::new(0),
             failed: AtomicBool::new(false),
         };
@@ -110,6 +112,7 @@ impl Wal {
             background: AtomicBool::new(false),
             observer: OnceLock::new(),
             failure: Mutex::new(Rank::Leaf, None),
+            mark_bytes: config.mark_bytes,
         }
     }
 
@@ -133,6 +136,8 @@ impl Wal {
         self.writer.lock().resume_at(&self.segments, end)?;
         self.positions.epoch.store(epoch, Ordering::Relaxed);
         self.positions.started_at.store(end, Ordering::Relaxed);
+        // The control file says it of what lies before.
+        self.positions.marked.store(end, Ordering::Relaxed);
         self.positions.written.store(end, Ordering::Release);
         self.positions.durable.store(end, Ordering::Release);
         self.space.move_to(self.positions.redo.load(Ordering::Relaxed), &self.segments);

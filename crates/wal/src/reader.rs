@@ -2,12 +2,17 @@
 
 use crate::WalError;
 use crate::control::Slot;
-use crate::frame::{ALIGN, HEADER_BYTES, Header, record_bytes};
+use crate::frame::{ALIGN, BODY_BYTES_MAX, HEADER_BYTES, Header, record_bytes};
+use crate::mark;
 use crate::segments::Segments;
 use base::Lsn;
 use env::{AlignedBuf, DIRECT_ALIGN};
 
 const CHUNK_BYTES: usize = 1 << 20;
+/// How far behind the end of the log is looked for a mark that says that it is not the end.
+const LOOK_AHEAD_BYTES: u64 = 64 << 20;
+/// A slot of the control file that is lost takes at most so many epochs along.
+const EPOCHS_MISSED_MAX: u32 = 16;
 
 /// A record of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +36,8 @@ pub struct LogReader {
     /// The log was once durable up to here.
     durable: u64,
     finished: bool,
+    /// The end was found, and it is one.
+    ended: bool,
     window: AlignedBuf,
     window_start: u64,
     window_len: usize,
@@ -46,24 +53,33 @@ impl LogReader {
             epoch_max: slot.epoch,
             durable: slot.durable,
             finished: false,
+            ended: false,
             window: AlignedBuf::new(CHUNK_BYTES),
             window_start: 0,
             window_len: 0,
         }
     }
 
-    /// The next record; `None` at the end of the valid log. `Corrupt` when the log ends before what was durable at the last checkpoint.
+    /// The next record; `None` at the end of the valid log. `Corrupt` when the log ends before what was durable at the last checkpoint, or by what lies behind
+    /// was durable (`mark.rs`).
     #[allow(clippy::should_implement_trait)] // it lends from the reader and can fail
     pub fn next(&mut self) -> Result<Option<LogEntry<'_>>, WalError> {
         if self.finished {
             return Ok(None);
         }
         let start = self.at;
-        let Some(body_len) = self.validate()? else {
+        let mut found = self.validate()?;
+        if found.is_none() {
+            // Spoilt on its way from the device, maybe: what is taken for the end is written over.
+            self.window_len = 0;
+            found = self.validate()?;
+        }
+        let Some(body_len) = found else {
             self.finished = true;
-            if start < self.durable {
+            if start < self.durable || (!self.ended && self.goes_on_behind(start)?) {
                 return Err(WalError::Corrupt { what: "a record that was durable is invalid", lsn: Lsn(start) });
             }
+            self.ended = true;
             return Ok(None);
         };
         self.at = start + record_bytes(body_len) as u64;
@@ -106,6 +122,44 @@ impl LogReader {
         }
         self.epoch = header.epoch;
         Ok(Some(header.body_len))
+    }
+
+    /// Whether something says that the log does not end at `end`: a record there of an epoch that the control file does not know, or a mark behind.
+    fn goes_on_behind(&mut self, end: u64) -> Result<bool, WalError> {
+        if let Some((header, body_len)) = self.header_at(end)?
+            && header.epoch > self.epoch_max
+            && header.epoch - self.epoch_max <= EPOCHS_MISSED_MAX
+            && body_len <= BODY_BYTES_MAX
+            && self.fetch(end, HEADER_BYTES + body_len)?
+        {
+            let at = (end - self.window_start) as usize + HEADER_BYTES;
+            if header.fits(end, &self.window[at..at + body_len]) {
+                return Ok(true);
+            }
+        }
+        let mut at = end.next_multiple_of(ALIGN as u64);
+        while at < end + LOOK_AHEAD_BYTES {
+            let Some((header, body_len)) = self.header_at(at)? else { return Ok(false) };
+            if body_len == mark::BODY_BYTES && header.plausible(self.epoch, self.epoch_max) && self.fetch(at, HEADER_BYTES + body_len)? {
+                let from = (at - self.window_start) as usize + HEADER_BYTES;
+                let body = &self.window[from..from + body_len];
+                if header.fits(at, body) && mark::position(body).is_some_and(|position| position > end) {
+                    return Ok(true);
+                }
+            }
+            at += ALIGN as u64;
+        }
+        Ok(false)
+    }
+
+    /// What would be the header of a record at this place, and the length of its body; `None` where the files end.
+    fn header_at(&mut self, at: u64) -> Result<Option<(Header, usize)>, WalError> {
+        if !self.fetch(at, HEADER_BYTES)? {
+            return Ok(None);
+        }
+        let offset = (at - self.window_start) as usize;
+        let header = self.window[offset..].first_chunk::<HEADER_BYTES>().map(Header::parse);
+        Ok(header.map(|header| (header, header.body_len)))
     }
 
     /// Brings `[at, at + len)` into the window; `false` when the files end before.

@@ -45,6 +45,8 @@ pub struct Wal {
     pub(crate) observer: OnceLock<Arc<dyn DurableObserver>>,
     /// What the log failed with first.
     pub(crate) failure: Mutex<Option<WalError>>,
+    /// How much becomes durable from one mark to the next.
+    pub(crate) mark_bytes: u64,
 }
 
 /// Told by whoever has made the log durable, before those who wait for it are.
@@ -64,6 +66,9 @@ pub(crate) struct Positions {
     pub(crate) redo: AtomicU64,
     /// Where this life of the log began (relaxed, for statistics).
     pub(crate) started_at: AtomicU64,
+    /// The position that the newest mark names, and where that mark ends (relaxed, see `mark.rs`).
+    pub(crate) marked: AtomicU64,
+    pub(crate) mark_end: AtomicU64,
     /// Epoch of new records; 0 until recovery is done (relaxed; `limit` of the reserver is what lets appenders pass).
     pub(crate) epoch: AtomicU32,
     /// SeqCst with the waits of `ensure_space`; everyone else only needs to see it some time.
