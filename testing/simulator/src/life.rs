@@ -1,12 +1,13 @@
 //! What lies between two crashes: opening and recovery, a stretch of random steps, faults, and the end.
 
 use crate::options::Faults;
+use crate::random::{Purpose, Random};
 use crate::schema::DATABASE;
 use crate::world::{Client, Live, Result, Stop, World};
 use base::Lsn;
 use catalog::{Catalog, CatalogError};
 use engine::{Engine, Isolation};
-use env::{Disk, FileKind, OpenMode, SimClock};
+use env::SimClock;
 use std::sync::Arc;
 use std::time::Duration;
 use types::Collation;
@@ -25,6 +26,7 @@ impl World {
                 return Err(Stop::Restart(format!("open: {error}")));
             }
         };
+        self.log_marked = engine.wal().redo_lsn().0;
         let catalog = Catalog::open(&engine).map_err(|error| Stop::Violation(format!("open the catalogue: {error}")))?;
         let clients = (0..self.options.sessions)
             .map(|no| {
@@ -85,80 +87,39 @@ impl World {
         Ok(())
     }
 
-    /// A stretch of steps.
+    /// A stretch of steps. Which of them are left out does not change what the others draw.
     pub(crate) fn work(&mut self) -> Result<()> {
         let steps = self.random.between(self.options.steps / 4, self.options.steps);
         let fault_at = self.random.below(steps);
         let full_until = fault_at + self.random.between(5, 40);
+        let crash_at = self.random.percent(85).then(|| self.random.below(steps));
+        let crash_after = 1 + self.random.below(*self.random.clone().one_of(&[4, 10, 60, 300])) as u64;
+        let first = self.steps_planned;
+        self.steps_planned += steps as u32;
         for step in 0..steps {
+            let no = first + step as u32;
+            self.random = Random::new(self.seed, Purpose::Step(no));
             if step == fault_at {
                 self.inject_fault()?;
             }
             if step == full_until && self.options.faults == Faults::Full {
-                self.disk.set_capacity(None);
-                self.trace.line("the disk has room again".into());
-                self.try_rollbacks_again()?;
-                self.armed = self.abandoned;
+                self.give_room()?;
             }
-            self.keep_log_short()?;
-            self.step()?;
-            self.check_warnings()?;
+            if crash_at == Some(step) && !self.is_last_life {
+                self.disk.crash_at(crash_after);
+                self.trace.line(format!("crash planned at change {crash_after}"));
+            }
+            if self.cuts.takes(no) {
+                self.steps_taken.push(no);
+                self.trace.line(format!("step {no}"));
+                self.keep_log_short()?;
+                self.step()?;
+                self.check_warnings()?;
+            }
         }
         self.disk.set_capacity(None);
+        self.disk.set_full(None);
         Ok(())
-    }
-
-    /// Nothing but the full disk stood in the way of the rollbacks that failed.
-    fn try_rollbacks_again(&mut self) -> Result<()> {
-        if self.engine().rollbacks_pending() == 0 {
-            return Ok(());
-        }
-        let count = self.engine().roll_back_abandoned();
-        self.trace.line(format!("{count} rollbacks tried again"));
-        let pending = self.engine().rollbacks_pending();
-        if pending > 0 {
-            return Err(Stop::Violation(format!("{pending} rollbacks fail although the disk has room")));
-        }
-        self.count("rollbacks that a second try ended");
-        self.warnings.lock().clear();
-        self.abandoned = false;
-        if !self.unfinished {
-            self.losers.clear();
-        }
-        Ok(())
-    }
-
-    fn inject_fault(&mut self) -> Result<()> {
-        match self.options.faults {
-            Faults::None => return Ok(()),
-            Faults::Writes => self.disk.fail_write(1 + self.random.below(20) as u64),
-            Faults::Syncs => self.disk.fail_sync(1 + self.random.below(20) as u64),
-            Faults::Reads => self.disk.fail_read(1 + self.random.below(20) as u64),
-            Faults::Full => {
-                let used = self.used_bytes()?;
-                self.disk.set_capacity(Some(used + self.random.below(300_000) as u64));
-            }
-        }
-        self.armed = true;
-        self.trace.line(format!("fault: {:?}", self.options.faults));
-        Ok(())
-    }
-
-    fn used_bytes(&mut self) -> Result<u64> {
-        let disk = &self.disk;
-        let sum = || -> std::io::Result<u64> {
-            let mut bytes = 0;
-            for directory in ["", "log", "undo"] {
-                for name in disk.list(directory)? {
-                    let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-                    if let Ok(file) = disk.open(&path, OpenMode::Existing, FileKind::Buffered) {
-                        bytes += file.len()?;
-                    }
-                }
-            }
-            Ok(bytes)
-        };
-        sum().map_err(|_| Stop::Crash)
     }
 
     /// Nobody takes checkpoints in the background, and a writer would wait for one for ever.
@@ -189,8 +150,9 @@ impl World {
                 self.engine().purge_all();
                 Ok(())
             }
-            10..13 if self.options.ddl => self.ddl(),
-            13 | 14 if self.unfinished => {
+            10 => self.housekeeping(),
+            11..14 if self.options.ddl => self.ddl(),
+            14 | 15 if self.unfinished => {
                 let more = self.engine().roll_back_loser();
                 self.trace.line(format!("roll back a loser: {more}"));
                 if more { Ok(()) } else { self.finish_recovery() }
@@ -203,6 +165,22 @@ impl World {
                 self.live().clients[no] = Some(client);
                 result
             }
+        }
+    }
+
+    /// What the other background threads do.
+    fn housekeeping(&mut self) -> Result<()> {
+        let engine = Arc::clone(self.engine());
+        let done = match self.random.percent(50) {
+            true => engine::simulation::spill_undo(&engine).map(|bytes| format!("{bytes} bytes of undo spilled")),
+            false => engine::simulation::write_counters(&engine).map(|()| "counters written".into()),
+        };
+        match done {
+            Ok(done) => {
+                self.trace.line(done);
+                Ok(())
+            }
+            Err(error) => self.excuse(&error, "housekeeping"),
         }
     }
 
@@ -339,6 +317,11 @@ impl World {
 
     /// The engine is gone: by power loss, or because the process died.
     pub(crate) fn bring_down(&mut self, power_loss: bool) {
+        self.end_no += 1;
+        self.disk.reseed(Random::new(self.seed, Purpose::Disk(self.end_no)).next());
+        if let Some(live) = &self.live {
+            self.log_marked = self.log_marked.max(live.engine.wal().marked().0);
+        }
         // The disk first: what sessions do as they are dropped must not reach it.
         if power_loss {
             let report = self.disk.crash();
@@ -351,6 +334,7 @@ impl World {
         self.power_lost |= power_loss;
         self.branches.clear();
         self.disk.set_capacity(None);
+        self.disk.set_full(None);
         if let Some(mut live) = self.live.take() {
             for client in live.clients.iter_mut().flatten() {
                 if client.committing.take().is_some() {
@@ -362,6 +346,6 @@ impl World {
             }
         }
         self.warnings.lock().clear();
-        self.armed = false;
+        self.armed = self.damage.is_some();
     }
 }

@@ -1,18 +1,30 @@
 //! Runs seeds from the command line: `cargo xtask sim` calls this.
 
-use simulator::{Plant, replay_command, run};
+use simulator::{Cuts, Plant, replay_command, run_cut, shrink};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU64, Ordering};
 
-const USAGE: &str =
-    "usage: cargo xtask sim [--seeds N] [--start S] [--minutes M] [--keep-going] [--plant NAME|all] | --seed S [--plant NAME] [--aloud]";
+const USAGE: &str = "usage: cargo xtask sim [--seeds N] [--start S] [--minutes M] [--keep-going] [--plant NAME|all]
+       cargo xtask sim --seed S [--plant NAME] [--aloud] [--shrink] [--keep STEPS] [--without FEATURES]
+
+  --seeds N, --minutes M   so many seeds (100), or as many as there is time for
+  --start S                the first of them (0)
+  --keep-going             does not stop at a seed that fails
+  --plant NAME             with a planted bug; all: after how many seeds each is found
+  --shrink                 cuts what a failing seed does not need to fail, and prints the command that is left
+  --keep, --without        only these steps (3,7-9); without faults, nested, ddl, branches, halves, lazy, large";
 
 /// A seed that takes longer hangs.
 const SEED_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long a failing seed is shrunk.
+const SHRINK_TIME_MAX: Duration = Duration::from_secs(180);
+/// A seed with a planted bug that takes so long hangs because of it.
+const PLANT_TIME_MAX: Duration = Duration::from_secs(20);
 
+#[derive(Default)]
 struct Arguments {
     seed: Option<u64>,
     seeds: Option<u64>,
@@ -21,10 +33,12 @@ struct Arguments {
     plant: Option<String>,
     aloud: bool,
     keep_going: bool,
+    shrink: bool,
+    cuts: Cuts,
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut parsed = Arguments { seed: None, seeds: None, start: 0, minutes: None, plant: None, aloud: false, keep_going: false };
+    let mut parsed = Arguments::default();
     let mut rest = std::env::args().skip(1);
     while let Some(name) = rest.next() {
         if name == "--aloud" {
@@ -35,6 +49,10 @@ fn arguments() -> Result<Arguments, String> {
             parsed.keep_going = true;
             continue;
         }
+        if name == "--shrink" {
+            parsed.shrink = true;
+            continue;
+        }
         let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: not a number"));
         match name.as_str() {
@@ -43,6 +61,10 @@ fn arguments() -> Result<Arguments, String> {
             "--start" => parsed.start = number()?,
             "--minutes" => parsed.minutes = Some(number()?),
             "--plant" => parsed.plant = Some(value),
+            "--keep" => parsed.cuts.keep = Some(Cuts::parse_keep(&value).ok_or_else(|| format!("--keep {value}: no list of steps"))?),
+            "--without" => {
+                parsed.cuts.without = Cuts::parse_without(&value).ok_or_else(|| format!("--without {value}: no such feature"))?
+            }
             _ => return Err(format!("{name}: no such option")),
         }
     }
@@ -75,13 +97,15 @@ fn main() -> ExitCode {
 struct Watched {
     seed: AtomicU64,
     plant: AtomicU64,
+    /// Runs of one seed, while it is shrunk.
+    runs: AtomicU64,
 }
 
 fn watch() -> Arc<Watched> {
-    let watched = Arc::new(Watched { seed: AtomicU64::new(0), plant: AtomicU64::new(u64::MAX) });
+    let watched = Arc::new(Watched { seed: AtomicU64::new(0), plant: AtomicU64::new(u64::MAX), runs: AtomicU64::new(0) });
     let command = |watched: &Watched| {
         let plant = usize::try_from(watched.plant.load(Ordering::Relaxed)).ok().and_then(|no| Plant::ALL.get(no).copied());
-        replay_command(watched.seed.load(Ordering::Relaxed), plant)
+        replay_command(watched.seed.load(Ordering::Relaxed), plant, &Cuts::default())
     };
     let in_hook = Arc::clone(&watched);
     let print = std::panic::take_hook();
@@ -91,30 +115,37 @@ fn watch() -> Arc<Watched> {
     }));
     let in_thread = Arc::clone(&watched);
     let watchdog = sync::thread::Builder::new().name("watchdog".into()).spawn(move || {
-        let mut last = u64::MAX;
+        let mut last = (u64::MAX, 0, 0);
         loop {
             std::thread::sleep(SEED_TIME_MAX);
-            let seed = in_thread.seed.load(Ordering::Relaxed);
-            if seed == last {
-                eprintln!("seed {seed} hangs; replay: {}", command(&in_thread));
+            let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
+            let now = (load(&in_thread.seed), load(&in_thread.plant), load(&in_thread.runs));
+            if now == last {
+                eprintln!("seed {} hangs; replay: {}", now.0, command(&in_thread));
                 std::process::abort();
             }
-            last = seed;
+            last = now;
         }
     });
     drop(watchdog);
     watched
 }
 
-fn watched_run(seed: u64, plant: Option<Plant>, aloud: bool, watched: &Watched) -> Result<simulator::Report, String> {
+fn watched_run(seed: u64, plant: Option<Plant>, aloud: bool, cuts: &Cuts, watched: &Watched) -> Result<simulator::Report, Failed> {
     watched.seed.store(seed, Ordering::Relaxed);
     let no = plant.and_then(|plant| Plant::ALL.iter().position(|p| *p == plant));
     watched.plant.store(no.map_or(u64::MAX, |no| no as u64), Ordering::Relaxed);
-    match std::panic::catch_unwind(|| run(seed, plant, aloud)) {
+    match std::panic::catch_unwind(|| run_cut(seed, plant, aloud, cuts)) {
         Ok(Ok(report)) => Ok(report),
-        Ok(Err(failure)) => Err(failure.to_string()),
-        Err(_) => Err(format!("seed {seed} panicked; replay: {}", replay_command(seed, plant))),
+        Ok(Err(failure)) => Err(Failed { text: failure.to_string(), steps: Some(failure.steps_taken) }),
+        Err(_) => Err(Failed { text: format!("seed {seed} panicked; replay: {}", replay_command(seed, plant, cuts)), steps: None }),
     }
+}
+
+struct Failed {
+    text: String,
+    /// Unknown after a panic.
+    steps: Option<Vec<u32>>,
 }
 
 fn seeds(arguments: &Arguments, plant: Option<Plant>, watched: &Watched) -> ExitCode {
@@ -129,14 +160,17 @@ fn seeds(arguments: &Arguments, plant: Option<Plant>, watched: &Watched) -> Exit
         if arguments.minutes.is_some_and(|minutes| began.elapsed() >= Duration::from_secs(60 * minutes)) {
             break;
         }
-        match watched_run(seed, plant, arguments.aloud, watched) {
+        match watched_run(seed, plant, arguments.aloud, &arguments.cuts, watched) {
             Ok(report) => {
                 clean += 1;
                 report.counts.into_iter().for_each(|(what, count)| *totals.entry(what).or_default() += count);
             }
-            Err(text) => {
-                println!("{text}\n");
+            Err(failure) => {
+                println!("{}\n", failure.text);
                 failed.push(seed);
+                if arguments.shrink {
+                    shrink_seed(seed, plant, watched);
+                }
                 if !arguments.keep_going {
                     break;
                 }
@@ -152,13 +186,46 @@ fn seeds(arguments: &Arguments, plant: Option<Plant>, watched: &Watched) -> Exit
     ExitCode::FAILURE
 }
 
+/// Prints the shortest run found that fails, with what it did.
+fn shrink_seed(seed: u64, plant: Option<Plant>, watched: &Watched) {
+    let mut runs = 0;
+    let cuts = shrink(SHRINK_TIME_MAX, |cuts| {
+        runs += 1;
+        watched.runs.fetch_add(1, Ordering::Relaxed);
+        watched_run(seed, plant, false, cuts, watched).err().map(|failed| failed.steps)
+    });
+    let Some(cuts) = cuts else { return println!("seed {seed} does not fail again") };
+    println!(
+        "after {runs} runs, {} steps are left; replay: {}",
+        cuts.keep.as_ref().map_or(0, |keep| keep.len()),
+        replay_command(seed, plant, &cuts)
+    );
+    if let Err(failed) = watched_run(seed, plant, false, &cuts, watched) {
+        println!("{}\n", failed.text);
+    }
+}
+
+/// Whether a seed finds the planted bug, and what it says. One that does not end has found it too; its thread stays behind.
+fn finds(seed: u64, plant: Plant, watched: &Arc<Watched>) -> Option<String> {
+    let (told, outcome) = std::sync::mpsc::channel();
+    let in_thread = Arc::clone(watched);
+    let spawned = sync::thread::Builder::new().name("seed".into()).spawn(move || {
+        let failed = watched_run(seed, Some(plant), false, &Cuts::default(), &in_thread).err();
+        let _ = told.send(failed.map(|failed| failed.text));
+    });
+    drop(spawned);
+    match outcome.recv_timeout(PLANT_TIME_MAX) {
+        Ok(found) => found,
+        Err(_) => Some(format!("seed {seed} does not end")),
+    }
+}
+
 /// After how many seeds each planted bug is found.
-fn plants(arguments: &Arguments, watched: &Watched) -> ExitCode {
-    let limit = arguments.seeds.unwrap_or(1000);
+fn plants(arguments: &Arguments, watched: &Arc<Watched>) -> ExitCode {
+    let limit = arguments.seeds.unwrap_or(2000);
     let mut missed = false;
     for plant in Plant::ALL {
-        let found =
-            (0..limit).find_map(|no| watched_run(arguments.start + no, Some(plant), false, watched).err().map(|text| (no + 1, text)));
+        let found = (0..limit).find_map(|no| finds(arguments.start + no, plant, watched).map(|text| (no + 1, text)));
         match found {
             Some((after, text)) => println!("{}: found after {after} seeds: {}", plant.name(), text.lines().last().unwrap_or_default()),
             None => {

@@ -1,5 +1,6 @@
 //! What kind of run a seed gives.
 
+use crate::cuts::{Cuts, Feature};
 use crate::planted::Plant;
 use crate::random::Random;
 use buffer_pool::PoolConfig;
@@ -22,9 +23,14 @@ pub(crate) enum Faults {
     Syncs,
     /// The disk is full for a while.
     Full,
-    /// Now and then a read fails.
+    /// Now and then a read fails, or brings a wrong bit.
     Reads,
+    /// The medium does wrong and tells nobody: bits flip, writes vanish or go to another place.
+    Damage,
 }
+
+/// Bytes of a log segment.
+pub(crate) const SEGMENT_BYTES: u64 = 512 << 10;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -47,11 +53,16 @@ pub(crate) struct Options {
     pub halves: bool,
     /// Some transactions are branches of distributed ones.
     pub branches: bool,
+    /// Some recoveries crash too.
+    pub nested: bool,
+    /// What crashes tear by.
+    pub sector_bytes: usize,
+    pub undo_memory_bytes: u64,
 }
 
 impl Options {
-    pub(crate) fn draw(random: &mut Random, plant: Option<Plant>) -> Options {
-        Options {
+    pub(crate) fn draw(random: &mut Random, plant: Option<Plant>, cuts: &Cuts) -> Options {
+        let mut options = Options {
             frames: random.between(28, 72),
             sessions: random.between(1, 4),
             steps: *random.one_of(&[30, 80, 150, 300]),
@@ -59,11 +70,12 @@ impl Options {
             tables: random.between(1, 3),
             large_rows: random.percent(40),
             domain: *random.one_of(&[8, 40, 200]),
-            faults: match random.below(12) {
-                0 => Faults::Writes,
-                1 => Faults::Syncs,
-                2 => Faults::Full,
-                3 => Faults::Reads,
+            faults: match random.below(16) {
+                0 | 1 => Faults::Writes,
+                2 => Faults::Syncs,
+                3 | 4 => Faults::Full,
+                5 => Faults::Reads,
+                6 | 7 => Faults::Damage,
                 _ => Faults::None,
             },
             ddl: random.percent(60),
@@ -71,16 +83,33 @@ impl Options {
             doublewrite: plant != Some(Plant::NoDoublewrite),
             halves: random.percent(60),
             branches: random.percent(40),
+            nested: true,
+            sector_bytes: *random.one_of(&[512, 512, 4096]),
+            undo_memory_bytes: *random.one_of(&[1 << 20, 3 << 20]),
+        };
+        if plant == Some(Plant::NoPageChecksum) {
+            options.faults = Faults::Damage;
         }
+        if !cuts.has(Feature::Faults) {
+            options.faults = Faults::None;
+        }
+        options.nested &= cuts.has(Feature::Nested);
+        options.ddl &= cuts.has(Feature::Ddl);
+        options.branches &= cuts.has(Feature::Branches);
+        options.halves &= cuts.has(Feature::Halves);
+        options.lazy_commits &= cuts.has(Feature::Lazy);
+        options.large_rows &= cuts.has(Feature::Large);
+        options
     }
 
     pub(crate) fn engine(&self, warnings: &Arc<Mutex<Vec<String>>>) -> EngineConfig {
         let warnings = Arc::clone(warnings);
         EngineConfig {
             wal: WalConfig {
-                segment_bytes: 512 << 10,
+                segment_bytes: SEGMENT_BYTES,
                 buffer_bytes: 256 << 10,
                 capacity_bytes: 8 << 20,
+                mark_bytes: 1 << 10,
                 space_margin_bytes: 128 << 10,
                 ..WalConfig::small()
             },
@@ -92,7 +121,7 @@ impl Options {
                 ..PoolConfig::default()
             },
             store: StoreConfig { doublewrite: self.doublewrite },
-            undo: UndoConfig { shards: 2, memory_bytes_max: 3 << 20 },
+            undo: UndoConfig { shards: 2, memory_bytes_max: self.undo_memory_bytes },
             lock_shards: 4,
             on_warning: Arc::new(move |text| warnings.lock().push(text.to_owned())),
             ..EngineConfig::default()

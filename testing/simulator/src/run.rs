@@ -1,7 +1,9 @@
 //! One seed from an empty disk to the last check.
 
+use crate::cuts::Cuts;
 use crate::options::Faults;
 use crate::planted::Plant;
+use crate::random::{Purpose, Random};
 use crate::world::{Result, Stop, World};
 use std::collections::BTreeMap;
 
@@ -24,6 +26,10 @@ pub struct Failure {
     pub seed: u64,
     /// The planted bug, if any.
     pub plant: Option<Plant>,
+    /// What was left out.
+    pub cuts: Cuts,
+    /// The steps that were taken.
+    pub steps_taken: Vec<u32>,
     /// What was found.
     pub what: String,
     /// The last steps before it.
@@ -32,24 +38,30 @@ pub struct Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "seed {} failed; replay: {}", self.seed, replay_command(self.seed, self.plant))?;
+        writeln!(f, "seed {} failed; replay: {}", self.seed, replay_command(self.seed, self.plant, &self.cuts))?;
         write!(f, "{}{}", self.steps, self.what)
     }
 }
 
 /// The command that repeats a run.
-pub fn replay_command(seed: u64, plant: Option<Plant>) -> String {
+pub fn replay_command(seed: u64, plant: Option<Plant>, cuts: &Cuts) -> String {
     let plant = plant.map_or(String::new(), |plant| format!(" --plant {}", plant.name()));
-    format!("cargo xtask sim --seed {seed}{plant}")
+    format!("cargo xtask sim --seed {seed}{plant}{}", cuts.command())
 }
 
 /// Runs one seed. With `aloud` every step is printed.
 pub fn run(seed: u64, plant: Option<Plant>, aloud: bool) -> std::result::Result<Report, Box<Failure>> {
-    let mut world = World::new(seed, plant, aloud);
+    run_cut(seed, plant, aloud, &Cuts::default())
+}
+
+/// Runs one seed without what `cuts` says.
+pub fn run_cut(seed: u64, plant: Option<Plant>, aloud: bool, cuts: &Cuts) -> std::result::Result<Report, Box<Failure>> {
+    let mut world = World::new(seed, plant, aloud, cuts);
     match world.lives() {
         Ok(()) => Ok(Report { trace: world.trace.hash(), counts: world.counts }),
         Err(stop) => {
-            let failure = Failure { seed, plant, what: format!("{stop:?}"), steps: world.trace.tail() };
+            let steps_taken = std::mem::take(&mut world.steps_taken);
+            let failure = Failure { seed, plant, cuts: cuts.clone(), steps_taken, what: format!("{stop:?}"), steps: world.trace.tail() };
             // A disk that is dead cannot be hurt by what the sessions do as they are dropped.
             world.bring_down(true);
             Err(Box::new(failure))
@@ -57,21 +69,29 @@ pub fn run(seed: u64, plant: Option<Plant>, aloud: bool) -> std::result::Result<
     }
 }
 
+/// How a life has ended.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    /// Another one follows.
+    GoesOn,
+    /// The medium stays damaged: no more can be asked of it.
+    Judged,
+}
+
 impl World {
     fn lives(&mut self) -> Result<()> {
-        for _ in 0..self.options.lives {
+        for no in 0..self.options.lives {
+            self.random = Random::new(self.seed, Purpose::Life(no as u32));
             self.recover()?;
-            let scale = *self.random.one_of(&[10, 60, 300, 1000]);
-            if self.random.percent(85) {
-                let at = 1 + self.random.below(scale) as u64;
-                self.disk.crash_at(at);
-                self.trace.line(format!("crash planned at change {at}"));
-            }
             let worked = self.work();
-            self.end_life(worked)?;
+            if self.end_life(worked)? == Ended::Judged {
+                return Ok(());
+            }
         }
+        self.random = Random::new(self.seed, Purpose::Life(self.options.lives as u32));
         self.recover()?;
         self.options.faults = Faults::None;
+        self.is_last_life = true;
         let worked = self.work().and_then(|()| self.close());
         let clean = worked.is_ok();
         self.end_life(worked)?;
@@ -82,7 +102,8 @@ impl World {
         Ok(())
     }
 
-    fn end_life(&mut self, worked: Result<()>) -> Result<()> {
+    fn end_life(&mut self, worked: Result<()>) -> Result<Ended> {
+        self.random = Random::new(self.seed, Purpose::End(self.end_no));
         let power_loss = match worked {
             Ok(()) => self.random.percent(70) || self.options.faults == Faults::Syncs,
             Err(Stop::Crash) => true,
@@ -95,16 +116,26 @@ impl World {
             Err(violation) => return Err(violation),
         };
         self.bring_down(power_loss);
-        Ok(())
+        if self.damage.is_some() && self.random.percent(25) {
+            return self.judge_damaged().map(|()| Ended::Judged);
+        }
+        self.heal();
+        if self.options.faults == Faults::Damage && self.random.percent(40) {
+            self.damage_at_rest()?;
+        }
+        Ok(Ended::GoesOn)
     }
 
     /// Opens the engine, perhaps through several crashes during recovery.
     fn recover(&mut self) -> Result<()> {
         for _ in 0..NESTED_CRASHES_MAX {
-            if self.random.percent(35) {
+            if self.options.nested && self.random.percent(35) {
                 let at = 1 + self.random.below(40) as u64;
                 self.disk.crash_at(at);
                 self.trace.line(format!("crash planned at change {at} of recovery"));
+            }
+            if self.options.faults == Faults::Reads && self.random.percent(30) {
+                self.plan_fault_of_opening();
             }
             match self.open() {
                 Ok(()) => return Ok(()),
@@ -115,10 +146,15 @@ impl World {
                 }
                 Err(Stop::Restart(why)) => {
                     self.trace.line(format!("restart: {why}"));
+                    if self.damage.is_some() {
+                        self.count("damage told at the start");
+                    }
                     self.bring_down(self.options.faults == Faults::Syncs);
+                    self.heal();
                 }
             }
         }
+        self.heal();
         // Once more, in peace.
         match self.open() {
             Ok(()) => Ok(()),

@@ -1,8 +1,11 @@
 //! The state of a run: the disk, the engine that lives on it now, the sessions, and the model.
 
+use crate::cuts::Cuts;
+use crate::faults::Damage;
 use crate::options::{Faults, Options};
-use crate::planted::{Plant, PlantedDisk};
-use crate::random::Random;
+use crate::planted::Plant;
+use crate::planted_disk::PlantedDisk;
+use crate::random::{Purpose, Random};
 use crate::schema::Row;
 use base::{Lsn, TableId};
 use catalog::{Catalog, CatalogError, TableDef, TableEntry};
@@ -84,8 +87,17 @@ pub(crate) struct OpenTransaction {
 }
 
 pub(crate) struct World {
+    pub seed: u64,
+    pub cuts: Cuts,
     pub options: Options,
+    /// Of the life, or of the step that is taken now.
     pub random: Random,
+    /// Steps of the lives so far and of this one, taken or left out.
+    pub steps_planned: u32,
+    pub steps_taken: Vec<u32>,
+    pub is_last_life: bool,
+    /// Ends of lives so far.
+    pub end_no: u32,
     pub disk: SimDisk,
     pub access: Arc<dyn Disk>,
     pub commits: mvcc::Commits<TableDef, Row>,
@@ -103,6 +115,12 @@ pub(crate) struct World {
     pub abandoned: bool,
     /// Whether an injected fault may still show.
     pub armed: bool,
+    /// What is wrong with the medium without anybody having been told.
+    pub damage: Option<Damage>,
+    /// A life met damage: what purge gave up then may lie around for ever.
+    pub scarred: bool,
+    /// The log that was left by the last life is known to have been durable up to here.
+    pub log_marked: u64,
     /// What has to stand: nothing of it is taken from the engine.
     pub database_made: bool,
     pub warnings: Arc<Mutex<Vec<String>>>,
@@ -151,19 +169,29 @@ impl Trace {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, plant: Option<Plant>, aloud: bool) -> World {
-        let mut random = Random::new(seed);
-        let options = Options::draw(&mut random, plant);
+    pub(crate) fn new(seed: u64, plant: Option<Plant>, aloud: bool, cuts: &Cuts) -> World {
+        let mut random = Random::new(seed, Purpose::Options);
+        let options = Options::draw(&mut random, plant, cuts);
         let disk = SimDisk::new(random.next());
+        disk.set_sector_bytes(options.sector_bytes);
         let access: Arc<dyn Disk> = match plant {
-            Some(plant) => Arc::new(PlantedDisk { disk: disk.clone(), plant, writes: Arc::default() }),
+            Some(plant) => Arc::new(PlantedDisk::new(disk.clone(), plant)),
             None => Arc::new(disk.clone()),
         };
         let mut trace = Trace::new(aloud);
         trace.line(format!("{options:?}"));
         World {
+            seed,
+            cuts: cuts.clone(),
             options,
             random,
+            steps_planned: 0,
+            steps_taken: Vec::new(),
+            is_last_life: false,
+            end_no: 0,
+            damage: None,
+            scarred: false,
+            log_marked: 0,
             disk,
             access,
             commits: mvcc::Commits::new(),
@@ -212,7 +240,8 @@ impl World {
         match error {
             Error::LogFailed => Err(Stop::Restart(format!("{doing}: {error}"))),
             Error::Io(_) | Error::NoFrames => Ok(()),
-            Error::DiskFull if self.options.faults == Faults::Full => Ok(()),
+            Error::DiskFull if matches!(self.options.faults, Faults::Full | Faults::Writes) => Ok(()),
+            Error::Corruption { .. } if self.damage.is_some() => Ok(()),
             error => Err(Stop::Violation(format!("{doing}: {error}, which no fault explains"))),
         }
     }
@@ -221,6 +250,7 @@ impl World {
     pub(crate) fn excuse_catalog(&mut self, error: &CatalogError, doing: &str) -> Result<()> {
         match error {
             CatalogError::Engine(error) => self.excuse(error, doing),
+            CatalogError::Damaged(_) if self.damage.is_some() => Ok(()),
             _ if self.disk.is_down() => Err(Stop::Crash),
             error => Err(Stop::Violation(format!("{doing}: {error}"))),
         }

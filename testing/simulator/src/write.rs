@@ -113,6 +113,9 @@ impl World {
                 return Ok(());
             }
         }
+        if self.plant == Some(Plant::LostLink) && self.random.percent(2) {
+            simulation::leave_hole(self.engine());
+        }
         if self.plant == Some(Plant::UnlockedEarly) && self.random.percent(10) {
             simulation::unlock_early(&client.session);
         }
