@@ -175,11 +175,13 @@ impl State {
                 let len = bytes.len() as u64;
                 let aligned = if rng.coin() && offset.is_multiple_of(16 * 1024) { 16 * 1024 } else { 4096 };
                 let places = (file.current.len() as u64).saturating_sub(len) / aligned + 1;
-                let other = rng.below(places) * aligned;
-                if other + len > file.current.len() as u64 || (other < offset + len && offset < other + len) {
-                    // No other place for it.
-                    written.push(Change::Write { offset, bytes });
-                } else {
+                let fits = |other: &u64| other + len <= file.current.len() as u64 && (*other >= offset + len || offset >= other + len);
+                let other = (0..16).map(|_| rng.below(places) * aligned).find(fits);
+                // Where there is no other place it goes to its own.
+                if other.is_none() {
+                    written.push(Change::Write { offset, bytes: bytes.clone() });
+                }
+                if let Some(other) = other {
                     sim_faults::note(damage, inode, offset, &bytes, &bytes_at(&file.current, offset, bytes.len()));
                     sim_faults::note(damage, inode, other, &bytes_at(&file.current, other, bytes.len()), &bytes);
                     written.push(Change::Write { offset: other, bytes });

@@ -155,3 +155,51 @@ fn directories_list_their_own_entries() {
     assert_eq!(disk.list("").expect("lists"), ["a", "top"]);
     assert_eq!(disk.list("a").expect("lists"), ["b", "f"]);
 }
+
+#[test]
+fn silent_damage_shows_in_what_is_read_and_heals_unless_written_since() {
+    let page = |fill: u8| vec![fill; 16 * 1024];
+    let disk = SimDisk::new(2);
+    let f = file(&disk, "data");
+    (0..4).for_each(|no| f.write_at(&page(1), no * 16 * 1024).expect("writes"));
+    f.sync().expect("syncs");
+    disk.sync_dir("").expect("syncs");
+    disk.plan_write("log", 1, WriteFault::Lost);
+    disk.plan_write("data", 2, WriteFault::Lost);
+    f.write_at(&page(2), 0).expect("writes");
+    f.write_at(&page(2), 16 * 1024).expect("says so");
+    disk.plan_write("data", 1, WriteFault::Misdirected);
+    f.write_at(&page(2), 2 * 16 * 1024).expect("says so");
+    disk.flip_bit("data", 5, 0).expect("there is one");
+    let bytes = contents(&disk, "data");
+    assert!(disk.is_damaged() && bytes[2 * 16 * 1024] == 1, "what was misdirected is not here");
+    f.write_at(&page(9), 0).expect("writes over the flipped bit");
+    assert!(disk.heal() >= 2 && !disk.is_damaged());
+    let bytes = contents(&disk, "data");
+    assert_eq!([bytes[5], bytes[16 * 1024], bytes[2 * 16 * 1024]], [9, 2, 2]);
+    f.sync().expect("syncs");
+    disk.crash();
+    assert_eq!(contents(&disk, "data"), bytes);
+}
+
+#[test]
+fn faults_meet_the_files_they_are_planned_for() {
+    let disk = SimDisk::new(5);
+    let (data, log) = (file(&disk, "data"), file(&disk, "log"));
+    disk.set_full(Some("log"));
+    data.write_at(&[1; 2048], 0).expect("grows");
+    assert_eq!(log.write_at(&[1; 512], 0).expect_err("full").kind(), io::ErrorKind::StorageFull);
+    disk.set_full(None);
+    log.write_at(&[1; 512], 0).expect("room again");
+    disk.plan_sync("log", 1);
+    data.sync().expect("another file");
+    log.sync().expect_err("planned");
+    disk.plan_write("data", 1, WriteFault::Short);
+    data.write_at(&[2; 2048], 0).expect_err("planned");
+    let written = contents(&disk, "data").iter().filter(|byte| **byte == 2).count();
+    assert!(written.is_multiple_of(512) && contents(&disk, "data")[written..].iter().all(|byte| *byte == 1), "a part from the beginning");
+    disk.plan_read("data", 1, ReadFault::Garbled);
+    let mut bytes = [0; 2048];
+    data.read_at(&mut bytes, 0).expect("reads");
+    assert_ne!(bytes[..], contents(&disk, "data")[..]);
+}

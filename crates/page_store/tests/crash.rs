@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{IndexId, PAGE_BYTES, PageNo};
-use env::{AlignedBuf, Disk, SimDisk};
+use env::{AlignedBuf, Disk, ReadFault, SimDisk, WriteFault};
 use page_store::{Batch, PageStore, PageType, StoreConfig, StoreError, header};
 
 fn disk(seed: u64) -> (Arc<SimDisk>, Arc<dyn Disk>) {
@@ -167,6 +167,36 @@ fn a_misdirected_page_is_not_taken_for_the_one_asked_for() {
     data.read_at(&mut page, 2 * PAGE_BYTES as u64).expect("read");
     data.write_at(&page, 6 * PAGE_BYTES as u64).expect("write");
     assert!(matches!(generation(&store, PageNo(6)), Err(StoreError::Misdirected { page: PageNo(6), found: PageNo(2) })));
+}
+
+#[test]
+fn a_write_that_the_device_lost_is_found_when_the_page_is_read() {
+    for fault in [WriteFault::Lost, WriteFault::Misdirected] {
+        let (sim, disk) = disk(9);
+        let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+        let mut batch = Batch::new(4);
+        write(&store, &mut batch, &[2], 1).expect("write");
+        sim.plan_write("data", 1, fault);
+        write(&store, &mut batch, &[2], 2).expect("the device says so");
+        assert!(matches!(generation(&store, PageNo(2)), Err(StoreError::Stale { page: PageNo(2) })), "{fault:?}");
+        write(&store, &mut batch, &[2], 3).expect("write");
+        assert_eq!(generation(&store, PageNo(2)).expect("written"), 3);
+        sim.plan_write("data", 1, fault);
+        write(&store, &mut batch, &[20], 1).expect("the device says so");
+        assert!(matches!(generation(&store, PageNo(20)), Err(StoreError::Stale { page: PageNo(20) })), "{fault:?}, its first write");
+        store.punch(PageNo(20), 1).expect("punch");
+        assert!(matches!(generation(&store, PageNo(20)), Err(StoreError::Unwritten { .. })));
+    }
+}
+
+#[test]
+fn what_was_spoilt_on_its_way_is_read_again() {
+    let (sim, disk) = disk(10);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    write(&store, &mut Batch::new(4), &[2], 1).expect("write");
+    sim.plan_read("data", 1, ReadFault::Garbled);
+    assert_eq!(generation(&store, PageNo(2)).expect("read again"), 1);
+    assert_eq!(store.stats().pages_broken.load(Ordering::Relaxed), 0);
 }
 
 #[test]

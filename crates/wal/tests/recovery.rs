@@ -312,6 +312,64 @@ fn a_durable_record_that_is_damaged_is_reported() {
 
 /// A record of an earlier life that survived past a lost one does not continue the log of the next life.
 #[test]
+fn damage_below_a_mark_is_not_taken_for_the_end() {
+    for has_mark in [false, true] {
+        let disk = SimDisk::new(1);
+        let config = WalConfig { mark_bytes: 4 << 10, ..WalConfig::small() };
+        let wal = Wal::create(Arc::new(disk.clone()), config).expect("creates");
+        let mut ends = Vec::new();
+        for n in 0..100 {
+            ends.push(wal.append(&body(n, 200)));
+            wal.wait_durable(ends[n as usize]).expect("durable");
+            if has_mark {
+                wal.mark_durable();
+            }
+        }
+        drop(wal);
+        let Lsn(damaged) = ends[20];
+        disk.flip_bit("log/segment-00000000", damaged + 50, 3).expect("is there");
+        disk.kill();
+        let (_, _, mut reader) = Wal::open(Arc::new(disk.clone()), WalConfig::small()).expect("opens");
+        let mut count = 0;
+        let end = loop {
+            match reader.next() {
+                Ok(Some(_)) => count += 1,
+                end => break end.map(|_| ()),
+            }
+        };
+        assert!((21..30).contains(&count), "{count}");
+        match has_mark {
+            true => assert!(matches!(end, Err(WalError::Corrupt { lsn, .. }) if lsn.0 <= damaged + 50), "{end:?}"),
+            false => assert!(end.is_ok(), "nothing can tell: {end:?}"),
+        }
+        // A wrong bit that only one read sees is no damage.
+        assert_eq!(disk.heal(), 1);
+        disk.plan_read("log/segment", 1, env::ReadFault::Garbled);
+        let (_, _, mut reader) = Wal::open(Arc::new(disk.clone()), WalConfig::small()).expect("opens");
+        while reader.next().expect("reads").is_some() {}
+        assert!(reader.end_of_valid() >= ends[99]);
+        disk.kill();
+    }
+}
+
+#[test]
+fn a_lost_slot_of_the_control_file_does_not_hide_the_epoch_after_it() {
+    let disk = SimDisk::new(3);
+    drop(Wal::create(Arc::new(disk.clone()), WalConfig::small()).expect("creates"));
+    disk.kill();
+    let (wal, _, _, end) = read_all(&disk);
+    wal.start_after_recovery(end).expect("starts");
+    let end = wal.append(&body(1, 100));
+    wal.wait_durable(end).expect("durable");
+    drop(wal);
+    // The second slot that was written, the one of the epoch of that record.
+    disk.flip_bit("log/control", 12, 0).expect("is there");
+    disk.kill();
+    let (_, _, mut reader) = Wal::open(Arc::new(disk), WalConfig::small()).expect("opens by the other slot");
+    assert!(matches!(reader.next(), Err(WalError::Corrupt { .. })));
+}
+
+#[test]
 fn stale_records_past_a_lost_one_are_not_resurrected() {
     let disk = SimDisk::new(1);
     let wal = Wal::create(Arc::new(disk.clone()), WalConfig::small()).expect("creates");

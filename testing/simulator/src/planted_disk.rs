@@ -53,11 +53,14 @@ pub(crate) struct PlantedDisk {
     syncs: Arc<AtomicU64>,
     /// Numbers of the log's segments by path; handles share them, as segments are renamed.
     segments: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
+    altered: Arc<Mutex<BTreeMap<u64, u8>>>,
 }
 
 impl PlantedDisk {
     pub(crate) fn new(disk: SimDisk, plant: Plant) -> PlantedDisk {
-        PlantedDisk { disk, plant, writes: Arc::default(), syncs: Arc::default(), segments: Mutex::new(Rank::Leaf, BTreeMap::new()) }
+        let segments = Mutex::new(Rank::Leaf, BTreeMap::new());
+        let altered = Arc::new(Mutex::new(Rank::Leaf, BTreeMap::new()));
+        PlantedDisk { disk, plant, writes: Arc::default(), syncs: Arc::default(), segments, altered }
     }
 }
 
@@ -68,6 +71,7 @@ struct PlantedFile {
     segment: Arc<AtomicU64>,
     writes: Arc<AtomicU64>,
     syncs: Arc<AtomicU64>,
+    altered: Arc<Mutex<BTreeMap<u64, u8>>>,
 }
 
 impl Disk for PlantedDisk {
@@ -82,6 +86,7 @@ impl Disk for PlantedDisk {
             segment: Arc::clone(segment),
             writes: Arc::clone(&self.writes),
             syncs: Arc::clone(&self.syncs),
+            altered: Arc::clone(&self.altered),
         }))
     }
 
@@ -94,10 +99,12 @@ impl Disk for PlantedDisk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut segments = self.segments.lock();
-        if let Some(number) = segments.remove(from) {
-            number.store(segment_number(to), Ordering::Relaxed);
-            segments.insert(to.to_owned(), number);
+        {
+            let mut segments = self.segments.lock();
+            if let Some(number) = segments.remove(from) {
+                number.store(segment_number(to), Ordering::Relaxed);
+                segments.insert(to.to_owned(), number);
+            }
         }
         self.disk.rename(from, to)
     }
@@ -133,7 +140,8 @@ impl File for PlantedFile {
         match planted_log::forgotten(self.plant).filter(|_| is_segment(&self.path)) {
             Some(forgotten) => {
                 let start = self.segment.load(Ordering::Relaxed) * crate::options::SEGMENT_BYTES + offset;
-                self.file.write_at(&planted_log::forget(buf, start, forgotten), offset)
+                let bytes = planted_log::forget(buf, start, forgotten, &mut self.altered.lock());
+                self.file.write_at(&bytes, offset)
             }
             None => self.file.write_at(buf, offset),
         }

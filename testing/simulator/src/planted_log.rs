@@ -2,6 +2,7 @@
 
 use crate::planted::Plant;
 use base::{Reader, crc32c, crc32c_extend};
+use std::collections::BTreeMap;
 
 const HEADER_BYTES: usize = 12;
 /// Epochs that a run can reach.
@@ -30,8 +31,9 @@ pub(crate) fn forgotten(plant: Plant) -> Option<Forgotten> {
     Some(Forgotten { from, to, every })
 }
 
-/// What reaches the disk of a write of the log at `start`. A record that is written again, with the next one in its block, loses the same operations again.
-pub(crate) fn forget(buf: &[u8], start: u64, what: Forgotten) -> Vec<u8> {
+/// What reaches the disk of a write of the log at `start`. `altered` are the bytes of the log that differ so far: a record's end is written again with the
+/// next one in its block, and then its beginning is not there to be recognised.
+pub(crate) fn forget(buf: &[u8], start: u64, what: Forgotten, altered: &mut BTreeMap<u64, u8>) -> Vec<u8> {
     let mut bytes = buf.to_vec();
     let mut at = 0;
     while at + HEADER_BYTES <= bytes.len() {
@@ -52,7 +54,14 @@ pub(crate) fn forget(buf: &[u8], start: u64, what: Forgotten) -> Vec<u8> {
             let sum = crc32c_extend(crc32c(&bytes[at + HEADER_BYTES..end]), position, tail);
             bytes[at + 4..at + 8].copy_from_slice(&sum.to_le_bytes());
         }
+        let range = position..start + end as u64;
+        altered.retain(|at, _| !range.contains(at));
+        let differs = (at..end).filter(|at| bytes[*at] != buf[*at]);
+        altered.extend(differs.map(|at| (start + at as u64, bytes[at])));
         at = end.next_multiple_of(8);
+    }
+    for (position, byte) in altered.range(start..start + buf.len() as u64) {
+        bytes[(position - start) as usize] = *byte;
     }
     bytes
 }
