@@ -11,7 +11,7 @@
 
 use crate::error::UndoError;
 use crate::frame::SEGMENT_BYTES;
-use crate::segment::{NO_BUFFER, OPEN_TOKEN, Slot, generation_of};
+use crate::segment::{NO_BUFFER, generation_of};
 use crate::store::UndoStore;
 use base::{Reader, put_u8, put_varint};
 use sync::atomic::Ordering;
@@ -56,14 +56,13 @@ impl UndoStore {
         let generation = self.segments.directory_begins();
         let mut listed = Vec::new();
         for (number, slot) in self.segments.in_use() {
-            let live = |slot: &Slot| slot.live.load(Ordering::Acquire) % OPEN_TOKEN;
-            if live(slot) == 0 {
+            if slot.live_bytes() == 0 {
                 continue;
             }
             if self.write_segment(number)?.is_some() {
                 let (place, bytes) = (slot.place.load(Ordering::Relaxed), slot.written.load(Ordering::Relaxed));
                 // Appends and releases go on: more may be live by now than was written, whose records the log restores, or nothing.
-                let live = live(slot).min(u64::from(bytes));
+                let live = slot.live_bytes().min(u64::from(bytes));
                 // Looked at last: a slot that serves another segment by now has mixed the numbers above.
                 if self.segments.find(number).is_some() && place != 0 && live > 0 {
                     listed.push([number, u64::from(place) - 1, u64::from(bytes), live]);
@@ -110,12 +109,18 @@ impl UndoStore {
             if end.is_none_or(|end| end > file_bytes) {
                 return Err(UndoError::Corrupt { what: "undo file is shorter than its directory says" });
             }
-            self.segments.adopt(number, place as u32, tail as u32, live);
+            // How much of it is needed is counted anew: the checkpoint looked while the account changed.
+            self.segments.adopt(number, place as u32, tail as u32);
         }
         match reader.is_empty() {
             true => Ok(()),
             false => Err(UndoError::Corrupt { what: "end of the directory" }),
         }
+    }
+
+    /// Gives memory that no segment uses back to the system, but for a little. For whoever comes by now and then.
+    pub fn trim(&self) {
+        self.segments.trim();
     }
 
     fn sync_file(&self) -> Result<(), UndoError> {

@@ -38,31 +38,26 @@ impl UndoStore {
         self.segments.raise_generation(generation_of(ptr.segment()));
     }
 
-    /// Ends recovery: exactly these records, with their lengths, are still needed, each listed once. All others count as released.
-    pub fn retain(&self, live: &[(UndoPtr, usize)]) -> Result<(), UndoError> {
-        let _maintenance = self.maintenance.lock();
-        self.segments.in_use().for_each(|(_, slot)| slot.live.store(0, Ordering::Relaxed));
-        let keep = |ptr: UndoPtr, bytes: usize| match self.segments.find(ptr.segment()) {
-            Some(slot) => {
-                slot.live.fetch_add(frame_bytes(bytes) as u64, Ordering::Relaxed);
-                Ok(())
-            }
-            None => Err(UndoError::Released),
+    /// Notes that a record of this length that recovery has found is still needed. Once for each such record, those included that were released since
+    /// the store serves: nothing that recovery has found is recycled before [`UndoStore::accounted`], so other threads may use the store meanwhile.
+    pub fn account(&self, ptr: UndoPtr, bytes: usize) -> Result<(), UndoError> {
+        let count = |ptr: UndoPtr, bytes: usize| match self.segments.account(ptr.segment(), frame_bytes(bytes) as u64) {
+            true => Ok(()),
+            false => Err(UndoError::Released),
         };
-        for (ptr, bytes) in live {
-            if *bytes <= INLINE_BYTES_MAX {
-                keep(*ptr, *bytes)?;
-                continue;
-            }
-            let mut head = Vec::new();
-            self.read_frame(*ptr, &mut head)?;
-            let (total, chunks) = decode_chain_head(&head)?;
-            chunks.iter().zip(chunk_lengths(total)).try_for_each(|(chunk, bytes)| keep(*chunk, bytes))?;
-            keep(*ptr, chain_head_bytes(*bytes))?;
+        if bytes <= INLINE_BYTES_MAX {
+            return count(ptr, bytes);
         }
-        let unused = self.segments.in_use().filter(|(_, slot)| slot.live.load(Ordering::Relaxed) == 0);
-        unused.for_each(|(number, _)| self.segments.recycle(number));
-        Ok(())
+        let mut head = Vec::new();
+        self.read_frame(ptr, &mut head)?;
+        let (total, chunks) = decode_chain_head(&head)?;
+        chunks.iter().zip(chunk_lengths(total)).try_for_each(|(chunk, bytes)| count(*chunk, bytes))?;
+        count(ptr, chain_head_bytes(bytes))
+    }
+
+    /// Every record that is still needed was counted by [`UndoStore::account`]; all others that recovery has found count as released.
+    pub fn accounted(&self) {
+        self.segments.accounted();
     }
 
     fn chain_is_there(&self, ptr: UndoPtr, record: &[u8]) -> bool {
@@ -90,10 +85,8 @@ impl UndoStore {
         buffer.write_frame(offset, header, record);
         let tail = slot.tail.load(Ordering::Relaxed) as usize;
         if offset < slot.written.load(Ordering::Relaxed) as usize {
-            // The checkpoint's account has it, but not these bytes: let the next one write the segment again.
+            // The file has other bytes there: let the next checkpoint write the segment again.
             self.segments.set_written(number, 0);
-        } else {
-            slot.live.fetch_add(frame_bytes(record.len()) as u64, Ordering::Relaxed);
         }
         slot.tail.store(tail.max(end) as u32, Ordering::Release);
         Ok(())
@@ -119,5 +112,67 @@ impl UndoStore {
             self.segments.give_back_buffer(number, &bytes);
         }
         Ok(true)
+    }
+}
+
+/// Reads records that lie near each other, in any order: what was spilled is read a segment at a time.
+pub struct ChainReader<'s> {
+    store: &'s UndoStore,
+    /// The segment that `image` is of; 0 at first.
+    number: u64,
+    image: Vec<u8>,
+}
+
+impl UndoStore {
+    /// A reader for long chains.
+    pub fn chain_reader(&self) -> ChainReader<'_> {
+        ChainReader { store: self, number: 0, image: Vec::new() }
+    }
+}
+
+impl ChainReader<'_> {
+    /// [`UndoStore::read`], with one read of the file for all records of a spilled segment in a row.
+    pub fn read<R>(&mut self, ptr: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<R, UndoError> {
+        if self.number != ptr.segment() {
+            self.load(ptr.segment())?;
+        }
+        match self.in_image(ptr) {
+            Some(record) => Ok(f(record)),
+            // In memory, a chain, or something to complain of.
+            None => self.store.read(ptr, f),
+        }
+    }
+
+    fn load(&mut self, number: u64) -> Result<(), UndoError> {
+        self.number = number;
+        self.image.clear();
+        let Some(slot) = self.store.segments.find(number) else { return Ok(()) };
+        let Some(place) = slot.place.load(Ordering::Acquire).checked_sub(1) else { return Ok(()) };
+        if slot.buffer.load(Ordering::Acquire) != NO_BUFFER {
+            return Ok(());
+        }
+        self.image.resize(slot.tail.load(Ordering::Acquire) as usize, 0);
+        self.store.file.read_at(&mut self.image, u64::from(place) * SEGMENT_BYTES as u64)?;
+        if self.store.segments.find(number).is_none() {
+            self.image.clear();
+        }
+        Ok(())
+    }
+
+    fn in_image(&self, ptr: UndoPtr) -> Option<&[u8]> {
+        let offset = ptr.offset() as usize;
+        let header = Header::from_word(u64::from_le_bytes(*self.image.get(offset..)?.first_chunk()?));
+        if header.is_gap() || header.chain || !offset.is_multiple_of(8) || !header.fits(offset, self.image.len()) {
+            return None;
+        }
+        let start = offset + crate::frame::HEADER_BYTES;
+        let record = &self.image[start..start + header.bytes];
+        header.matches(record, ptr).then_some(record)
+    }
+}
+
+impl std::fmt::Debug for ChainReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ChainReader(segment {})", self.number)
     }
 }

@@ -11,6 +11,7 @@
 use crate::chunked::Chunked;
 use crate::error::UndoError;
 use crate::frame::{HEADER_BYTES, Header, SEGMENT_BYTES, frame_bytes};
+use crate::memory::Memory;
 use base::UndoPtr;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -28,16 +29,21 @@ pub(crate) const NO_BUFFER: u32 = u32::MAX;
 /// Added to the live bytes of a segment that takes appends, so that it is not recycled.
 pub(crate) const OPEN_TOKEN: u64 = 1 << 40;
 
+/// Added to the live bytes of a segment that recovery has found, until it is known which of its records are needed ([`Segments::account`]).
+pub(crate) const RECOVERED_TOKEN: u64 = 1 << 41;
+/// Free buffers that keep their memory.
+const BUFFERS_FREE_KEPT: usize = 16;
+
 /// A segment's memory.
 #[derive(Default)]
 pub(crate) struct Buffer {
-    words: OnceLock<Box<[AtomicU64]>>,
+    words: OnceLock<Memory>,
 }
 
 impl Buffer {
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        self.words.get_or_init(|| (0..SEGMENT_BYTES / 8).map(|_| AtomicU64::new(0)).collect())
+        self.words.get_or_init(Memory::new).words()
     }
 
     /// Writes a frame. The caller owns this part of the segment.
@@ -102,6 +108,19 @@ pub(crate) struct Slot {
     generation: AtomicU64,
 }
 
+impl Slot {
+    /// Bytes of records that somebody may still need: those not released, or all as long as recovery does not know.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        let live = self.live.load(Ordering::Acquire);
+        if is_recovered(live) { u64::from(self.tail.load(Ordering::Acquire)) } else { live % OPEN_TOKEN }
+    }
+}
+
+/// Whether an account is one that recovery has not closed. What is released before it is counted takes away from the token, at most a segment.
+fn is_recovered(live: u64) -> bool {
+    live >= RECOVERED_TOKEN - SEGMENT_BYTES as u64
+}
+
 impl Default for Slot {
     fn default() -> Self {
         Slot {
@@ -143,6 +162,8 @@ struct List {
     recovery_slots_free: Vec<u32>,
     recovery_slots_made: u32,
     buffers_free: Vec<u32>,
+    /// Free, and their memory is the system's again.
+    buffers_cold: Vec<u32>,
     buffers_made: u32,
     places_free: BTreeSet<u32>,
     places_made: u32,
@@ -210,7 +231,7 @@ impl Segments {
             }
             None => return Err(UndoError::Full),
         };
-        let number = self.open_slot(&mut list, at, None, 0);
+        let number = self.open_slot(&mut list, at, None, RECOVERED_TOKEN);
         list.sealed.push_back(number);
         Ok(number)
     }
@@ -233,7 +254,7 @@ impl Segments {
 
     fn take_buffer(&self, list: &mut List) -> u32 {
         self.buffers_used.fetch_add(1, Ordering::Relaxed);
-        list.buffers_free.pop().unwrap_or_else(|| {
+        list.buffers_free.pop().or_else(|| list.buffers_cold.pop()).unwrap_or_else(|| {
             list.buffers_made += 1;
             list.buffers_made - 1
         })
@@ -245,6 +266,37 @@ impl Segments {
             list.buffers_free.push(buffer);
             self.buffers_used.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// Gives the memory of free buffers back to the system, but for a few. A late reader of one finds zeros, as it could find another segment's bytes.
+    pub(crate) fn trim(&self) {
+        let surplus: Vec<u32> = {
+            let mut list = self.list.lock();
+            // The coldest are the first.
+            let count = list.buffers_free.len().saturating_sub(BUFFERS_FREE_KEPT);
+            list.buffers_free.drain(..count).collect()
+        };
+        if surplus.is_empty() {
+            return;
+        }
+        for at in &surplus {
+            if let Some(memory) = self.buffers.at(*at as usize).words.get() {
+                memory.give_back();
+            }
+        }
+        self.list.lock().buffers_cold.extend(surplus);
+    }
+
+    /// Notes that a record of a segment that recovery has found is needed; `false` when the segment is gone.
+    pub(crate) fn account(&self, number: u64, bytes: u64) -> bool {
+        let slot = self.find(number);
+        slot.inspect(|slot| drop(slot.live.fetch_add(bytes, Ordering::Relaxed))).is_some()
+    }
+
+    /// All records that are needed are counted: what nobody needs is recycled now, the rest when it is released.
+    pub(crate) fn accounted(&self) {
+        let recovered = self.in_use().filter(|(_, slot)| is_recovered(slot.live.load(Ordering::Relaxed)));
+        recovered.for_each(|(number, slot)| self.release_bytes(number, slot, RECOVERED_TOKEN));
     }
 
     /// Says that a segment takes no more appends.
@@ -367,7 +419,7 @@ impl Segments {
     }
 
     /// A segment that a directory lists: on disk only.
-    pub(crate) fn adopt(&self, number: u64, place: u32, tail: u32, live: u64) {
+    pub(crate) fn adopt(&self, number: u64, place: u32, tail: u32) {
         let mut list = self.list.lock();
         self.reserve_slot(&mut list, slot_of(number));
         let slot = self.slots.at(slot_of(number) as usize);
@@ -375,7 +427,7 @@ impl Segments {
         slot.place.store(place + 1, Ordering::Relaxed);
         slot.tail.store(tail, Ordering::Relaxed);
         slot.written.store(tail, Ordering::Relaxed);
-        slot.live.store(live, Ordering::Relaxed);
+        slot.live.store(RECOVERED_TOKEN, Ordering::Relaxed);
         slot.number.store(number, Ordering::Release);
         let free = list.places_made..place;
         list.places_free.extend(free);
@@ -387,7 +439,7 @@ impl Segments {
     pub(crate) fn open_numbered(&self, number: u64) {
         let mut list = self.list.lock();
         self.reserve_slot(&mut list, slot_of(number));
-        self.open_slot(&mut list, slot_of(number), Some(number), 0);
+        self.open_slot(&mut list, slot_of(number), Some(number), RECOVERED_TOKEN);
         list.sealed.push_back(number);
         let buffer = self.slots.at(slot_of(number) as usize).buffer.load(Ordering::Relaxed);
         // What is not restored reads as zeros, not as another segment's records.

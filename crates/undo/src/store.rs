@@ -5,7 +5,7 @@ use crate::frame::{
     HEADER_BYTES, Header, INLINE_BYTES_MAX, RECORD_BYTES_MAX, SEGMENT_BYTES, chain_head_bytes, chunk_lengths, decode_chain_head,
     encode_chain_head, frame_bytes,
 };
-use crate::segment::{NO_BUFFER, OPEN_TOKEN, Segments, Slot};
+use crate::segment::{NO_BUFFER, Segments, Slot};
 use base::UndoPtr;
 use env::{Disk, File, FileKind, OpenMode};
 use std::cell::Cell;
@@ -281,9 +281,9 @@ impl UndoStore {
         }
     }
 
-    /// Bytes of records not released, with their frames.
+    /// Bytes of records not released, with their frames; all bytes of segments of which recovery does not know it yet.
     pub fn live_bytes(&self) -> u64 {
-        self.segments.in_use().map(|(_, slot)| slot.live.load(Ordering::Relaxed) % OPEN_TOKEN).sum()
+        self.segments.in_use().map(|(_, slot)| slot.live_bytes()).sum()
     }
 
     /// Sizes and counts for status.

@@ -152,18 +152,61 @@ fn a_record_that_recovery_did_not_restore_counts_as_released() {
 }
 
 #[test]
-fn retain_frees_what_nobody_needs() {
+fn what_recovery_finds_and_nobody_needs_is_freed_when_all_is_counted() {
     let sim = disk(8);
     let store_1 = store(&sim);
     let ptrs: Vec<_> = (0..10u64).map(|n| store_1.append(0, &record(n, 700_000)).expect("room")).collect();
     let directory = store_1.checkpoint().expect("no fault");
     let store_2 = store(&sim);
     store_2.load(&directory).expect("sound");
-    store_2.retain(&[(ptrs[3], 700_000)]).expect("live");
+    // One is released before it is counted.
+    store_2.release(ptrs[5], 700_000);
+    for at in [3, 5] {
+        store_2.account(ptrs[at], 700_000).expect("there");
+    }
+    assert_eq!(store_2.stats().segments, 10, "counting is not over");
+    let again = store_2.checkpoint().expect("no fault");
+    store_2.accounted();
     assert_eq!(store_2.stats().segments, 1);
     assert!(read(&store_2, ptrs[3]) == record(3, 700_000));
     store_2.release(ptrs[3], 700_000);
     assert_eq!(store_2.stats().segments, 0);
+    // A checkpoint meanwhile lists everything.
+    let store_3 = store(&sim);
+    store_3.load(&again).expect("sound");
+    assert_eq!(store_3.stats().segments, 10);
+}
+
+#[test]
+fn recovery_of_more_undo_than_memory_spills_and_gives_memory_back() {
+    let sim = disk(21);
+    let store_1 = store(&sim);
+    let ptrs: Vec<_> = (0..60u64).map(|n| store_1.append(n as usize, &record(n, 300_000)).expect("room")).collect();
+    let store_2 = store(&sim);
+    let mut most = 0;
+    for (n, ptr) in ptrs.iter().enumerate() {
+        store_2.restore(*ptr, &record(n as u64, 300_000)).expect("sound");
+        if store_2.wants_spill() {
+            store_2.spill().expect("no fault");
+        }
+        most = most.max(store_2.stats().memory_bytes);
+    }
+    assert!(most <= 4 * MIB as u64, "{most}");
+    let mut reader = store_2.chain_reader();
+    for (n, ptr) in ptrs.iter().enumerate().rev() {
+        assert!(reader.read(*ptr, <[u8]>::to_vec).expect("there") == record(n as u64, 300_000));
+        store_2.account(*ptr, 300_000).expect("there");
+    }
+    store_2.accounted();
+    store_2.trim();
+    for (n, ptr) in ptrs.iter().enumerate() {
+        assert!(read(&store_2, *ptr) == record(n as u64, 300_000));
+        store_2.release(*ptr, 300_000);
+    }
+    store_2.trim();
+    assert_eq!((store_2.stats().segments, store_2.stats().memory_bytes), (0, 0));
+    let ptr = store_2.append(0, b"goes on").expect("room");
+    assert_eq!(read(&store_2, ptr), b"goes on");
 }
 
 #[test]
@@ -177,6 +220,8 @@ fn restored_segments_take_no_appends_and_numbers_go_on() {
         store_2.restore(*ptr, &record(n as u64, 100_000)).expect("idempotent");
     }
     old.iter().for_each(|ptr| store_2.note_address(*ptr));
+    old.iter().step_by(3).for_each(|ptr| store_2.account(*ptr, 100_000).expect("there"));
+    store_2.accounted();
     let new: Vec<_> = (0..50u64).map(|n| store_2.append(0, &record(n, 100_000)).expect("room")).collect();
     assert!(new.iter().all(|ptr| old.iter().all(|old| old.segment() != ptr.segment())));
     for (n, ptr) in old.iter().enumerate().step_by(3) {
@@ -345,9 +390,15 @@ fn recover(sim: &Arc<SimDisk>, directory: Option<&Vec<u8>>, mut live: Live, log:
             }
         }
     }
-    let kept: Vec<_> = live.iter().map(|(ptr, (_, bytes))| (*ptr, *bytes)).collect();
-    store.retain(&kept).expect("all are there");
     (store, live)
+}
+
+/// Counts what recovery has found to be needed, released since or not.
+fn account(store: &UndoStore, found: &mut Option<Live>) {
+    if let Some(found) = found.take() {
+        found.iter().for_each(|(ptr, (_, bytes))| store.account(*ptr, *bytes).expect("all are there"));
+        store.accounted();
+    }
 }
 
 /// A history with crashes. The log survives up to some event since the last durable checkpoint, so releases may be undone and
@@ -360,7 +411,11 @@ fn crash_history(seed: u64) {
     let mut live = Live::new();
     let mut log: Vec<Event> = Vec::new();
     let (mut directory, mut live_at_directory) = (None, Live::new());
+    let mut uncounted = None;
     for step in 0..300u64 {
+        if random.below(10) == 0 {
+            account(&current, &mut uncounted);
+        }
         match random.below(100) {
             0..55 => {
                 let bytes = match random.below(20) {
@@ -399,6 +454,7 @@ fn crash_history(seed: u64) {
                 let lost = random.below(log.len() as u64 + 1) as usize * random.below(2) as usize;
                 log.truncate(log.len() - lost);
                 (current, live) = recover(&sim, directory.as_ref(), live_at_directory.clone(), &log);
+                uncounted = Some(live.clone());
             }
             _ => {
                 for (ptr, (seed, bytes)) in &live {
@@ -407,6 +463,7 @@ fn crash_history(seed: u64) {
             }
         }
     }
+    account(&current, &mut uncounted);
     for (ptr, (seed, bytes)) in &live {
         assert!(read(&current, *ptr) == record(*seed, *bytes), "{ptr:?} at the end");
         current.release(*ptr, *bytes);
