@@ -43,5 +43,5 @@ pub use mtr::{Mtr, PageRef};
 pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops, put_op};
 pub use pool::{BufferPool, PoolConfig};
 pub use read_ahead::ReadAheadHandle;
-pub use redo::{RedoHandler, RedoHandlers};
+pub use redo::{RedoHandler, RedoHandlers, RedoOp, makes_page_anew};
 pub use stats::StatsSnapshot;

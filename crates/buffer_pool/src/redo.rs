@@ -19,6 +19,33 @@ pub trait RedoHandler: Send + Sync {
     fn redo(&self, op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed>;
 }
 
+/// An operation of the log on a page, with the place of its record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RedoOp<'a> {
+    /// Where the record starts.
+    pub start: Lsn,
+    /// Where it ends.
+    pub end: Lsn,
+    /// What to do.
+    pub op: u8,
+    /// With what.
+    pub payload: &'a [u8],
+}
+
+/// Whether redo of the operation needs nothing of what the page was before.
+pub fn makes_page_anew(op: u8) -> bool {
+    sets_whole_page(op)
+}
+
+/// The operations, record by record, with the place of each record's first.
+fn records<'o, 'a>(ops: &'o [RedoOp<'a>]) -> impl Iterator<Item = (usize, &'o [RedoOp<'a>])> {
+    let mut at = 0;
+    ops.chunk_by(|a, b| a.end == b.end).map(move |record| {
+        at += record.len();
+        (at - record.len(), record)
+    })
+}
+
 /// Who does which operations.
 #[derive(Clone, Default)]
 pub struct RedoHandlers {
@@ -43,9 +70,9 @@ impl RedoHandlers {
         self
     }
 
-    fn apply(&self, op: &Op<'_>, page: &mut [u8]) -> Result<(), Malformed> {
+    fn apply(&self, page_no: PageNo, op: &RedoOp<'_>, page: &mut [u8]) -> Result<(), Malformed> {
         if op.op <= 0x0F {
-            return redo_own(op, page);
+            return redo_own(&Op { op: op.op, page: page_no, payload: op.payload }, page);
         }
         let (_, handler) = self.handlers.iter().find(|(codes, _)| codes.contains(&op.op)).ok_or(Malformed)?;
         handler.redo(op.op, op.payload, page)
@@ -74,55 +101,73 @@ impl BufferPool {
         for op in ops(body) {
             let op = op.map_err(|Malformed| PoolError::Malformed(PageNo::NONE))?;
             if !op.page.is_none() {
-                all.push(op);
+                all.push((op.page, RedoOp { start, end, op: op.op, payload: op.payload }));
             }
         }
         // Stable: operations on one page stay in order.
-        all.sort_by_key(|op| op.page);
-        for of_page in all.chunk_by(|a, b| a.page == b.page) {
-            self.redo_page(start, end, of_page, handlers)?;
+        all.sort_by_key(|(page, _)| *page);
+        for of_page in all.chunk_by(|a, b| a.0 == b.0) {
+            let ops: Vec<RedoOp<'_>> = of_page.iter().map(|(_, op)| *op).collect();
+            self.redo_page(of_page[0].0, &ops, handlers)?;
         }
         Ok(())
     }
 
-    /// Does the operations of one record on one page again, if the page's LSN is below `end`. Records of one page must come in log order; different
-    /// pages may be redone by different threads.
-    pub fn redo_page(&self, start: Lsn, end: Lsn, of_page: &[Op<'_>], handlers: &RedoHandlers) -> Result<(), PoolError> {
-        let Some(first) = of_page.first() else { return Ok(()) };
-        let page = first.page;
-        assert!(of_page.iter().all(|op| op.page == page), "operations of several pages in redo_page({page})");
-        let guard = self.exclusive_or_zero(page)?;
+    /// Does operations of one or more records on one page again: those of each record whose end is above the page's LSN. All operations that the log has for a
+    /// page must come in its order, those of one record in one call; different pages may be redone by different threads.
+    ///
+    /// A page that is made anew is not read: whatever was on disk, all that came after it is in the log and done again, too.
+    pub fn redo_page(&self, page: PageNo, ops: &[RedoOp<'_>], handlers: &RedoHandlers) -> Result<(), PoolError> {
+        let made_anew = ops.iter().rposition(|op| sets_whole_page(op.op));
+        // What came before is overwritten.
+        let ops = &ops[made_anew.unwrap_or(0)..];
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let guard = if made_anew.is_some() { self.exclusive_unread(page)? } else { self.exclusive_or_zero(page)? };
         let (_, _, frame) = guard.into_parts();
         // SAFETY: the latch taken above is held until `release_exclusive` below, and no guard refers to the frame.
         let bytes = unsafe { self.frames().bytes_mut(frame) };
         let cell = self.cell(page)?;
-        let unwritten = header::page_type(bytes) == 0;
-        let is_made_anew = sets_whole_page(first.op);
-        if unwritten && !is_made_anew {
+        if header::page_type(bytes) == 0 && made_anew.is_none() {
             self.skipped.lock().pages.insert(page);
             self.drop_unread(cell, page, frame);
             return Ok(());
         }
-        if header::lsn(bytes) >= end {
-            word::release_exclusive(cell, page.0, self.lot(), false);
-            return Ok(());
-        }
-        if is_made_anew {
-            self.skipped.lock().pages.remove(&page);
-        }
-        for op in of_page {
-            if handlers.apply(op, bytes).is_err() {
+        let mut changed = false;
+        for (at, record) in records(ops) {
+            let first = record[0];
+            if header::lsn(bytes) >= first.end {
+                continue;
+            }
+            if !changed {
+                self.frames().mark_dirty(frame, first.start);
+                changed = true;
+            }
+            if record.iter().any(|op| handlers.apply(page, op, bytes).is_err()) {
                 // The page is half changed: it must not be used, nor written.
-                self.frames().mark_dirty(frame, start);
                 self.abandon(page, frame);
                 self.skipped.lock().pages.insert(page);
-                return self.discard(page, 1);
+                self.discard(page, 1)?;
+                return self.redo_page(page, &ops[at + record.len()..], handlers);
             }
+            header::set_lsn(bytes, first.end);
         }
-        header::set_lsn(bytes, end);
-        self.frames().mark_dirty(frame, start);
-        word::release_exclusive(cell, page.0, self.lot(), true);
+        if changed && made_anew.is_some() {
+            self.skipped.lock().pages.remove(&page);
+        }
+        word::release_exclusive(cell, page.0, self.lot(), changed);
         Ok(())
+    }
+
+    /// Brings a page in that [`BufferPool::redo_page`] will want, so that its reads overlap. A hint: what goes wrong shows when the page is asked for.
+    pub fn redo_prefetch(&self, page: PageNo) {
+        if let Ok(cell) = self.cell(page)
+            && word::claim_absent(cell)
+            && self.load_claimed(cell, page).is_ok()
+        {
+            word::release_exclusive(cell, page.0, self.lot(), false);
+        }
     }
 
     /// Pages that redo met unwritten, broken or unfit for a record, and that no later record made anew. Each must be free in the space map, or the data file has lost it: the

@@ -155,7 +155,7 @@ impl Engine {
         let position = self.wal.written_contiguous();
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
         // Losers before slots: one that moves from the list to a slot is found.
-        let mut running = self.losers.lock().clone();
+        let mut running = self.losers.lock().listed();
         // What is prepared may move between its own list and a slot, either way; what stands later here counts.
         running.extend(self.branches.detached());
         let (committed, named): (Vec<_>, Vec<_>) = self.slots.named().into_iter().partition(|named| named.committed);

@@ -68,10 +68,14 @@ pub struct EngineConfig {
     pub prune_lag: u64,
     /// Longest time between two checkpoints.
     pub checkpoint_interval: Duration,
+    /// Threads that redo pages beside the one that reads the log; 0: that one does it, always in the same order.
+    pub redo_workers: usize,
     /// Told once when nothing more can be made durable: the process is to stop.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
     /// Told what an operator should know.
     pub on_warning: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Told what an operator may like to know: how recovery goes on.
+    pub on_note: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Default for EngineConfig {
@@ -85,8 +89,10 @@ impl Default for EngineConfig {
             mechanisms: Mechanisms::default(),
             prune_lag: 512,
             checkpoint_interval: Duration::from_secs(5),
+            redo_workers: 0,
             on_fatal: Arc::new(|_| {}),
             on_warning: Arc::new(|_| {}),
+            on_note: Arc::new(|_| {}),
         }
     }
 }

@@ -8,9 +8,12 @@ use crate::counters::Counters;
 use crate::history::{Ages, History};
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
+use crate::accounting::Uncounted;
 use crate::prepared::Branches;
 use crate::prune::Prune;
 use crate::purge::Postponed;
+use crate::redo::RedoReport;
+use crate::rollback::Losers;
 use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};
 use crate::{Error, Result, recovery};
@@ -37,6 +40,9 @@ pub(crate) const COUNTERS_INDEX: IndexId = IndexId(2);
 pub(crate) const DICTIONARY_TABLE: TableId = TableId(1);
 const FIRST_USER_INDEX: u32 = 16;
 const FIRST_USER_TABLE: u32 = 16;
+
+/// Threads that roll back what a crash left unfinished: a few, so that a long one does not keep the others waiting.
+const ROLLBACK_THREADS: usize = 4;
 
 /// Gives the engine the definitions of tables that it meets by id: in undo records after a restart, and at purge.
 pub trait TableSource: Send + Sync {
@@ -77,8 +83,11 @@ pub struct Engine {
     pub(crate) postponed: Mutex<Vec<Postponed>>,
     /// How many of the transactions that a crash left have not been tried yet, and of those whose rollback failed are being tried again.
     pub(crate) recovering: AtomicUsize,
+    /// Undo that recovery found and has not counted; `None` when that is done.
+    pub(crate) uncounted: Mutex<Option<Uncounted>>,
+    redo: RedoReport,
     /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
-    pub(crate) losers: Mutex<Vec<(TxnId, UndoPtr)>>,
+    pub(crate) losers: Mutex<Losers>,
     /// Times a reply waited for the durability of what it tells of.
     pub(crate) dependency_waits: Arc<AtomicU64>,
     undo_shard: AtomicUsize,
@@ -109,8 +118,9 @@ impl Engine {
         let tree = |index, root| BTree::open(&opened.pool, &opened.space, index, root);
         let dictionary_tree = tree(DICTIONARY_INDEX, payload.dictionary_root);
         let counters = Counters::new(tree(COUNTERS_INDEX, payload.counters_root), std::mem::take(&mut opened.counters));
-        let losers = opened.losers.iter().map(|(id, _)| *id);
-        let mut unfinished: Vec<TxnId> = losers.chain(opened.prepared.iter().map(|(id, ..)| *id)).collect();
+        let found = opened.transactions;
+        let losers = found.losers.iter().map(|(id, _)| *id);
+        let mut unfinished: Vec<TxnId> = losers.chain(found.prepared.iter().map(|(id, ..)| *id)).collect();
         unfinished.sort_unstable();
         let engine = Engine {
             txns: Arc::new(match config.mechanisms.hybrid_view {
@@ -135,8 +145,10 @@ impl Engine {
             prune: Prune::new(),
             ages: Mutex::new(Rank::Leaf, Ages::default()),
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
-            recovering: AtomicUsize::new(opened.losers.len()),
-            losers: Mutex::new(Rank::Leaf, Vec::new()),
+            recovering: AtomicUsize::new(found.losers.len()),
+            uncounted: Mutex::with_order(Rank::Catalog, 7, Some(Uncounted::new(&found))),
+            redo: opened.redo,
+            losers: Mutex::new(Rank::Leaf, Losers::default()),
             dependency_waits: Arc::default(),
             undo_shard: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
@@ -152,17 +164,17 @@ impl Engine {
             config,
         };
         engine.wal.set_observer(Arc::new(crate::commit::Finisher { txns: Arc::clone(&engine.txns) }));
-        for (id, _) in &opened.losers {
+        for (id, _) in &found.losers {
             // Found by those who wait for the rows of a loser.
             engine.locks.register(*id);
         }
-        for (id, last_undo, xid) in opened.prepared {
+        for (id, last_undo, xid) in found.prepared {
             engine.restore_prepared(id, last_undo, xid);
         }
-        *engine.losers.lock() = opened.losers;
+        engine.losers.lock().waiting = found.losers;
         // Every view opened from now on sees all that finished before the crash.
         let seq = engine.txns.purge_limit().finished;
-        for (no, (txn, last_undo)) in opened.history.into_iter().enumerate() {
+        for (no, (txn, last_undo)) in found.history.into_iter().enumerate() {
             let _ = engine.history.push(no, crate::history::Finished { txn, seq, last_undo });
         }
         Ok(Arc::new(engine))
@@ -351,7 +363,11 @@ impl Engine {
             self.spawn("checkpoint", &stop, Engine::checkpoint_loop).map_err(io)?,
             self.spawn("undo-spill", &stop, Engine::spill_loop).map_err(io)?,
         ];
-        if !self.losers.lock().is_empty() {
+        if self.uncounted.lock().is_some() {
+            threads.push(self.spawn("undo-count", &stop, |engine, stop| engine.count_undo(stop)).map_err(io)?);
+        }
+        let losers = self.losers.lock().waiting.len();
+        for _ in 0..losers.min(ROLLBACK_THREADS) {
             threads.push(self.spawn("rollback", &stop, Engine::roll_back_losers).map_err(io)?);
         }
         let background = Background {
@@ -404,6 +420,11 @@ impl Engine {
     pub fn table_bytes(&self, table: &Table) -> (u64, u64) {
         let bytes = |id| self.space.pages_of(id) * base::PAGE_BYTES as u64;
         (bytes(table.indexes[0].id), table.indexes[1..].iter().map(|index| bytes(index.id)).sum())
+    }
+
+    /// What opening has redone.
+    pub fn redo_report(&self) -> RedoReport {
+        self.redo
     }
 
     /// The buffer pool.

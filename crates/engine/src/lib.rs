@@ -16,6 +16,7 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
+mod accounting;
 mod auto_increment_lock;
 mod background;
 mod backup;
@@ -31,6 +32,7 @@ mod error;
 mod external;
 mod gap_lock;
 mod history;
+mod learned;
 mod leftover;
 mod locking_scan;
 mod log_op;
@@ -41,6 +43,7 @@ mod purge;
 mod range;
 mod read;
 mod recovery;
+mod redo;
 mod rollback;
 mod row_lock;
 mod scan;
@@ -67,6 +70,7 @@ pub use error::{Error, Result};
 pub use lock_manager::Cancel;
 pub use lock_manager::shares::SharedTables;
 pub use prepared::Xid;
+pub use redo::RedoReport;
 pub use range::{KeyRange, after_prefix};
 pub use row_lock::{Read, RowLock, Wait};
 pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};

@@ -36,6 +36,9 @@ pub(crate) enum LogOp<'a> {
 }
 
 impl<'a> LogOp<'a> {
+    /// Codes from here on are the engine's.
+    pub(crate) const FIRST_CODE: u8 = ROW_CHANGE;
+
     /// The code under which [`LogOp::put_payload`]'s bytes are logged.
     pub(crate) fn code(&self) -> u8 {
         match self {

@@ -96,6 +96,7 @@ impl Engine {
 
     /// Purges all that may be purged now; for tests and for an orderly shutdown.
     pub fn purge_all(self: &Arc<Engine>) {
+        self.count_undo(&AtomicBool::new(false));
         let mut session = self.connect();
         self.history.look_again_at_all();
         while self.purge_round(&mut session) > 0 {}

@@ -4,21 +4,21 @@
 //! 1. Nothing is served before all redo is applied. Transactions without an ending record are losers, unless they are prepared; their row changes are in
 //!    the pages, their undo records in the undo store at the addresses the rows name.
 //! 2. Recovery changes nothing durable that a second recovery would miss: redo is idempotent, and the first new record carries a new epoch.
-//!    The log is read twice: to its end, where it goes on, and then for the pages; redo of more pages than there are frames writes
-//!    pages, and no page is written before a running log has made its changes durable.
-//! 3. What the checkpoint lists as running is overridden by what the log tells of the same transaction.
+//!    The log is read once (`redo.rs`). Redo of more pages than there are frames writes pages before the log's end is known: what can be read of the log
+//!    was made durable when it was opened.
+//! 3. The time until sessions are served depends on the log to redo, not on the number of tables, nor on how much is to be rolled back or purged: that is found
+//!    out (`accounting.rs`) and done while the engine serves.
 
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
 use crate::leftover::Leftover;
-use crate::log_op::LogOp;
-use crate::prepared::Xid;
-use crate::undo_record::UndoRecord;
+use crate::learned::{Learned, Transactions};
+use crate::redo::{Redo, RedoReport};
 use crate::{Error, Result};
-use base::{TableId, TxnId, UndoPtr};
+use base::{TableId, TxnId};
 use btree::BTree;
-use buffer_pool::{BufferPool, RedoHandlers, ops};
+use buffer_pool::{BufferPool, RedoHandlers};
 use env::{Disk, FileKind, OpenMode};
 use page_store::PageStore;
 use space_map::SpaceMap;
@@ -39,12 +39,10 @@ pub(crate) struct Opened {
     pub undo: UndoStore,
     /// The newest checkpoint's payload, brought up to the end of the log.
     pub payload: Payload,
-    pub losers: Vec<(TxnId, UndoPtr)>,
-    /// Transactions that wait for XA COMMIT or XA ROLLBACK.
-    pub prepared: Vec<(TxnId, UndoPtr, Xid)>,
-    pub history: Vec<(TxnId, UndoPtr)>,
+    pub transactions: Transactions,
     pub counters: HashMap<TableId, u64>,
     pub leftovers: Vec<Leftover>,
+    pub redo: RedoReport,
 }
 
 pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
@@ -94,11 +92,10 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         space,
         undo,
         payload,
-        losers: Vec::new(),
-        prepared: Vec::new(),
-        history: Vec::new(),
+        transactions: Transactions { losers: Vec::new(), prepared: Vec::new(), history: Vec::new() },
         counters: HashMap::new(),
         leftovers: Vec::new(),
+        redo: RedoReport::default(),
     })
 }
 
@@ -134,66 +131,6 @@ fn io(error: std::io::Error) -> Error {
     Error::Io(error.to_string())
 }
 
-/// What the log tells of transactions.
-struct Learned {
-    running: HashMap<TxnId, UndoPtr>,
-    /// Those of `running` that are prepared. May name others, which have ended since.
-    prepared: HashMap<TxnId, Xid>,
-    history: HashMap<TxnId, UndoPtr>,
-    counters: HashMap<TableId, u64>,
-    leftovers: Vec<Leftover>,
-    next_txn: TxnId,
-    next_table: u32,
-    next_index: u32,
-}
-
-impl Learned {
-    fn apply(&mut self, op: LogOp<'_>, undo: &UndoStore) -> Result<()> {
-        match op {
-            LogOp::RowChange { undo: address, record } => {
-                let decoded = UndoRecord::decode(record).map_err(|_| Error::corrupt("row change in the log"))?;
-                undo.restore(address, record)?;
-                self.running.insert(decoded.txn, address);
-                self.seen(decoded.txn);
-            }
-            LogOp::RolledBackTo { txn, next } => {
-                self.running.insert(txn, next);
-                // Somebody was rolling it back after all.
-                self.prepared.remove(&txn);
-                self.seen(txn);
-            }
-            LogOp::Prepare { txn, format_id, gtrid, bqual } => {
-                self.running.entry(txn).or_insert(UndoPtr::NONE);
-                self.prepared.insert(txn, Xid { format_id, gtrid: gtrid.into(), bqual: bqual.into() });
-                self.seen(txn);
-            }
-            LogOp::Commit { txn, last_undo, .. } => {
-                self.running.remove(&txn);
-                self.history.insert(txn, last_undo);
-                self.seen(txn);
-            }
-            LogOp::RollbackEnd { txn } => {
-                self.running.remove(&txn);
-                self.seen(txn);
-            }
-            LogOp::AutoIncrement { table, next } => {
-                let counter = self.counters.entry(table).or_default();
-                *counter = (*counter).max(next);
-            }
-            LogOp::Leftover { table, index, key } => self.leftovers.push(Leftover { table, index, key: key.to_vec() }),
-            LogOp::NextIds { table, index } => {
-                self.next_table = self.next_table.max(table);
-                self.next_index = self.next_index.max(index);
-            }
-        }
-        Ok(())
-    }
-
-    fn seen(&mut self, txn: TxnId) {
-        self.next_txn = self.next_txn.max(TxnId(txn.0 + 1));
-    }
-}
-
 fn recover(
     disk: &Arc<dyn Disk>,
     config: &EngineConfig,
@@ -211,29 +148,11 @@ fn recover(
     let undo = UndoStore::new(Arc::clone(disk), config.undo)?;
     undo.load(&payload.undo_directory)?;
     let handlers = RedoHandlers::new().with(0x10..=0x1F, Arc::new(space_map::Redo)).with(0x20..=0x3F, Arc::new(btree::Redo));
-    let mut learned = Learned {
-        running: payload.running.iter().copied().collect(),
-        prepared: std::mem::take(&mut payload.prepared).into_iter().collect(),
-        history: payload.history.iter().copied().collect(),
-        counters: payload.counters.iter().copied().collect(),
-        leftovers: std::mem::take(&mut payload.leftovers),
-        next_txn: payload.next_txn,
-        next_table: payload.next_table,
-        next_index: payload.next_index,
-    };
-    while let Some(entry) = reader.next()? {
-        for op in ops(entry.body) {
-            let op = op.map_err(|_| Error::corrupt("log record"))?;
-            if op.op >= 0x40 {
-                learned.apply(LogOp::decode(op.op, op.payload).map_err(|_| Error::corrupt("log operation"))?, &undo)?;
-            }
-        }
-    }
+    let mut learned = Learned::new(&mut payload);
+    let note = &*config.on_note;
+    let redo = Redo { wal: &wal, pool: &pool, undo: &undo, handlers: &handlers, workers: config.redo_workers, note };
+    let report = redo.run(&mut reader, &mut learned)?;
     wal.start_after_recovery(reader.end_of_valid())?;
-    reader.rewind();
-    while let Some(entry) = reader.next()? {
-        pool.redo_record(entry.start, entry.end, entry.body, &handlers)?;
-    }
     let space = SpaceMap::open(Arc::clone(&pool))?;
     for page in pool.redo_skipped() {
         // Redo may pass over a page that was freed, and perhaps punched out of the file, after the records that changed it.
@@ -244,41 +163,22 @@ fn recover(
             });
         }
     }
-    payload.next_txn = learned.next_txn;
-    payload.next_table = learned.next_table;
-    payload.next_index = learned.next_index;
-    let (mut losers, mut prepared) = (Vec::new(), Vec::new());
-    for (txn, last_undo) in learned.running {
-        match learned.prepared.remove(&txn) {
-            Some(xid) => prepared.push((txn, last_undo, xid)),
-            None => losers.push((txn, last_undo)),
-        }
+    let transactions = learned.finish(&mut payload);
+    if report.log_bytes > 0 {
+        tell(note, &report, &transactions);
     }
-    losers.sort_unstable();
-    prepared.sort_unstable();
-    let mut history: Vec<_> = learned.history.into_iter().filter(|(_, undo)| !undo.is_none()).collect();
-    // In one order on every run: a simulated crash is repeatable.
-    history.sort_unstable();
-    let chains = losers.iter().chain(&history).map(|(_, last)| *last).chain(prepared.iter().map(|(_, last, _)| *last));
-    retain_undo(&undo, chains)?;
-    Ok(Opened { wal, pool, space, undo, payload, losers, prepared, history, counters: learned.counters, leftovers: learned.leftovers })
+    Ok(Opened { wal, pool, space, undo, payload, transactions, counters: learned.counters, leftovers: learned.leftovers, redo: report })
 }
 
-/// Keeps the undo records that rollback or purge still need, and recycles the rest.
-fn retain_undo(undo: &UndoStore, chains: impl Iterator<Item = UndoPtr>) -> Result<()> {
-    let mut live = Vec::new();
-    for mut at in chains {
-        while !at.is_none() {
-            let found = undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
-            let (bytes, previous) = match found {
-                Ok(found) => found.map_err(|_| Error::corrupt("undo record"))?,
-                // Purged after the checkpoint that lists it.
-                Err(undo::UndoError::Released) => break,
-                Err(error) => return Err(error.into()),
-            };
-            live.push((at, bytes));
-            at = previous;
-        }
-    }
-    Ok(undo.retain(&live)?)
+/// What recovery has done and what is left to do beside the service.
+fn tell(note: &dyn Fn(&str), report: &RedoReport, left: &Transactions) {
+    let (mib, seconds) = (report.log_bytes as f64 / f64::from(1 << 20), report.elapsed.as_secs_f64());
+    note(&format!(
+        "recovery: {mib:.1} MiB of log redone in {seconds:.2} s, {} records, {} page operations; {} transactions to roll back, {} prepared, {} to purge",
+        report.records,
+        report.page_ops,
+        left.losers.len(),
+        left.prepared.len(),
+        left.history.len()
+    ));
 }

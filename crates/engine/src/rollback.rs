@@ -21,6 +21,27 @@ use record::header::{HEADER_BYTES, RowHeader};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 
+/// Transactions that a crash left unfinished and that no session has taken over.
+#[derive(Default)]
+pub(crate) struct Losers {
+    pub(crate) waiting: Vec<(TxnId, UndoPtr)>,
+    /// A session is about to take them over.
+    taken: Vec<(TxnId, UndoPtr)>,
+}
+
+impl Losers {
+    fn take(&mut self) -> Option<(TxnId, UndoPtr)> {
+        let next = self.waiting.pop()?;
+        self.taken.push(next);
+        Some(next)
+    }
+
+    /// All of them, for a checkpoint.
+    pub(crate) fn listed(&self) -> Vec<(TxnId, UndoPtr)> {
+        self.waiting.iter().chain(&self.taken).copied().collect()
+    }
+}
+
 /// What becomes of the locks on rows whose changes are taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Locks {
@@ -242,12 +263,12 @@ impl Engine {
     /// Rolls back one of the transactions that a crash left unfinished; `false` when there is none (left). The background work of
     /// [`Engine::start_background`] does this by itself.
     pub fn roll_back_loser(self: &Arc<Engine>) -> bool {
-        let next = self.losers.lock().last().copied();
+        let next = self.losers.lock().take();
         let Some((txn, last_undo)) = next else { return false };
         let mut session = self.connect();
         session.adopt(txn, last_undo);
         // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
-        self.losers.lock().pop();
+        self.losers.lock().taken.retain(|(id, _)| *id != txn);
         if let Err(error) = session.rollback() {
             (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}; it is tried again"));
         }

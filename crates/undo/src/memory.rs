@@ -47,9 +47,8 @@ mod mapped {
         pub(crate) fn give_back(&self) {
             // SAFETY: the range is this mapping, private and anonymous: the advice sets it to zeros, a value of its words. Readers that race with
             // it load each word whole, before or after.
-            let given = unsafe { madvise(self.start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontNeed) };
             // Refused: it stays, to be used again.
-            drop(given);
+            let _ = unsafe { madvise(self.start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxDontNeed) };
         }
     }
 

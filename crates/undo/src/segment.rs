@@ -289,8 +289,7 @@ impl Segments {
 
     /// Notes that a record of a segment that recovery has found is needed; `false` when the segment is gone.
     pub(crate) fn account(&self, number: u64, bytes: u64) -> bool {
-        let slot = self.find(number);
-        slot.inspect(|slot| drop(slot.live.fetch_add(bytes, Ordering::Relaxed))).is_some()
+        self.find(number).map(|slot| slot.live.fetch_add(bytes, Ordering::Relaxed)).is_some()
     }
 
     /// All records that are needed are counted: what nobody needs is recycled now, the rest when it is released.

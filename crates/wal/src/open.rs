@@ -73,6 +73,9 @@ impl Wal {
         let pins = Pins::new(config.keep_bytes_max);
         let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone(), Arc::clone(&pins));
         segments.open_existing(slot.redo, config.keep_from.map_or(u64::MAX, |from| from.0))?;
+        // What recovery reads counts as durable: a page may be written as soon as its changes were read, and a loss of power after that must not
+        // take the log back behind the page.
+        segments.make_durable()?;
         let reading = Segments::new(disk, config.file_kind, slot.segment_bytes, counters.clone(), Pins::new(0));
         reading.open_existing(slot.redo, u64::MAX)?;
         let reader = LogReader::new(reading, &slot);
@@ -114,6 +117,13 @@ impl Wal {
             failure: Mutex::new(Rank::Leaf, None),
             mark_bytes: config.mark_bytes,
         }
+    }
+
+    /// Recovery has read everything below `end`: pages with those changes may be written, before the log goes on.
+    pub fn read_up_to(&self, end: Lsn) {
+        debug_assert!(self.positions.epoch.load(Ordering::Relaxed) == 0, "the log is started");
+        // Release: pairs with the acquire loads of those who write pages.
+        self.positions.durable.store(end.0, Ordering::Release);
     }
 
     /// Recovery has read everything up to `end_of_valid` ([`LogReader::end_of_valid`] after its last record): the log goes on there,

@@ -87,12 +87,21 @@ impl LogReader {
         Ok(Some(LogEntry { start: Lsn(start), end: Lsn(self.at), body: &self.window[offset..offset + body_len] }))
     }
 
-    /// Starts again at the first record. Recovery reads twice: to find the end, so that the log can go on, and to redo, which may have to write pages
-    /// and for that needs a log that is durable to its end.
+    /// Starts again at the first record.
     pub fn rewind(&mut self) {
         self.at = self.first;
         self.epoch = 1;
         self.finished = false;
+    }
+
+    /// Where the first record starts.
+    pub fn first(&self) -> Lsn {
+        Lsn(self.first)
+    }
+
+    /// Bytes that there may be to read, at most: to the end of the last segment.
+    pub fn bytes_max(&self) -> u64 {
+        self.segments.live_end().saturating_sub(self.first)
     }
 
     /// Where the next record would start: after the last one, the end of the valid log.

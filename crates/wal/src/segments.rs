@@ -133,6 +133,19 @@ impl Segments {
         self.table.lock().live.keys().next().map(|number| number * self.segment_bytes)
     }
 
+    /// Makes the contents and the names of live segments durable: what is read from them after this survives a loss of power.
+    pub(crate) fn make_durable(&self) -> Result<(), WalError> {
+        let live: Vec<Arc<dyn File>> = self.table.lock().live.values().cloned().collect();
+        live.iter().try_for_each(|file| file.sync())?;
+        self.disk.sync_dir(DIR)?;
+        Ok(())
+    }
+
+    /// End of the last live segment: the log ends before.
+    pub(crate) fn live_end(&self) -> u64 {
+        self.table.lock().live.keys().next_back().map_or(0, |last| (last + 1) * self.segment_bytes)
+    }
+
     /// After recovery the stream goes on at `end`: makes durable what was read, and sorts out which later segments are usable.
     pub(crate) fn resume_at(&self, end: u64) -> Result<(), WalError> {
         let last = end / self.segment_bytes;

@@ -1,0 +1,275 @@
+//! Redo: one pass over the log. The thread that opens reads and parses; page operations are done by workers, each for its share of the pages.
+//!
+//! ```text
+//! log ──▶ reader ──┬─ row changes, commits, … ──▶ Learned, UndoStore     (in the order of the log)
+//!                  └─ operations on pages, by page number ──▶ worker 0 … n ──▶ BufferPool::redo_page
+//!                                                                └─ pages it will want ──▶ prefetchers
+//! ```
+//!
+//! # Invariants
+//! 1. All operations on a page go to one worker, in the order of the log. Pages do not depend on each other: a mini-transaction logs what it did to
+//!    each, and nobody looks at any page before all workers are done.
+//! 2. A batch holds whole records as far as one page is concerned: a worker sees all operations of a record on its page at once.
+//! 3. The log is known to be durable up to what was read before its operations are handed out ([`Wal::read_up_to`]): a worker that runs out of frames
+//!    may write any page.
+//!
+//! Without workers the reader does it all, batch by batch, always in the same order: a simulated crash is repeatable.
+
+use crate::learned::Learned;
+use crate::log_op::LogOp;
+use crate::{Error, Result};
+use base::{Lsn, PageNo};
+use buffer_pool::{BufferPool, RedoHandlers, RedoOp, makes_page_anew, ops};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+use sync::{Mutex, Rank};
+use undo::UndoStore;
+use wal::{LogReader, Wal};
+
+/// Operations' bytes in a batch before it is done. Large enough that a page that changes often is latched once for many changes.
+const BATCH_BYTES: usize = 1 << 20;
+/// Operations in a batch.
+const BATCH_OPS: usize = 1 << 15;
+/// Batches that wait for one worker.
+const BATCHES_WAITING: usize = 2;
+/// Threads that read pages ahead of the workers: what a disk is given to do at once.
+const PREFETCHERS: usize = 16;
+/// Pages that wait for one of them.
+const PREFETCH_QUEUE: usize = 16;
+/// Pages that a worker asks for ahead, at most.
+const PAGES_AHEAD_MAX: usize = 256;
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_secs(2);
+
+/// What redo did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RedoReport {
+    /// Bytes of log read.
+    pub log_bytes: u64,
+    /// Records.
+    pub records: u64,
+    /// Operations on pages.
+    pub page_ops: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Operations on pages of one worker.
+#[derive(Default)]
+struct Batch {
+    /// For each operation its code, then its payload.
+    bytes: Vec<u8>,
+    ops: Vec<Item>,
+}
+
+#[derive(Clone, Copy)]
+struct Item {
+    page: PageNo,
+    start: Lsn,
+    end: Lsn,
+    at: u32,
+    len: u32,
+}
+
+impl Batch {
+    fn push(&mut self, page: PageNo, start: Lsn, end: Lsn, op: u8, payload: &[u8]) {
+        self.ops.push(Item { page, start, end, at: self.bytes.len() as u32, len: payload.len() as u32 });
+        self.bytes.push(op);
+        self.bytes.extend_from_slice(payload);
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= BATCH_BYTES || self.ops.len() >= BATCH_OPS
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ops.clear();
+    }
+
+    fn code(&self, item: &Item) -> u8 {
+        self.bytes[item.at as usize]
+    }
+
+    /// Does everything, page by page; `ahead` is told of pages before they are wanted.
+    fn apply(&mut self, pool: &BufferPool, handlers: &RedoHandlers, pages_ahead: usize, mut ahead: impl FnMut(PageNo)) -> Result<()> {
+        // Positions are unique and ascend with the log.
+        self.ops.sort_unstable_by_key(|item| (item.page, item.at));
+        let wants_reading = |of_page: &[Item]| !of_page.iter().any(|item| makes_page_anew(self.code(item)));
+        let mut coming = self.ops.chunk_by(|a, b| a.page == b.page);
+        let mut announce = |count: usize| {
+            for of_page in coming.by_ref().take(count) {
+                if wants_reading(of_page) && !pool.is_resident(of_page[0].page) {
+                    ahead(of_page[0].page);
+                }
+            }
+        };
+        announce(pages_ahead);
+        let mut of_one = Vec::new();
+        for of_page in self.ops.chunk_by(|a, b| a.page == b.page) {
+            announce(pages_ahead.min(1));
+            of_one.clear();
+            of_one.extend(of_page.iter().map(|item| {
+                let start = item.at as usize + 1;
+                let payload = &self.bytes[start..start + item.len as usize];
+                RedoOp { start: item.start, end: item.end, op: self.code(item), payload }
+            }));
+            pool.redo_page(of_page[0].page, &of_one, handlers)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the log to its end and does it all again.
+pub(crate) struct Redo<'a> {
+    pub(crate) wal: &'a Wal,
+    pub(crate) pool: &'a BufferPool,
+    pub(crate) undo: &'a UndoStore,
+    pub(crate) handlers: &'a RedoHandlers,
+    /// Threads that change pages; 0: the calling thread does.
+    pub(crate) workers: usize,
+    /// Told of progress.
+    pub(crate) note: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Where batches go.
+trait Hands {
+    /// Takes a full batch of a share; leaves an empty one. `false` when there is no use in going on.
+    fn hand_over(&mut self, share: usize, batch: &mut Batch) -> Result<bool>;
+}
+
+impl Redo<'_> {
+    pub(crate) fn run(&self, reader: &mut LogReader, learned: &mut Learned) -> Result<RedoReport> {
+        if self.workers == 0 {
+            return self.read(reader, learned, 1, &mut Alone { redo: self });
+        }
+        let failed = Mutex::new(Rank::Leaf, None);
+        let report = sync::thread::scope(|scope| {
+            let prefetchers: Vec<SyncSender<PageNo>> = (0..PREFETCHERS)
+                .map(|_| {
+                    let (sender, pages) = sync_channel::<PageNo>(PREFETCH_QUEUE);
+                    scope.spawn(move || pages.iter().for_each(|page| self.pool.redo_prefetch(page)));
+                    sender
+                })
+                .collect();
+            let (empty_sender, empty) = channel();
+            let workers = (0..self.workers)
+                .map(|_| {
+                    let (sender, batches) = sync_channel::<Batch>(BATCHES_WAITING);
+                    let (done, prefetchers, failed) = (empty_sender.clone(), prefetchers.clone(), &failed);
+                    scope.spawn(move || {
+                        if let Err(error) = self.work(&batches, &done, &prefetchers) {
+                            failed.lock().get_or_insert(error);
+                        }
+                    });
+                    sender
+                })
+                .collect();
+            // The queues end with their senders, and the threads with the queues.
+            drop(prefetchers);
+            self.read(reader, learned, self.workers, &mut Shared { workers, empty })
+        });
+        match failed.into_inner() {
+            Some(error) => Err(error),
+            None => report,
+        }
+    }
+
+    fn read(&self, reader: &mut LogReader, learned: &mut Learned, shares: usize, hands: &mut dyn Hands) -> Result<RedoReport> {
+        let begun = Instant::now();
+        let (first, bytes_max) = (reader.first(), reader.bytes_max());
+        let mut report = RedoReport::default();
+        let mut next_note = begun + PROGRESS;
+        let mut batches: Vec<Batch> = (0..shares).map(|_| Batch::default()).collect();
+        while let Some(entry) = reader.next()? {
+            self.wal.read_up_to(entry.end);
+            report.records += 1;
+            for op in ops(entry.body) {
+                let op = op.map_err(|_| Error::corrupt("log record"))?;
+                if op.op >= LogOp::FIRST_CODE {
+                    let op = LogOp::decode(op.op, op.payload).map_err(|_| Error::corrupt("log operation"))?;
+                    learned.apply(op, self.undo)?;
+                }
+                if !op.page.is_none() {
+                    batches[share_of(op.page, shares)].push(op.page, entry.start, entry.end, op.op, op.payload);
+                    report.page_ops += 1;
+                }
+            }
+            report.log_bytes = entry.end.0 - first.0;
+            for (share, batch) in batches.iter_mut().enumerate() {
+                if batch.is_full() && !hands.hand_over(share, batch)? {
+                    return Ok(report);
+                }
+            }
+            if report.records.is_multiple_of(1024) {
+                if self.undo.wants_spill() {
+                    self.undo.spill()?;
+                }
+                if Instant::now() >= next_note {
+                    next_note += PROGRESS;
+                    (self.note)(&progress(report.log_bytes, bytes_max, begun.elapsed()));
+                }
+            }
+        }
+        for (share, batch) in batches.iter_mut().enumerate() {
+            if !batch.ops.is_empty() && !hands.hand_over(share, batch)? {
+                break;
+            }
+        }
+        report.elapsed = begun.elapsed();
+        Ok(report)
+    }
+
+    fn work(&self, batches: &Receiver<Batch>, done: &Sender<Batch>, prefetchers: &[SyncSender<PageNo>]) -> Result<()> {
+        // What is brought in must not push out what is to be used next.
+        let frames = self.pool.config().frames;
+        let pages_ahead = (frames / (8 * self.workers)).clamp(1, PAGES_AHEAD_MAX);
+        for mut batch in batches {
+            batch.apply(self.pool, self.handlers, pages_ahead, |page| {
+                // Full: the worker reads it itself when it comes there.
+                let _ = prefetchers[page.0 as usize % prefetchers.len()].try_send(page);
+            })?;
+            batch.clear();
+            // The reader may have ended.
+            let _ = done.send(batch);
+        }
+        Ok(())
+    }
+}
+
+/// Which worker has the page. Neighbours go to one: a split touches them together, and they lie together on disk.
+fn share_of(page: PageNo, shares: usize) -> usize {
+    ((page.0 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % shares
+}
+
+fn progress(bytes: u64, bytes_max: u64, elapsed: Duration) -> String {
+    let (mib, percent) = (bytes >> 20, bytes * 100 / bytes_max.max(1));
+    let rate = mib as f64 / elapsed.as_secs_f64().max(0.001);
+    format!("recovery: {mib} MiB of log redone ({rate:.0} MiB/s), {percent} % of what there may be")
+}
+
+struct Alone<'r> {
+    redo: &'r Redo<'r>,
+}
+
+impl Hands for Alone<'_> {
+    fn hand_over(&mut self, _: usize, batch: &mut Batch) -> Result<bool> {
+        batch.apply(self.redo.pool, self.redo.handlers, 0, |_| {})?;
+        batch.clear();
+        Ok(true)
+    }
+}
+
+struct Shared {
+    workers: Vec<SyncSender<Batch>>,
+    /// Batches that are done, to be filled again.
+    empty: Receiver<Batch>,
+}
+
+impl Hands for Shared {
+    fn hand_over(&mut self, share: usize, batch: &mut Batch) -> Result<bool> {
+        let next = self.empty.try_recv().unwrap_or_default();
+        // A worker that has failed takes no more; its error is told when all have ended.
+        Ok(self.workers[share].send(std::mem::replace(batch, next)).is_ok())
+    }
+}
