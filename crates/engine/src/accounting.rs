@@ -19,9 +19,16 @@ use sync::atomic::{AtomicBool, Ordering};
 /// Records between two looks at whether to stop.
 const STRETCH: u64 = 4096;
 
+/// Records of a transaction from which on its rollback tells how far it is.
+const LARGE: u64 = 10_000;
+
 /// Chains that have not been walked.
 pub(crate) struct Uncounted {
     chains: VecDeque<(TxnId, UndoPtr)>,
+    /// Chains at the front that are of transactions to be rolled back.
+    losers: usize,
+    /// Records of the first chain so far.
+    of_chain: u64,
     records: u64,
     bytes: u64,
 }
@@ -30,7 +37,7 @@ impl Uncounted {
     pub(crate) fn new(found: &Transactions) -> Uncounted {
         let prepared = found.prepared.iter().map(|(txn, last, _)| (*txn, *last));
         let chains = found.losers.iter().copied().chain(prepared).chain(found.history.iter().copied());
-        Uncounted { chains: chains.collect(), records: 0, bytes: 0 }
+        Uncounted { chains: chains.collect(), losers: found.losers.len(), of_chain: 0, records: 0, bytes: 0 }
     }
 }
 
@@ -46,7 +53,9 @@ impl Engine {
             Ok(false) => return,
             Err(error) => {
                 // Kept whole until the next restart: more than is needed, and nothing that is.
-                (self.config.on_warning)(&format!("undo found by recovery could not be counted: {error}; none of it is freed before the next start"));
+                (self.config.on_warning)(&format!(
+                    "undo found by recovery could not be counted: {error}; none of it is freed before the next start"
+                ));
                 return;
             }
         }
@@ -57,6 +66,15 @@ impl Engine {
             (self.config.on_note)(&format!("recovery: {} undo records of {mib} MiB are needed, counted in {seconds:.2} s", work.records));
         }
         *uncounted = None;
+    }
+
+    /// Undo records that the restart has found to be needed.
+    #[cfg(test)]
+    pub(crate) fn undo_records_to_count(&self) -> u64 {
+        let mut uncounted = self.uncounted.lock();
+        let work = uncounted.as_mut().expect("not counted yet");
+        assert_eq!(self.count_chains(work, &AtomicBool::new(false)), Ok(true));
+        work.records
     }
 
     /// `false` when told to stop.
@@ -74,12 +92,18 @@ impl Engine {
                 };
                 self.undo.account(at, bytes)?;
                 chain.1 = previous;
+                work.of_chain += 1;
                 work.records += 1;
                 work.bytes += bytes as u64;
                 if work.records.is_multiple_of(STRETCH) && stop.load(Ordering::Relaxed) {
                     return Ok(false);
                 }
             }
+            let (txn, records) = (chain.0, std::mem::take(&mut work.of_chain));
+            if work.losers > 0 && records >= LARGE {
+                self.loser_records.lock().insert(txn, records);
+            }
+            work.losers = work.losers.saturating_sub(1);
             work.chains.pop_front();
         }
         Ok(true)

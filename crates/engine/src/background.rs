@@ -20,6 +20,8 @@ const URGENT_PERCENT: u64 = 75;
 const URGENT_TARGET_PERCENT: u64 = 50;
 /// Shortest time between two checkpoints that only age asked for: each costs a sync of the undo file and two of the log.
 const AGE_PAUSE: Duration = Duration::from_millis(500);
+/// Pages that are written at once after a recovery; those who need frames get between.
+const SETTLE_PAGES: usize = 1024;
 /// How often the spill thread looks at the undo store's memory.
 const SPILL_LOOK: Duration = Duration::from_millis(100);
 
@@ -27,6 +29,9 @@ impl Engine {
     /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, when writers wait for space, and at
     /// least every so often.
     pub(crate) fn checkpoint_loop(self: &Arc<Engine>, stop: &AtomicBool) {
+        if let Err(error) = self.settle(stop) {
+            (self.config.on_warning)(&format!("checkpoint after the recovery: {error}; tried again"));
+        }
         let mut last = Instant::now();
         let mut failing = false;
         while !stop.load(Ordering::SeqCst) {
@@ -45,7 +50,10 @@ impl Engine {
             let outcome = if urgent { self.urgent_checkpoint() } else { self.checkpoint() };
             last = Instant::now();
             match outcome {
-                Ok(()) => failing = false,
+                Ok(()) => {
+                    failing = false;
+                    self.undo.trim();
+                }
                 // Said once, not each time.
                 Err(error) if !failing => {
                     failing = true;
@@ -54,6 +62,34 @@ impl Engine {
                 Err(_) => {}
             }
         }
+    }
+
+    /// After a recovery: writes the pages that it has changed, the oldest first, with checkpoints on the way, so that the log that a next recovery reads gets
+    /// shorter however soon it comes. The checkpoint thread begins with this.
+    pub fn settle(&self, stop: &AtomicBool) -> crate::Result<()> {
+        let recovered = self.redo;
+        if recovered.log_bytes == 0 {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let (mut last, mut pages) = (begun, 0);
+        while !stop.load(Ordering::SeqCst) {
+            let written = self.pool.flush_some(recovered.end, SETTLE_PAGES)?;
+            pages += written;
+            if written == 0 {
+                break;
+            }
+            if last.elapsed() >= AGE_PAUSE {
+                self.checkpoint()?;
+                last = Instant::now();
+            }
+        }
+        self.checkpoint()?;
+        if pages > 0 {
+            let seconds = begun.elapsed().as_secs_f64();
+            (self.config.on_note)(&format!("recovery: {pages} pages written and a checkpoint taken in {seconds:.2} s"));
+        }
+        Ok(())
     }
 
     /// Writes the pages that keep the log long, then a checkpoint.

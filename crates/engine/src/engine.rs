@@ -3,12 +3,12 @@
 //! # Start at
 //! [`Engine::open`], then `recovery.rs`.
 
+use crate::accounting::Uncounted;
 use crate::config::EngineConfig;
 use crate::counters::Counters;
 use crate::history::{Ages, History};
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
-use crate::accounting::Uncounted;
 use crate::prepared::Branches;
 use crate::prune::Prune;
 use crate::purge::Postponed;
@@ -85,7 +85,9 @@ pub struct Engine {
     pub(crate) recovering: AtomicUsize,
     /// Undo that recovery found and has not counted; `None` when that is done.
     pub(crate) uncounted: Mutex<Option<Uncounted>>,
-    redo: RedoReport,
+    /// How many changes of large transactions the restart has found to be rolled back.
+    pub(crate) loser_records: Mutex<HashMap<TxnId, u64>>,
+    pub(crate) redo: RedoReport,
     /// Transactions that recovery found unfinished, until [`Engine::start_background`] rolls them back.
     pub(crate) losers: Mutex<Losers>,
     /// Times a reply waited for the durability of what it tells of.
@@ -147,6 +149,7 @@ impl Engine {
             postponed: Mutex::new(Rank::Leaf, Vec::new()),
             recovering: AtomicUsize::new(found.losers.len()),
             uncounted: Mutex::with_order(Rank::Catalog, 7, Some(Uncounted::new(&found))),
+            loser_records: Mutex::new(Rank::Leaf, HashMap::new()),
             redo: opened.redo,
             losers: Mutex::new(Rank::Leaf, Losers::default()),
             dependency_waits: Arc::default(),

@@ -12,8 +12,8 @@
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
-use crate::leftover::Leftover;
 use crate::learned::{Learned, Transactions};
+use crate::leftover::Leftover;
 use crate::redo::{Redo, RedoReport};
 use crate::{Error, Result};
 use base::{TableId, TxnId};

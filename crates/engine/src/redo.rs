@@ -44,6 +44,8 @@ const PROGRESS: Duration = Duration::from_secs(2);
 /// What redo did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RedoReport {
+    /// Where the log ended.
+    pub end: Lsn,
     /// Bytes of log read.
     pub log_bytes: u64,
     /// Records.
@@ -216,6 +218,7 @@ impl Redo<'_> {
                 break;
             }
         }
+        report.end = reader.end_of_valid();
         report.elapsed = begun.elapsed();
         Ok(report)
     }

@@ -19,7 +19,13 @@ use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
 use record::header::{HEADER_BYTES, RowHeader};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, Ordering};
+
+/// Changes that are taken back between two looks at whether to stop.
+pub(crate) const STRETCH: u64 = 256;
+/// How often a long rollback tells how far it is.
+const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Transactions that a crash left unfinished and that no session has taken over.
 #[derive(Default)]
@@ -72,16 +78,32 @@ impl Session {
 
     fn undo_records(&mut self, mark: UndoPtr, locks: Locks) -> Result<()> {
         while self.running.last_undo != mark && !self.running.last_undo.is_none() {
-            let address = self.running.last_undo;
-            let bytes = self.engine.undo.read(address, <[u8]>::to_vec)?;
-            let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
-            self.undo_one(address, &record, locks)?;
-            self.running.last_undo = record.previous;
-            self.slot.set_last_undo(record.previous);
-            self.engine.undo.release(address, bytes.len());
-            self.running.forget_undo(address);
+            self.undo_newest(locks)?;
         }
         Ok(())
+    }
+
+    fn undo_newest(&mut self, locks: Locks) -> Result<()> {
+        let address = self.running.last_undo;
+        let bytes = self.engine.undo.read(address, <[u8]>::to_vec)?;
+        let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
+        self.undo_one(address, &record, locks)?;
+        self.running.last_undo = record.previous;
+        self.slot.set_last_undo(record.previous);
+        self.engine.undo.release(address, bytes.len());
+        self.running.forget_undo(address);
+        Ok(())
+    }
+
+    /// Takes back up to `count` changes of a transaction that is to be rolled back whole; returns how many.
+    fn undo_stretch(&mut self, count: u64) -> Result<u64> {
+        for done in 0..count {
+            if self.running.last_undo.is_none() {
+                return Ok(done);
+            }
+            self.undo_newest(Locks::Go)?;
+        }
+        Ok(count)
     }
 
     fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>, locks: Locks) -> Result<()> {
@@ -256,25 +278,71 @@ impl Session {
 impl Engine {
     /// Rolls back what a crash left unfinished, while sessions work already.
     pub(crate) fn roll_back_losers(self: &Arc<Engine>, stop: &AtomicBool) {
-        // Those left when it stops stay unfinished: checkpoints list them and the next start goes on.
-        while !stop.load(Ordering::SeqCst) && self.roll_back_loser() {}
+        // Those left when it stops stay unfinished, also one in the middle: checkpoints list them and the next start goes on.
+        while !stop.load(Ordering::SeqCst) && self.roll_back_next(stop) {}
     }
 
     /// Rolls back one of the transactions that a crash left unfinished; `false` when there is none (left). The background work of
     /// [`Engine::start_background`] does this by itself.
     pub fn roll_back_loser(self: &Arc<Engine>) -> bool {
+        self.roll_back_next(&AtomicBool::new(false))
+    }
+
+    /// Rolls back the next one, or a part of it when told to stop; `false` when there is none.
+    pub(crate) fn roll_back_next(self: &Arc<Engine>, stop: &AtomicBool) -> bool {
         let next = self.losers.lock().take();
         let Some((txn, last_undo)) = next else { return false };
         let mut session = self.connect();
         session.adopt(txn, last_undo);
         // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
         self.losers.lock().taken.retain(|(id, _)| *id != txn);
-        if let Err(error) = session.rollback() {
+        let undone = self.undo_loser(&mut session, stop);
+        if undone == Ok(false) {
+            session.leave_unfinished(|last_undo| self.losers.lock().waiting.push((txn, last_undo)));
+            return true;
+        }
+        // Nothing is left to be taken back, or the rollback fails once more and is tried again later.
+        if let Err(error) = undone.and_then(|_| session.rollback()) {
+            if session.in_transaction() {
+                session.abandon();
+            }
             (self.config.on_warning)(&format!("rollback of transaction {txn} after the restart: {error}; it is tried again"));
         }
         // What could not be rolled back is pending by now.
         self.recovering.fetch_sub(1, Ordering::AcqRel);
         true
+    }
+
+    /// Takes back the changes of an adopted transaction; `false` when told to stop before the end.
+    fn undo_loser(&self, session: &mut Session, stop: &AtomicBool) -> Result<bool> {
+        let (txn, begun) = (session.running.id, Instant::now());
+        let (mut rows, mut next_note) = (0, begun + PROGRESS);
+        loop {
+            let stretch = session.undo_stretch(STRETCH)?;
+            rows += stretch;
+            let done = stretch < STRETCH;
+            if done && next_note == begun + PROGRESS {
+                return Ok(true);
+            }
+            if done || Instant::now() >= next_note {
+                next_note = Instant::now() + PROGRESS;
+                let rate = rows as f64 / begun.elapsed().as_secs_f64().max(0.001);
+                let share = match self.loser_records.lock().get(&txn) {
+                    Some(all) => format!(", {} % of what the restart found", rows * 100 / (*all).max(1)),
+                    None => String::new(),
+                };
+                let verb = if done { "done" } else { "goes on" };
+                (self.config.on_note)(&format!(
+                    "rollback of transaction {txn} after the restart {verb}: {rows} changes taken back ({rate:.0}/s){share}"
+                ));
+            }
+            if done {
+                return Ok(true);
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Ok(false);
+            }
+        }
     }
 
     /// Notes a transaction whose rollback failed. Whoever ends a session does not wait for a disk with room: purge tries again.

@@ -440,7 +440,14 @@ impl Session {
 
     /// Leaves a transaction behind that could not be rolled back: unfinished, its rows locked, until another try.
     pub(crate) fn abandon(&mut self) {
-        self.engine.note_abandoned(self.running.id, self.running.last_undo);
+        let engine = Arc::clone(&self.engine);
+        let txn = self.running.id;
+        self.leave_unfinished(|last_undo| engine.note_abandoned(txn, last_undo));
+    }
+
+    /// Lets go of a transaction that stays unfinished. `list` puts it, with its newest change, where checkpoints find it; after that the slot forgets it.
+    pub(crate) fn leave_unfinished(&mut self, list: impl FnOnce(UndoPtr)) {
+        list(self.running.last_undo);
         // The owner stays with the transaction, so that those who wait for its rows wait for somebody.
         self.owner.set_client(0);
         self.owner = self.engine.locks.new_owner();

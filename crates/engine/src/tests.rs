@@ -18,6 +18,7 @@ mod mvcc;
 mod prepared;
 mod prune;
 mod recovery;
+mod restarts;
 mod undone;
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.

@@ -26,7 +26,9 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
     config.mechanisms = settings.mechanisms;
     let archive = open_archive(settings, &mut config)?;
+    config.redo_workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 16);
     config.on_warning = Arc::new(log::warning);
+    config.on_note = Arc::new(log::note);
     config.on_fatal = Arc::new(|text| {
         log::write(log::Level::Error, 0, &format!("{text}; the server stops so that nothing unsafe is acknowledged"));
         // Not exit(): destructors must not write what the failed log does not cover.
