@@ -4,13 +4,18 @@ use catalog::Catalog;
 use engine::{Engine, EngineConfig};
 use env::{Disk, OpenError, RealClock, RealDisk};
 use server::log;
-use server::options::Settings;
+use server::options::{ByteSize, Settings};
 use server::serve::Failure;
 use session::{FixedAccounts, Shared, SqlService};
 use std::sync::Arc;
 
 /// Smallest buffer pool that leaves room for what statements latch at once.
 const FRAMES_MIN: usize = 256;
+
+/// The setting for the size of the log.
+const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
+/// Smallest log: three segments, and one to go on in.
+const LOG_BYTES_MIN: u64 = 256 << 20;
 
 /// Opens the data directory, creating it when it is empty; recovers it and starts the background work.
 pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
@@ -24,6 +29,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let disk: Arc<dyn Disk> = Arc::new(disk);
     let mut config = EngineConfig::default();
     config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
+    let log_bytes = log_capacity(settings, config.wal.capacity_bytes)?;
+    config.wal.capacity_bytes = log_bytes;
     config.mechanisms = settings.mechanisms;
     let archive = open_archive(settings, &mut config)?;
     config.redo_workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 16);
@@ -45,6 +52,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [
         ("innodb_buffer_pool_size", pool_bytes),
+        (LOG_CAPACITY, log_bytes.to_string()),
         ("datadir", settings.data_dir.display().to_string()),
         ("port", settings.port.to_string()),
         ("socket", settings.socket.display().to_string()),
@@ -56,7 +64,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     if !settings.mechanisms.admission {
         shared.set_at_start("altiplano_admission", "off")?;
     }
-    for (name, value) in &settings.variables {
+    for (name, value) in settings.variables.iter().filter(|(name, _)| *name != LOG_CAPACITY) {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }
     free_orphans(catalog)?;
@@ -75,6 +83,16 @@ fn open_archive(settings: &Settings, config: &mut EngineConfig) -> Result<Option
     let state = wal::ArchiveState::read(&disk).map_err(|error| format!("log archive {path}: {error}"))?;
     config.wal.keep_from = state.map(|state| state.keep_from());
     Ok(Some(Arc::new(disk)))
+}
+
+/// Bytes of log that may be there, and so at most be redone after a crash: writers wait for a checkpoint beyond.
+fn log_capacity(settings: &Settings, default: u64) -> Result<u64, Failure> {
+    let Some(text) = settings.variables.get(LOG_CAPACITY) else { return Ok(default) };
+    let size: ByteSize = text.parse().map_err(|error| format!("--set {LOG_CAPACITY}={text}: {error}"))?;
+    if size.0 < LOG_BYTES_MIN {
+        return Err(format!("--set {LOG_CAPACITY}={text}: at least {LOG_BYTES_MIN}").into());
+    }
+    Ok(size.0)
 }
 
 /// What DDL left behind at a crash is freed in the background.
