@@ -160,16 +160,6 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Brings a page in that [`BufferPool::redo_page`] will want, so that its reads overlap. A hint: what goes wrong shows when the page is asked for.
-    pub fn redo_prefetch(&self, page: PageNo) {
-        if let Ok(cell) = self.cell(page)
-            && word::claim_absent(cell)
-            && self.load_claimed(cell, page).is_ok()
-        {
-            word::release_exclusive(cell, page.0, self.lot(), false);
-        }
-    }
-
     /// Pages that redo met unwritten, broken or unfit for a record, and that no later record made anew. Each must be free in the space map, or the data file has lost it: the
     /// caller says so. Reading such a page is an error of the page store.
     pub fn redo_skipped(&self) -> Vec<PageNo> {

@@ -3,7 +3,7 @@
 //! ```text
 //! log ──▶ reader ──┬─ row changes, commits, … ──▶ Learned, UndoStore     (in the order of the log)
 //!                  └─ operations on pages, by page number ──▶ worker 0 … n ──▶ BufferPool::redo_page
-//!                                                                └─ pages it will want ──▶ prefetchers
+//!                                                                └─ pages it will want ──▶ BufferPool::read_ahead
 //! ```
 //!
 //! # Invariants
@@ -20,6 +20,7 @@ use crate::log_op::LogOp;
 use crate::{Error, Result};
 use base::{Lsn, PageNo};
 use buffer_pool::{BufferPool, RedoHandlers, RedoOp, makes_page_anew, ops};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 use sync::{Mutex, Rank};
@@ -32,12 +33,10 @@ const BATCH_BYTES: usize = 1 << 20;
 const BATCH_OPS: usize = 1 << 15;
 /// Batches that wait for one worker.
 const BATCHES_WAITING: usize = 2;
-/// Threads that read pages ahead of the workers: what a disk is given to do at once.
-const PREFETCHERS: usize = 16;
-/// Pages that wait for one of them.
-const PREFETCH_QUEUE: usize = 16;
 /// Pages that a worker asks for ahead, at most.
 const PAGES_AHEAD_MAX: usize = 256;
+/// Pages that it names at once.
+const PAGES_NAMED: usize = 32;
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_secs(2);
 
@@ -93,23 +92,25 @@ impl Batch {
         self.bytes[item.at as usize]
     }
 
-    /// Does everything, page by page; `ahead` is told of pages before they are wanted.
-    fn apply(&mut self, pool: &BufferPool, handlers: &RedoHandlers, pages_ahead: usize, mut ahead: impl FnMut(PageNo)) -> Result<()> {
+    /// Does everything, page by page. Pages are named to those who read ahead before they are wanted.
+    fn apply(&mut self, pool: &BufferPool, handlers: &RedoHandlers, pages_ahead: usize) -> Result<()> {
         // Positions are unique and ascend with the log.
         self.ops.sort_unstable_by_key(|item| (item.page, item.at));
-        let wants_reading = |of_page: &[Item]| !of_page.iter().any(|item| makes_page_anew(self.code(item)));
+        let wants_reading = |of_page: &&[Item]| !of_page.iter().any(|item| makes_page_anew(self.code(item)));
         let mut coming = self.ops.chunk_by(|a, b| a.page == b.page);
-        let mut announce = |count: usize| {
-            for of_page in coming.by_ref().take(count) {
-                if wants_reading(of_page) && !pool.is_resident(of_page[0].page) {
-                    ahead(of_page[0].page);
-                }
-            }
+        let mut named = Vec::new();
+        let mut name = |count: usize| {
+            named.clear();
+            named.extend(coming.by_ref().take(count).filter(wants_reading).map(|of_page| of_page[0].page));
+            pool.read_ahead(&named);
         };
-        announce(pages_ahead);
+        name(pages_ahead);
+        let stride = pages_ahead.min(PAGES_NAMED);
         let mut of_one = Vec::new();
-        for of_page in self.ops.chunk_by(|a, b| a.page == b.page) {
-            announce(pages_ahead.min(1));
+        for (at, of_page) in self.ops.chunk_by(|a, b| a.page == b.page).enumerate() {
+            if stride > 0 && at.is_multiple_of(stride) {
+                name(stride);
+            }
             of_one.clear();
             of_one.extend(of_page.iter().map(|item| {
                 let start = item.at as usize + 1;
@@ -125,7 +126,7 @@ impl Batch {
 /// Reads the log to its end and does it all again.
 pub(crate) struct Redo<'a> {
     pub(crate) wal: &'a Wal,
-    pub(crate) pool: &'a BufferPool,
+    pub(crate) pool: &'a Arc<BufferPool>,
     pub(crate) undo: &'a UndoStore,
     pub(crate) handlers: &'a RedoHandlers,
     /// Threads that change pages; 0: the calling thread does.
@@ -146,21 +147,15 @@ impl Redo<'_> {
             return self.read(reader, learned, 1, &mut Alone { redo: self });
         }
         let failed = Mutex::new(Rank::Leaf, None);
+        let _reading_ahead = self.pool.start_read_ahead().map_err(|error| Error::Io(error.to_string()))?;
         let report = sync::thread::scope(|scope| {
-            let prefetchers: Vec<SyncSender<PageNo>> = (0..PREFETCHERS)
-                .map(|_| {
-                    let (sender, pages) = sync_channel::<PageNo>(PREFETCH_QUEUE);
-                    scope.spawn(move || pages.iter().for_each(|page| self.pool.redo_prefetch(page)));
-                    sender
-                })
-                .collect();
             let (empty_sender, empty) = channel();
             let workers = (0..self.workers)
                 .map(|_| {
                     let (sender, batches) = sync_channel::<Batch>(BATCHES_WAITING);
-                    let (done, prefetchers, failed) = (empty_sender.clone(), prefetchers.clone(), &failed);
+                    let (done, failed) = (empty_sender.clone(), &failed);
                     scope.spawn(move || {
-                        if let Err(error) = self.work(&batches, &done, &prefetchers) {
+                        if let Err(error) = self.work(&batches, &done) {
                             failed.lock().get_or_insert(error);
                         }
                     });
@@ -168,7 +163,6 @@ impl Redo<'_> {
                 })
                 .collect();
             // The queues end with their senders, and the threads with the queues.
-            drop(prefetchers);
             self.read(reader, learned, self.workers, &mut Shared { workers, empty })
         });
         match failed.into_inner() {
@@ -223,15 +217,12 @@ impl Redo<'_> {
         Ok(report)
     }
 
-    fn work(&self, batches: &Receiver<Batch>, done: &Sender<Batch>, prefetchers: &[SyncSender<PageNo>]) -> Result<()> {
+    fn work(&self, batches: &Receiver<Batch>, done: &Sender<Batch>) -> Result<()> {
         // What is brought in must not push out what is to be used next.
         let frames = self.pool.config().frames;
         let pages_ahead = (frames / (8 * self.workers)).clamp(1, PAGES_AHEAD_MAX);
         for mut batch in batches {
-            batch.apply(self.pool, self.handlers, pages_ahead, |page| {
-                // Full: the worker reads it itself when it comes there.
-                let _ = prefetchers[page.0 as usize % prefetchers.len()].try_send(page);
-            })?;
+            batch.apply(self.pool, self.handlers, pages_ahead)?;
             batch.clear();
             // The reader may have ended.
             let _ = done.send(batch);
@@ -257,7 +248,7 @@ struct Alone<'r> {
 
 impl Hands for Alone<'_> {
     fn hand_over(&mut self, _: usize, batch: &mut Batch) -> Result<bool> {
-        batch.apply(self.redo.pool, self.redo.handlers, 0, |_| {})?;
+        batch.apply(self.redo.pool, self.redo.handlers, 0)?;
         batch.clear();
         Ok(true)
     }
