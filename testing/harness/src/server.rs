@@ -3,6 +3,11 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is done between the death of a server and its next start.
+type BetweenLives = Arc<dyn Fn() + Send + Sync>;
 
 /// A running server; killed when dropped.
 pub struct Server {
@@ -11,6 +16,7 @@ pub struct Server {
     arguments: Vec<String>,
     child: Option<Child>,
     port: u16,
+    between_lives: Option<BetweenLives>,
 }
 
 impl Server {
@@ -23,7 +29,7 @@ impl Server {
     pub fn start_in(parent: &Path, binary: impl AsRef<Path>, arguments: &[&str]) -> Server {
         let directory = tempfile::Builder::new().prefix("altiplano-test-").tempdir_in(parent).expect("a temporary directory");
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        let mut server = Server { binary: binary.as_ref().into(), directory, arguments, child: None, port: 0 };
+        let mut server = Server { binary: binary.as_ref().into(), directory, arguments, child: None, port: 0, between_lives: None };
         server.launch();
         server
     }
@@ -75,10 +81,20 @@ impl Server {
         }
     }
 
-    /// Starts it again on the same data directory.
-    pub fn restart(&mut self) {
+    /// What [`Server::restart`] does while no server runs: the power fails, for example.
+    pub fn between_lives(&mut self, what: impl Fn() + Send + Sync + 'static) {
+        self.between_lives = Some(Arc::new(what));
+    }
+
+    /// Starts it again on the same data directory; how long it took from the start of the process until it accepted connections.
+    pub fn restart(&mut self) -> Duration {
         self.kill();
+        if let Some(what) = &self.between_lives {
+            what();
+        }
+        let begin = Instant::now();
         self.launch();
+        begin.elapsed()
     }
 
     /// The server prints `listening on 127.0.0.1:PORT` once it accepts; `--port 0` lets the system choose.

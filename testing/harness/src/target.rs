@@ -53,10 +53,11 @@ impl Target {
         mysql::Conn::new(options)
     }
 
-    /// Kill -9 and start again, where that is ours to do.
-    pub fn restart(&mut self) {
-        if let Target::Own(server) = self {
-            server.restart();
+    /// Kill -9 and start again, where that is ours to do; how long the start took.
+    pub fn restart(&mut self) -> Option<Duration> {
+        match self {
+            Target::Own(server) => Some(server.restart()),
+            Target::External { .. } => None,
         }
     }
 }

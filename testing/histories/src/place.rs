@@ -4,7 +4,7 @@ use harness::{Server, Target};
 use mysql::prelude::Queryable;
 use std::time::Duration;
 use sync::atomic::{AtomicU64, Ordering};
-use sync::{Rank, RwLock};
+use sync::{Mutex, Rank, RwLock};
 
 /// How long a patient client waits for an answer: longer is a hang.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -14,6 +14,25 @@ pub struct Place {
     target: RwLock<Target>,
     /// Odd while the server is being killed and started; so a broken connection can be told from a defect.
     lives: AtomicU64,
+    restarts: Mutex<Vec<Restart>>,
+}
+
+/// Ends a restart, also one that failed: who waits for its end must see it.
+struct Begun<'a>(&'a AtomicU64);
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// How a start after kill -9 went.
+#[derive(Debug, Clone, Copy)]
+pub struct Restart {
+    /// From the start of the process until it accepted connections.
+    pub ready: Duration,
+    /// Its memory then.
+    pub resident_kib: u64,
 }
 
 impl Place {
@@ -28,7 +47,7 @@ impl Place {
     }
 
     fn new(target: Target) -> Place {
-        Place { target: RwLock::new(Rank::Leaf, target), lives: AtomicU64::new(0) }
+        Place { target: RwLock::new(Rank::Catalog, target), lives: AtomicU64::new(0), restarts: Mutex::new(Rank::Leaf, Vec::new()) }
     }
 
     /// A connection as root.
@@ -41,6 +60,14 @@ impl Place {
         self.target.read().connect_patiently(database, PATIENCE).map_err(|error| format!("connect: {error}"))
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        match &*self.target.read() {
+            Target::Own(server) => format!("127.0.0.1:{}", server.port()),
+            Target::External { host, port } => format!("{host}:{port}"),
+        }
+    }
+
     /// The server's process, if it is our own.
     pub fn pid(&self) -> Option<u32> {
         match &*self.target.read() {
@@ -51,8 +78,7 @@ impl Place {
 
     /// Resident memory of the server's process, if it is our own.
     pub fn resident_kib(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()?)).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?.trim().parse().ok()
+        resident_kib(self.pid()?)
     }
 
     /// Whether the server can be killed.
@@ -70,8 +96,18 @@ impl Place {
         // Counted under the latch: of two that kill at the same time the second waits with its count, too.
         let mut target = self.target.write();
         self.lives.fetch_add(1, Ordering::SeqCst);
-        target.restart();
-        self.lives.fetch_add(1, Ordering::SeqCst);
+        let begun = Begun(&self.lives);
+        let ready = target.restart();
+        drop((begun, target));
+        if let Some(ready) = ready {
+            let resident_kib = self.resident_kib().unwrap_or(0);
+            self.restarts.lock().push(Restart { ready, resident_kib });
+        }
+    }
+
+    /// How all starts after kill -9 went.
+    pub fn restarts(&self) -> Vec<Restart> {
+        self.restarts.lock().clone()
     }
 
     /// Runs statements on a connection of their own.
@@ -97,6 +133,11 @@ impl Place {
             }
         }
     }
+}
+
+fn resident_kib(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// Whether an error means that the connection is gone (not that an answer is late).

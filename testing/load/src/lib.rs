@@ -20,6 +20,7 @@ pub mod cpu;
 pub mod distribution;
 pub mod histogram;
 pub mod json;
+pub mod ledger;
 pub mod link;
 pub mod options;
 pub mod random;

@@ -1,9 +1,11 @@
 //! The command line.
 
 use crate::distribution::Keys;
+use crate::ledger::Ledger;
 use crate::session::Account;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddrV4;
+use std::sync::Arc;
 
 /// A load client for MySQL-speaking servers.
 #[derive(Debug, Parser)]
@@ -213,4 +215,7 @@ pub struct RunOptions {
     /// A word for the report, such as the server's name
     #[arg(long, default_value = "")]
     pub label: String,
+    /// TPC-C: notes what was acknowledged (for programs that look afterwards)
+    #[arg(skip)]
+    pub ledger: Option<Arc<Ledger>>,
 }

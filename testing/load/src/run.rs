@@ -39,9 +39,25 @@ struct Shared {
     phase: AtomicU8,
     ready: AtomicUsize,
     refused: AtomicUsize,
+    /// Connections that were lost.
+    lost: AtomicUsize,
     begun: Instant,
     /// When measuring began, in nanoseconds after `begun`; stored (SeqCst) before the phase.
     measuring_ns: AtomicU64,
+}
+
+impl Shared {
+    /// Lets time pass; less of it when all of the connections are lost.
+    fn pass(&self, seconds: f64, connections: usize) {
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || connections > 0 && self.lost.load(Ordering::SeqCst) >= connections {
+                return;
+            }
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+        }
+    }
 }
 
 /// What the tasks of a thread share.
@@ -80,6 +96,7 @@ pub fn run(options: &RunOptions) -> Result<Report, String> {
         phase: AtomicU8::new(LOGIN),
         ready: AtomicUsize::new(0),
         refused: AtomicUsize::new(0),
+        lost: AtomicUsize::new(0),
         begun: Instant::now(),
         measuring_ns: AtomicU64::new(0),
     });
@@ -96,7 +113,7 @@ pub fn run(options: &RunOptions) -> Result<Report, String> {
     let login = shared.begun.elapsed();
     let ready = shared.ready.load(Ordering::SeqCst);
     shared.phase.store(WARM, Ordering::SeqCst);
-    std::thread::sleep(Duration::from_secs_f64(options.warmup));
+    shared.pass(options.warmup, ready);
 
     let own = std::process::id();
     let switches = options.pid.map(context_switches);
@@ -104,7 +121,7 @@ pub fn run(options: &RunOptions) -> Result<Report, String> {
     let start = Instant::now();
     shared.measuring_ns.store(start.duration_since(shared.begun).as_nanos() as u64, Ordering::SeqCst);
     shared.phase.store(MEASURE, Ordering::SeqCst);
-    std::thread::sleep(Duration::from_secs_f64(options.seconds));
+    shared.pass(options.seconds, ready);
     shared.phase.store(DRAIN, Ordering::SeqCst);
     let measured = start.elapsed();
     let since = |pid: u32, before: Option<CpuTime>| Some(CpuTime::of(pid)?.since(before?));
@@ -204,6 +221,7 @@ async fn connection(local: Rc<Local>, link: Rc<Link>, number: usize) {
     while local.phase() != DRAIN {
         if let Err(why) = one(&local, &mut client).await {
             local.tally.borrow_mut().lost(&why);
+            local.shared.lost.fetch_add(1, Ordering::SeqCst);
             return;
         }
     }

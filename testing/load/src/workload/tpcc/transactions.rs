@@ -2,8 +2,10 @@
 
 use super::super::Client;
 use super::{DELIVERY, DISTRICTS, LINES_MAX, LINES_MIN, NEW_ORDER, ORDER_STATUS, PAYMENT, last_name, mask, money, names, non_uniform};
+use crate::ledger::{Entry, Ledger};
 use crate::options::RunOptions;
 use crate::session::{Done, Param, Statement};
+use std::sync::Arc;
 
 const BEGIN: usize = 0;
 const COMMIT: usize = 1;
@@ -86,6 +88,7 @@ pub struct Tpcc {
     items: u64,
     customers: u64,
     roaming: bool,
+    ledger: Option<Arc<Ledger>>,
     statements: Vec<Statement>,
 }
 
@@ -116,7 +119,14 @@ impl Tpcc {
             Statement::new(format!("INSERT INTO order_line ({columns}) VALUES {}", list("(?,?,?,?,?,?,?,?,?)", n)))
         }));
         let size = &options.size;
-        Tpcc { warehouses: size.warehouses, items: size.items, customers: size.customers, roaming: options.roaming, statements }
+        Tpcc {
+            warehouses: size.warehouses,
+            items: size.items,
+            customers: size.customers,
+            roaming: options.roaming,
+            ledger: options.ledger.clone(),
+            statements,
+        }
     }
 
     pub(in super::super) async fn transaction(&self, client: &mut Client, kind: usize) -> Done {
@@ -127,6 +137,13 @@ impl Tpcc {
             ORDER_STATUS => self.order_status(client, home).await,
             DELIVERY => self.delivery(client, home).await,
             _ => self.stock_level(client, home).await,
+        }
+    }
+
+    /// Notes what has just been acknowledged.
+    fn note(&self, entry: impl FnOnce() -> Entry) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(entry());
         }
     }
 
@@ -228,7 +245,14 @@ impl Tpcc {
             values.extend([o, d, w, number, item, supply, Param::Int(line.quantity), amount, Param::Text(&line.district_info)]);
         }
         self.run(client, INSERT_LINES + of_count, &values).await?;
-        self.run(client, COMMIT, &[]).await
+        self.run(client, COMMIT, &[]).await?;
+        self.note(|| Entry::Order {
+            key: (home, district, order as u64),
+            customer,
+            lines: lines.len() as u64,
+            cents: lines.iter().map(|line| line.price_cents * line.quantity).sum(),
+        });
+        Ok(())
     }
 
     /// A customer by number (40 %) or the middle one of those with a last name; reads within the open transaction.
@@ -244,7 +268,8 @@ impl Tpcc {
 
     async fn payment(&self, client: &mut Client, home: u64) -> Done {
         let district = client.random.between(1, DISTRICTS);
-        let amount = money(client.random.between(100, 500_000) as i64);
+        let cents = client.random.between(100, 500_000) as i64;
+        let amount = money(cents);
         let (w, d, amount) = (Param::from(home), Param::from(district), Param::Decimal(&amount));
         let (cw, cd) = if client.random.percent(15) {
             (self.other_warehouse(client, home), client.random.between(1, DISTRICTS))
@@ -270,9 +295,11 @@ impl Tpcc {
         } else {
             self.run(client, PAY_CUSTOMER, &[amount, amount, key[0], key[1], key[2]]).await?;
         }
-        let data = format!("{warehouse_name}    {district_name}");
+        let data = self.ledger.as_ref().map_or_else(|| format!("{warehouse_name}    {district_name}"), |ledger| ledger.tag());
         self.run(client, INSERT_HISTORY, &[key[1], key[0], key[2], d, w, amount, Param::Text(&data)]).await?;
-        self.run(client, COMMIT, &[]).await
+        self.run(client, COMMIT, &[]).await?;
+        self.note(|| Entry::Payment { tag: data, place: (home, district), customer: (cw, cd, customer), cents });
+        Ok(())
     }
 
     async fn order_status(&self, client: &mut Client, home: u64) -> Done {
@@ -290,6 +317,7 @@ impl Tpcc {
     async fn delivery(&self, client: &mut Client, home: u64) -> Done {
         let carrier = client.random.between(1, 10);
         let w = Param::from(home);
+        let mut delivered = Vec::new();
         self.run(client, BEGIN, &[]).await?;
         for district in 1..=DISTRICTS {
             let d = Param::from(district);
@@ -297,7 +325,9 @@ impl Tpcc {
             if client.session.reply().row_count() == 0 {
                 continue;
             }
-            let o = Param::Int(client.session.reply().int(0, 0));
+            let order = client.session.reply().int(0, 0);
+            let o = Param::Int(order);
+            delivered.push((home, district, order as u64));
             self.run(client, DELETE_NEW_ORDER, &[w, d, o]).await?;
             self.rows(client, ORDER_CUSTOMER, &[w, d, o]).await?;
             let customer = Param::Int(client.session.reply().int(0, 0));
@@ -307,7 +337,9 @@ impl Tpcc {
             self.run(client, SET_DELIVERED, &[w, d, o]).await?;
             self.run(client, CREDIT_CUSTOMER, &[Param::Decimal(&amount), w, d, customer]).await?;
         }
-        self.run(client, COMMIT, &[]).await
+        self.run(client, COMMIT, &[]).await?;
+        self.note(|| Entry::Delivery { orders: delivered, carrier });
+        Ok(())
     }
 
     async fn stock_level(&self, client: &mut Client, home: u64) -> Done {
