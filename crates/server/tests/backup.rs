@@ -264,6 +264,16 @@ fn archived_log_leads_to_any_point() {
     std::thread::sleep(std::time::Duration::from_millis(5));
     conn.query_drop("DROP TABLE bank.account").expect("an accident");
     drop(conn);
+    // From the archive of a server that runs, as soon as the point is in it.
+    let data = dir.path().join("beside");
+    let until = points[25].0.to_string();
+    let mut conn = server.connect();
+    while status(&mut conn, "Altiplano_log_archive_lsn") < points[25].0 {
+        std::thread::yield_now();
+    }
+    drop(conn);
+    fine(&run(&["restore", path(&to), "--to", path(&data), "--archive", path(&archive), "--until-lsn", &until, "--quiet"]));
+    assert_eq!(totals(&mut On::start(&data).connect()).1, 26);
     assert_eq!(server.stop(), Some(0));
     for (lsn, expect) in [points[4], points[19], points[20], points[33]] {
         let data = dir.path().join(format!("at-{lsn}"));
@@ -284,4 +294,48 @@ fn archived_log_leads_to_any_point() {
     // The new history does not go into the old one's archive.
     let refused = run(&["--port", "0", "--data-dir", path(&data), "--log-archive", path(&archive)]);
     assert!(complaint(&refused).contains("another history"), "{refused:?}");
+}
+
+/// The client of MySQL or MariaDB, where one is installed.
+fn mysqldump() -> Option<&'static str> {
+    ["mysqldump", "mariadb-dump"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
+}
+
+#[test]
+fn a_dump_under_load_is_of_one_moment() {
+    let Some(program) = mysqldump() else {
+        println!("no mysqldump here; scripts/dump.py tells what is needed");
+        return;
+    };
+    let server = Server::start(BINARY, &[]);
+    make_bank(&server);
+    let dump = |server: &Server| {
+        let port = format!("-P{}", server.port());
+        let arguments = ["-h127.0.0.1", &port, "-uroot", "--single-transaction", "--skip-dump-date", "--hex-blob", "--databases", "bank"];
+        let output = Command::new(program).args(arguments).output().expect("it runs");
+        fine(&output)
+    };
+    let writers = Writers::start(&server, 4);
+    while totals(&mut server.connect()).1 < 100 {
+        std::thread::yield_now();
+    }
+    let before = totals(&mut server.connect()).1;
+    let text = dump(&server);
+    let after = totals(&mut server.connect()).1;
+    writers.stop();
+    let other = Server::start(BINARY, &[]);
+    let load = |text: &str| {
+        let mut client = altiplano(&["sql", "-P", &other.port().to_string()]).stdin(Stdio::piped()).spawn().expect("starts");
+        std::io::Write::write_all(&mut client.stdin.take().expect("a pipe"), text.as_bytes()).expect("is read");
+        fine(&client.wait_with_output().expect("ends"));
+    };
+    load(&text);
+    let (sum, count) = totals(&mut other.connect());
+    assert_eq!(sum, 1000 * ACCOUNTS as i64);
+    assert!((before..=after).contains(&count), "{count} transfers, {before} before and {after} after");
+    // With nobody writing: loaded back, it dumps the same.
+    let text = dump(&server);
+    load("DROP DATABASE bank;");
+    load(&text);
+    assert!(text == dump(&other), "the dump of what was loaded differs");
 }

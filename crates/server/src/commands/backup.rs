@@ -1,6 +1,7 @@
 //! `altiplano backup`: copies a running server to a directory of this machine, over an ordinary connection.
 
 use super::bar::Bar;
+use super::reading::Reading;
 use crate::client::connection::{ClientConnection, ClientError, Outcome, Place, Target};
 use backup::{BackupSet, Error, Frame, Options, Progress, Source, Step};
 use clap::Args;
@@ -108,7 +109,7 @@ fn make(options: &BackupOptions) -> Result<String, Error> {
 }
 
 fn verify(path: &Path, quiet: bool) -> Result<String, Error> {
-    let mut set = BackupSet::open(directory(path)?)?;
+    let mut set = BackupSet::open(Arc::new(Reading::new(path)))?;
     let total = set.manifest().map_or(0, |manifest| manifest.parts.iter().map(|part| part.bytes).sum());
     let mut bar = Bar::new("verify", quiet);
     let verified = set.verify(|bytes| bar.show(bytes, total, bytes));

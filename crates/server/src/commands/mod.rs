@@ -2,4 +2,5 @@
 
 pub mod backup;
 mod bar;
+mod reading;
 pub mod restore;

@@ -2,12 +2,14 @@
 
 use super::backup::directory;
 use super::bar::Bar;
+use super::reading::Reading;
 use backup::{BackupSet, Error, Until};
 use base::Lsn;
 use clap::Args;
 use env::{Clock, Disk, RealClock};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use types::{LocalTime, SqlMode, TimeZone, Timestamp, parse_datetime};
 
 /// Options of `restore`.
@@ -73,11 +75,11 @@ fn restore(options: &RestoreOptions) -> Result<String, Error> {
 }
 
 /// A directory that is only read; a server may be writing to it.
-fn reading(path: &Path) -> Result<std::sync::Arc<dyn Disk>, Error> {
+fn reading(path: &Path) -> Result<Arc<dyn Disk>, Error> {
     if !path.is_dir() {
         return Err(Error::Refused(format!("there is no directory {}", path.display())));
     }
-    directory(path)
+    Ok(Arc::new(Reading::new(path)))
 }
 
 fn instant(text: &str, zone: &TimeZone) -> Option<i64> {
