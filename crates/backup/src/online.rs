@@ -6,9 +6,8 @@ use crate::{Error, Result};
 use base::{EXTENT_PAGES, Lsn, PAGE_BYTES, PageNo, crc32c, put_u64};
 use engine::{BackupPoint, Engine};
 use env::{AlignedBuf, DIRECT_ALIGN};
-use page_store::header::{self, Verdict};
+use page_store::StoreError;
 use std::sync::Arc;
-use std::time::Duration;
 use sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use wal::LogPin;
 
@@ -16,9 +15,6 @@ use wal::LogPin;
 const LOG_BYTES: usize = 1 << 20;
 /// Pages looked at for one frame, empty ones included.
 const PAGES_LOOKED_AT_MAX: u64 = 2048;
-/// A page that is being written reads torn for as long as the write takes; one that stays so is damaged.
-const READS_MAX: u32 = 200;
-const READ_PAUSE: Duration = Duration::from_millis(5);
 
 /// What backups a server has given, for status. All relaxed.
 #[derive(Debug, Default)]
@@ -172,23 +168,19 @@ impl Online {
         let mut images = Vec::new();
         for (no, image) in buffer.chunks_exact_mut(PAGE_BYTES).enumerate() {
             let page = PageNo(first + no as u64);
-            let mut reads = 0;
-            loop {
-                match header::inspect(image, page) {
-                    Verdict::Good => images.extend_from_slice(image),
-                    Verdict::Unwritten => {}
-                    Verdict::BadChecksum | Verdict::Misdirected(_) if reads < READS_MAX => {
-                        reads += 1;
-                        if reads > 3 {
-                            sync::thread::sleep(READ_PAUSE);
-                        }
-                        self.activity.torn_reads.fetch_add(1, Ordering::Relaxed);
-                        store.read_raw(page, image)?;
-                        continue;
-                    }
-                    Verdict::BadChecksum | Verdict::Misdirected(_) => return Err(Error::DamagedPage(page)),
+            let mut judged = store.judge(page, image);
+            if !matches!(judged, Ok(()) | Err(StoreError::Unwritten { .. })) {
+                // It was being written, maybe: the store reads it again with no write under way.
+                self.activity.torn_reads.fetch_add(1, Ordering::Relaxed);
+                judged = store.read(page, image);
+            }
+            match judged {
+                Ok(()) => images.extend_from_slice(image),
+                Err(StoreError::Unwritten { .. }) => {}
+                Err(StoreError::Checksum { .. } | StoreError::Misdirected { .. } | StoreError::Stale { .. }) => {
+                    return Err(Error::DamagedPage(page));
                 }
-                break;
+                Err(error) => return Err(error.into()),
             }
         }
         self.activity.bytes.fetch_add(images.len() as u64, Ordering::Relaxed);

@@ -15,12 +15,14 @@ use std::time::Duration;
 
 /// Frames of log that are copied between two of pages, at most: a log that grows faster than pages are read must not keep them from ever coming.
 const LOG_FRAMES_MAX: usize = 8;
+/// A throttled backup looks after the log at least so often.
+const SLEEP_MAX: Duration = Duration::from_millis(500);
 const BLOCK: u64 = DIRECT_ALIGN as u64;
 
 /// How a backup is made.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Bytes per second that are read from the server, at most.
+    /// Bytes of pages per second that are read from the server, at most. The log comes on top.
     pub rate: Option<u64>,
     /// Level of zstd's compression; none = stored as it is.
     pub compression: Option<i32>,
@@ -103,6 +105,8 @@ struct Taking<'a> {
     next_page: u64,
     next_log: u64,
     undo_complete: bool,
+    /// Of what was read.
+    log_bytes: u64,
     figures: Progress,
 }
 
@@ -128,6 +132,7 @@ impl<'a> Taking<'a> {
             next_page: 0,
             next_log: 0,
             undo_complete: false,
+            log_bytes: 0,
             figures: Progress::default(),
         })
     }
@@ -209,7 +214,7 @@ impl<'a> Taking<'a> {
             self.undo_complete = frame.body.is_empty();
             number = frame.next;
             self.keep(&frame)?;
-            self.throttle();
+            self.throttle()?;
         }
         Ok(())
     }
@@ -220,9 +225,11 @@ impl<'a> Taking<'a> {
             let from = self.next_log / BLOCK * BLOCK;
             let frame = self.ask(Step::Log(from), Kind::Log)?;
             if frame.next <= self.next_log {
+                self.log_bytes += frame.body.len() as u64;
                 return Ok(true);
             }
             self.next_log = frame.next;
+            self.log_bytes += frame.body.len() as u64;
             self.keep(&frame)?;
         }
         Ok(false)
@@ -257,7 +264,7 @@ impl<'a> Taking<'a> {
             self.next_page = frame.next;
             self.figures.pages = self.figures.pages.max(self.next_page);
             self.keep(&frame)?;
-            self.throttle();
+            self.throttle()?;
         }
     }
 
@@ -282,13 +289,20 @@ impl<'a> Taking<'a> {
         Ok((Lsn(frame.first), frame.next as i64, pages.min(self.next_page)))
     }
 
-    /// Waits until the rate allows what was read.
-    fn throttle(&self) {
-        let Some(rate) = self.rate else { return };
-        let due_ns = (u128::from(self.figures.bytes_read) * 1_000_000_000 / u128::from(rate)) as u64;
-        let passed = self.clock.monotonic_ns().saturating_sub(self.began_ns);
-        if due_ns > passed {
-            sync::thread::sleep(Duration::from_nanos(due_ns - passed));
+    /// Waits until the rate allows what was read, but for the log: that is copied as fast as it grows, so that the server need not keep it.
+    fn throttle(&mut self) -> Result<()> {
+        let Some(rate) = self.rate else { return Ok(()) };
+        loop {
+            let caught_up = self.log(LOG_FRAMES_MAX)?;
+            let bytes = self.figures.bytes_read - self.log_bytes;
+            let due_ns = (u128::from(bytes) * 1_000_000_000 / u128::from(rate)) as u64;
+            let passed_ns = self.clock.monotonic_ns().saturating_sub(self.began_ns);
+            if due_ns <= passed_ns {
+                return Ok(());
+            }
+            if caught_up {
+                sync::thread::sleep(Duration::from_nanos(due_ns - passed_ns).min(SLEEP_MAX));
+            }
         }
     }
 }

@@ -213,7 +213,8 @@ impl PageStore {
         outcome
     }
 
-    fn judge(&self, page: PageNo, image: &[u8]) -> Result<(), StoreError> {
+    /// Whether an image read from a page's place is whole, of that page, and what was written there last. While a write of it is under way, none may be.
+    pub fn judge(&self, page: PageNo, image: &[u8]) -> Result<(), StoreError> {
         match header::inspect(image, page) {
             Verdict::Good if self.written.agrees(page, image) => Ok(()),
             Verdict::Good => Err(StoreError::Stale { page }),

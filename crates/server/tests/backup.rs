@@ -298,7 +298,9 @@ fn archived_log_leads_to_any_point() {
 
 /// The client of MySQL or MariaDB, where one is installed.
 fn mysqldump() -> Option<&'static str> {
-    ["mysqldump", "mariadb-dump"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
+    ["mysqldump", "mariadb-dump"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
 }
 
 #[test]

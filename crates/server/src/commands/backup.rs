@@ -32,7 +32,7 @@ pub struct BackupOptions {
     /// Directory for the backup; an interrupted one goes on
     #[arg(long, value_name = "DIR", required_unless_present = "verify")]
     pub to: Option<PathBuf>,
-    /// Read at most so many megabytes a second
+    /// Read at most so many megabytes of pages a second; the log that is written meanwhile comes on top
     #[arg(long, value_name = "MB/S")]
     pub rate: Option<u64>,
     /// Compress with zstd [levels 1 to 19; 1 when no level is given]
