@@ -270,7 +270,7 @@ fn a_prepared_transaction_comes_along() {
     let (directory, _) = restore_to(&target, None, Until::Last).expect("a restore");
     let engine = open(&directory, &bank.clock);
     engine.set_table_source(Arc::new(OneTable(bank.spec.clone())));
-    assert_eq!(engine.prepared_xids(), [xid.clone()]);
+    assert_eq!(engine.prepared_xids(), std::slice::from_ref(&xid));
     let mut session = engine.connect();
     assert!(session.commit_prepared(&xid).expect("commits"));
     drop(session);
