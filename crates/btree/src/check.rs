@@ -1,9 +1,9 @@
 //! Checking a whole tree: order, ranges, links, page accounting.
 
-use base::PageNo;
+use base::{PAGE_BYTES, PageNo};
 
 use crate::error::Error;
-use crate::layout::{SLOT_BYTES, SLOTS, heap_base};
+use crate::layout::{self, SLOT_BYTES, SLOTS, VALUE_LEN_BYTES, heap_base};
 use crate::node::Node;
 use crate::tree::BTree;
 
@@ -34,6 +34,8 @@ pub enum CheckError {
         /// The rule and what was found.
         what: String,
     },
+    /// Whoever asked for the check wants no more of it.
+    Stopped,
 }
 
 impl std::fmt::Display for CheckError {
@@ -41,6 +43,7 @@ impl std::fmt::Display for CheckError {
         match self {
             CheckError::Error(error) => error.fmt(f),
             CheckError::Broken { page, what } => write!(f, "page {page}: {what}"),
+            CheckError::Stopped => f.write_str("stopped"),
         }
     }
 }
@@ -54,9 +57,10 @@ impl<E: Into<Error>> From<E> for CheckError {
 }
 
 /// What the walk has seen on each level: the latest page and its right link.
-struct Seen {
+struct Seen<'s> {
     latest: Vec<Option<(PageNo, PageNo)>>,
     stats: TreeStats,
+    stop: &'s dyn Fn() -> bool,
 }
 
 macro_rules! require {
@@ -70,8 +74,13 @@ macro_rules! require {
 impl BTree {
     /// Checks every page of the tree. Readers may go on; writers may make it fail, so it is for tests and for tables locked against writing.
     pub fn check(&self) -> Result<TreeStats, CheckError> {
+        self.check_until(&|| false)
+    }
+
+    /// The same; it ends when `stop`, asked at each page, says so.
+    pub fn check_until(&self, stop: &dyn Fn() -> bool) -> Result<TreeStats, CheckError> {
         let height = self.height()?;
-        let mut seen = Seen { latest: vec![None; height as usize], stats: TreeStats { height, ..TreeStats::default() } };
+        let mut seen = Seen { latest: vec![None; height as usize], stats: TreeStats { height, ..TreeStats::default() }, stop };
         self.check_page(self.root, height - 1, None, None, &mut seen)?;
         for latest in seen.latest.into_iter().flatten() {
             require!(latest.0, latest.1.is_none(), "the last page of a level has a right sibling, {}", latest.1);
@@ -79,7 +88,10 @@ impl BTree {
         Ok(seen.stats)
     }
 
-    fn check_page(&self, page: PageNo, level: u16, low: Option<&[u8]>, high: Option<&[u8]>, seen: &mut Seen) -> Result<(), CheckError> {
+    fn check_page(&self, page: PageNo, level: u16, low: Option<&[u8]>, high: Option<&[u8]>, seen: &mut Seen<'_>) -> Result<(), CheckError> {
+        if (seen.stop)() {
+            return Err(CheckError::Stopped);
+        }
         let guard = self.pool().shared(page)?;
         let node = Node::open(&guard, page, self.index)?;
         require!(page, node.level() == level, "level {} where {level} belongs", node.level());
@@ -117,7 +129,10 @@ pub(crate) fn check_layout(node: Node<'_>, page: PageNo) -> Result<(), CheckErro
     for slot in 0..node.count() {
         let offset = node.slot(slot).offset();
         require!(page, offset >= node.heap_top() && offset + 2 <= base, "slot {slot} points outside the heap, to {offset}");
-        let end = offset + node.entry_bytes(slot);
+        let Some(bytes) = entry_bytes(node, slot) else {
+            return Err(CheckError::Broken { page, what: format!("the entry of slot {slot} does not end on the page") });
+        };
+        let end = offset + bytes;
         require!(page, end <= base, "the entry of slot {slot} ends outside the heap, at {end}");
         extents.push((offset, end));
     }
@@ -133,6 +148,19 @@ pub(crate) fn check_layout(node: Node<'_>, page: PageNo) -> Result<(), CheckErro
     );
     debug_assert!(SLOTS + node.count() * SLOT_BYTES <= node.heap_top());
     Ok(())
+}
+
+/// Heap bytes of an entry whose lengths are not believed yet; `None` when they lead off the page.
+fn entry_bytes(node: Node<'_>, slot: usize) -> Option<usize> {
+    let slot = node.slot(slot);
+    let (at, rest) = (slot.offset(), slot.rest_len());
+    let bytes = if node.is_inner() {
+        layout::entry_bytes(true, slot.suffix_len(), 0)
+    } else {
+        let length = node.0.get(at..at + VALUE_LEN_BYTES)?;
+        VALUE_LEN_BYTES + rest + usize::from(u16::from_le_bytes([length[0], length[1]]))
+    };
+    (at + bytes <= PAGE_BYTES).then_some(bytes)
 }
 
 /// Keys ascend and are in the page's range.

@@ -28,6 +28,7 @@ mod edit;
 mod error;
 mod estimate;
 mod holding;
+pub mod image;
 mod layout;
 mod merge;
 mod node;

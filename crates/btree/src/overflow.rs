@@ -11,7 +11,7 @@
 //! crash or an error at any later point. Freeing goes the other way: [`free_tail`] leaves the first page alone, and [`free_head`] frees it in the
 //! mini-transaction that removes the last reference. A crash in between finds the reference, and frees again.
 
-use base::{Malformed, PAGE_BYTES, PageNo, Reader, put_varint};
+use base::{IndexId, Malformed, PAGE_BYTES, PageNo, Reader, put_varint};
 use buffer_pool::{Mtr, PageRef};
 use page_store::PageType;
 
@@ -103,14 +103,18 @@ pub(crate) fn redo_link(page: &mut [u8], payload: &[u8]) -> std::result::Result<
 
 /// Next page and data of a page that should belong to a chain of this tree.
 fn parse<'a>(tree: &BTree, page: PageNo, bytes: &'a [u8]) -> Result<(PageNo, &'a [u8])> {
-    let corrupt = Error::Corrupt { index: tree.index, page, what: "not a page of an overflow chain of this index" };
+    parse_image(bytes, tree.index).ok_or(Error::Corrupt { index: tree.index, page, what: "not a page of an overflow chain of this index" })
+}
+
+/// The same of any index; `None` when it is no such page.
+pub(crate) fn parse_image(bytes: &[u8], index: IndexId) -> Option<(PageNo, &[u8])> {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     let length = word(LENGTH) as usize;
-    if bytes[TYPE] != PageType::Overflow as u8 || word(INDEX_ID) != tree.index.0 || length > OVERFLOW_PAGE_BYTES {
-        return Err(corrupt);
+    if bytes[TYPE] != PageType::Overflow as u8 || word(INDEX_ID) != index.0 || length > OVERFLOW_PAGE_BYTES {
+        return None;
     }
     let next = u64::from(word(NEXT)) | u64::from(word(NEXT + 4)) << 32;
-    Ok((PageNo(next), &bytes[DATA..DATA + length]))
+    Some((PageNo(next), &bytes[DATA..DATA + length]))
 }
 
 /// Appends the `length` bytes of a chain to `out`.

@@ -21,10 +21,12 @@
 mod allocate;
 mod drop_index;
 mod error;
+mod image;
 mod index;
 mod layout;
 mod map;
 
 pub use error::SpaceError;
+pub use image::MapImage;
 pub use layout::Redo;
 pub use map::{PageKind, SpaceMap, SpaceUsage};
