@@ -24,6 +24,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("engine", 8),
     ("catalog", 9),
     ("backup", 9),
+    ("check", 10),
     ("planner", 10),
     ("executor", 11),
     ("session", 12),

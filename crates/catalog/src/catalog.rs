@@ -187,6 +187,20 @@ impl Catalog {
         Ok(orphans.len())
     }
 
+    /// Database, table and name of an index; `None` when no committed definition names it. It reads all definitions: for messages that are rare.
+    pub fn index_name(&self, id: IndexId) -> Result<Option<(String, String, String)>> {
+        self.read_committed(|session| {
+            for (_, bytes) in dictionary::list(session, b"T", Read::Snapshot)? {
+                // A definition that cannot be read is not this one's concern.
+                let Ok(def) = codec::decode_table(&bytes) else { continue };
+                if let Some(index) = def.indexes.iter().find(|index| index.id == id) {
+                    return Ok(Some((def.database.clone(), def.name.clone(), index.name.clone())));
+                }
+            }
+            Ok(None)
+        })
+    }
+
     /// Index ids from here on are given out after this call.
     pub fn orphan_horizon(&self) -> IndexId {
         self.engine.next_index_id()

@@ -20,6 +20,7 @@ mod ddl;
 mod def;
 mod dictionary;
 mod error;
+pub mod offline;
 mod open;
 mod virtual_table;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use types::ColumnType;
 
 /// What the engine needs to know of a table.
-pub(crate) fn table_spec(def: &TableDef) -> Result<TableSpec> {
+pub fn table_spec(def: &TableDef) -> Result<TableSpec> {
     Ok(TableSpec {
         id: def.id,
         layouts: layouts(def)?,

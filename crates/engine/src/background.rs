@@ -5,6 +5,7 @@
 //! 2. Pages that hold up the log are written by the cleaner long before (`buffer_pool`'s `age_target_percent`); when writers wait for log
 //!    space all the same, the checkpoint thread writes the oldest pages itself.
 
+use crate::Error;
 use crate::engine::Engine;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ const AGE_PAUSE: Duration = Duration::from_millis(500);
 const SETTLE_PAGES: usize = 1024;
 /// How often the spill thread looks at the undo store's memory.
 const SPILL_LOOK: Duration = Duration::from_millis(100);
+/// How many times what undo should take of memory it may take when it cannot be written out. Past that rows are not changed any more.
+const UNDO_MEMORY_TIMES_MAX: u64 = 2;
 
 impl Engine {
     /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, when writers wait for space, and at
@@ -36,6 +39,7 @@ impl Engine {
         let mut failing = false;
         while !stop.load(Ordering::SeqCst) {
             let pressed = self.wal.pressure().wait(Some(Instant::now() + LOOK));
+            self.look_for_failed_sync();
             if stop.load(Ordering::SeqCst) {
                 return;
             }
@@ -49,6 +53,8 @@ impl Engine {
             }
             let outcome = if urgent { self.urgent_checkpoint() } else { self.checkpoint() };
             last = Instant::now();
+            // Writers that wait for the log's space get an error instead, for as long as no checkpoint can be taken.
+            self.wal.set_checkpoints_blocked(outcome == Err(Error::DiskFull));
             match outcome {
                 Ok(()) => {
                     failing = false;
@@ -106,9 +112,13 @@ impl Engine {
         while !stop.load(Ordering::SeqCst) {
             self.spill_wake.wait(Some(Instant::now() + SPILL_LOOK));
             if !self.undo.wants_spill() {
+                self.undo_stuck.store(false, Ordering::Relaxed);
                 continue;
             }
-            match self.undo.spill() {
+            let spilled = self.undo.spill();
+            let too_much = self.undo.memory_bytes() > UNDO_MEMORY_TIMES_MAX * self.config.undo.memory_bytes_max;
+            self.undo_stuck.store(spilled.is_err() && too_much, Ordering::Relaxed);
+            match spilled {
                 Ok(_) => failing = false,
                 Err(error) if !failing => {
                     failing = true;

@@ -66,6 +66,8 @@ pub struct EngineConfig {
     /// A view that is more than so many finished transactions behind does not keep versions that it does not need (`prune.rs`). Younger ones are left alone: they
     /// will be closed before it pays.
     pub prune_lag: u64,
+    /// Format of a directory that is made; an older one for those who may want to go back to an earlier release.
+    pub new_format: u32,
     /// Longest time between two checkpoints.
     pub checkpoint_interval: Duration,
     /// Threads that redo pages beside the one that reads the log; 0: that one does it, always in the same order.
@@ -88,6 +90,7 @@ impl Default for EngineConfig {
             lock_shards: 256,
             mechanisms: Mechanisms::default(),
             prune_lag: 512,
+            new_format: page_store::FORMAT_NEWEST,
             checkpoint_interval: Duration::from_secs(5),
             redo_workers: 0,
             on_fatal: Arc::new(|_| {}),

@@ -98,6 +98,8 @@ pub struct Engine {
     pub(crate) archiver: Mutex<Option<wal::Archiver>>,
     pub(crate) purge_wake: sync::Signal,
     pub(crate) spill_wake: sync::Signal,
+    /// The undo store has no room, neither in memory nor in its file: rows cannot be changed until it has. Relaxed: looked at before each change.
+    pub(crate) undo_stuck: AtomicBool,
 }
 
 struct Background {
@@ -159,6 +161,7 @@ impl Engine {
             archiver: Mutex::with_order(Rank::Catalog, 2, None),
             purge_wake: sync::Signal::new(),
             spill_wake: sync::Signal::new(),
+            undo_stuck: AtomicBool::new(false),
             wal: opened.wal,
             pool: opened.pool,
             space: opened.space,
@@ -356,6 +359,22 @@ impl Engine {
         error
     }
 
+    /// After a failed sync nobody knows what is on disk: the owner of the process is told once, whoever met it.
+    pub(crate) fn look_for_failed_sync(&self) {
+        let file = if self.wal.has_failed() {
+            "the log"
+        } else if self.pool.store().has_failed() {
+            "the data file"
+        } else if self.undo.has_failed() {
+            "the undo file"
+        } else {
+            return;
+        };
+        if !self.failed.swap(true, Ordering::SeqCst) {
+            (self.config.on_fatal)(&format!("a sync of {file} failed, or a write of the log; nothing more can be made durable"));
+        }
+    }
+
     /// Starts the cleaner, the log's background work, purge, checkpoints, and the rollback of what a crash left unfinished.
     pub fn start_background(self: &Arc<Engine>) -> Result<()> {
         self.share_tables_of_prepared()?;
@@ -428,6 +447,17 @@ impl Engine {
     /// What opening has redone.
     pub fn redo_report(&self) -> RedoReport {
         self.redo
+    }
+
+    /// The index that owns a page; `None` when nobody does.
+    pub fn owner_of_page(&self, page: PageNo) -> Result<Option<IndexId>> {
+        Ok(self.space.owner_of(page)?)
+    }
+
+    /// Sets who is told of each damaged page, once, with what is wrong with it. It is called by the thread that meets the page, which may hold
+    /// latches: it hands on what it hears and touches no page.
+    pub fn on_damaged_page(&self, told: impl Fn(PageNo, &str) + Send + Sync + 'static) {
+        self.pool.store().set_damage_observer(Box::new(move |page, error| told(page, &error.to_string())));
     }
 
     /// The buffer pool.

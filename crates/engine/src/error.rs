@@ -1,5 +1,6 @@
 //! What can go wrong in the engine, by what the caller can do about it. `session/error_map.rs` turns it into MySQL's terms.
 
+use crate::format::Feature;
 use base::{PageNo, TableId};
 
 /// Result of an engine call.
@@ -46,6 +47,13 @@ pub enum Error {
         /// The format that this program reads.
         reads: u64,
     },
+    /// The directory's format does not have this feature; `altiplano seal` gives it a newer one.
+    NotSealed {
+        /// What was wanted.
+        feature: Feature,
+        /// The directory's format.
+        has: u32,
+    },
     /// Every frame of the buffer pool is in use.
     NoFrames,
     /// Input or output failed.
@@ -83,6 +91,10 @@ impl std::fmt::Display for Error {
                 write!(f, "data directory format {found} of another layout, written by a development version of this program")
             }
             Error::DataFormat { found, reads } => write!(f, "data directory format {found}, this program reads {reads}"),
+            Error::NotSealed { feature, has } => {
+                let (name, needs) = (feature.name(), feature.format());
+                write!(f, "{name} in a data directory of format {has}: it needs format {needs}, see altiplano seal")
+            }
             Error::NoFrames => f.write_str("every frame of the buffer pool is in use"),
             Error::Io(text) => write!(f, "input/output error: {text}"),
             Error::ReadOnlyTransaction => f.write_str("write in a read-only transaction"),
@@ -164,7 +176,12 @@ impl From<undo::UndoError> for Error {
         match error {
             undo::UndoError::Released => Error::UndoGone,
             undo::UndoError::Full => Error::DiskFull,
+            undo::UndoError::Io(error) if is_full(&error) => Error::DiskFull,
             other => Error::Io(other.to_string()),
         }
     }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }

@@ -14,6 +14,7 @@
 //! [`Session::prepare`], [`Session::commit_prepared`].
 
 use crate::engine::Engine;
+use crate::format::Feature;
 use crate::log_op::LogOp;
 use crate::session::Session;
 use crate::slots::Slot;
@@ -201,6 +202,10 @@ impl Session {
         let txn = self.running.id;
         if txn.is_none() {
             return Ok(());
+        }
+        if let Err(error) = self.engine.allows(Feature::PreparedTransactions) {
+            self.rollback()?;
+            return Err(error);
         }
         self.slot.unsettle();
         let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual });

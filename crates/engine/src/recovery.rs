@@ -20,7 +20,7 @@ use base::{TableId, TxnId};
 use btree::BTree;
 use buffer_pool::{BufferPool, RedoHandlers};
 use env::{Disk, FileKind, OpenMode};
-use page_store::PageStore;
+use page_store::{PageStore, StoreError};
 use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +46,12 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
+    // First of all, so that a directory of another format is called that, whatever else of it cannot be read. Damage is told where it matters.
+    if disk.exists("data").map_err(io)?
+        && let Err(error @ StoreError::Format(_)) = PageStore::check_format(&**disk)
+    {
+        return Err(error.into());
+    }
     match Wal::open(Arc::clone(disk), config.wal.clone()) {
         Ok((wal, Some(checkpoint), reader)) => {
             if disk.exists(CREATING).map_err(io)? {
@@ -61,7 +67,7 @@ pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened
 
 fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
     begin_creation(disk)?;
-    let store = Arc::new(PageStore::create(disk, config.store.clone())?);
+    let store = Arc::new(PageStore::create_with_format(disk, config.store.clone(), config.new_format)?);
     let wal = Arc::new(Wal::create(Arc::clone(disk), config.wal.clone())?);
     let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
     let space = SpaceMap::create(Arc::clone(&pool))?;

@@ -301,14 +301,17 @@ impl Table {
 }
 
 impl Table {
+    /// Columns of the dictionary's table.
+    pub(crate) fn dictionary_types() -> [ColumnType; 2] {
+        [ColumnType::varchar(1024, Collation::Binary).not_null(), ColumnType::new(TypeKind::LongBlob).not_null()]
+    }
+
     /// The dictionary's table: binary key, binary value.
     pub(crate) fn dictionary(tree: BTree) -> Table {
-        let key = ColumnType::varchar(1024, Collation::Binary).not_null();
-        let value = ColumnType::new(TypeKind::LongBlob).not_null();
         let primary = IndexSpec { id: tree.index, root: tree.root, parts: vec![KeyPart::ascending(0)], unique: true };
         let spec = TableSpec {
             id: DICTIONARY_TABLE,
-            layouts: vec![Arc::new(RowLayout::new(&[key, value], 0))],
+            layouts: vec![Arc::new(RowLayout::new(&Table::dictionary_types(), 0))],
             indexes: vec![primary],
             auto_increment_start: 1,
             auto_increment_column: None,

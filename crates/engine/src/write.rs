@@ -471,6 +471,9 @@ impl Session {
 
     /// Writes an undo record to the store and leaves its bytes in `buffers.undo`.
     pub(crate) fn append_undo(&mut self, table: &Table, key: &[u8], change: Change<'_>) -> Result<UndoPtr> {
+        if self.engine.undo_stuck.load(Ordering::Relaxed) {
+            return Err(Error::DiskFull);
+        }
         let record = UndoRecord { txn: self.running.id, previous: self.running.last_undo, table: table.id, key, change };
         let bytes = &mut self.buffers.undo;
         bytes.clear();

@@ -29,4 +29,4 @@ mod written;
 pub use batch::Batch;
 pub use error::StoreError;
 pub use header::PageType;
-pub use store::{DATA, PageRead, PageStore, StoreConfig, StoreStats};
+pub use store::{DATA, DamageObserver, FORMAT_NEWEST, FORMAT_OLDEST, PageRead, PageStore, StoreConfig, StoreStats};

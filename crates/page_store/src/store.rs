@@ -1,6 +1,7 @@
 //! The data file and its doublewrite area.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use base::{IndexId, PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode, ReadPiece};
@@ -17,8 +18,12 @@ use crate::written::Written;
 pub const DATA: &str = "data";
 const DOUBLEWRITE: &str = "doublewrite";
 const MAGIC: &[u8; 8] = b"ALTIPLAN";
-/// Version of the format of pages and file header.
-const FORMAT_VERSION: u32 = 1;
+/// The oldest format of a directory that this program reads.
+pub const FORMAT_OLDEST: u32 = 1;
+/// The newest one; new directories are made with it.
+pub const FORMAT_NEWEST: u32 = 2;
+/// Offset of the format in page 0; it lies in one sector with the checksum, so that [`PageStore::seal`] changes both or neither.
+const FORMAT_AT: usize = PAGE_HEADER_BYTES + 8;
 /// Pages of a new data file.
 const PAGES_INITIAL: u64 = 256;
 
@@ -62,6 +67,12 @@ pub struct PageRead<'b> {
     pub result: Result<(), StoreError>,
 }
 
+/// Told of a damaged page when it is read for the first time. It must not read pages: the reader may hold latches.
+pub type DamageObserver = Box<dyn Fn(PageNo, &StoreError) + Send + Sync>;
+
+/// Damaged pages that are remembered, and so told once.
+const DAMAGED_MAX: usize = 10_000;
+
 /// The batch whose copies the doublewrite area holds.
 struct LastBatch {
     number: u64,
@@ -73,6 +84,8 @@ struct LastBatch {
 pub struct PageStore {
     data: Arc<dyn File>,
     area: Option<Arc<dyn File>>,
+    /// Features of later formats are not used in the directory.
+    format: u32,
     /// Pages the file reaches to; only grows.
     page_count: AtomicU64,
     failed: AtomicBool,
@@ -80,24 +93,35 @@ pub struct PageStore {
     write: Mutex<LastBatch>,
     written: Written,
     stats: StoreStats,
+    /// Pages found damaged and not written since.
+    damaged: Mutex<BTreeSet<PageNo>>,
+    observer: OnceLock<DamageObserver>,
 }
 
 impl PageStore {
     /// Makes `data` and `doublewrite` in an empty directory, durable on return.
     pub fn create(disk: &Arc<dyn Disk>, config: StoreConfig) -> Result<PageStore, StoreError> {
+        Self::create_with_format(disk, config, FORMAT_NEWEST)
+    }
+
+    /// The same in an older format, which earlier releases read.
+    pub fn create_with_format(disk: &Arc<dyn Disk>, config: StoreConfig, format: u32) -> Result<PageStore, StoreError> {
+        if !(FORMAT_OLDEST..=FORMAT_NEWEST).contains(&format) {
+            return Err(StoreError::Format(format!("there is no format {format}; this program makes {FORMAT_OLDEST} to {FORMAT_NEWEST}")));
+        }
         let data = disk.open(DATA, OpenMode::CreateNew, FileKind::Direct)?;
         data.allocate(PAGES_INITIAL * PAGE_BYTES as u64)?;
         let mut page = AlignedBuf::new(PAGE_BYTES);
         header::init(&mut page, PageNo(0), PageType::FileHeader as u8, IndexId::NONE, 0);
         page[PAGE_HEADER_BYTES..PAGE_HEADER_BYTES + 8].copy_from_slice(MAGIC);
-        page[PAGE_HEADER_BYTES + 8..PAGE_HEADER_BYTES + 12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        page[FORMAT_AT..FORMAT_AT + 4].copy_from_slice(&format.to_le_bytes());
         page[PAGE_HEADER_BYTES + 12..PAGE_HEADER_BYTES + 16].copy_from_slice(&(PAGE_BYTES as u32).to_le_bytes());
         header::seal(&mut page);
         data.write_at(&page, 0)?;
         data.sync()?;
         let area = Self::open_area(disk, &config)?;
         disk.sync_dir("")?;
-        Self::with_files(data, area, 0)
+        Self::with_files(data, area, 0, format)
     }
 
     /// Opens an existing data file and restores pages torn by a crash.
@@ -120,9 +144,9 @@ impl PageStore {
         // would trust it, and a loss of power after that would take it away.
         data.sync()?;
         let area = Self::open_area(disk, &config)?;
-        let store = Self::with_files(data, area, repaired.batch_number)?;
+        let mut store = Self::with_files(data, area, repaired.batch_number, FORMAT_OLDEST)?;
         store.stats.pages_restored.store(repaired.restored as u64, Ordering::Relaxed);
-        store.check_file_header()?;
+        store.format = store.read_format()?;
         Ok(store)
     }
 
@@ -133,34 +157,83 @@ impl PageStore {
         }
     }
 
-    fn with_files(data: Arc<dyn File>, area: Option<Arc<dyn File>>, batch_number: u64) -> Result<PageStore, StoreError> {
+    fn with_files(data: Arc<dyn File>, area: Option<Arc<dyn File>>, batch_number: u64, format: u32) -> Result<PageStore, StoreError> {
         let page_count = data.len()? / PAGE_BYTES as u64;
         Ok(PageStore {
             data,
             area,
+            format,
             page_count: AtomicU64::new(page_count),
             failed: AtomicBool::new(false),
             write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
             written: Written::new(),
             stats: StoreStats::default(),
+            damaged: Mutex::new(Rank::Leaf, BTreeSet::new()),
+            observer: OnceLock::new(),
         })
     }
 
-    fn check_file_header(&self) -> Result<(), StoreError> {
+    fn read_format(&self) -> Result<u32, StoreError> {
         let mut page = AlignedBuf::new(PAGE_BYTES);
         self.read(PageNo(0), &mut page)?;
+        Self::judge_file_header(&page)
+    }
+
+    /// The directory's format: features of later ones are not used in it.
+    pub fn format(&self) -> u32 {
+        self.format
+    }
+
+    /// Raises the format of a directory that no server runs on, and returns the one it had. From then on programs that do not read the new one
+    /// refuse it.
+    pub fn seal(disk: &dyn Disk, format: u32) -> Result<u32, StoreError> {
+        let had = Self::check_format(disk)?;
+        if !(had..=FORMAT_NEWEST).contains(&format) {
+            let what = format!("format {format}: the directory has format {had}, and this program knows formats to {FORMAT_NEWEST}");
+            return Err(StoreError::Format(what));
+        }
+        if format > had {
+            let data = disk.open(DATA, OpenMode::Existing, FileKind::Direct)?;
+            let mut page = AlignedBuf::new(PAGE_BYTES);
+            data.read_at(&mut page, 0)?;
+            page[FORMAT_AT..FORMAT_AT + 4].copy_from_slice(&format.to_le_bytes());
+            header::seal(&mut page);
+            // Only its first sector differs: a crash leaves the old one or the new one.
+            data.write_at(&page[..env::DIRECT_ALIGN], 0)?;
+            data.sync()?;
+        }
+        Ok(had)
+    }
+
+    /// The format of `data`, when this program reads it. Nothing is changed. [`StoreError::Format`] is for a good header of another
+    /// format and for a file that is none of ours; a header of ours that is damaged is told as any other page.
+    pub fn check_format(disk: &dyn Disk) -> Result<u32, StoreError> {
+        let data = disk.open(DATA, OpenMode::Existing, FileKind::Buffered)?;
+        let mut page = AlignedBuf::new(PAGE_BYTES);
+        data.read_at(&mut page, 0)?;
+        let is_ours = &page[PAGE_HEADER_BYTES..PAGE_HEADER_BYTES + MAGIC.len()] == MAGIC;
+        match header::inspect(&page, PageNo(0)) {
+            Verdict::BadChecksum if is_ours => Err(StoreError::Checksum { page: PageNo(0) }),
+            Verdict::Unwritten => Err(StoreError::Unwritten { page: PageNo(0) }),
+            Verdict::Misdirected(found) => Err(StoreError::Misdirected { page: PageNo(0), found }),
+            Verdict::Good | Verdict::BadChecksum => Self::judge_file_header(&page),
+        }
+    }
+
+    fn judge_file_header(page: &[u8]) -> Result<u32, StoreError> {
         let body = &page[PAGE_HEADER_BYTES..];
         if &body[..8] != MAGIC {
             return Err(StoreError::Format("the header does not name an Altiplano data file".into()));
         }
-        let version = u32::from_le_bytes([body[8], body[9], body[10], body[11]]);
+        let format = u32::from_le_bytes([body[8], body[9], body[10], body[11]]);
         let page_bytes = u32::from_le_bytes([body[12], body[13], body[14], body[15]]);
-        if version != FORMAT_VERSION || page_bytes as usize != PAGE_BYTES {
+        if !(FORMAT_OLDEST..=FORMAT_NEWEST).contains(&format) || page_bytes as usize != PAGE_BYTES {
             return Err(StoreError::Format(format!(
-                "data file format {version} with pages of {page_bytes} bytes; this program reads format {FORMAT_VERSION} with pages of {PAGE_BYTES}"
+                "data directory of format {format} with pages of {page_bytes} bytes; this program reads formats {FORMAT_OLDEST} to \
+                 {FORMAT_NEWEST} with pages of {PAGE_BYTES} bytes"
             )));
         }
-        Ok(())
+        Ok(format)
     }
 
     /// Reads a page and verifies it. `buffer` is one page long and aligned to 512 bytes.
@@ -207,8 +280,9 @@ impl PageStore {
             self.data.read_at(buffer, page.0 * PAGE_BYTES as u64)?;
             outcome = self.judge(page, buffer);
         }
-        if outcome.is_err() {
+        if let Err(error) = &outcome {
             self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
+            self.note_damage(page, error);
         }
         outcome
     }
@@ -232,6 +306,31 @@ impl PageStore {
         assert!(buffer.len().is_multiple_of(PAGE_BYTES), "whole pages");
         self.data.read_at(buffer, first.0 * PAGE_BYTES as u64)?;
         Ok(())
+    }
+
+    /// Sets who is told of damaged pages; those found before are told at once. Only the first call counts.
+    pub fn set_damage_observer(&self, observer: DamageObserver) {
+        if self.observer.set(observer).is_ok() {
+            let known: Vec<PageNo> = self.damaged.lock().iter().copied().collect();
+            known.into_iter().for_each(|page| self.tell_damage(page, &StoreError::Checksum { page }));
+        }
+    }
+
+    #[cold]
+    fn note_damage(&self, page: PageNo, error: &StoreError) {
+        let is_new = {
+            let mut damaged = self.damaged.lock();
+            damaged.len() < DAMAGED_MAX && damaged.insert(page)
+        };
+        if is_new {
+            self.tell_damage(page, error);
+        }
+    }
+
+    fn tell_damage(&self, page: PageNo, error: &StoreError) {
+        if let Some(observer) = self.observer.get() {
+            observer(page, error);
+        }
     }
 
     /// Seals the images and writes them so that a crash leaves each page old or new: copy to `doublewrite`, sync, write in place, sync.

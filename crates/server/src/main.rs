@@ -1,5 +1,6 @@
-//! The `altiplano` binary: `serve`, `sql`, `backup`, `restore`, `version`.
+//! The `altiplano` binary: `serve`, `sql`, `version`, and the commands of `server::commands`.
 
+mod damage;
 mod futex_hash;
 mod give_back;
 mod heap;
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
         Some(Action::Sql(options)) => ExitCode::from(u8::from(client::shell::run(options) != 0)),
         Some(Action::Backup(options)) => commands::backup::run(options),
         Some(Action::Restore(options)) => commands::restore::run(options),
+        Some(Action::Check(options)) => commands::check::run(&options),
+        Some(Action::Salvage(options)) => commands::salvage::run(&options),
+        Some(Action::Seal(options)) => commands::seal::run(&options),
         Some(Action::Version) => {
             println!("altiplano {}", env!("CARGO_PKG_VERSION"));
             ExitCode::SUCCESS

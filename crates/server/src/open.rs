@@ -34,6 +34,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     config.mechanisms = settings.mechanisms;
     let archive = open_archive(settings, &mut config)?;
     config.redo_workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 16);
+    config.new_format = settings.new_format;
     config.on_warning = Arc::new(log::warning);
     config.on_note = Arc::new(log::note);
     config.on_fatal = Arc::new(|text| {
@@ -46,6 +47,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         engine.archive_log(directory).map_err(|error| format!("log archive {}: {error}", settings.log_archive().unwrap_or_default()))?;
     }
     let catalog = Catalog::open(&engine)?;
+    crate::damage::watch(&engine, &catalog)?;
     engine.start_background()?;
     let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), Box::new(FixedAccounts::root_only()));
     shared.deadlock_log.set_sink(Box::new(log::note));

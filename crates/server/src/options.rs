@@ -41,6 +41,12 @@ pub enum Action {
     Backup(crate::commands::backup::BackupOptions),
     /// Make a data directory of a backup
     Restore(crate::commands::restore::RestoreOptions),
+    /// Check a data directory that no server runs on: every page, index, row, undo and the log
+    Check(crate::commands::check::CheckOptions),
+    /// Write what can be read of a damaged data directory as SQL
+    Salvage(crate::commands::salvage::SalvageOptions),
+    /// Let a data directory use what newer formats can; older programs refuse it afterwards
+    Seal(crate::commands::seal::SealOptions),
     /// Print the version.
     Version,
 }
@@ -72,6 +78,9 @@ pub struct ServeOptions {
     /// Settings file [default: altiplano.toml in the data directory, if it is there]
     #[arg(long, value_name = "FILE", env = "ALTIPLANO_CONFIG")]
     pub config: Option<PathBuf>,
+    /// Format of a data directory that is made now, for those who may go back to an earlier release [default: the newest]
+    #[arg(long, value_name = "N", env = "ALTIPLANO_NEW_FORMAT")]
+    pub new_format: Option<u32>,
     /// Switch mechanisms off to measure what they are worth
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', hide = true, env = "ALTIPLANO_WITHOUT")]
     pub without: Vec<String>,
@@ -213,6 +222,8 @@ pub struct Settings {
     pub variables: BTreeMap<String, String>,
     /// What is switched off for measuring.
     pub mechanisms: Mechanisms,
+    /// Format of a data directory that is made.
+    pub new_format: u32,
 }
 
 impl Settings {
@@ -272,6 +283,7 @@ impl ServeOptions {
             buffer_pool_bytes: buffer_pool_bytes.unwrap_or_else(default_buffer_pool_bytes),
             variables,
             mechanisms,
+            new_format: self.new_format.unwrap_or(engine::format::FORMAT_NEWEST),
             data_dir,
         })
     }

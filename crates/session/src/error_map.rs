@@ -53,6 +53,7 @@ pub fn engine_error(error: engine::Error, killed: impl FnOnce() -> SqlError) -> 
         Error::DiskFull => Outcome::statement(SqlError::with_message(1114, "The table is full: no space left on device")),
         Error::LogFailed => Outcome { error: storage_error(5, &error), undo: Undo::Transaction },
         Error::Corruption { .. } => Outcome::statement(SqlError::with_message(1712, format!("Index is corrupted: {error}"))),
+        Error::NotSealed { .. } => Outcome::statement(codes::not_supported_yet(error.to_string())),
         Error::NoFrames => Outcome::statement(SqlError::with_message(1041, "Out of memory: every page of the buffer pool is in use")),
         Error::Io(_) | Error::UndoGone => Outcome::statement(storage_error(5, &error)),
         Error::ReadOnlyTransaction => Outcome::statement(codes::cant_execute_in_read_only_transaction()),

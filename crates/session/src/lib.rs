@@ -51,3 +51,4 @@ mod xa;
 
 pub use client_session::ClientSession;
 pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService};
+pub use show::create_table_text;

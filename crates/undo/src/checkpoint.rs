@@ -24,6 +24,16 @@ impl UndoStore {
         self.segments.memory_bytes() > self.config.memory_bytes_max
     }
 
+    /// Whether a sync of the file failed: what it holds is not known any more.
+    pub fn has_failed(&self) -> bool {
+        self.sync_failed.load(Ordering::Relaxed)
+    }
+
+    /// Memory of segments.
+    pub fn memory_bytes(&self) -> u64 {
+        self.segments.memory_bytes()
+    }
+
     /// Writes cold segments out until memory is within its bound or only segments that take appends are left. Returns the bytes written.
     pub fn spill(&self) -> Result<u64, UndoError> {
         let _maintenance = self.maintenance.lock();

@@ -164,6 +164,55 @@ impl Control {
     }
 }
 
+/// One of the two slots of a control file, as a tool sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlSlot {
+    /// Never written.
+    Empty,
+    /// Bytes that are no slot: damage, or a write that a crash cut off.
+    Invalid,
+    /// A good slot.
+    Good {
+        /// Counts the slots written.
+        sequence: u64,
+        /// Recovery starts here.
+        redo: Lsn,
+        /// The log was durable up to here.
+        durable: Lsn,
+        /// Whether the checkpoint's payload that it names is whole.
+        payload_fits: bool,
+    },
+}
+
+/// Looks at both slots of the control file.
+pub fn control_slots(disk: &dyn Disk) -> Result<[ControlSlot; 2], WalError> {
+    if !disk.exists(PATH)? {
+        return Err(WalError::Missing);
+    }
+    let file = disk.open(PATH, OpenMode::Existing, FileKind::Buffered)?;
+    let len = file.len()?;
+    let mut slots = [ControlSlot::Empty; 2];
+    for (slot, start) in slots.iter_mut().zip([0, SLOT_STRIDE]) {
+        let mut bytes = [0; SLOT_BYTES];
+        if len < start + SLOT_BYTES as u64 {
+            *slot = ControlSlot::Invalid;
+            continue;
+        }
+        file.read_at(&mut bytes, start)?;
+        *slot = match Slot::decode(&bytes) {
+            Some(good) => ControlSlot::Good {
+                sequence: good.sequence,
+                redo: Lsn(good.redo),
+                durable: Lsn(good.durable),
+                payload_fits: read_payload(disk, &good).is_ok(),
+            },
+            None if bytes.iter().all(|byte| *byte == 0) => ControlSlot::Empty,
+            None => ControlSlot::Invalid,
+        };
+    }
+    Ok(slots)
+}
+
 fn newest_slot(file: &dyn File) -> Result<Option<Slot>, WalError> {
     let len = file.len()?;
     let mut newest: Option<Slot> = None;

@@ -51,7 +51,7 @@ mod writer;
 pub use archive::{ArchiveState, ArchiveStatus, Archiver, LogArchive};
 pub use background::WalBackground;
 pub use config::{FlushPolicy, WalConfig};
-pub use control::Checkpoint;
+pub use control::{Checkpoint, ControlSlot, control_slots};
 pub use error::WalError;
 pub use pins::LogPin;
 pub use reader::{LogEntry, LogReader};

@@ -17,6 +17,8 @@ pub(crate) struct Space {
     /// Counts checkpoints and the failure of the log; waiters sleep on it.
     changed: AtomicU32,
     has_waiters: AtomicBool,
+    /// No checkpoint can be taken for want of room on a disk. SeqCst with `changed`, as `has_waiters`.
+    checkpoints_blocked: AtomicBool,
 }
 
 impl Space {
@@ -29,6 +31,7 @@ impl Space {
             fill_end: AtomicU64::new(0),
             changed: AtomicU32::new(0),
             has_waiters: AtomicBool::new(false),
+            checkpoints_blocked: AtomicBool::new(false),
         }
     }
 
@@ -145,6 +148,9 @@ impl Wal {
                     self.counters.space_waits.inc();
                 }
                 self.pressure.notify();
+                if space.checkpoints_blocked.load(Ordering::SeqCst) {
+                    return Err(WalError::DiskFull);
+                }
                 // SeqCst with `wake_all`: either it sees the flag, or the word changed and the wait returns at once.
                 space.has_waiters.store(true, Ordering::SeqCst);
                 if space.changed.load(Ordering::SeqCst) == seen && !self.has_failed() {
@@ -167,6 +173,14 @@ impl Wal {
                 return Ok(());
             }
             self.segments.prepare(need)?;
+        }
+    }
+
+    /// Says whether checkpoints fail for want of room on a disk. While they do, writers for whom only a checkpoint could make space in the log get
+    /// `DiskFull` instead of waiting.
+    pub fn set_checkpoints_blocked(&self, blocked: bool) {
+        if self.space.checkpoints_blocked.swap(blocked, Ordering::SeqCst) != blocked && blocked {
+            self.space.wake_all();
         }
     }
 

@@ -1,6 +1,6 @@
 //! A server under test: the real binary, a temporary data directory, a port of its own.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -63,6 +63,15 @@ impl Server {
             .db_name(database)
             .prefer_socket(false)
             .into()
+    }
+
+    /// What the server has logged so far, of all its starts.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.directory.path().join("log")
     }
 
     /// Ends the process with SIGTERM and returns its exit code.
@@ -129,9 +138,17 @@ impl Server {
             }
         };
         // The rest of the log is read away, so that the server never blocks on a full pipe; it is shown when a test fails.
+        let mut copy = std::fs::OpenOptions::new().create(true).append(true).open(self.log_path()).expect("a file for the log");
+        copy.write_all(seen.as_bytes()).expect("the log is kept");
         std::thread::spawn(move || {
             let mut rest = String::new();
-            let _ = lines.read_to_string(&mut rest);
+            let mut line = String::new();
+            while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
+                // The directory goes when the test ends.
+                let _ = copy.write_all(line.as_bytes());
+                rest.push_str(&line);
+                line.clear();
+            }
             eprint!("{rest}");
         });
         self.child = Some(child);

@@ -35,11 +35,18 @@ fn literal(text: &str) -> String {
 
 /// The statement.
 pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
-    let def = &entry.def;
+    definition(&entry.def, entry.storage.auto_increment(), quotes)
+}
+
+/// The statement for a table whose storage is not open: the name always in backquotes, no AUTO_INCREMENT value.
+pub fn create_table_text(def: &TableDef) -> String {
+    definition(def, 1, Quotes { always: true })
+}
+
+fn definition(def: &TableDef, next: u64, quotes: Quotes) -> String {
     let mut lines: Vec<String> = def.columns.iter().map(|c| column(def, c, quotes)).collect();
     lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
     let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
-    let next = entry.storage.auto_increment();
     if def.auto_increment_column().is_some() && next > 1 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }

@@ -13,6 +13,7 @@ mod status;
 mod tables;
 
 pub(crate) use computed::privileges;
+pub use create::create_table_text;
 pub(crate) use deadlock::write as deadlock_text;
 pub(crate) use engine_status::Sample;
 pub(crate) use processes::{Process, processes};

@@ -1,0 +1,249 @@
+//! `altiplano salvage`: what can be read of a directory, as SQL.
+//!
+//! # Invariants
+//! 1. What cannot be read is named in the output and to the report, and costs only itself: a page its rows, a definition its table.
+//! 2. When the log can be applied, the rows are those of committed (and prepared) transactions. When it cannot, pages are of different moments:
+//!    of each key the newest page's row is written, and rows of unfinished transactions may be among them; the output says so.
+
+use crate::dictionary::DictionaryReader;
+use crate::directory::{Recovered, Source};
+use crate::literal;
+use crate::pages::{DATA, Pages, judge};
+use crate::report::Report;
+use crate::salvaged_table::{SalvagedTable, Written};
+use crate::walk::{Tree, Visitor, walk};
+use base::{IndexId, PAGE_BYTES, PageNo, TableId};
+use btree::image::NodeImage;
+use catalog::offline::{DictionaryRow, table_spec};
+use catalog::{DatabaseDef, TableDef};
+use engine::offline::DICTIONARY;
+use env::AlignedBuf;
+use page_store::{PageStore, PageType, StoreError, header};
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, Write};
+
+/// Pages that are read at once.
+const RUN_PAGES: u64 = 64;
+
+/// How a table's CREATE TABLE reads, without its database.
+pub type CreateText<'t> = &'t dyn Fn(&TableDef) -> String;
+
+/// What was written and what was not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SalvageReport {
+    /// Tables written.
+    pub tables: u64,
+    /// Rows written.
+    pub rows: u64,
+    /// Rows found that cannot be read.
+    pub rows_broken: u64,
+    /// Pages that cannot be read.
+    pub pages_lost: u64,
+    /// Whether the log was applied.
+    pub whole: bool,
+}
+
+/// A leaf of some index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Leaf {
+    pub(crate) index: IndexId,
+    pub(crate) page: PageNo,
+    pub(crate) lsn: u64,
+}
+
+/// Writes what can be read of a directory. The error is one of writing, or of a directory that is none of ours.
+pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write, report: &Report) -> io::Result<SalvageReport> {
+    match PageStore::check_format(&*source.disk) {
+        Ok(_) => {}
+        Err(StoreError::Format(what)) => return Err(io::Error::other(what)),
+        Err(error) => report.error(DATA, Some(PageNo(0)), None, error.to_string()),
+    }
+    let recovered = source.recover(report, false)?;
+    let pages = Pages::open(&*recovered.disk)?;
+    let mut done = SalvageReport { whole: recovered.whole, ..SalvageReport::default() };
+    let (mut leaves, lost) = scan(&pages, report);
+    done.pages_lost = lost;
+    leaves.sort_unstable();
+    head(out, &recovered, lost)?;
+    let dictionary = read_dictionary(&pages, &recovered, &leaves, report);
+    let mut known: HashSet<IndexId> = HashSet::from([DICTIONARY, engine::offline::COUNTERS]);
+    for database in dictionary.databases.values() {
+        write_database(out, database)?;
+    }
+    let count = dictionary.tables.len() as u64;
+    for (no, def) in dictionary.tables.values().enumerate() {
+        known.extend(def.indexes.iter().map(|index| index.id));
+        report.progress("tables", no as u64, count);
+        let name = format!("{}.{}", def.database, def.name);
+        let parts_fit = def.indexes.iter().flat_map(|index| &index.parts).all(|part| part.column < def.columns.len());
+        let spec = match table_spec(def) {
+            Ok(spec) if parts_fit => spec,
+            other => {
+                let what = other.err().map_or_else(|| "an index names a column that there is not".to_owned(), |error| error.to_string());
+                report.error(DATA, None, Some(&name), what.clone());
+                comment(out, &format!("table {name} is left out: {what}"))?;
+                continue;
+            }
+        };
+        if !dictionary.databases.contains_key(&def.database) {
+            writeln!(out, "CREATE DATABASE IF NOT EXISTS {};", literal::name(&def.database))?;
+        }
+        writeln!(out, "\nUSE {};\n{};", literal::name(&def.database), create(def))?;
+        let id = def.indexes[0].id;
+        let from = leaves.partition_point(|leaf| leaf.index < id);
+        let to = leaves.partition_point(|leaf| leaf.index <= id);
+        let table = SalvagedTable { pages: &pages, report, def, spec: &spec, leaves: &leaves[from..to], whole: recovered.whole };
+        let Written { rows, broken } = table.write(out)?;
+        done.tables += 1;
+        done.rows += rows;
+        done.rows_broken += broken;
+    }
+    tell_unknown(out, &leaves, &known, report)?;
+    comment(out, &format!("end: {} tables, {} rows; {} rows could not be read", done.tables, done.rows, done.rows_broken))?;
+    out.flush()?;
+    Ok(done)
+}
+
+/// A line of the output that is no statement.
+pub(crate) fn comment(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    // A name may have a line feed in it.
+    writeln!(out, "-- {}", text.replace(['\n', '\r'], " "))
+}
+
+fn head(out: &mut dyn Write, recovered: &Recovered, lost: u64) -> io::Result<()> {
+    comment(out, "altiplano salvage")?;
+    if !recovered.whole {
+        comment(
+            out,
+            "The log could not be applied: pages are of different moments, what was committed last may be missing, and what was never",
+        )?;
+        comment(out, "committed may be here. Of each key the newest page's row is written.")?;
+    }
+    if lost > 0 {
+        comment(out, &format!("{lost} pages could not be read; what is missing is named where it belongs."))?;
+    }
+    writeln!(out, "SET NAMES utf8mb4;\nSET TIME_ZONE = '+00:00';\nSET FOREIGN_KEY_CHECKS = 0;\nSET UNIQUE_CHECKS = 0;")?;
+    writeln!(out, "SET SQL_MODE = 'NO_AUTO_VALUE_ON_ZERO';\n")
+}
+
+fn write_database(out: &mut dyn Write, database: &DatabaseDef) -> io::Result<()> {
+    let (charset, collation) = (database.charset.name(), database.collation.name());
+    writeln!(out, "CREATE DATABASE IF NOT EXISTS {} CHARACTER SET {charset} COLLATE {collation};", literal::name(&database.name))
+}
+
+/// All leaves in the file, and how many pages cannot be read.
+fn scan(pages: &Pages, report: &Report) -> (Vec<Leaf>, u64) {
+    let (mut leaves, mut lost) = (Vec::new(), 0);
+    let mut run = AlignedBuf::new(RUN_PAGES as usize * PAGE_BYTES);
+    let mut at = 0;
+    while at < pages.count {
+        let end = (at + RUN_PAGES).min(pages.count);
+        let bytes = &mut run[..(end - at) as usize * PAGE_BYTES];
+        let at_once = pages.read_run(PageNo(at), bytes);
+        for (page, image) in (at..end).map(PageNo).zip(bytes.chunks_exact_mut(PAGE_BYTES)) {
+            match if at_once { judge(image, page) } else { pages.read(page, image) } {
+                Ok(()) if header::page_type(image) == PageType::Leaf as u8 => {
+                    leaves.push(Leaf { index: header::index_id(image), page, lsn: header::lsn(image).0 });
+                }
+                Ok(()) | Err(crate::pages::Unreadable::Unwritten) => {}
+                Err(unreadable) => {
+                    lost += 1;
+                    report.error(DATA, Some(page), None, unreadable.to_string());
+                }
+            }
+        }
+        at = end;
+        report.progress("pages", at, pages.count);
+    }
+    (leaves, lost)
+}
+
+/// What could be read of the dictionary. Tables in the order of their names.
+#[derive(Default)]
+struct Dictionary {
+    databases: BTreeMap<String, DatabaseDef>,
+    tables: BTreeMap<(String, String, TableId), TableDef>,
+}
+
+impl Dictionary {
+    fn note(&mut self, page: PageNo, row: Result<DictionaryRow, String>, report: &Report) {
+        match row {
+            // The first one counts: leaves come newest first where they do not come from the tree.
+            Ok(DictionaryRow::Database(def)) => {
+                let _ = self.databases.entry(def.name.clone()).or_insert(def);
+            }
+            Ok(DictionaryRow::Table(def)) => {
+                let key = (def.database.clone(), def.name.clone(), def.id);
+                let _ = self.tables.entry(key).or_insert(*def);
+            }
+            Ok(DictionaryRow::Name { .. }) => {}
+            Err(what) => report.error(DATA, Some(page), Some("dictionary"), what),
+        }
+    }
+}
+
+struct Definitions<'d> {
+    reader: DictionaryReader<'d>,
+    dictionary: Dictionary,
+    report: &'d Report,
+    reached: HashSet<PageNo>,
+    lost: bool,
+}
+
+impl Visitor for Definitions<'_> {
+    fn reach(&mut self, page: PageNo) -> bool {
+        self.reached.insert(page)
+    }
+
+    fn leaf(&mut self, page: PageNo, leaf: NodeImage<'_>) {
+        for row in self.reader.rows(leaf, &mut |_| true) {
+            self.dictionary.note(page, row, self.report);
+        }
+    }
+
+    fn problem(&mut self, page: PageNo, what: String) {
+        self.report.error(DATA, Some(page), Some("dictionary"), what);
+    }
+
+    fn lost(&mut self, _low: Option<&[u8]>, _high: Option<&[u8]>) {
+        self.lost = true;
+    }
+}
+
+fn read_dictionary(pages: &Pages, recovered: &Recovered, leaves: &[Leaf], report: &Report) -> Dictionary {
+    let reader = DictionaryReader::new(pages);
+    let mut found = Definitions { reader, dictionary: Dictionary::default(), report, reached: HashSet::new(), lost: false };
+    match recovered.checkpoint.as_ref().filter(|_| recovered.whole) {
+        Some(checkpoint) => walk(pages, Tree { index: DICTIONARY, root: checkpoint.dictionary_root }, &mut found),
+        None => found.lost = true,
+    }
+    if found.lost {
+        let mut others: Vec<&Leaf> = leaves.iter().filter(|leaf| leaf.index == DICTIONARY && !found.reached.contains(&leaf.page)).collect();
+        others.sort_unstable_by_key(|leaf| std::cmp::Reverse(leaf.lsn));
+        let mut buffer = Pages::buffer();
+        for leaf in others {
+            if pages.read(leaf.page, &mut buffer).is_err() {
+                continue;
+            }
+            match NodeImage::open(&buffer, leaf.page, DICTIONARY) {
+                Ok(image) => found.leaf(leaf.page, image),
+                Err(what) => found.problem(leaf.page, what),
+            }
+        }
+    }
+    found.dictionary
+}
+
+/// Names the indexes that have rows or entries and no definition.
+fn tell_unknown(out: &mut dyn Write, leaves: &[Leaf], known: &HashSet<IndexId>, report: &Report) -> io::Result<()> {
+    for group in leaves.chunk_by(|a, b| a.index == b.index) {
+        let index = group[0].index;
+        if known.contains(&index) {
+            continue;
+        }
+        let what = format!("index {index} has {} leaves, from page {} on, and no definition of it was found", group.len(), group[0].page);
+        comment(out, &what)?;
+        report.note(DATA, Some(group[0].page), None, what);
+    }
+    Ok(())
+}

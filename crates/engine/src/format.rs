@@ -1,0 +1,55 @@
+//! Formats of a data directory: which features of the files each brought, and whether a directory may use one.
+//!
+//! # Invariants
+//! 1. A directory keeps the format it was made with until its operator seals a newer one (`altiplano seal`); until then no byte in it is of a
+//!    feature that this format has not, so that the release which wrote it can open it again.
+//! 2. A new feature of the files is a line of [`Feature::ALL`] with a new format, and asks [`Engine::allows`] before its first byte is written.
+
+use crate::engine::Engine;
+use crate::{Error, Result};
+use page_store::{PageStore, StoreError};
+
+pub use page_store::{FORMAT_NEWEST, FORMAT_OLDEST};
+
+/// What a later format can that the first could not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// Transactions that are prepared (XA): log operation 0x47, version 2 of the checkpoint's payload.
+    PreparedTransactions,
+}
+
+impl Feature {
+    /// All of them, oldest first.
+    pub const ALL: [Feature; 1] = [Feature::PreparedTransactions];
+
+    /// The format that it came with.
+    pub const fn format(self) -> u32 {
+        match self {
+            Feature::PreparedTransactions => 2,
+        }
+    }
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::PreparedTransactions => "XA PREPARE",
+        }
+    }
+}
+
+impl Engine {
+    /// The directory's format.
+    pub fn format(&self) -> u32 {
+        self.pool.store().format()
+    }
+
+    /// Whether the directory may use a feature; the error says which format it needs.
+    pub fn allows(&self, feature: Feature) -> Result<()> {
+        if feature.format() <= self.format() { Ok(()) } else { Err(Error::NotSealed { feature, has: self.format() }) }
+    }
+}
+
+/// Lets a directory that no server runs on use what the formats up to this one can. Returns the format that it had.
+pub fn seal(disk: &dyn env::Disk, format: u32) -> std::result::Result<u32, StoreError> {
+    PageStore::seal(disk, format)
+}

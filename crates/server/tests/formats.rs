@@ -1,0 +1,135 @@
+//! Formats of a data directory: an old one stays as it is until it is sealed, is read by the frozen reader of that format, and what is newer or foreign is
+//! refused by name.
+
+use harness::Server;
+use mysql::prelude::Queryable;
+use reader_v1::{Directory, Field};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
+
+fn run(arguments: &[&str], dir: &Path) -> Output {
+    Command::new(PROGRAM).args(arguments).arg(dir).stdin(Stdio::null()).output().expect("runs")
+}
+
+/// Starts the program on a directory, which is to fail; what it says.
+fn refused(dir: &Path) -> String {
+    let output = run(&["serve", "--port", "0", "--buffer-pool-size", "64M", "--data-dir"], dir);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Changes page 0 and seals it again.
+fn change_header(dir: &Path, change: impl FnOnce(&mut [u8])) {
+    let data = OpenOptions::new().read(true).write(true).open(dir.join("data")).expect("opens");
+    let mut page = vec![0; 16_384];
+    data.read_exact_at(&mut page, 0).expect("reads");
+    change(&mut page);
+    let sum = base::crc32c(&page[4..]);
+    page[..4].copy_from_slice(&sum.to_le_bytes());
+    data.write_all_at(&page, 0).expect("writes");
+}
+
+fn fill(c: &mut mysql::Conn) {
+    for statement in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.kinds (i TINYINT UNSIGNED, d DECIMAL(20,5), f DOUBLE, v VARBINARY(20), t LONGTEXT, e ENUM('x','y'), dt DATETIME(6), \
+         da DATE, y YEAR, bi BIT(10), se SET('a','b'), c CHAR(5) NOT NULL, PRIMARY KEY (c, i))",
+        "INSERT INTO d.kinds VALUES (1, -12345.67891, 0.1, x'00FF27', REPEAT('ü', 40000), 'y', '2026-01-02 03:04:05.678901', \
+         '2026-02-28', 2026, b'1010101010', 'a,b', 'k'), (2, NULL, NULL, NULL, 'z', NULL, NULL, NULL, NULL, NULL, NULL, 'l')",
+        "ALTER TABLE d.kinds ADD COLUMN added INT DEFAULT 7, ALGORITHM=INSTANT",
+        "INSERT INTO d.kinds (i, c, added) VALUES (3, 'm', -5)",
+        "CREATE TABLE d.many (id INT PRIMARY KEY, s VARCHAR(100) NOT NULL, KEY (s))",
+    ] {
+        c.query_drop(statement).expect(statement);
+    }
+    for start in (0..3_000).step_by(500) {
+        let rows: Vec<String> = (start..start + 500).map(|id| format!("({id}, '{id:05} {}')", "x".repeat(50))).collect();
+        c.query_drop(format!("INSERT INTO d.many VALUES {}", rows.join(","))).expect("rows");
+    }
+    c.query_drop("DELETE FROM d.many WHERE id % 3 = 0").expect("deleted");
+}
+
+#[test]
+fn a_directory_of_the_last_format_is_read_by_that_formats_reader_until_it_is_sealed() {
+    let mut server = Server::start(PROGRAM, &["--new-format", "1"]);
+    fill(&mut server.connect());
+    // What only a later format has is refused, says why, and leaves nothing behind.
+    let mut c = server.connect();
+    c.query_drop("XA START 'a'; UPDATE d.many SET s = 'never' WHERE id = 1; XA END 'a'").expect("begun");
+    let error = c.query_drop("XA PREPARE 'a'").expect_err("needs format 2");
+    let mysql::Error::MySqlError(error) = error else { panic!("{error}") };
+    assert!(error.code == 1235 && error.message.contains("format 1") && error.message.contains("format 2"), "{error:?}");
+    drop(c);
+    assert_eq!(server.connect().query_first::<i64, _>("SELECT COUNT(*) FROM d.many WHERE s = 'never'").expect("reads"), Some(0));
+    assert_eq!(server.stop(), Some(0));
+
+    let dir = server.data_dir();
+    let directory = Directory::open(&dir).expect("opens");
+    let tables = directory.tables().expect("definitions");
+    assert_eq!(tables.len(), 2);
+    let table = |name: &str| tables.iter().find(|table| table.name == name).expect("a table");
+    let rows = directory.rows(table("kinds")).expect("rows");
+    let text = |text: &str| Field::Text(text.to_owned());
+    let long = "ü".repeat(40_000);
+    let expected = ["1", "-12345.67891", "0.1", "", &long, "y", "2026-01-02 03:04:05.678901", "2026-02-28", "2026", "682", "a,b", "k", "7"];
+    let mut expected: Vec<Field> = expected.map(text).into();
+    expected[3] = Field::Bytes(vec![0, 255, 39]);
+    assert!(rows[0] == expected, "the first row is another");
+    let nulls = rows[1].iter().filter(|field| **field == Field::Null).count();
+    assert_eq!((nulls, &rows[1][12], &rows[2][12]), (9, &text("7"), &text("-5")));
+    let many = directory.rows(table("many")).expect("rows");
+    let ids: Vec<Field> = (0..3_000).filter(|id| id % 3 != 0).map(|id| text(&id.to_string())).collect();
+    assert!(many.iter().map(|row| row[0].clone()).eq(ids));
+    assert_eq!(directory.entries(&table("many").indexes[1]).expect("entries").len(), many.len());
+
+    // Sealed, it can what it could not, and the old reader refuses it by name.
+    let sealed = run(&["seal"], &dir);
+    assert!(sealed.status.success() && String::from_utf8_lossy(&sealed.stdout).contains("format 2 now, it had 1"), "{sealed:?}");
+    let again = run(&["seal"], &dir);
+    assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("already"), "{again:?}");
+    let problem = Directory::open(&dir).expect_err("another format");
+    assert!(problem.contains("format 2") && problem.contains("format 1"), "{problem}");
+    server.restart();
+    let locked = run(&["seal"], &dir);
+    assert!(!locked.status.success() && String::from_utf8_lossy(&locked.stderr).contains("in use"), "{locked:?}");
+    let mut c = server.connect();
+    c.query_drop("XA START 'a'; UPDATE d.many SET s = 'now' WHERE id = 1; XA END 'a'; XA PREPARE 'a'; XA COMMIT 'a'").expect("sealed");
+    assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.many WHERE s = 'now'").expect("reads"), Some(1));
+}
+
+#[test]
+fn newer_and_foreign_directories_are_refused_by_name() {
+    let mut server = Server::start(PROGRAM, &[]);
+    assert_eq!(server.stop(), Some(0));
+    let dir = server.data_dir();
+    let commands: [&[&str]; 3] = [&["check"], &["seal"], &["salvage", "--to", "-"]];
+    let both = |text: &str| assert!(text.contains("format 9") && text.contains("formats 1 to 2"), "{text}");
+    change_header(&dir, |page| page[56] = 9);
+    both(&refused(&dir));
+    for command in commands {
+        let output = run(command, &dir);
+        assert!(!output.status.success());
+        both(&(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)));
+    }
+    change_header(&dir, |page| {
+        page[56] = 2;
+        page[60..64].copy_from_slice(&4_096_u32.to_le_bytes());
+    });
+    let said = refused(&dir);
+    assert!(said.contains("pages of 4096 bytes") && said.contains("pages of 16384 bytes"), "{said}");
+    change_header(&dir, |page| {
+        page[60..64].copy_from_slice(&16_384_u32.to_le_bytes());
+        page[48..56].copy_from_slice(b"ELSEBODY");
+    });
+    assert!(refused(&dir).contains("does not name an Altiplano data file"));
+    change_header(&dir, |page| page[48..56].copy_from_slice(b"ALTIPLAN"));
+    server.restart();
+    assert_eq!(server.stop(), Some(0));
+    // A format that there is not.
+    let output = run(&["seal", "--format", "7"], &dir);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("formats to 2"), "{output:?}");
+}
