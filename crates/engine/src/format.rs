@@ -16,16 +16,18 @@ pub use page_store::{FORMAT_NEWEST, FORMAT_OLDEST};
 pub enum Feature {
     /// Transactions that are prepared (XA): log operation 0x47, version 2 of the checkpoint's payload.
     PreparedTransactions,
+    /// Versions between snapshots that nobody sees are pruned: undo records of kind 6.
+    PrunedVersions,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 1] = [Feature::PreparedTransactions];
+    pub const ALL: [Feature; 2] = [Feature::PreparedTransactions, Feature::PrunedVersions];
 
     /// The format that it came with.
     pub const fn format(self) -> u32 {
         match self {
-            Feature::PreparedTransactions => 2,
+            Feature::PreparedTransactions | Feature::PrunedVersions => 2,
         }
     }
 
@@ -33,6 +35,7 @@ impl Feature {
     pub const fn name(self) -> &'static str {
         match self {
             Feature::PreparedTransactions => "XA PREPARE",
+            Feature::PrunedVersions => "pruning versions between snapshots",
         }
     }
 }

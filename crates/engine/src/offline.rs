@@ -67,6 +67,8 @@ pub fn check_record(body: &[u8]) -> std::result::Result<(), String> {
                 Err(_) => return Err(format!("operation {:#04x} that cannot be read", op.op)),
             },
             0x01..=0x03 | 0x10..=0x3f if !op.page.is_none() => {}
+            // A mark of the log's own: how far it was durable.
+            0x0f if op.page.is_none() => {}
             0x01..=0x03 | 0x10..=0x3f => return Err(format!("operation {:#04x} on no page", op.op)),
             _ => return Err(format!("operation {:#04x}, which this program does not know", op.op)),
         }
