@@ -157,10 +157,10 @@ impl Session {
 impl Engine {
     /// Looks for views that lag, and purges what they do not need: a batch of each shard. Returns how many transactions were purged.
     pub(crate) fn prune_round(self: &Arc<Engine>, session: &mut Session) -> usize {
-        // None: a view is just being opened. The views of the last round are as good.
         if self.allows(crate::format::Feature::PrunedVersions).is_err() {
             return 0;
         }
+        // None: a view is just being opened. The views of the last round are as good.
         let Some(views) = self.txns.snapshots(self.config.prune_lag) else { return 0 };
         if views.is_empty() {
             self.prune.set(None);
