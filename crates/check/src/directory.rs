@@ -80,7 +80,7 @@ impl Source<'_> {
                     let records = engine.check_undo(&mut |what| report.error("undo/segments", None, None, what));
                     report.progress("undo", records, records);
                 }
-                for problem in engine.settle() {
+                for problem in engine.bring_to_rest() {
                     settled = false;
                     report.error(crate::pages::DATA, None, None, problem);
                 }

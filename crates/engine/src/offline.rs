@@ -113,7 +113,7 @@ pub fn secondary_entry<'k>(key: &'k [u8], value: &[u8]) -> Result<(bool, &'k [u8
 impl Engine {
     /// Brings an engine without background work and sessions to rest: rolls back what a crash left unfinished, purges all that may be
     /// purged, writes every page and a checkpoint. Returns what could not be done.
-    pub fn settle(self: &Arc<Engine>) -> Vec<String> {
+    pub fn bring_to_rest(self: &Arc<Engine>) -> Vec<String> {
         let mut problems = Vec::new();
         while self.roll_back_loser() {}
         let pending = self.rollbacks_pending();
@@ -134,7 +134,7 @@ impl Engine {
     /// Follows every undo chain that rollback or purge may still need, and the versions of each row that they name. `report` gets what is wrong.
     /// Returns how many records there are.
     pub fn check_undo(self: &Arc<Engine>, report: &mut dyn FnMut(String)) -> u64 {
-        let mut chains: Vec<(TxnId, UndoPtr)> = self.losers.lock().clone();
+        let mut chains: Vec<(TxnId, UndoPtr)> = self.losers.lock().listed();
         chains.extend(self.branches.detached());
         chains.extend(self.history.snapshot().iter().map(|finished| (finished.txn, finished.last_undo)));
         let mut count = 0;
