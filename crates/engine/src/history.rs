@@ -67,8 +67,8 @@ impl Ages {
     }
 }
 
-/// So many more are kept than twice as many as before until they are looked at again.
-const KEPT_MORE: usize = 1024;
+/// So many more are kept than half as many again as before until they are looked at again.
+const KEPT_MORE: usize = 128;
 
 impl Shard {
     fn look_again(&mut self) {
@@ -150,14 +150,14 @@ impl History {
         shard.kept.push_back(finished);
     }
 
-    /// Lets those that were kept be looked at again when they have become many more, or the oldest view is another.
+    /// Lets those that were kept be looked at again when they have become half as many again, or the oldest view is another.
     pub(crate) fn look_again(&self, shard: usize, oldest_view: Option<u64>) {
         let place = &self.shards[shard];
         if place.length.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut shard = place.shard.lock();
-        if shard.oldest_view != oldest_view || shard.kept.len() > 2 * shard.kept_before + KEPT_MORE {
+        if shard.oldest_view != oldest_view || shard.kept.len() > shard.kept_before + shard.kept_before / 2 + KEPT_MORE {
             shard.oldest_view = oldest_view;
             shard.look_again();
         }
