@@ -8,7 +8,7 @@ pub struct ViewSlotHandle;
 
 impl ViewSlotHandle {
     pub(crate) fn publish(&self, _low: u64, _number: u64) {}
-    pub(crate) fn publish_high(&self, _high: u64) {}
+    pub(crate) fn publish_bounds(&self, _number: u64, _high: u64) {}
 }
 
 /// No slots.
