@@ -11,7 +11,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   budgets                                  instructions of single operations against docs/budgets.toml: [--check | --record REASON] [--runs N]
   check                                    format, lints, tidy and the fast tests
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
-  sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--seed S] [--plant NAME|all]
+  sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--keep-going] [--seed S] [--shrink] [--plant NAME|all]
   tidy                                     crate levels, module documentation, file rules";
 
 fn main() -> ExitCode {

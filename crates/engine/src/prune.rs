@@ -19,7 +19,7 @@ use crate::history::Finished;
 use crate::purge::Why;
 use crate::session::Session;
 use crate::undo_record::{Change, NOTHING, OldHeader, Skip, UndoRecord, common_ends};
-use crate::version::{Chain, header};
+use crate::version::{Chain, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
 use lock_manager::WaitPolicy;
@@ -143,7 +143,7 @@ impl Session {
             }
             if is_seen(target.txn) {
                 let (older, newer) = (&chain.buffer[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
-                if target.txn.is_none() {
+                if is_nothing(&target) {
                     return Some(PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: Vec::new() });
                 }
                 let (prefix, suffix) = common_ends(older, newer);

@@ -76,6 +76,11 @@ pub(crate) fn walk(
     found
 }
 
+/// Whether a version stands for a row that did not exist: deleted by nobody. (A row of nobody that is not deleted was copied by ALTER TABLE, and all see it.)
+pub(crate) fn is_nothing(version: &RowHeader) -> bool {
+    version.txn.is_none() && version.flags & DELETE_MARK != 0
+}
+
 /// The versions of a row, from the newest to older ones, as a reader meets them who sees none: where an undo record says that those who do not see the version
 /// behind it go on further back, so does this.
 pub(crate) struct Chain<'u> {
@@ -150,8 +155,7 @@ impl<'u> Chain<'u> {
     }
 
     fn went_back(&mut self) -> Result<Option<RowHeader>> {
-        // `take_record` leaves the row that did not exist with no transaction.
-        Ok((!self.version.txn.is_none()).then_some(self.version))
+        Ok((!is_nothing(&self.version)).then_some(self.version))
     }
 
     fn arrive(&mut self, older: RowHeader) -> RowHeader {
@@ -188,7 +192,10 @@ impl<'u> Chain<'u> {
             Change::Delete { old, .. } => {
                 self.arrive(old.into());
             }
-            Change::Insert | Change::Chain { .. } => self.version.txn = TxnId::NONE,
+            Change::Insert | Change::Chain { .. } => {
+                self.version.txn = TxnId::NONE;
+                self.version.flags |= DELETE_MARK;
+            }
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl World {
             return Ok(());
         }
         let name = self.random.one_of(&free).clone();
-        match self.random.below(12) {
+        match self.random.below(14) {
             0 => self.drop_table(&name),
             1 | 2 => self.truncate_table(&name),
             3 | 4 => self.rename_table(&name),
@@ -28,6 +28,7 @@ impl World {
             _ if self.unfinished => Ok(()),
             5 | 6 => self.add_column(&name),
             7..10 => self.create_index(&name),
+            10 | 11 => self.alter_by_copy(&name),
             _ => self.drop_index(&name),
         }
     }
@@ -125,6 +126,33 @@ impl World {
         let live = self.live();
         let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::InPlace);
         self.finish_ddl(&format!("add column to {name}"), state, result).map(drop)
+    }
+
+    /// ALTER TABLE that puts every row into new trees; here only the comment changes.
+    fn alter_by_copy(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        let mut def = entry.def.clone();
+        def.comment = format!("copied in state {}", self.newest().number);
+        // Hidden keys are given out anew, in the old order.
+        let renumbered = |rows: &Rows| (1u64..).zip(rows.values()).map(|(no, row)| (no.to_be_bytes().to_vec(), Arc::clone(row))).collect();
+        let state = match def.has_hidden_key() {
+            true => self.altered(name, &def, renumbered),
+            false => self.altered(name, &def, Rows::clone),
+        };
+        let live = self.live();
+        let target = entry.storage.layout().clone();
+        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| {
+            let mut values = Vec::new();
+            let damaged = |what: &str| CatalogError::Damaged(what.to_owned());
+            row.values(&mut values).map_err(|_| damaged("a row that cannot be decoded"))?;
+            target.encode(&values, out).map_err(|_| damaged("a row that cannot be encoded"))
+        };
+        let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::Copy(&mut convert));
+        if self.finish_ddl(&format!("copy {name}"), state, result)? {
+            self.losers.iter_mut().for_each(|loser| loser.table_moved(name, None));
+            self.count("tables copied");
+        }
+        Ok(())
     }
 
     fn create_index(&mut self, name: &str) -> Result<()> {
