@@ -118,15 +118,12 @@ pub(crate) fn check_format(disk: &Arc<dyn Disk>, report: &Report) -> bool {
 
 /// Restores the pages that a crash tore, in the overlay, as a start does.
 pub(crate) fn restore_torn_pages(overlay: &Arc<dyn Disk>, report: &Report) {
-    match PageStore::open(overlay, StoreConfig::default()) {
-        Ok(store) => {
-            let restored = store.stats().pages_restored.load(Ordering::Relaxed);
-            if restored > 0 {
-                report.note("doublewrite", None, None, format!("{restored} torn pages are restored from their copies"));
-            }
+    // Why it cannot be opened is told by `check_format`.
+    if let Ok(store) = PageStore::open(overlay, StoreConfig::default()) {
+        let restored = store.stats().pages_restored.load(Ordering::Relaxed);
+        if restored > 0 {
+            report.note("doublewrite", None, None, format!("{restored} torn pages are restored from their copies"));
         }
-        // Told by `check_format`.
-        Err(_) => {}
     }
 }
 
