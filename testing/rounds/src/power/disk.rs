@@ -397,7 +397,7 @@ impl File {
                 }
                 Before::Bytes { offset, bytes } => {
                     let fate = match (random.below(4) == 0 && bytes.len() as u64 > SECTOR, kept) {
-                        (true, _) if share % 100 != 0 => Fate::Torn,
+                        (true, _) if !share.is_multiple_of(100) => Fate::Torn,
                         (_, true) => Fate::Kept,
                         (_, false) => Fate::Dropped,
                     };
