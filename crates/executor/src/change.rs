@@ -1,7 +1,7 @@
 //! UPDATE and DELETE.
 
 pub(crate) mod auto_increment;
-mod insert;
+pub(crate) mod insert;
 pub(crate) mod store;
 
 use crate::change::insert::same_row;

@@ -48,8 +48,12 @@ pub struct Changes {
     pub duplicates: u64,
     /// Rows that REPLACE removed.
     pub deleted: u64,
+    /// Rows that ON DUPLICATE KEY UPDATE left as they were: a client that counts found rows counts them.
+    pub unchanged: u64,
     /// First generated AUTO_INCREMENT value (or LAST_INSERT_ID(expr)): LAST_INSERT_ID() and the OK packet.
     pub generated_id: Option<u64>,
+    /// AUTO_INCREMENT value of the last row that was inserted or changed as a duplicate: what the OK packet tells where none was generated.
+    pub row_id: Option<u64>,
 }
 
 /// Executes a plan.
@@ -177,7 +181,7 @@ impl Exec<'_> {
     fn with_explicit_id(&self, outcome: Outcome) -> Outcome {
         match outcome {
             Outcome::Changes(mut c) => {
-                c.generated_id = self.explicit_insert_id.or(c.generated_id);
+                c.generated_id = c.generated_id.or(self.explicit_insert_id);
                 Outcome::Changes(c)
             }
             rows => rows,

@@ -55,7 +55,11 @@ impl ClientSession {
             | Statement::DropIndex(_)
             | Statement::Truncate(_) => {
                 let done = ddl::execute(self, statement, sql)?;
-                self.reply_ok(done.affected, sink);
+                if ddl::says_records(statement) {
+                    self.reply_records(done.affected, sink);
+                } else {
+                    self.reply_ok(done.affected, sink);
+                }
                 Ok(Ran::Done)
             }
             Statement::TableMaintenance(maintenance) => ddl::maintain(self, maintenance, sink).map(|()| Ran::Done),
@@ -202,7 +206,7 @@ impl ClientSession {
 
     /// Values of expressions without a table.
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_expressions(exprs, sql, &planning)?;
         // A subquery among them reads tables.
         let reads = !plan.tables.is_empty();
@@ -219,7 +223,7 @@ impl ClientSession {
             }
             self.engine.statement_start();
         }
-        let values = executor::evaluate(&plan, &[], &mut self.engine, &mut self.core, &mut self.scratch);
+        let values = executor::evaluate(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
         self.core.lock_picture = None;
         let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
         if reads {
@@ -315,6 +319,15 @@ impl ClientSession {
 
     /// Writes a result that the session made itself.
     pub(crate) fn send_rows(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+        self.send_result(columns, rows, self.core.diagnostics.warning_count(), sink);
+    }
+
+    /// The same, with conditions at hand that are not this statement's.
+    pub(crate) fn send_rows_without_warnings(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+        self.send_result(columns, rows, 0, sink);
+    }
+
+    fn send_result(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {
         let block = result_columns::block(columns);
         let status = self.server_status();
         let zone = Arc::clone(&self.core.settings.zone);
@@ -323,7 +336,7 @@ impl ClientSession {
         let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));
         self.core.row_count = -1;
         self.core.found_rows = rows.len() as u64;
-        sink.finish(&OkReply { status, warnings: self.core.diagnostics.warning_count(), ..OkReply::default() });
+        sink.finish(&OkReply { status, warnings, ..OkReply::default() });
     }
 }
 

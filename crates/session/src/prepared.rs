@@ -161,6 +161,8 @@ impl ClientSession {
                 prepared.key = Some(key);
                 prepared.plan = Some(plan);
             }
+            // These are evaluated from their text, with the values at hand.
+            ast::Statement::Set(_) | ast::Statement::Do(_) => {}
             _ if parsed.param_count > 0 => return Err(codes::unsupported_ps().into()),
             _ => {}
         }

@@ -137,7 +137,11 @@ impl ClientSession {
     fn reply_changes(&mut self, body: &Body, changes: &Changes, sink: &mut ResultSink<'_>) {
         let warnings = self.core.diagnostics.warning_count();
         let found_rows = sink.capabilities().contains(Capabilities::FOUND_ROWS);
-        let mut affected_rows = changes.affected;
+        let (mut affected_rows, mut duplicates) = (changes.affected, changes.duplicates);
+        if found_rows {
+            affected_rows += changes.unchanged;
+            duplicates += changes.unchanged;
+        }
         let info = match body {
             Body::Update(_) => {
                 if found_rows {
@@ -148,23 +152,30 @@ impl ClientSession {
             }
             Body::Insert(insert) if says_records(insert) => {
                 let words = ["Records: ", "  Duplicates: ", "  Warnings: "];
-                Info::new(words, [changes.records, changes.duplicates, u64::from(warnings)])
+                Info::new(words, [changes.records, duplicates, u64::from(warnings)])
             }
             _ => Info::NONE,
         };
-        self.core.row_count = changes.affected as i64;
+        self.core.row_count = (changes.affected + if found_rows { changes.unchanged } else { 0 }) as i64;
         if let Some(id) = changes.generated_id {
             self.core.last_insert_id = id;
         }
         let ok = OkReply {
             affected_rows,
-            last_insert_id: changes.generated_id.unwrap_or(0),
+            last_insert_id: changes.generated_id.or(changes.row_id).unwrap_or(0),
             status: self.server_status(),
             warnings,
             info: info.as_bytes(),
             ..OkReply::default()
         };
         sink.ok(&ok);
+    }
+
+    /// The OK packet of a change of a table's definition.
+    pub(crate) fn reply_records(&mut self, records: u64, sink: &mut ResultSink<'_>) {
+        let words = ["Records: ", "  Duplicates: ", "  Warnings: "];
+        let info = Info::new(words, [records, 0, u64::from(self.core.diagnostics.warning_count())]);
+        self.reply_info(records, info.as_bytes(), sink);
     }
 
     /// The OK packet of a statement that changes no rows.

@@ -9,7 +9,6 @@ use crate::run::Result;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
 use planner::plan::{Insert, InsertColumn, InsertSource};
-use record::RowRef;
 use std::sync::Arc;
 use types::Value;
 
@@ -205,6 +204,7 @@ impl<'a> Exec<'a> {
             match session.insert_or(duplicate, &entry.storage, &mut state.row) {
                 Ok(()) => {
                     state.changes.affected += 1;
+                    state.changes.row_id = state.auto_column.and_then(|at| id_of(&state.values[at]));
                     if let Some(id) = generated
                         && state.changes.generated_id.is_none()
                     {
@@ -221,7 +221,7 @@ impl<'a> Exec<'a> {
                         state.counter.not_inserted(entry, id);
                     }
                     if !state.insert.on_duplicate.is_empty() {
-                        return self.update_duplicate(state, index_no, generated);
+                        return self.update_duplicate(state, index_no);
                     }
                     let error = duplicate_entry(&entry.def, index_no, &state.values, &*self.context);
                     if state.insert.ignore {
@@ -236,8 +236,8 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// Reads (and locks) the row that holds the new row's key in an index: (row bytes, primary key).
-    fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    /// Reads (and locks) the row that holds the new row's key in an index. It may be of an older layout than the table's.
+    fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<engine::RowBatch>> {
         let entry = state.entry;
         let index = &entry.def.indexes[index_no];
         let mut key = Vec::new();
@@ -250,31 +250,27 @@ impl<'a> Exec<'a> {
         let count = session
             .scan(&entry.storage, index_no, engine::KeyRange::prefix(&key), engine::Direction::Forward, read)?
             .next_batch(&mut batch, 1)?;
-        if count == 0 {
-            return Ok(None);
-        }
-        Ok(Some((batch.row(&entry.storage, 0)?.bytes().to_vec(), batch.key(0).to_vec())))
+        Ok((count > 0).then_some(batch))
     }
 
     /// Removes the row that stands in the way of REPLACE.
     fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
-        let Some((row, key)) = self.conflicting_row(state, index_no)? else { return Ok(()) };
-        let _ = row;
+        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(()) };
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        session.delete(&state.entry.storage, &key)?;
+        session.delete(&state.entry.storage, found.key(0))?;
         state.changes.affected += 1;
         state.changes.deleted += 1;
+        state.changes.duplicates += 1;
         Ok(())
     }
 
-    fn update_duplicate(&mut self, state: &mut Inserter<'a>, index_no: usize, generated: Option<u64>) -> Result<()> {
+    fn update_duplicate(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
         let entry = state.entry;
-        let Some((row, key)) = self.conflicting_row(state, index_no)? else {
+        let Some(found) = self.conflicting_row(state, index_no)? else {
             // The other row went away between the two looks: insert again.
             return self.insert_row(state);
         };
-        let layout = entry.storage.layout().clone();
-        let old = RowRef::new(&layout, &row);
+        let old = found.row(&entry.storage, 0)?;
         let mut values = Vec::with_capacity(entry.def.columns.len());
         old.values(&mut values)?;
         let (new_first, old_first) = (state.insert.new_slots, state.insert.existing_slots);
@@ -293,24 +289,11 @@ impl<'a> Exec<'a> {
             values[*column as usize] = v;
         }
         self.null_lenient = null_lenient;
-        if let Some(id) = self.explicit_insert_id {
-            state.changes.generated_id = Some(id);
-        } else if let Some(at) = state.auto_column
-            && generated.is_some()
-            && state.changes.generated_id.is_none()
-        {
-            // LAST_INSERT_ID() of an update is the existing row's value.
-            state.changes.generated_id = match &values[at] {
-                Value::Int(i) => Some(*i as u64),
-                Value::UInt(u) => Some(*u),
-                _ => None,
-            };
-        }
-        state.changes.duplicates += 1;
         if same_row(&before, &values) {
             if self.context.counts_matched_rows() {
                 state.changes.affected += 1;
             }
+            state.changes.unchanged += 1;
             return Ok(());
         }
         let assigned: Vec<u32> = state.insert.on_duplicate.iter().map(|(c, _)| *c).collect();
@@ -320,11 +303,13 @@ impl<'a> Exec<'a> {
             }
         }
         let mut bytes = Vec::new();
-        layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
+        entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        match session.update(&entry.storage, &key, old, &mut bytes) {
+        match session.update(&entry.storage, found.key(0), old, &mut bytes) {
             Ok(()) => {
                 state.changes.affected += 2;
+                state.changes.duplicates += 1;
+                state.changes.row_id = state.auto_column.and_then(|at| id_of(&values[at]));
                 Ok(())
             }
             Err(engine::Error::DuplicateKey { index_no }) => {
@@ -337,6 +322,15 @@ impl<'a> Exec<'a> {
             }
             Err(e) => Err(e.into()),
         }
+    }
+}
+
+/// An AUTO_INCREMENT column's value as OK packets tell it.
+pub(crate) fn id_of(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(i) => Some(*i as u64),
+        Value::UInt(u) => Some(*u),
+        _ => None,
     }
 }
 

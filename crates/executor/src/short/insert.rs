@@ -3,6 +3,7 @@
 //! Errors, warnings and their order are those of the ordinary INSERT (`insert.rs`); both use `store.rs` and `auto_increment.rs`.
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
+use crate::change::insert::id_of;
 use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
 use crate::context::StatementContext;
 use crate::errors::internal;
@@ -130,6 +131,7 @@ fn insert_all<'v>(
         }
         changes.affected += 1;
         changes.generated_id = changes.generated_id.or(generated);
+        changes.row_id = auto_column.and_then(|at| id_of(row.value(at)));
         counter.row_done();
     }
     Ok(changes)

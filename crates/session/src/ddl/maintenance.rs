@@ -28,7 +28,9 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     if statement.histogram.is_some() {
         return Err(codes::not_supported_yet("histograms").into());
     }
-    session.implicit_commit()?;
+    if statement.kind != Maintenance::Checksum {
+        session.implicit_commit()?;
+    }
     let mut names = Vec::with_capacity(statement.tables.len());
     for table in statement.tables {
         names.push(full_name(session, table)?);

@@ -32,7 +32,7 @@ use executor::StatementContext;
 use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
-use parser::ast::{ObjectName, Statement};
+use parser::ast::{AlterAction, ObjectName, Statement};
 use std::sync::Arc;
 
 /// What a statement did.
@@ -49,6 +49,12 @@ impl DdlDone {
 /// Carries out a statement that changes definitions.
 pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
     session.refuse_in_branch()?;
+    if let Statement::CreateTable(create) = statement
+        && create.temporary
+    {
+        // MySQL's is no part of the definitions, and commits nothing.
+        return Err(codes::not_supported_yet("CREATE TEMPORARY TABLE").into());
+    }
     if session.core.settings.read_only {
         return Err(codes::cant_execute_in_read_only_transaction().into());
     }
@@ -64,6 +70,17 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     let done = change_definitions(session, |session| execute_unlocked(session, statement))?;
     session.relock_tables()?;
     Ok(done)
+}
+
+/// Whether the OK packet of a statement tells records, as MySQL's ALTER TABLE does but where it only renames the table.
+pub(crate) fn says_records(statement: &Statement<'_>) -> bool {
+    match statement {
+        Statement::AlterTable(alter) => {
+            alter.actions.iter().any(|action| !matches!(action, AlterAction::Rename(_) | AlterAction::EnableKeys(_)))
+        }
+        Statement::CreateIndex(_) | Statement::DropIndex(_) => true,
+        _ => false,
+    }
 }
 
 /// Runs a change of definitions as FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP of others allow it.

@@ -83,7 +83,12 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
         }
         ShowFilter::Where(condition) => filter::condition(&mut table, condition)?,
     }
-    session.send_rows(&table.columns, &table.rows, sink);
+    if keeps_conditions {
+        // What they tell of is the statement's before, not their own.
+        session.send_rows_without_warnings(&table.columns, &table.rows, sink);
+    } else {
+        session.send_rows(&table.columns, &table.rows, sink);
+    }
     Ok(())
 }
 

@@ -419,6 +419,10 @@ fn connect(run: &Run<'_>, number: usize, level: Level) -> Result<(mysql::Conn, A
         for sql in level.set() {
             connection.query_drop(&sql).map_err(|error| format!("{sql}: {error}"))?;
         }
+        if run.place.lives() != lives {
+            // Connected to the next life: who takes it for this one does not see that it has crossed a crash.
+            return Err("the server was killed meanwhile".into());
+        }
         // Not known to those who disturb before it is ready.
         let wire = run.disturber.register(number, &connection, lives);
         Ok((connection, wire, lives))
