@@ -66,6 +66,11 @@ impl KeyRun {
         Ok(())
     }
 
+    /// Memory held.
+    fn bytes(&self) -> u64 {
+        (self.bytes.capacity() + self.keys.capacity() * size_of::<(usize, u32, usize)>()) as u64
+    }
+
     fn sort(&mut self) {
         let bytes = &self.bytes;
         self.keys.sort_unstable_by(|a, b| bytes[a.0..a.2].cmp(&bytes[b.0..b.2]));
@@ -121,6 +126,7 @@ impl Engine {
         let mut cursor = table.primary().tree.cursor();
         cursor.first()?;
         let mut count = 0u64;
+        let mut held = memory::Use::new(memory::Kind::Ddl, 0);
         while cursor.valid() {
             let row = header(cursor.value())?;
             if row.flags & DELETE_MARK == 0 {
@@ -130,8 +136,11 @@ impl Engine {
                 }
             }
             count += 1;
-            if count.is_multiple_of(1024) && session.cancel().is_cancelled() {
-                return Err(Error::Killed.into());
+            if count.is_multiple_of(1024) {
+                held.resize(runs.iter().map(KeyRun::bytes).sum());
+                if session.cancel().is_cancelled() {
+                    return Err(Error::Killed.into());
+                }
             }
             cursor.next()?;
         }
@@ -177,6 +186,7 @@ impl Engine {
         let mut cursor = old.primary().tree.cursor();
         cursor.first().map_err(|e| fail(e.into()))?;
         let mut row_id = 0u64;
+        let (mut held, mut row_bytes) = (memory::Use::new(memory::Kind::Ddl, 0), 0);
         while cursor.valid() {
             let row = header(cursor.value()).map_err(fail)?;
             if row.flags & DELETE_MARK == 0 {
@@ -198,10 +208,14 @@ impl Engine {
                 {
                     new.note_auto_increment(value);
                 }
+                row_bytes += (key.capacity() + bytes.capacity() + size_of::<(Vec<u8>, Vec<u8>)>()) as u64;
                 rows.push((key, bytes));
             }
-            if rows.len().is_multiple_of(1024) && session.cancel().is_cancelled() {
-                return Err(fail(Error::Killed));
+            if rows.len().is_multiple_of(1024) {
+                held.resize(row_bytes + runs.iter().map(KeyRun::bytes).sum::<u64>());
+                if session.cancel().is_cancelled() {
+                    return Err(fail(Error::Killed));
+                }
             }
             cursor.next().map_err(|e| fail(e.into()))?;
         }

@@ -460,6 +460,11 @@ impl Engine {
         self.pool.store().set_damage_observer(Box::new(move |page, error| told(page, &error.to_string())));
     }
 
+    /// Memory of undo records.
+    pub fn undo_bytes(&self) -> u64 {
+        self.undo.stats().memory_bytes
+    }
+
     /// The buffer pool.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool

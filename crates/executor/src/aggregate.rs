@@ -169,7 +169,7 @@ impl<'a> Exec<'a> {
                 return Ok(());
             }
             seen.insert(key, ());
-            self.memory.take(key.entry_bytes())?;
+            self.memory.take_for(::memory::Kind::Groups, key.entry_bytes())?;
         }
         match &mut acc.value {
             Sum::Count(n) => *n += 1,
@@ -225,7 +225,7 @@ impl<'a> Exec<'a> {
             if !seen.insert(Key::Bytes(&key), ()) {
                 return Ok(());
             }
-            self.memory.take(key.len() + 48)?;
+            self.memory.take_for(::memory::Kind::Groups, key.len() + 48)?;
         }
         let mut order = Vec::new();
         if !a.order.is_empty() {
@@ -234,7 +234,7 @@ impl<'a> Exec<'a> {
         match &mut acc.value {
             Sum::Count(n) => *n += 1,
             Sum::Concat(parts) => {
-                self.memory.take(text.len() + order.len() + 48)?;
+                self.memory.take_for(::memory::Kind::Groups, text.len() + order.len() + 48)?;
                 parts.push((order, text));
             }
             _ => {}

@@ -46,6 +46,11 @@ pub fn out_of_sort_memory() -> Error {
     codes::out_of_sortmemory().into()
 }
 
+/// 1041.
+pub fn out_of_memory() -> Error {
+    codes::out_of_resources().into()
+}
+
 /// 1690: a result that its type cannot hold.
 #[cold]
 pub fn out_of_range(kind: &str, what: &str) -> Error {

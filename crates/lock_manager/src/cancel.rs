@@ -164,10 +164,10 @@ impl Cancel {
         }
     }
 
-    /// Whether it was cancelled. One load.
+    /// Whether it was cancelled, or holds more memory than it may (asked on the statement's own thread). One load each.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.reason().is_some()
+        self.reason().is_some() || memory::excess() != memory::Excess::None
     }
 
     /// What the statement's thread sleeps for at this moment. Somebody whose wait has been ended no longer waits, even before it runs again.

@@ -40,7 +40,7 @@ kinds! {
     /// The log's ring and its segments' buffers.
     Log = "innodb/log_buffer_memory", true;
     /// Undo records in memory.
-    Undo = "innodb/undo", true;
+    Undo = "innodb/undo", false;
     /// What sorts keep.
     Sorts = "sql/Filesort_buffer::sort_keys", true;
     /// Hash tables of joins.

@@ -42,6 +42,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         // Not exit(): destructors must not write what the failed log does not cover.
         std::process::abort();
     });
+    memory::book(memory::Kind::BufferPool, config.pool.frames as u64 * base::PAGE_BYTES as u64);
+    memory::book(memory::Kind::Log, config.wal.buffer_bytes as u64);
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config)?;
     if let Some(directory) = archive {
         engine.archive_log(directory).map_err(|error| format!("log archive {}: {error}", settings.log_archive().unwrap_or_default()))?;
@@ -66,6 +68,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     if !settings.mechanisms.admission {
         shared.set_at_start("altiplano_admission", "off")?;
     }
+    shared.apply_memory_limit();
     for (name, value) in settings.variables.iter().filter(|(name, _)| *name != LOG_CAPACITY) {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }

@@ -82,6 +82,7 @@ impl Threads {
     }
 
     fn work(&self, first: Job) {
+        memory::begin_thread();
         first();
         let worker = Arc::new(Worker { seat: Mutex::new(Rank::Leaf, Seat::default()), signal: Signal::new() });
         loop {

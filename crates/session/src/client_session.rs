@@ -100,6 +100,7 @@ impl ClientSession {
                 collation: Collation::DEFAULT,
                 lock_wait_timeout_s: 60,
                 max_allowed_packet: 64 << 20,
+                statement_bytes_max: executor::STATEMENT_BYTES_MAX as u64,
                 max_execution_time_ms: 0,
                 notes: true,
                 timestamp: 0.0,
@@ -211,6 +212,7 @@ impl ClientSession {
     /// Begins a statement: conditions, clock and KILL's flag of the last one are forgotten.
     #[inline]
     pub(crate) fn begin_statement(&mut self) {
+        memory::begin_statement(self.core.settings.statement_bytes_max);
         self.core.statement_micros.set(0);
         // A statement may fail before it runs (a missing table): then it takes nothing back.
         self.engine.keep_changes();
@@ -231,6 +233,8 @@ impl ClientSession {
     #[cold]
     pub(crate) fn fail(&mut self, sink: &mut ResultSink<'_>, outcome: Outcome) {
         let mut error = outcome.error;
+        // What is undone may take what it needs.
+        memory::excuse();
         if let Err(worse) = self.statement_failed(outcome.undo) {
             error = worse.error;
         }

@@ -42,6 +42,8 @@ pub struct Settings {
     pub lock_wait_timeout_s: u64,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
+    /// `connection_memory_limit`: what a statement may hold.
+    pub statement_bytes_max: u64,
     /// `max_execution_time`, 0 = no limit.
     pub max_execution_time_ms: u32,
     /// `sql_notes`.
@@ -101,6 +103,11 @@ pub struct Core {
 impl Core {
     /// What a stopped statement is told.
     pub fn stop_error(&self) -> SqlError {
+        match memory::excess() {
+            memory::Excess::None => {}
+            memory::Excess::Statement => return codes::out_of_sortmemory(),
+            memory::Excess::Server => return codes::out_of_resources(),
+        }
         match self.connection.stop_requested() {
             Stop::QueryTimeout => codes::query_timeout(),
             Stop::Shutdown => codes::server_shutdown(),
@@ -265,6 +272,10 @@ impl StatementContext for Core {
 
     fn max_allowed_packet(&self) -> usize {
         self.settings.max_allowed_packet
+    }
+
+    fn statement_memory_max(&self) -> usize {
+        usize::try_from(self.settings.statement_bytes_max).unwrap_or(usize::MAX)
     }
 
     fn default_week_format(&self) -> u8 {

@@ -4,7 +4,7 @@
 //! 1. A plan is used only while the catalogue's version is the one it was made under; the text's fingerprint, the current database,
 //!    the modes and the collation of literals are part of its key.
 //! 2. A hit in a session's own cache writes nothing shared: the plan is taken out while it runs, and put back.
-//! 3. What is kept is bounded by the texts' bytes, not by their number only: a plan holds the literals that are part of what it is kept for.
+//! 3. What is kept is bounded by its bytes, as the allocator counted them when the plan was made.
 //!
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
@@ -12,6 +12,7 @@ use parser::{LiftedLiteral, SqlMode, Template};
 use planner::Plan;
 use protocol::ColumnBlock;
 use std::sync::Arc;
+use sync::atomic::{AtomicBool, Ordering};
 use sync::{CachePadded, Rank, RwLock};
 
 /// What a plan was made for.
@@ -41,8 +42,12 @@ pub struct CachedPlan {
     pub work: admission::Work,
     /// The text it was made for, to recognise texts like it.
     pub template: Option<Template>,
-    /// Bytes of the text it was made for, a measure of its own size.
+    /// Bytes of the text it was made for.
     pub text_bytes: usize,
+    /// Bytes that making it took and did not give back.
+    pub bytes: usize,
+    /// Somebody has taken it from the shared cache since that looked for plans to give up. (Relaxed: advice.)
+    pub used: AtomicBool,
 }
 
 impl CachedPlan {
@@ -54,10 +59,8 @@ impl CachedPlan {
 }
 
 const SHARDS: usize = 64;
-/// Plans of a shard; when it is full it starts anew, which costs each statement in use one planning.
-const SHARD_PLANS_MAX: usize = 256;
-/// Bytes of text of a shard's plans; when there are more it starts anew as well.
-const SHARD_TEXT_BYTES_MAX: usize = 2 << 20;
+/// Bytes of a shard's plans; 128 MiB for all. When there are more, those that nobody has used lately go, and half of the rest if need be.
+const SHARD_BYTES_MAX: usize = 2 << 20;
 /// Longest text whose plan is kept.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Longest text whose plan a session keeps for itself.
@@ -66,7 +69,30 @@ const OWN_TEXT_BYTES_MAX: usize = 16 << 10;
 #[derive(Default)]
 struct Shard {
     plans: hashbrown::HashMap<PlanKey, Arc<CachedPlan>, foldhash::fast::FixedState>,
-    text_bytes: usize,
+    bytes: usize,
+}
+
+impl Shard {
+    /// Makes room for so many bytes.
+    #[cold]
+    fn make_room(&mut self, bytes: usize) {
+        let wanted = SHARD_BYTES_MAX.saturating_sub(bytes);
+        let held = &mut self.bytes;
+        self.plans.retain(|_, plan| {
+            let keeps = plan.used.swap(false, Ordering::Relaxed);
+            *held -= if keeps { 0 } else { plan.bytes };
+            keeps
+        });
+        // All were used: each second one goes, so that what is used most is soon back.
+        let mut goes = false;
+        while *held > wanted && !self.plans.is_empty() {
+            self.plans.retain(|_, plan| {
+                goes = !goes && *held > wanted;
+                *held -= if goes { plan.bytes } else { 0 };
+                !goes
+            });
+        }
+    }
 }
 
 /// The server's plans.
@@ -86,24 +112,36 @@ impl PlanCache {
 
     /// The plan of a key, if it is of this catalogue version.
     pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
-        self.shard(key).read().plans.get(key).filter(|plan| plan.is_fresh(catalog_version)).cloned()
+        let shard = self.shard(key).read();
+        let plan = shard.plans.get(key).filter(|plan| plan.is_fresh(catalog_version))?;
+        if !plan.used.load(Ordering::Relaxed) {
+            plan.used.store(true, Ordering::Relaxed);
+        }
+        Some(Arc::clone(plan))
     }
 
     /// Keeps a plan.
     pub fn put(&self, key: PlanKey, plan: &Arc<CachedPlan>) {
-        if plan.text_bytes > TEXT_BYTES_MAX {
+        if plan.text_bytes > TEXT_BYTES_MAX || plan.bytes > SHARD_BYTES_MAX / 4 {
             return;
         }
+        // The server's from now on, and not the statement's that has made it.
+        memory::transfer(plan.bytes as i64);
         let mut guard = self.shard(&key).write();
         let shard = &mut *guard;
-        let full = shard.plans.len() >= SHARD_PLANS_MAX || shard.text_bytes + plan.text_bytes > SHARD_TEXT_BYTES_MAX;
-        if full && !shard.plans.contains_key(&key) {
-            *shard = Shard::default();
+        if let Some(old) = shard.plans.remove(&key) {
+            shard.bytes -= old.bytes;
         }
-        shard.text_bytes += plan.text_bytes;
-        if let Some(old) = shard.plans.insert(key, Arc::clone(plan)) {
-            shard.text_bytes -= old.text_bytes;
+        if shard.bytes + plan.bytes > SHARD_BYTES_MAX {
+            shard.make_room(plan.bytes);
         }
+        shard.bytes += plan.bytes;
+        shard.plans.insert(key, Arc::clone(plan));
+    }
+
+    /// Bytes of the plans held.
+    pub fn bytes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.read().bytes as u64).sum()
     }
 
     /// Plans held.

@@ -15,7 +15,11 @@ use planner::short::ShortPlan;
 use protocol::ResultSink;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use types::{ColumnType, Decimal, TypeKind, Value};
+
+/// What a plan takes beside what is counted while it is made.
+const PLAN_BYTES_MIN: usize = 512;
 
 impl ClientSession {
     /// Runs the statements of a text, one after the other, until one fails.
@@ -163,6 +167,7 @@ impl ClientSession {
 
     fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
         let catalog_version = self.shared().catalog.version();
+        let held_before = memory::held();
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
         let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.shared().status.plan_cache_misses.inc();
@@ -181,6 +186,9 @@ impl ClientSession {
             work,
             template: None,
             text_bytes: sql.len(),
+            // Nothing is counted where the program's allocator is another one: then the text says how large a plan may be.
+            bytes: (memory::held() - held_before).max(0) as usize + 2 * sql.len() + PLAN_BYTES_MIN,
+            used: AtomicBool::new(false),
         })
     }
 

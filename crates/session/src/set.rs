@@ -112,6 +112,9 @@ impl ClientSession {
         if let ("innodb_flush_log_at_trx_commit", Value::UInt(policy)) = (definition.name, value) {
             self.shared().set_flush_policy(*policy);
         }
+        if definition.name == "altiplano_memory_limit" {
+            self.shared().apply_memory_limit();
+        }
         if let ("altiplano_admission", Value::Bytes(text)) = (definition.name, value)
             && let Some(mode) = admission::Mode::parse(&text.to_text())
         {
@@ -175,6 +178,7 @@ impl ClientSession {
             ("lock_wait_timeout", Value::UInt(seconds)) => settings.lock_wait_timeout_s = *seconds,
             ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
             ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
+            ("connection_memory_limit", Value::UInt(bytes)) => settings.statement_bytes_max = *bytes,
             ("max_execution_time", Value::UInt(millis)) => settings.max_execution_time_ms = *millis as u32,
             ("completion_type", Value::Bytes(name)) => {
                 settings.completion_type = match &*name.to_text() {
@@ -204,6 +208,7 @@ impl ClientSession {
             "snapshot_isolation",
             "lock_wait_timeout",
             "innodb_lock_wait_timeout",
+            "connection_memory_limit",
             "max_allowed_packet",
             "max_execution_time",
             "completion_type",

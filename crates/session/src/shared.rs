@@ -123,6 +123,7 @@ impl Shared {
         self.variables.set_text(name, value)?;
         match name.replace('-', "_").to_ascii_lowercase().as_str() {
             "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit")),
+            "altiplano_memory_limit" => self.apply_memory_limit(),
             "altiplano_admission" => {
                 let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
                 self.admission.set_mode(mode);
@@ -130,6 +131,15 @@ impl Shared {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.
+    pub fn apply_memory_limit(&self) {
+        let bytes = match self.number("altiplano_memory_limit") {
+            0 => memory::bytes_of_machine() / 10 * 9,
+            bytes => bytes,
+        };
+        memory::set_limit(bytes);
     }
 
     fn seconds(&self, name: &str) -> Duration {

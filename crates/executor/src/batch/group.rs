@@ -89,7 +89,7 @@ impl<'a> Groups<'a> {
         self.sums.extend(self.group.aggregates.iter().map(|(_, a)| Accumulator::new(a)));
         self.count += 1;
         self.held += bytes;
-        x.memory.take(bytes)?;
+        x.memory.take_for(::memory::Kind::Groups, bytes)?;
         Ok(self.count - 1)
     }
 

@@ -386,7 +386,7 @@ impl<'a> Exec<'a> {
             column.push(value);
         }
         table.add(key);
-        self.memory.take(bytes)
+        self.memory.take_for(::memory::Kind::Joins, bytes)
     }
 
     fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, chunk: &Chunk) -> Result<()> {
@@ -417,7 +417,7 @@ impl<'a> Exec<'a> {
             }
         }
         bytes += chunk.bytes() / chunk.len().max(1) * kept.len();
-        self.memory.take(bytes)
+        self.memory.take_for(::memory::Kind::Joins, bytes)
     }
 }
 

@@ -128,7 +128,7 @@ impl<'a> Sorter<'a> {
                 column.push(value);
             }
             self.held += bytes;
-            x.memory.take(bytes)?;
+            x.memory.take_for(::memory::Kind::Sorts, bytes)?;
             self.drop_surplus(x);
         }
         Ok(())
@@ -179,7 +179,7 @@ impl<'a> Sorter<'a> {
             let share = chunk.bytes() / chunk.len().max(1);
             let bytes = (share + ROW_BYTES) * (self.len() - rows_before) + self.key_bytes.len() - bytes_before;
             self.held += bytes;
-            x.memory.take(bytes)?;
+            x.memory.take_for(::memory::Kind::Sorts, bytes)?;
             self.drop_surplus(x);
         }
         self.kept = kept;

@@ -55,6 +55,8 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
         // MySQL's is no part of the definitions, and commits nothing.
         return Err(codes::not_supported_yet("CREATE TEMPORARY TABLE").into());
     }
+    // Indexes are sorted in memory, however large: the server's limit alone counts.
+    memory::begin_statement(u64::MAX);
     if session.core.settings.read_only {
         return Err(codes::cant_execute_in_read_only_transaction().into());
     }

@@ -95,6 +95,8 @@ use Scope::{Both, Global, Session};
 pub static DEFINITIONS: &[Definition] = &[
     text("altiplano_admission", Global, "adaptive"),
     fixed(text("altiplano_log_archive", Global, "")),
+    // 0: what the machine or the control group has, less a tenth.
+    number("altiplano_memory_limit", Global, "0", 0, MAX),
     number("auto_increment_increment", Both, "1", 1, 65535),
     number("auto_increment_offset", Both, "1", 1, 65535),
     switch("autocommit", Both, "1"),
@@ -112,6 +114,8 @@ pub static DEFINITIONS: &[Definition] = &[
     text("collation_server", Both, "utf8mb4_0900_ai_ci"),
     choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"]),
     number("connect_timeout", Global, "10", 2, 31_536_000),
+    // Of a statement; MySQL's is of a connection, and ends it.
+    number("connection_memory_limit", Both, "1073741824", 2_097_152, MAX),
     number("cte_max_recursion_depth", Both, "1000", 0, 4_294_967_295),
     fixed(text("datadir", Global, "")),
     fixed(text("default_authentication_plugin", Global, "caching_sha2_password")),

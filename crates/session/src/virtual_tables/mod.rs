@@ -23,6 +23,7 @@ mod innodb_trx;
 mod listing;
 mod lock_data;
 mod lock_picture;
+mod memory;
 mod metadata_locks;
 mod processes;
 mod schemata;
@@ -68,6 +69,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         engines::user_privileges(),
         innodb_metrics::table(),
         innodb_trx::table(),
+        memory::table(),
         metadata_locks::table(),
         processes::of_information_schema(),
         processes::of_performance_schema(),

@@ -1,0 +1,116 @@
+//! Limits of memory: a statement that takes too much gets an error of its own, everybody else goes on, and the server shows what it holds.
+
+use harness::Server;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+const ROWS: usize = 20_000;
+
+/// A server with a table of some 20 MB.
+fn server(arguments: &[&str]) -> (Server, Conn) {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments);
+    let mut connection = server.connect();
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, s VARCHAR(1000) NOT NULL)"] {
+        connection.query_drop(sql).expect("done");
+    }
+    for from in (0..ROWS).step_by(1000) {
+        let rows: Vec<String> = (from..from + 1000).map(|id| format!("({id}, {}, REPEAT('x', 1000))", id % 7)).collect();
+        connection.query_drop(format!("INSERT INTO t VALUES {}", rows.join(", "))).expect("inserted");
+    }
+    (server, connection)
+}
+
+fn code(connection: &mut Conn, sql: &str) -> u16 {
+    match connection.query_drop(sql) {
+        Err(mysql::Error::MySqlError(error)) => error.code,
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+fn status(connection: &mut Conn, name: &str) -> u64 {
+    connection.query_first::<(String, u64), _>(format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("a status").expect("a row").1
+}
+
+/// What a statement may not take: a sort, a hash join, groups, and lists that no operator accounts for.
+const GREEDY: [&str; 4] = [
+    "SELECT * FROM t ORDER BY s, n DESC, id",
+    "SELECT SUM(LENGTH(a.s) + LENGTH(b.s)) FROM t a JOIN t b ON a.id * 10 + a.n = b.id * 10 + b.n",
+    "SELECT COUNT(DISTINCT CONCAT(id, s)) FROM t",
+    "UPDATE t SET n = n + 1, id = id + 1000000 ORDER BY s, id",
+];
+
+#[test]
+fn a_greedy_statement_gets_an_error_and_nobody_else_does() {
+    let (server, mut connection) = server(&[]);
+    let mut other = Conn::new(server.options(Some("d"))).expect("a connection");
+    connection.query_drop("SET SESSION connection_memory_limit = 4000000").expect("set");
+    connection.query_drop("BEGIN").expect("a transaction");
+    connection.query_drop("UPDATE t SET n = 100 WHERE id = 5").expect("updated");
+    for sql in GREEDY {
+        let code = code(&mut connection, sql);
+        assert!([1038, 1041].contains(&code), "{sql}: {code}");
+        // The transaction is still there, and the connection.
+        assert_eq!(connection.query_first::<u32, _>("SELECT n FROM t WHERE id = 5").expect("a read"), Some(100), "{sql}");
+        assert_eq!(other.query_first::<u32, _>("SELECT n FROM t WHERE id = 5").expect("a read"), Some(5), "{sql}");
+    }
+    connection.query_drop("COMMIT").expect("committed");
+    assert_eq!(other.query_first::<(usize, usize), _>("SELECT COUNT(*), SUM(n = 100) FROM t").expect("a read"), Some((ROWS, 1)));
+    for sql in GREEDY {
+        other.query_drop(sql).unwrap_or_else(|error| panic!("with the default: {sql}: {error}"));
+    }
+}
+
+#[test]
+fn past_the_servers_limit_who_grows_gets_an_error_and_small_statements_go_on() {
+    let (server, mut connection) = server(&[]);
+    let mut other = Conn::new(server.options(Some("d"))).expect("a connection");
+    let used = status(&mut connection, "Altiplano_memory_heap") + status(&mut connection, "Altiplano_memory_mapped");
+    connection.query_drop(format!("SET GLOBAL altiplano_memory_limit = {}", used + (4 << 20))).expect("set");
+    for sql in GREEDY {
+        let code = code(&mut connection, sql);
+        assert!([1038, 1041].contains(&code), "{sql}: {code}");
+        assert_eq!(other.query_first::<usize, _>("SELECT COUNT(*) FROM t").expect("a read"), Some(ROWS));
+        other.query_drop("UPDATE t SET n = n + 1 WHERE id = 7").expect("updated");
+    }
+    assert!(status(&mut connection, "Altiplano_memory_refusals") >= GREEDY.len() as u64);
+    connection.query_drop("SET GLOBAL altiplano_memory_limit = 0").expect("set");
+    for sql in GREEDY {
+        connection.query_drop(sql).unwrap_or_else(|error| panic!("without it: {sql}: {error}"));
+    }
+}
+
+#[test]
+fn what_is_held_is_shown_and_goes_back() {
+    let (_server, mut connection) = server(&[]);
+    let held = "SELECT EVENT_NAME, CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name";
+    let rows: Vec<(String, u64)> = connection.query(held).expect("rows");
+    let of = |name: &str| rows.iter().find(|row| row.0 == name).unwrap_or_else(|| panic!("{name} in {rows:?}")).1;
+    assert_eq!(of("memory/innodb/buf_buf_pool"), 64 << 20);
+    assert_eq!(of("memory/innodb/log_buffer_memory"), 64 << 20);
+    assert!(of("memory/sql/plan_cache") > 1000 && of("memory/sql/heap") > 1 << 20, "{rows:?}");
+    // Nothing large runs any more, so nothing of that is held.
+    connection.query_drop(GREEDY[0]).expect("sorted");
+    let rows: Vec<(String, u64, u64)> =
+        connection.query(held.replace("BYTES_USED FROM", "BYTES_USED, HIGH_NUMBER_OF_BYTES_USED FROM")).expect("rows");
+    let sorts = rows.iter().find(|row| row.0 == "memory/sql/Filesort_buffer::sort_keys").expect("a row");
+    assert!(sorts.1 == 0 && sorts.2 > 10 << 20, "{sorts:?}");
+}
+
+#[test]
+fn the_plan_cache_is_bounded_by_bytes_and_counts_hits() {
+    let (_server, mut connection) = server(&[]);
+    let (hits, misses) = (status(&mut connection, "Altiplano_plan_cache_hits"), status(&mut connection, "Altiplano_plan_cache_misses"));
+    for id in 0..50 {
+        connection.query_drop(format!("SELECT n FROM t WHERE id = {id}")).expect("a read");
+    }
+    assert_eq!(status(&mut connection, "Altiplano_plan_cache_misses") - misses, 1);
+    assert_eq!(status(&mut connection, "Altiplano_plan_cache_hits") - hits, 49);
+    // Many plans of some size: what is kept stays below the bound.
+    let columns = |from: usize| (0..200).map(|no| format!("n + id AS c{}", from * 1000 + no)).collect::<Vec<_>>().join(", ");
+    for from in 0..2000 {
+        connection.query_drop(format!("SELECT {} FROM t WHERE id = 1", columns(from))).expect("a read");
+    }
+    let (bytes, plans) = (status(&mut connection, "Altiplano_plan_cache_bytes"), status(&mut connection, "Altiplano_plan_cache_plans"));
+    println!("{plans} plans, {} KiB each", (bytes / plans.max(1)) >> 10);
+    assert!(bytes <= 128 << 20 && plans > 100, "{bytes} bytes, {plans} plans");
+}
