@@ -25,11 +25,10 @@ pub enum Excess {
 struct Thread {
     /// Allocated less freed. What others free, or what was others', makes it drift; sums over all threads are right.
     held: Cell<i64>,
-    /// Past these the slow path looks at the rest.
-    high: Cell<i64>,
-    low: Cell<i64>,
-    /// The server's count has this much for this thread.
+    /// The server's count has this much for this thread. Past it, or below `low`, the slow path tells that count and looks at limits: a statement's
+    /// is thus noticed one credit late, and beginning a statement costs a few stores.
     reported: Cell<i64>,
+    low: Cell<i64>,
     /// What `held` was when the statement began.
     base: Cell<i64>,
     /// What it may hold beyond that; negative for a thread without statements.
@@ -44,7 +43,6 @@ thread_local! {
     static THREAD: Thread = const {
         Thread {
             held: Cell::new(0),
-            high: Cell::new(0),
             low: Cell::new(i64::MIN / 2),
             reported: Cell::new(0),
             base: Cell::new(0),
@@ -73,7 +71,7 @@ pub(crate) fn count(bytes: i64) {
     THREAD.with(|thread| {
         let held = thread.held.get() + bytes;
         thread.held.set(held);
-        if held > thread.high.get() || held < thread.low.get() {
+        if held > thread.reported.get() || held < thread.low.get() {
             thread.crossed(held);
         }
     });
@@ -83,9 +81,7 @@ impl Thread {
     #[cold]
     #[inline(never)]
     fn crossed(&self, held: i64) {
-        if held > self.reported.get() || held < self.low.get() || self.ended.get() {
-            self.settle();
-        }
+        self.settle();
         self.judge(held);
     }
 
@@ -97,15 +93,6 @@ impl Thread {
         server::add_heap(report - self.reported.get());
         self.reported.set(report);
         self.low.set(if self.ended.get() { held } else { report - 2 * credit - SLACK_BYTES });
-        self.set_high();
-    }
-
-    /// The next look comes when credit or the statement's limit is used up.
-    fn set_high(&self) {
-        let (reported, limit) = (self.reported.get(), self.limit.get());
-        let ceiling = self.base.get().saturating_add(limit);
-        let is_below = self.held.get() <= ceiling;
-        self.high.set(if limit >= 0 && is_below { reported.min(ceiling) } else { reported });
     }
 
     fn judge(&self, held: i64) {
@@ -120,7 +107,6 @@ impl Thread {
         };
         server::refused();
         self.excess.set(excess);
-        self.set_high();
     }
 }
 
@@ -138,7 +124,6 @@ pub fn begin_statement(limit: u64) {
         thread.base.set(thread.held.get());
         thread.limit.set(limit);
         thread.excess.set(Excess::None);
-        thread.set_high();
     });
 }
 
@@ -153,7 +138,6 @@ pub fn excuse() {
     THREAD.with(|thread| {
         thread.limit.set(-1);
         thread.excess.set(Excess::None);
-        thread.set_high();
     });
 }
 
