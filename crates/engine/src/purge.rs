@@ -78,7 +78,8 @@ impl Engine {
                 self.purge_wake.wait(Some(Instant::now() + PAUSE));
             }
             if Instant::now() >= age_next {
-                self.ages.lock().note(Instant::now(), self.txns.finished_now(), self.history.oldest());
+                let (newest, oldest) = (self.txns.finished_now(), self.history.oldest());
+                self.ages.lock().note(Instant::now(), newest, oldest);
                 age_next = Instant::now() + AGE_PAUSE;
             }
             if Instant::now() >= counters_next {
