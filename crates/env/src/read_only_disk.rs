@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. No file is opened for writing, made, renamed or removed; every call that would is refused.
-//! 2. The directory's lock is held while the value lives, so no server writes what is being read.
+//! 2. The directory's lock is held while the value lives, so no server writes what is being read, but for [`ReadOnlyDisk::beside_writers`].
 
 use crate::real_disk::OpenError;
 use crate::{Disk, File, FileKind, OpenMode};
@@ -42,6 +42,11 @@ impl ReadOnlyDisk {
             }
         }
         Ok(ReadOnlyDisk { root, _lock: lock })
+    }
+
+    /// The same without the lock, for files that a reader can judge by themselves while others add to them (an archive of the log).
+    pub fn beside_writers(dir: impl AsRef<Path>) -> ReadOnlyDisk {
+        ReadOnlyDisk { root: dir.as_ref().to_path_buf(), _lock: None }
     }
 }
 

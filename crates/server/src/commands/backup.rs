@@ -1,11 +1,10 @@
 //! `altiplano backup`: copies a running server to a directory of this machine, over an ordinary connection.
 
 use super::bar::Bar;
-use super::reading::Reading;
 use crate::client::connection::{ClientConnection, ClientError, Outcome, Place, Target};
 use backup::{BackupSet, Error, Frame, Options, Progress, Source, Step};
 use clap::Args;
-use env::{Disk, OpenError, RealClock, RealDisk};
+use env::{Disk, OpenError, ReadOnlyDisk, RealClock, RealDisk};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -86,7 +85,7 @@ fn make(options: &BackupOptions) -> Result<String, Error> {
     let mut server = Server(ClientConnection::connect(&target).map_err(|error| Error::Io(error.to_string()))?);
     let directory = directory(path)?;
     let how = Options { rate: options.rate.map(|megabytes| megabytes.saturating_mul(1_000_000)), compression: options.compress };
-    let mut bar = Bar::new("backup", options.quiet);
+    let bar = Bar::new("backup", options.quiet);
     let outcome = backup::take(&mut server, directory, &how, &RealClock::new(), &mut |progress: Progress| {
         bar.show(progress.pages_done, progress.pages, progress.bytes_read);
     });
@@ -109,9 +108,9 @@ fn make(options: &BackupOptions) -> Result<String, Error> {
 }
 
 fn verify(path: &Path, quiet: bool) -> Result<String, Error> {
-    let mut set = BackupSet::open(Arc::new(Reading::new(path)))?;
+    let mut set = BackupSet::open(Arc::new(ReadOnlyDisk::beside_writers(path)))?;
     let total = set.manifest().map_or(0, |manifest| manifest.parts.iter().map(|part| part.bytes).sum());
-    let mut bar = Bar::new("verify", quiet);
+    let bar = Bar::new("verify", quiet);
     let verified = set.verify(|bytes| bar.show(bytes, total, bytes));
     bar.clear();
     let verified = verified?;

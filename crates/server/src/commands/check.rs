@@ -23,7 +23,7 @@ pub struct CheckOptions {
 
 /// Checks; 0 when all is well, 1 when something is wrong or the directory cannot be looked at.
 pub fn run(options: &CheckOptions) -> ExitCode {
-    let progress = Arc::new(ProgressLine::new());
+    let progress = Arc::new(ProgressLine::on_terminal());
     let line = Arc::clone(&progress);
     let report = Report::new(
         move |finding| {

@@ -4,7 +4,6 @@ pub mod backup;
 mod bar;
 pub mod check;
 mod progress;
-mod reading;
 pub mod restore;
 pub mod salvage;
 pub mod seal;

@@ -1,44 +1,77 @@
-//! How far a long command is: one line that changes, on a terminal only.
+//! How far a long command is: one line that changes, on a terminal; elsewhere a line now and then, or nothing.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 use sync::{Mutex, Rank};
 
-/// How often the line changes.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Between two changes of the line on a terminal.
+const CHANGE_PAUSE: Duration = Duration::from_millis(200);
+/// Between two lines elsewhere.
+const LINE_PAUSE: Duration = Duration::from_secs(10);
 
-/// A line on standard error, or nothing when that is no terminal.
+/// A line on standard error.
 pub(super) struct ProgressLine {
-    /// When it was written last, and how long it is; `None` when nobody looks.
-    state: Option<Mutex<(Option<Instant>, usize)>>,
+    terminal: bool,
+    /// `None`: nobody looks.
+    pause: Option<Duration>,
+    drawn: Mutex<Drawn>,
+}
+
+struct Drawn {
+    at: Instant,
+    stands: bool,
 }
 
 impl ProgressLine {
-    pub(super) fn new() -> ProgressLine {
-        ProgressLine { state: std::io::stderr().is_terminal().then(|| Mutex::new(Rank::Leaf, (None, 0))) }
+    /// On a terminal only.
+    pub(super) fn on_terminal() -> ProgressLine {
+        let terminal = std::io::stderr().is_terminal();
+        ProgressLine::new(terminal, terminal.then_some(CHANGE_PAUSE))
     }
 
-    /// `total` 0: not known.
-    pub(super) fn show(&self, phase: &str, done: u64, total: u64) {
-        let Some(state) = &self.state else { return };
-        let mut state = state.lock();
-        if state.0.is_some_and(|at| at.elapsed() < PAUSE) && done != total {
+    /// Elsewhere, too; nowhere when `quiet`.
+    pub(super) fn everywhere(quiet: bool) -> ProgressLine {
+        let terminal = std::io::stderr().is_terminal();
+        let pause = if terminal { CHANGE_PAUSE } else { LINE_PAUSE };
+        ProgressLine::new(terminal, (!quiet).then_some(pause))
+    }
+
+    fn new(terminal: bool, pause: Option<Duration>) -> ProgressLine {
+        let drawn = Drawn { at: Instant::now(), stands: false };
+        ProgressLine { terminal, pause, drawn: Mutex::new(Rank::Leaf, drawn) }
+    }
+
+    pub(super) fn is_on_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Shows a text when it is time for one, or when it is the `last`.
+    pub(super) fn draw(&self, last: bool, text: impl FnOnce() -> String) {
+        let Some(pause) = self.pause else { return };
+        let mut drawn = self.drawn.lock();
+        if !last && drawn.at.elapsed() < pause {
             return;
         }
-        let percent = (done * 100).checked_div(total).map_or_else(String::new, |percent| format!(" of {total} ({percent} %)"));
-        let text = format!("{phase}: {done}{percent}");
-        let width = state.1;
-        // A terminal that does not take the line does not keep the work from going on.
-        let _ = write!(std::io::stderr(), "\r{text:<width$}");
-        *state = (Some(Instant::now()), text.len());
+        *drawn = Drawn { at: Instant::now(), stands: true };
+        // Progress that cannot be shown is no reason to stop.
+        let _ = match self.terminal {
+            true => write!(std::io::stderr(), "\r{}\x1b[K", text()),
+            false => writeln!(std::io::stderr(), "{}", text()),
+        };
+    }
+
+    /// Shows how many of what there is are done; `total` 0: not known.
+    pub(super) fn show(&self, phase: &str, done: u64, total: u64) {
+        self.draw(done == total, || {
+            let percent = (done * 100).checked_div(total).map_or_else(String::new, |percent| format!(" of {total} ({percent} %)"));
+            format!("{phase}: {done}{percent}")
+        });
     }
 
     /// Takes the line away, for what is to stand there.
     pub(super) fn clear(&self) {
-        let Some(state) = &self.state else { return };
-        let mut state = state.lock();
-        let width = std::mem::take(&mut state.1);
-        let _ = write!(std::io::stderr(), "\r{:width$}\r", "");
-        state.0 = None;
+        if self.terminal && std::mem::take(&mut self.drawn.lock().stands) {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
     }
 }

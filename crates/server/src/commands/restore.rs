@@ -2,11 +2,10 @@
 
 use super::backup::directory;
 use super::bar::Bar;
-use super::reading::Reading;
 use backup::{BackupSet, Error, Until};
 use base::Lsn;
 use clap::Args;
-use env::{Clock, Disk, RealClock};
+use env::{Clock, Disk, ReadOnlyDisk, RealClock};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -62,7 +61,7 @@ fn restore(options: &RestoreOptions) -> Result<String, Error> {
     let mut set = BackupSet::open(reading(&options.backup)?)?;
     let archive = options.archive.as_deref().map(reading).transpose()?;
     let target = directory(&options.to)?;
-    let mut bar = Bar::new("restore", options.quiet);
+    let bar = Bar::new("restore", options.quiet);
     let now = RealClock::new().wall_us();
     let restored = backup::restore(&mut set, target, archive.as_deref(), until, now, |done, total| {
         bar.show(done, total, done * base::PAGE_BYTES as u64);
@@ -79,7 +78,7 @@ fn reading(path: &Path) -> Result<Arc<dyn Disk>, Error> {
     if !path.is_dir() {
         return Err(Error::Refused(format!("there is no directory {}", path.display())));
     }
-    Ok(Arc::new(Reading::new(path)))
+    Ok(Arc::new(ReadOnlyDisk::beside_writers(path)))
 }
 
 fn instant(text: &str, zone: &TimeZone) -> Option<i64> {

@@ -25,7 +25,7 @@ pub struct SalvageOptions {
 
 /// Salvages; 0 when all could be read, 1 when something is missing in the output, 2 when there is none.
 pub fn run(options: &SalvageOptions) -> ExitCode {
-    let progress = Arc::new(ProgressLine::new());
+    let progress = Arc::new(ProgressLine::on_terminal());
     let line = Arc::clone(&progress);
     let report = Report::new(
         move |finding| {
