@@ -4,7 +4,7 @@
 //! 1. No file is opened for writing, made, renamed or removed; every call that would is refused.
 //! 2. The directory's lock is held while the value lives, so no server writes what is being read, but for [`ReadOnlyDisk::beside_writers`].
 
-use crate::real_disk::OpenError;
+use crate::real_disk::{OpenError, list_names};
 use crate::{Disk, File, FileKind, OpenMode};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -69,15 +69,7 @@ impl Disk for ReadOnlyDisk {
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(self.root.join(dir))? {
-            // Names that are not UTF-8 are not ours.
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort();
-        Ok(names)
+        list_names(&self.root.join(dir))
     }
 
     fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {

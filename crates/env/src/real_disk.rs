@@ -108,15 +108,7 @@ impl Disk for RealDisk {
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(self.root.join(dir))? {
-            // Names that are not UTF-8 are not ours.
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort();
-        Ok(names)
+        list_names(&self.root.join(dir))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -255,6 +247,18 @@ impl File for RealFile {
             other => Ok(other?),
         }
     }
+}
+
+/// Names in a directory, sorted. Names that are not UTF-8 are not ours.
+pub(crate) fn list_names(dir: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -86,10 +86,9 @@ pub struct ServeOptions {
     pub without: Vec<String>,
 }
 
-/// Options of `sql`; the short ones are those of the `mysql` client.
-#[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
-pub struct SqlOptions {
+/// Where a server is, for the commands that talk to one; the short ones are those of the `mysql` client.
+#[derive(Debug, Clone, Args)]
+pub struct ServerOptions {
     /// Server's host; `localhost` with -S means the socket
     #[arg(short = 'h', long, env = "ALTIPLANO_HOST", default_value = "127.0.0.1")]
     pub host: String,
@@ -102,6 +101,15 @@ pub struct SqlOptions {
     /// User
     #[arg(short, long, env = "ALTIPLANO_USER", default_value = "root")]
     pub user: String,
+}
+
+/// Options of `sql`; the short ones are those of the `mysql` client.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct SqlOptions {
+    /// Where the server is
+    #[command(flatten)]
+    pub server: ServerOptions,
     /// Password; asked for when the option has no value
     #[arg(short, long, env = "ALTIPLANO_PASSWORD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
     pub password: Option<String>,
@@ -375,7 +383,7 @@ mod tests {
         else {
             panic!("not sql")
         };
-        assert_eq!((sql.host.as_str(), sql.port, sql.user.as_str()), ("db", 13306, "bench"));
+        assert_eq!((sql.server.host.as_str(), sql.server.port, sql.server.user.as_str()), ("db", 13306, "bench"));
         assert_eq!(
             (sql.password.as_deref(), sql.execute.as_deref(), sql.database.as_deref()),
             (Some("secret"), Some("SELECT 1"), Some("test"))

@@ -1,46 +1,21 @@
 //! A sync that fails under the real program: it says so and stops, and what was acknowledged is there at the next start.
 //!
-//! Syncs fail by a filter of system calls (scripts/fail_sync.c), which needs a C compiler and the right to filter; without them the test says so and
+//! Syncs fail by a filter of system calls (scripts/sync_filter.c), which needs a C compiler and the right to filter; without them the test says so and
 //! does nothing.
 
 use harness::Server;
 use mysql::prelude::Queryable;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 
-/// A program that is the server with the filter: it fails syncs of files with `which` in their path while `trigger` exists.
-fn filtered(dir: &Path, which: &str) -> Option<(PathBuf, PathBuf)> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/fail_sync.c");
-    let library = dir.join("fail_sync.so");
-    let compiled = Command::new("cc").args(["-O1", "-shared", "-fPIC", "-pthread"]).arg(&source).arg("-o").arg(&library).output();
-    if !compiled.as_ref().is_ok_and(|output| output.status.success()) {
-        println!("left out: no C compiler here: {compiled:?}");
-        return None;
-    }
-    let trigger = dir.join("trigger");
-    let script = dir.join("altiplano");
-    let text = format!(
-        "#!/bin/sh\nFAIL_SYNC_WHEN={} FAIL_SYNC_FILE={which} LD_PRELOAD={} exec {PROGRAM} \"$@\"\n",
-        trigger.display(),
-        library.display()
-    );
-    std::fs::write(&script, text).expect("written");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("made executable");
-    Some((script, trigger))
-}
-
 /// Fails syncs of `which` under a load of commits; the server is to stop with `message`, and to lose nothing.
 fn check(which: &str, message: &str) {
     let dir = tempfile::tempdir().expect("a directory");
-    let Some((program, trigger)) = filtered(dir.path(), which) else { return };
+    let trigger = dir.path().join("trigger");
+    let settings = [("SYNC_FAIL_WHEN", trigger.to_str().expect("a path in UTF-8")), ("SYNC_FAIL_FILE", which)];
+    let Some(program) = harness::with_sync_filter(PROGRAM, dir.path(), &settings) else { return };
     let mut server = Server::start(&program, &[]);
-    if server.log().contains("no filter") {
-        println!("left out: no right to filter system calls");
-        return;
-    }
     let mut c = server.connect();
     c.query_drop("CREATE DATABASE d").expect("made");
     c.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(2000))").expect("made");

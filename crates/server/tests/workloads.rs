@@ -61,28 +61,7 @@ fn a_bank_keeps_what_it_acknowledged_and_showed_through_kill_9() {
 #[test]
 fn a_bank_on_a_slow_disk_keeps_what_it_acknowledged_and_showed_through_kill_9() {
     let test = "a_bank_on_a_slow_disk_keeps_what_it_acknowledged_and_showed_through_kill_9";
-    let Some(slow) = slow_altiplano() else {
-        println!("{test}: there is no gcc, or the program cannot be slowed down here");
-        return;
-    };
-    run(test, 32, 4, 2, slow.path().join("altiplano").to_str().expect("a path in UTF-8"), workloads::bank);
-}
-
-/// A directory with a program `altiplano` whose syncs take 20 ms more (`scripts/slow_sync.c`).
-fn slow_altiplano() -> Option<tempfile::TempDir> {
-    let directory = tempfile::tempdir().ok()?;
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/slow_sync.c");
-    let library = directory.path().join("slow_sync.so");
-    let compiled = std::process::Command::new("gcc").args(["-O2", "-shared", "-fPIC", "-pthread", source, "-o"]).arg(&library).status();
-    if !compiled.is_ok_and(|status| status.success()) {
-        return None;
-    }
-    let program = directory.path().join("altiplano");
-    let text = format!("#!/bin/sh\nSLOW_SYNC_MS=20 LD_PRELOAD={} exec {ALTIPLANO} \"$@\"\n", library.display());
-    std::fs::write(&program, text).ok()?;
-    let runs = std::process::Command::new("chmod").arg("+x").arg(&program).status();
-    // It says so where the filter is refused.
-    let version = std::process::Command::new(&program).arg("version").stderr(std::process::Stdio::piped()).output();
-    let refused = version.is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains("slow_sync:"));
-    (runs.is_ok_and(|status| status.success()) && !refused).then_some(directory)
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(slow) = harness::with_sync_filter(ALTIPLANO, directory.path(), &[("SYNC_DELAY_MS", "20")]) else { return };
+    run(test, 32, 4, 2, slow.to_str().expect("a path in UTF-8"), workloads::bank);
 }

@@ -5,15 +5,18 @@
 //! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
 //! - [`until`]: waits for what another connection can see.
 //! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
+//! - [`with_sync_filter`]: a program whose syncs take longer or fail.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
 
 mod server;
 pub mod slt;
 pub mod spec;
+mod sync_filter;
 mod target;
 mod wait;
 
 pub use server::Server;
+pub use sync_filter::with_sync_filter;
 pub use target::Target;
 pub use wait::until;

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use crate::options::ServerOptions;
 use protocol::auth::{self, Challenge};
 use protocol::codec::Bytes;
 use protocol::command::byte;
@@ -22,6 +23,16 @@ pub enum Place {
     Tcp(String, u16),
     /// Unix socket.
     Unix(PathBuf),
+}
+
+impl Place {
+    /// What the options of a command say.
+    pub fn of(options: &ServerOptions) -> Place {
+        match &options.socket {
+            Some(path) => Place::Unix(path.clone()),
+            None => Place::Tcp(options.host.clone(), options.port),
+        }
+    }
 }
 
 impl fmt::Display for Place {

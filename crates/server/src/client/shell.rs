@@ -79,11 +79,8 @@ fn start(options: SqlOptions) -> Result<i32, ClientError> {
         Some(text) if text.is_empty() && io::stdin().is_terminal() => ask_password()?,
         other => other.unwrap_or_default(),
     };
-    let place = match options.socket {
-        Some(path) => Place::Unix(path),
-        None => Place::Tcp(options.host, options.port),
-    };
-    let target = Target { place, user: options.user, password, database: options.database, local_infile: options.local_infile };
+    let place = Place::of(&options.server);
+    let target = Target { place, user: options.server.user, password, database: options.database, local_infile: options.local_infile };
     let connection = ClientConnection::connect(&target)?;
     let tables = options.table || (!options.batch && io::stdout().is_terminal());
     let mut shell = Shell {

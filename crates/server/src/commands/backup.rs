@@ -1,7 +1,9 @@
 //! `altiplano backup`: copies a running server to a directory of this machine, over an ordinary connection.
 
 use super::bar::Bar;
+use super::finish;
 use crate::client::connection::{ClientConnection, ClientError, Outcome, Place, Target};
+use crate::options::ServerOptions;
 use backup::{BackupSet, Error, Frame, Options, Progress, Source, Step};
 use clap::Args;
 use env::{Disk, OpenError, ReadOnlyDisk, RealClock, RealDisk};
@@ -13,18 +15,9 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct BackupOptions {
-    /// Server's host
-    #[arg(short = 'h', long, env = "ALTIPLANO_HOST", default_value = "127.0.0.1")]
-    pub host: String,
-    /// Server's port
-    #[arg(short = 'P', long, env = "ALTIPLANO_PORT", default_value_t = 3306)]
-    pub port: u16,
-    /// Unix socket instead of host and port
-    #[arg(short = 'S', long, env = "ALTIPLANO_SOCKET")]
-    pub socket: Option<PathBuf>,
-    /// User
-    #[arg(short, long, env = "ALTIPLANO_USER", default_value = "root")]
-    pub user: String,
+    /// Where the server is
+    #[command(flatten)]
+    pub server: ServerOptions,
     /// Password
     #[arg(short, long, env = "ALTIPLANO_PASSWORD", default_value = "", hide_env_values = true)]
     pub password: String,
@@ -54,16 +47,7 @@ pub fn run(options: BackupOptions) -> ExitCode {
         Some(directory) => verify(directory, options.quiet),
         None => make(&options),
     };
-    match done {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("altiplano: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    finish(done)
 }
 
 /// A directory of this machine that nobody else writes.
@@ -77,11 +61,14 @@ pub(super) fn directory(path: &Path) -> Result<Arc<dyn Disk>, Error> {
 
 fn make(options: &BackupOptions) -> Result<String, Error> {
     let path = options.to.as_deref().unwrap_or(Path::new("."));
-    let place = match &options.socket {
-        Some(path) => Place::Unix(path.clone()),
-        None => Place::Tcp(options.host.clone(), options.port),
+    let ServerOptions { user, .. } = &options.server;
+    let target = Target {
+        place: Place::of(&options.server),
+        user: user.clone(),
+        password: options.password.clone(),
+        database: None,
+        local_infile: false,
     };
-    let target = Target { place, user: options.user.clone(), password: options.password.clone(), database: None, local_infile: false };
     let mut server = Server(ClientConnection::connect(&target).map_err(|error| Error::Io(error.to_string()))?);
     let directory = directory(path)?;
     let how = Options { rate: options.rate.map(|megabytes| megabytes.saturating_mul(1_000_000)), compression: options.compress };

@@ -1,6 +1,6 @@
 //! `altiplano check DIR`: is everything in a data directory as it must be?
 
-use super::progress::ProgressLine;
+use super::progress::{self, ProgressLine};
 use check::{CheckReport, Report, Source};
 use clap::Args;
 use env::ReadOnlyDisk;
@@ -24,17 +24,7 @@ pub struct CheckOptions {
 /// Checks; 0 when all is well, 1 when something is wrong or the directory cannot be looked at.
 pub fn run(options: &CheckOptions) -> ExitCode {
     let progress = Arc::new(ProgressLine::on_terminal());
-    let line = Arc::clone(&progress);
-    let report = Report::new(
-        move |finding| {
-            line.clear();
-            println!("{finding}");
-        },
-        {
-            let progress = Arc::clone(&progress);
-            move |phase, done, total| progress.show(phase, done, total)
-        },
-    );
+    let report = progress::report(&progress, |finding| println!("{finding}"));
     let checked = look(options, &report);
     progress.clear();
     match checked {

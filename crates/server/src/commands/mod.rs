@@ -7,3 +7,20 @@ mod progress;
 pub mod restore;
 pub mod salvage;
 pub mod seal;
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Tells how a command ended: its summary, or what it complains of.
+fn finish(done: Result<String, impl Display>) -> ExitCode {
+    match done {
+        Ok(text) => {
+            println!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("altiplano: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

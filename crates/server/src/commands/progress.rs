@@ -1,6 +1,8 @@
 //! How far a long command is: one line that changes, on a terminal; elsewhere a line now and then, or nothing.
 
+use check::{Finding, Report};
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::{Mutex, Rank};
 
@@ -74,4 +76,16 @@ impl ProgressLine {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+/// A report whose findings are told by `say`, with the line out of their way, and whose progress the line shows.
+pub(super) fn report(line: &Arc<ProgressLine>, mut say: impl FnMut(&Finding) + Send + 'static) -> Report {
+    let (told, shown) = (Arc::clone(line), Arc::clone(line));
+    Report::new(
+        move |finding| {
+            told.clear();
+            say(finding);
+        },
+        move |phase, done, total| shown.show(phase, done, total),
+    )
 }

@@ -2,6 +2,7 @@
 
 use super::backup::directory;
 use super::bar::Bar;
+use super::finish;
 use backup::{BackupSet, Error, Until};
 use base::Lsn;
 use clap::Args;
@@ -38,16 +39,7 @@ pub struct RestoreOptions {
 
 /// Restores.
 pub fn run(options: RestoreOptions) -> ExitCode {
-    match restore(&options) {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("altiplano: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    finish(restore(&options))
 }
 
 fn restore(options: &RestoreOptions) -> Result<String, Error> {

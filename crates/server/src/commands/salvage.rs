@@ -1,6 +1,6 @@
 //! `altiplano salvage DIR --to FILE`: what can be read of a data directory, as SQL.
 
-use super::progress::ProgressLine;
+use super::progress::{self, ProgressLine};
 use check::{Report, SalvageReport, Source};
 use clap::Args;
 use env::ReadOnlyDisk;
@@ -26,17 +26,7 @@ pub struct SalvageOptions {
 /// Salvages; 0 when all could be read, 1 when something is missing in the output, 2 when there is none.
 pub fn run(options: &SalvageOptions) -> ExitCode {
     let progress = Arc::new(ProgressLine::on_terminal());
-    let line = Arc::clone(&progress);
-    let report = Report::new(
-        move |finding| {
-            line.clear();
-            eprintln!("{finding}");
-        },
-        {
-            let progress = Arc::clone(&progress);
-            move |phase, done, total| progress.show(phase, done, total)
-        },
-    );
+    let report = progress::report(&progress, |finding| eprintln!("{finding}"));
     let salvaged = write(options, &report);
     progress.clear();
     match salvaged {

@@ -1,5 +1,6 @@
 //! `altiplano seal DIR`: lets a data directory use what newer formats can, after which older programs refuse it.
 
+use super::finish;
 use clap::Args;
 use engine::format::{FORMAT_NEWEST, Feature, seal};
 use env::RealDisk;
@@ -18,16 +19,7 @@ pub struct SealOptions {
 
 /// Seals; 0 when the directory has the format now.
 pub fn run(options: &SealOptions) -> ExitCode {
-    match raise(options) {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("altiplano: {}: {error}", options.dir.display());
-            ExitCode::FAILURE
-        }
-    }
+    finish(raise(options).map_err(|error| format!("{}: {error}", options.dir.display())))
 }
 
 fn raise(options: &SealOptions) -> Result<String, Box<dyn std::error::Error>> {

@@ -1,10 +1,13 @@
-/* Makes each fsync and fdatasync of a program take longer, to widen the moment between the write of a commit and its durability:
+/* Makes each fsync and fdatasync of a program take longer, or fail with EIO while a file exists:
  *
- *   gcc -O2 -shared -fPIC -pthread scripts/slow_sync.c -o slow_sync.so
- *   SLOW_SYNC_MS=20 LD_PRELOAD=./slow_sync.so altiplano serve ...
+ *   gcc -O2 -shared -fPIC -pthread scripts/sync_filter.c -o sync_filter.so
+ *   SYNC_DELAY_MS=20 LD_PRELOAD=./sync_filter.so altiplano serve ...
+ *   SYNC_FAIL_WHEN=/tmp/fail LD_PRELOAD=./sync_filter.so altiplano serve ...
+ *
+ * With SYNC_FAIL_FILE only syncs of files that have it in their path fail.
  *
  * The server makes its system calls itself, so no function of the C library can stand in for them: a seccomp filter stops them, and a
- * thread that the filter does not cover lets them go on after a while. Needs Linux 5.5 and the right to filter (root, or no_new_privs). */
+ * thread that the filter does not cover lets them go on or answers. Needs Linux 5.5 and the right to filter (root, or no_new_privs). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
@@ -23,8 +26,21 @@
 #include <unistd.h>
 
 static int notify_fd = -1;
-static long delay_ms = 20;
+static long delay_ms;
+static const char *when, *which;
 static sem_t ready;
+
+static int is_meant(unsigned long long fd) {
+    char link[64], path[4096];
+    if (!which)
+        return 1;
+    snprintf(link, sizeof link, "/proc/self/fd/%llu", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return 0;
+    path[length] = 0;
+    return strstr(path, which) != NULL;
+}
 
 static void *supervise(void *unused) {
     (void)unused;
@@ -42,17 +58,22 @@ static void *supervise(void *unused) {
         nanosleep(&delay, NULL);
         memset(&response, 0, sizeof response);
         response.id = request.id;
-        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+        if (when && access(when, F_OK) == 0 && is_meant(request.data.args[0]))
+            response.error = -EIO;
+        else
+            response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
         ioctl(notify_fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
     }
 }
 
-__attribute__((constructor)) static void slow_sync(void) {
+__attribute__((constructor)) static void filter_syncs(void) {
     /* Programs that this one starts inherit the filter, and need none of their own. */
     unsetenv("LD_PRELOAD");
-    const char *text = getenv("SLOW_SYNC_MS");
-    if (text)
-        delay_ms = atol(text);
+    const char *delay = getenv("SYNC_DELAY_MS");
+    if (delay)
+        delay_ms = atol(delay);
+    when = getenv("SYNC_FAIL_WHEN");
+    which = getenv("SYNC_FAIL_FILE");
     sem_init(&ready, 0, 0);
     pthread_t thread;
     /* Before the filter: what it starts with is not filtered. */
@@ -69,6 +90,6 @@ __attribute__((constructor)) static void slow_sync(void) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     notify_fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
     if (notify_fd < 0)
-        fprintf(stderr, "slow_sync: no filter: %s\n", strerror(errno));
+        fprintf(stderr, "sync_filter: no filter: %s\n", strerror(errno));
     sem_post(&ready);
 }
