@@ -173,7 +173,10 @@ impl<'t> Cursor<'t> {
     pub fn first(&mut self) -> Result<()> {
         self.descend(Target::First)?;
         self.slot = 0;
-        if self.count == 0 { self.hop_right() } else { Ok(()) }
+        if self.count == 0 {
+            self.hop_right(false)?;
+        }
+        Ok(())
     }
 
     /// Goes to the last entry of the tree.
@@ -196,6 +199,7 @@ impl<'t> Cursor<'t> {
     /// Goes to a key or its neighbour; see [`Seek`].
     #[inline]
     pub fn seek(&mut self, key: &[u8], seek: Seek) -> Result<()> {
+        let mut may_let_go = true;
         loop {
             self.descend(Target::Key(key))?;
             let position = self.node().map_or_else(|| unreachable!("descend enters a leaf"), |node| node.find_in_leaf(key));
@@ -223,7 +227,15 @@ impl<'t> Cursor<'t> {
                     Hop::Lost => continue,
                 }
             }
-            return if self.slot >= self.count { self.hop_right() } else { Ok(()) };
+            if self.slot < self.count {
+                return Ok(());
+            }
+            // Whoever comes back to a leaf it has let go stands behind that leaf's last key, and a key may have come between it and the sought one.
+            // The sibling is in memory now; should it not be any more, it is read under the latch.
+            if self.hop_right(may_let_go)? == Way::Kept {
+                return Ok(());
+            }
+            may_let_go = false;
         }
     }
 
@@ -304,7 +316,7 @@ impl<'t> Cursor<'t> {
         self.hopped = false;
         self.slot += 1;
         if self.slot >= self.count {
-            self.hop_right()?;
+            self.hop_right(true)?;
         }
         Ok(self.valid())
     }
@@ -346,18 +358,18 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// Goes to the first entry right of this leaf.
-    fn hop_right(&mut self) -> Result<()> {
+    /// Goes to the first entry right of this leaf. Whoever `may_let_go` of the leaf does so while its sibling is read from the disk.
+    fn hop_right(&mut self, may_let_go: bool) -> Result<Way> {
         self.hopped = true;
-        let mut fetched = false;
+        let mut way = Way::Kept;
         while let Some(node) = self.node() {
             let right = node.right();
             if right.is_none() {
                 self.end();
                 break;
             }
-            if !fetched && self.count > 0 && !self.tree.pool().is_resident(right) {
-                fetched = true;
+            if may_let_go && way == Way::Kept && self.count > 0 && !self.tree.pool().is_resident(right) {
+                way = Way::LetGo;
                 if self.fetch_right(right)? {
                     break;
                 }
@@ -370,7 +382,7 @@ impl<'t> Cursor<'t> {
                 break;
             }
         }
-        Ok(())
+        Ok(way)
     }
 
     /// Has the right sibling read with no latch held, so that nobody waits for this leaf while the disk is read, and comes back to the last entry of
@@ -512,7 +524,7 @@ impl<'t> Cursor<'t> {
         if self.slot < self.count {
             return Ok(Scanned::EndOfRange);
         }
-        self.hop_right()?;
+        self.hop_right(true)?;
         Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
     }
 
@@ -548,6 +560,15 @@ impl<'t> Cursor<'t> {
         self.prev_leaf()?;
         Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
     }
+}
+
+/// How a step to the right was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Under latches all the way: nothing came between the leaf's last entry and the next.
+    Kept,
+    /// The leaf was let go meanwhile: the cursor is on what now follows its last entry.
+    LetGo,
 }
 
 /// Outcome of a step to the left.

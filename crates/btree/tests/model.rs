@@ -4,9 +4,12 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
+use base::IndexId;
 use btree::{BTree, Direction, Resumed, Scanned, Seek};
 use common::{Rig, Rng, get, put, remove, seek_model, verify};
+use sync::atomic::{AtomicBool, Ordering};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -354,4 +357,43 @@ fn entries_of_a_leaf_can_be_walked_and_changed_under_one_latch() {
     // Too large is refused, the largest is taken.
     assert!(matches!(tree.write(b"x").unwrap().insert(&[0; 4000], |_| {}), Err(btree::Error::TooLarge { bytes: 4001 })));
     put(&tree, b"x", &[0; 3999]);
+}
+
+/// A reader lets its leaf go while the sibling is read; a key that comes there meanwhile, below the one sought, is not what was asked for.
+#[test]
+fn a_seek_past_the_end_of_a_leaf_finds_no_key_below_the_one_sought() {
+    let rig = Rig::new(5, 400);
+    let tree = rig.tree(7);
+    for n in 0..2000u64 {
+        put(&tree, &(n * 10).to_be_bytes(), &[1; 50]);
+    }
+    let mut cursor = tree.cursor();
+    cursor.first().unwrap();
+    while !cursor.is_last_on_leaf() {
+        cursor.next().unwrap();
+    }
+    let last = u64::from_be_bytes(cursor.key().try_into().unwrap());
+    drop(cursor);
+    let root = tree.root;
+    rig.pool.flush_all().unwrap();
+    rig.checkpoint();
+    for (seek, expect) in [(Seek::AtOrAfter, last + 10), (Seek::After, last + 10)] {
+        rig.disk.crash();
+        let rig = Rig::recover(rig.disk.clone(), 400);
+        let tree = Arc::new(BTree::open(&rig.pool, &rig.space, IndexId(7), root));
+        // Everything on the way to the leaf is in memory then, its sibling is not.
+        assert_eq!(get(&tree, &last.to_be_bytes()), Some(vec![1; 50]));
+        let other = Arc::clone(&tree);
+        let came = Arc::new(AtomicBool::new(false));
+        let comes = Arc::clone(&came);
+        rig.disk.before_read(move || {
+            let writer = std::thread::spawn(move || put(&other, &(last + 2).to_be_bytes(), &[2; 8]));
+            writer.join().unwrap();
+            comes.store(true, Ordering::Relaxed);
+        });
+        let mut cursor = tree.cursor();
+        cursor.seek(&(last + 5).to_be_bytes(), seek).unwrap();
+        assert!(came.load(Ordering::Relaxed), "nothing was read");
+        assert_eq!(u64::from_be_bytes(cursor.key().try_into().unwrap()), expect);
+    }
 }

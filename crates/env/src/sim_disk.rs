@@ -73,6 +73,7 @@ pub(crate) struct State {
     write_fault: Option<Planned<WriteFault>>,
     sync_fault: Option<Planned<()>>,
     read_fault: Option<Planned<ReadFault>>,
+    pub(crate) before_read: Option<Box<dyn FnOnce() + Send>>,
     capacity: Option<u64>,
     /// Files whose paths begin so do not grow.
     full: Option<String>,
@@ -274,6 +275,7 @@ impl SimDisk {
             write_fault: None,
             sync_fault: None,
             read_fault: None,
+            before_read: None,
             capacity: None,
             full: None,
             damage: Vec::new(),
@@ -364,6 +366,11 @@ impl SimDisk {
     /// Plans a fault for the `n`-th `read_at` from now of a file whose path begins with `path`.
     pub fn plan_read(&self, path: &str, n: u64, fault: ReadFault) {
         self.shared.lock().read_fault = Planned::new(path, n, fault);
+    }
+
+    /// Runs `meanwhile` on the reader's thread before the next `read_at`: what others do while a read waits for the disk, at a moment that is known.
+    pub fn before_read(&self, meanwhile: impl FnOnce() + Send + 'static) {
+        self.shared.lock().before_read = Some(Box::new(meanwhile));
     }
 
     /// Lets files whose paths begin so grow no more (`""`: all); `None` takes that away.

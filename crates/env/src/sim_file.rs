@@ -154,6 +154,10 @@ fn stale() -> io::Error {
 impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.check_aligned(offset, buf.len())?;
+        let meanwhile = self.shared.lock().before_read.take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
         self.with(|state| {
             let garbled = state.count_read(&self.path)?;
             let file = &state.inodes.get(&self.inode).ok_or_else(stale)?.current;
