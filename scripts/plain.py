@@ -7,6 +7,10 @@ gone on with. The most telling cells come first; a run ends when its minutes are
 
   --minutes M     how long to measure (30); loading comes on top
   --cells REGEX   only cells whose name matches, such as 'tpcc.*/(16|2000)$' or 'hot_row|without'
+  --part PART     own: our CPU per transaction above the canned server's, 16 connections beside 10,000, neighbouring slices;
+                  rest: 2,000 to 10,000 outside TPC-C, mechanisms off one at a time, MySQL 9.7 as far as it goes;
+                  plain: all but these two. (All, in that order: plain, own, rest)
+  --seconds S     length of a slice (3 to 6, by the cell)
   --rounds N      slices of each cell and server (2); the second round begins when all cells have one
   --quick         slices of a second, small data: to see that everything works
   --list          names the cells in their order
@@ -14,6 +18,8 @@ gone on with. The most telling cells come first; a run ends when its minutes are
   --no-mysql      without the peer
   --results DIR   slices, data directories, logs (/var/tmp/altiplano-plain)
   --profile P     build of altiplano and load that is used (release); they must be built
+
+The rest of the matrix in about twenty minutes, one slice of 3 s each: `plain.py --part rest --seconds 3 --minutes 25`; the same command goes on where it was broken off.
 
 Needs ../shared/peers (or PEERS=DIR) with MySQL 9.7 installed, gcc, and a machine that does nothing else.
 """
@@ -35,6 +41,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--minutes", type=float, default=30)
 ap.add_argument("--cells", default="")
+ap.add_argument("--part", choices=("plain", "own", "rest"))
+ap.add_argument("--seconds", type=float)
 ap.add_argument("--rounds", type=int, default=2)
 ap.add_argument("--results", type=Path, default=Path("/var/tmp/altiplano-plain"))
 ap.add_argument("--profile", default="release")
@@ -59,24 +67,28 @@ STATUS = "Altiplano_log_wakes,Altiplano_log_batch,Altiplano_log_sync,Altiplano_a
 class Cell:
     """What is measured: a workload at a number of connections, on some servers."""
 
-    def __init__(self, workload, connections, servers, keys="uniform", isolation="rc", without=None, rounds=None, against=None, roaming=False):
+    def __init__(self, workload, connections, servers, keys="uniform", isolation="rc", without=None, rounds=None, against=None, roaming=False, part="plain"):
         self.workload, self.connections, self.keys, self.isolation, self.without, self.against = workload, connections, keys, isolation, without, against
-        self.servers, self.rounds, self.roaming = servers, rounds or args.rounds, roaming
+        self.servers, self.rounds, self.roaming, self.part = servers, rounds or args.rounds, roaming, part
         self.group = f"{workload}/{keys}/{isolation}"
-        self.name = f"{self.group}{'/without-' + without if without else ''}{f'/against-{against}' if against else ''}{'/roaming' if roaming else ''}{'/levels' if servers == BOTH_LEVELS else ''}/{connections}"
+        self.name = f"{self.group}{'/without-' + without if without else ''}{f'/against-{against}' if against else ''}{'/roaming' if roaming else ''}{'/levels' if servers == BOTH_LEVELS else '/own' if servers == OWN else ''}/{connections}"
         many = connections >= 2000
         slow = workload in ("read_write", "tpcc", "write_only") and many
         self.warmup = 0.3 if args.quick else 1 + (connections / 2000 if slow else connections / 4000)
-        self.seconds = 1 if args.quick else (3 if not many else 6 if slow else 4)
+        self.seconds = 1 if args.quick else args.seconds or (3 if not many else 6 if slow else 4)
 
     def cost(self):
         """Seconds that it takes, about."""
         per_server = self.warmup + self.seconds + 0.5 + self.connections / 1500
-        return per_server * len(self.servers) + (6 if self.without else 0)
+        mysql = 5 if "mysql" in self.servers and self.connections >= 512 else 0
+        return per_server * len(self.servers) + mysql
 
 
 # Two slices of one server, of other numbers of connections or of another isolation level; of a server with and without a mechanism.
-FEW_MANY, BOTH_LEVELS, SAME_SERVER = ["few", "many"], ["committed", "repeatable"], {"base": "altiplano", "few": "altiplano", "many": "altiplano", "committed": "altiplano", "repeatable": "altiplano"}
+FEW_MANY, BOTH_LEVELS = ["few", "many"], ["committed", "repeatable"]
+# Ours and the canned server, few connections and many: what is ours is the difference, and how it grows the ratio of two differences, so all four are neighbours.
+OWN = ["few", "canned-few", "canned-many", "many"]
+SAME_SERVER = dict.fromkeys(["base", *FEW_MANY, *BOTH_LEVELS], "altiplano") | {"canned-few": "ceiling", "canned-many": "ceiling"}
 
 
 def cells():
@@ -108,22 +120,24 @@ def cells():
     for n in (128, 1024):
         out += [Cell("read_write", n, am, keys="pareto"), Cell("read_write", n, am, keys="pareto", isolation="rr"), Cell("write_only", n, am)]
     out += [Cell("hot_row", n, am) for n in (16, 1)] + [Cell("hot_row", n, a) for n in (2000, 10000)]
-    # The rest of the matrix; the peer as far as a slice of it tells something.
-    for n in (1, 16, 128, 512, 1024, 2000, 5000, 10000):
-        peer = am if n <= 1024 else a
-        once = dict(rounds=1)
-        out.append(Cell("tpcc", n, amc if n <= 1024 else ac, **once))
-        out.append(Cell("tpcc", n, ["mysql"], **once))
+    # Our own cost above the canned server's.
+    out += [Cell(workload, 10000, OWN, against=16, part="own") for workload in ("tpcc", "read_write", "point_select")]
+    # The rest of the matrix. Variants in the order of their mechanisms, as each is another start of a server.
+    once = dict(rounds=1, part="rest")
+    for n in (2000, 5000, 10000):
         for keys in ("uniform", "pareto"):
             for level in ("rc", "rr"):
-                out.append(Cell("read_write", n, peer, keys=keys, isolation=level, **once))
-                out.append(Cell("point_select", n, peer, keys=keys, isolation=level, **once))
-        out.append(Cell("write_only", n, peer, **once))
-        out.append(Cell("hot_row", n, peer, **once))
+                out += [Cell(workload, n, a, keys=keys, isolation=level, **once) for workload in ("read_write", "point_select")]
+        out += [Cell("write_only", n, a, **once), Cell("hot_row", n, a, **once)]
     for mechanism in MECHANISMS:
-        for workload in ("hot_row", "read_write", "update_index"):
-            for n in (128, 1024, 10000):
-                out.append(Cell(workload, n, ab, without=mechanism, rounds=1))
+        out += [Cell(workload, n, ab, without=mechanism, **once) for workload in ("hot_row", "read_write", "update_index") for n in (128, 1024)]
+        out.append(Cell("hot_row" if mechanism in ("early-lock-release", "exact-wakeups") else "read_write", 10000, ab, without=mechanism, **once))
+    for n in (2000, 1024, 512, 128, 16, 1):
+        peer = ["mysql"] if n == 2000 else am
+        out += [Cell("point_select", n, peer, isolation="rr", **once), Cell("read_write", n, peer, isolation="rr", **once)]
+        out += [Cell(workload, n, peer, **once) for workload in ("tpcc", "read_write", "point_select", "write_only", "hot_row")]
+        out += [Cell(workload, n, peer, keys="pareto", isolation=level, **once) for level in ("rc", "rr") for workload in ("point_select", "read_write")] if n in (128, 1024) else []
+    out = [c for c in out if args.part in (None, c.part)]
     return [c for c in out if re.search(args.cells, c.name)]
 
 
@@ -304,7 +318,7 @@ def measure_slice(cell, name, server, number):
 
 
 def run_slice(cell, name, server, number):
-    connections = cell.against if name == "few" else cell.connections
+    connections = cell.against if name.endswith("few") else cell.connections
     isolation = "rr" if name == "repeatable" else cell.isolation
     return load(
         "run", server.port, cell.workload, "--connections", connections, "--threads", 1 if connections == 1 else 2, "--seconds", cell.seconds,
@@ -392,6 +406,9 @@ class Figures:
                 cpus.append(s.get("server_cores", 0) * seconds * 1e6 / count)
         middle = lambda values: statistics.median(values) if values else None
         self.rates = dict(rates)
+        # By replies: a transaction that is cut off by the slice's end has cost something as well.
+        each = replies_per_transaction or statistics.median([s["replies"] / max(s["transactions"], 1) for s in slices])
+        self.cpu_by_replies = {s["number"]: s.get("server_cores", 0) * s["seconds"] * 1e6 / s["replies"] * each for s in slices if s["replies"]}
         self.replies = {s["number"]: s["replies"] / s["seconds"] for s in slices}
         self.rate, self.cpu = middle([r for _, r in rates]), middle(cpus)
         self.p95, self.p99 = (middle([s["latency_ms"][p] for s in slices]) for p in ("p95", "p99"))
@@ -408,11 +425,11 @@ def figures():
     per_transaction = {}
     for s in slices:
         if s["transactions"] and s["connections"] <= 128:
-            per_transaction.setdefault((s["workload"], s["server"]), []).append(s["replies"] / s["transactions"])
+            per_transaction.setdefault((s["workload"], SAME_SERVER.get(s["server"], s["server"])), []).append(s["replies"] / s["transactions"])
     out = {}
     for s in slices:
         out.setdefault(s["cell"], {}).setdefault(s["server"], []).append(s)
-    each = lambda s: per_transaction.get((s["workload"], s["server"])) or per_transaction.get((s["workload"], "altiplano"))
+    each = lambda s: per_transaction.get((s["workload"], SAME_SERVER.get(s["server"], s["server"]))) or per_transaction.get((s["workload"], "altiplano"))
     return {
         cell: {name: Figures(of, statistics.median(each(of[0])) if each(of[0]) else None) for name, of in servers.items()}
         for cell, servers in out.items()
@@ -438,6 +455,12 @@ def number(value, form="{:,.0f}"):
 def own_cost(servers):
     ours, canned = servers.get("altiplano"), servers.get("ceiling")
     return ours.cpu - canned.cpu if ours and canned and ours.cpu and canned.cpu else None
+
+
+def own_growth(servers):
+    """Of each round of an OWN cell: our own cost with few and with many connections, µs per transaction."""
+    few, canned_few, canned_many, many = (servers[name].cpu_by_replies for name in OWN)
+    return [(few[n] - canned_few[n], many[n] - canned_many[n]) for n in few if n in canned_few and n in canned_many and n in many]
 
 
 TITLES = {
@@ -485,6 +508,14 @@ def targets(found):
             if 16 in own and n in own and own[16] > 0:
                 got = own[n] / own[16]
                 line(f"{group.split('/')[0]}, own CPU per transaction above the canned server, {n:,} against 16", "≤ 1.1x", f"{own[16]:.1f} → {own[n]:.1f} µs, {got:.2f}x", got <= 1.1)
+    for name, servers in found.items():
+        if set(OWN) <= servers.keys() and own_growth(servers):
+            rounds = own_growth(servers)
+            few, many = (statistics.median(of) for of in zip(*rounds))
+            each = sorted(m / f for f, m in rounds if f > 0)
+            got = many / few if few > 0 else math.inf
+            text = f"{few:.1f} → {many:.1f} µs (medians), {got:.2f}x; by rounds {each[0]:.2f} to {each[-1]:.2f}" if each else f"{few:.1f} → {many:.1f} µs"
+            line(f"{name.split('/')[0]}, own CPU per transaction above the canned server, {name.rsplit('/', 1)[1]} against 16, {len(rounds)} groups of neighbouring slices", "≤ 1.1x", text, got <= 1.1)
     for n in (128, 1024):
         servers = found.get(f"hot_row/uniform/rc/{n}", {})
         if "altiplano" in servers and "mysql" in servers:
