@@ -12,6 +12,7 @@ pub fn run() -> ExitCode {
     check_levels(root, &mut found);
     check_sources(root, &mut found);
     check_compat_links(root, &mut found);
+    check_compat_differences(root, &mut found);
     check_architecture(root, &mut found);
     check_links(root, &mut found);
     check_folders(root, &mut found);
@@ -91,6 +92,27 @@ fn check_compat_links(root: &Path, found: &mut Vec<String>) {
         if !root.join("tests").join(piece).exists() {
             found.push(format!("COMPAT.md names tests/{piece}, which does not exist"));
         }
+    }
+}
+
+/// COMPAT.md counts the blocks that assert a difference from MySQL: for each file, and in all.
+fn check_compat_differences(root: &Path, found: &mut Vec<String>) {
+    let text = fs::read_to_string(root.join("COMPAT.md")).unwrap_or_default();
+    let told = text.split("| File | Blocks |").nth(1).unwrap_or_default();
+    let tests = root.join("tests");
+    let mut total = 0;
+    for path in files_below(&tests.join("sql"), "slt") {
+        let blocks = fs::read_to_string(&path).unwrap_or_default().lines().filter(|line| line.starts_with("---- mysql")).count();
+        let name = path.strip_prefix(&tests).unwrap_or(&path).display().to_string();
+        let row = told.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        if row != (blocks > 0).then(|| format!("| `{name}` | {blocks} |")).as_deref() {
+            found
+                .push(format!("COMPAT.md: {name} has {blocks} blocks that differ from MySQL, its table says {}", row.unwrap_or("nothing")));
+        }
+        total += blocks;
+    }
+    if !text.contains(&format!(": {total} of them")) {
+        found.push(format!("COMPAT.md: {total} blocks differ from MySQL in all, its text says otherwise"));
     }
 }
 

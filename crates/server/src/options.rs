@@ -51,7 +51,8 @@ pub enum Action {
     Version,
 }
 
-/// Options of `serve`. Each can also be given as `ALTIPLANO_<NAME>` or in `altiplano.toml`.
+/// Options of `serve`. Each but `--set` can also be given as `ALTIPLANO_<NAME>` (variables as `ALTIPLANO_SET_<NAME>`); what `altiplano.toml` takes is
+/// [`SettingsFile`].
 #[derive(Debug, Default, Args)]
 pub struct ServeOptions {
     /// Where the data lives; made when missing [default: altiplano-data]
