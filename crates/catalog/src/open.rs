@@ -7,8 +7,12 @@ use record::{ColumnSource, RowLayout};
 use std::sync::Arc;
 use types::ColumnType;
 
-/// What the engine needs to know of a table.
+/// What the engine needs to know of a table. [`CatalogError::Damaged`] when the definition names what it does not have: the engine relies on its
+/// indexes' columns.
 pub fn table_spec(def: &TableDef) -> Result<TableSpec> {
+    if let Some(what) = disagreement(def) {
+        return Err(CatalogError::Damaged(format!("table {}.{}: {what}", def.database, def.name)));
+    }
     Ok(TableSpec {
         id: def.id,
         layouts: layouts(def)?,
@@ -20,6 +24,21 @@ pub fn table_spec(def: &TableDef) -> Result<TableSpec> {
         auto_increment_start: def.auto_increment_start,
         auto_increment_column: def.auto_increment_column(),
     })
+}
+
+/// What a definition that can be decoded says against itself.
+fn disagreement(def: &TableDef) -> Option<String> {
+    if def.indexes.is_empty() {
+        return Some("it has no primary index".into());
+    }
+    let columns = def.columns.len();
+    for index in &def.indexes {
+        if let Some(part) = index.parts.iter().find(|part| part.column >= columns) {
+            return Some(format!("index {} is on column {} of {columns}", index.name, part.column + 1));
+        }
+    }
+    let newer = def.columns.iter().find(|column| column.added_in > def.schema_version)?;
+    Some(format!("column {} is of schema version {}, after {}", newer.name, newer.added_in, def.schema_version))
 }
 
 /// Layouts of all schema versions that rows may carry, oldest first. Columns are only ever added at the end without a copy, so the rows of
@@ -54,4 +73,61 @@ fn layout(def: &TableDef, version: u16) -> Result<RowLayout> {
         .collect();
     RowLayout::of_older_version(&stored, version, &columns)
         .map_err(|e| CatalogError::Damaged(format!("table {}.{}: {e}", def.database, def.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::def::{DefaultValue, IndexDef};
+    use base::{IndexId, PageNo, TableId};
+    use record::KeyPart;
+    use types::{Charset, Collation, Value};
+
+    fn table(part: usize, added_in: u16, indexes: usize) -> TableDef {
+        let column = ColumnDef {
+            name: "c".into(),
+            ty: ColumnType::bigint().not_null(),
+            default: DefaultValue::None,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            added_in,
+            instant_default: Value::Int(0),
+        };
+        let index = |no: usize| IndexDef {
+            name: format!("i{no}"),
+            id: IndexId(20 + no as u32),
+            root: PageNo(900 + no as u64),
+            unique: true,
+            parts: vec![KeyPart::ascending(if no == 0 { 0 } else { part })],
+            comment: String::new(),
+        };
+        TableDef {
+            id: TableId(7),
+            database: "d".into(),
+            name: "t".into(),
+            columns: vec![column.clone(), ColumnDef { name: "d".into(), ..column }],
+            indexes: (0..indexes).map(index).collect(),
+            schema_version: 3,
+            charset: Charset::Utf8mb4,
+            collation: Collation::DEFAULT,
+            comment: String::new(),
+            auto_increment_start: 1,
+            created_micros: 0,
+            shown_options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_definition_that_names_what_it_does_not_have_is_damaged() {
+        assert!(table_spec(&table(1, 3, 2)).is_ok());
+        for (part, added_in, indexes, what) in [
+            (2, 3, 2, "damaged definition: table d.t: index i1 is on column 3 of 2"),
+            (usize::MAX - 1, 3, 2, "damaged definition: table d.t: index i1 is on column 18446744073709551615 of 2"),
+            (1, 4, 2, "damaged definition: table d.t: column c is of schema version 4, after 3"),
+            (1, 3, 0, "damaged definition: table d.t: it has no primary index"),
+        ] {
+            assert_eq!(table_spec(&table(part, added_in, indexes)).unwrap_err().to_string(), what);
+        }
+    }
 }
