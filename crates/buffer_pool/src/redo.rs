@@ -120,19 +120,37 @@ impl BufferPool {
     pub fn redo_page(&self, page: PageNo, ops: &[RedoOp<'_>], handlers: &RedoHandlers) -> Result<(), PoolError> {
         let made_anew = ops.iter().rposition(|op| sets_whole_page(op.op));
         // What came before is overwritten.
-        let ops = &ops[made_anew.unwrap_or(0)..];
-        if ops.is_empty() {
-            return Ok(());
+        let mut rest = &ops[made_anew.unwrap_or(0)..];
+        // A record that cannot be applied costs the page its place in memory; what follows is tried on what is on disk. A loop: a batch may hold
+        // thousands of such records, and the stacks of those who redo are small.
+        while !rest.is_empty() {
+            let made_anew = sets_whole_page(rest[0].op);
+            let Some(unfit) = self.redo_in_frame(page, rest, made_anew, handlers)? else { return Ok(()) };
+            self.skipped.lock().pages.insert(page);
+            self.discard(page, 1)?;
+            rest = &rest[unfit..];
         }
-        let guard = if made_anew.is_some() { self.exclusive_unread(page)? } else { self.exclusive_or_zero(page)? };
+        Ok(())
+    }
+
+    /// Brings the page in and does operations of whole records on it. `Some`: a record could not be applied and the page is spoilt in memory; where the
+    /// next record begins.
+    fn redo_in_frame(
+        &self,
+        page: PageNo,
+        ops: &[RedoOp<'_>],
+        made_anew: bool,
+        handlers: &RedoHandlers,
+    ) -> Result<Option<usize>, PoolError> {
+        let guard = if made_anew { self.exclusive_unread(page)? } else { self.exclusive_or_zero(page)? };
         let (_, _, frame) = guard.into_parts();
         // SAFETY: the latch taken above is held until `release_exclusive` below, and no guard refers to the frame.
         let bytes = unsafe { self.frames().bytes_mut(frame) };
         let cell = self.cell(page)?;
-        if header::page_type(bytes) == 0 && made_anew.is_none() {
+        if header::page_type(bytes) == 0 && !made_anew {
             self.skipped.lock().pages.insert(page);
             self.drop_unread(cell, page, frame);
-            return Ok(());
+            return Ok(None);
         }
         let mut changed = false;
         for (at, record) in records(ops) {
@@ -147,17 +165,15 @@ impl BufferPool {
             if record.iter().any(|op| handlers.apply(page, op, bytes).is_err()) {
                 // The page is half changed: it must not be used, nor written.
                 self.abandon(page, frame);
-                self.skipped.lock().pages.insert(page);
-                self.discard(page, 1)?;
-                return self.redo_page(page, &ops[at + record.len()..], handlers);
+                return Ok(Some(at + record.len()));
             }
             header::set_lsn(bytes, first.end);
         }
-        if changed && made_anew.is_some() {
+        if changed && made_anew {
             self.skipped.lock().pages.remove(&page);
         }
         word::release_exclusive(cell, page.0, self.lot(), changed);
-        Ok(())
+        Ok(None)
     }
 
     /// Pages that redo met unwritten, broken or unfit for a record, and that no later record made anew. Each must be free in the space map, or the data file has lost it: the

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::{IndexId, Lsn, PAGE_BYTES, PageNo};
-use buffer_pool::{BufferPool, Mtr, PoolError, RedoHandlers};
+use buffer_pool::{BufferPool, Mtr, PoolError, RedoHandlers, RedoOp};
 use common::{Random, checkpoint, create, recover, sim};
 use env::{Disk, SimDisk};
 use page_store::PageType;
@@ -280,6 +280,23 @@ fn a_broken_page_does_not_stop_redo_and_a_new_page_replaces_it() {
     assert!(matches!(pool.shared(PageNo(3)), Err(PoolError::Store(page_store::StoreError::Checksum { page: PageNo(3) }))));
     assert_eq!(pool.shared(PageNo(4)).expect("made anew")[100..104], [0; 4]);
     assert_eq!(&pool.shared(PageNo(5)).expect("whole")[100..104], b"redo");
+}
+
+#[test]
+fn thousands_of_records_that_do_not_fit_need_no_stack() {
+    let (_sim, disk) = sim(12);
+    let pool = create(&disk, FRAMES).expect("create");
+    common::make_page(&pool, PageNo(3)).expect("page");
+    pool.flush_all().expect("flush");
+    let first = pool.wal().lsn_head().0;
+    let unfit = |n: u64| RedoOp { start: Lsn(first + 8 * n), end: Lsn(first + 8 * n + 8), op: 0x0F, payload: &[1] };
+    let ops: Vec<RedoOp<'_>> = (0..4000).map(unfit).collect();
+    std::thread::scope(|scope| {
+        let redo = || pool.redo_page(PageNo(3), &ops, &RedoHandlers::new());
+        let thread = std::thread::Builder::new().stack_size(256 << 10).spawn_scoped(scope, redo).expect("spawn");
+        thread.join().expect("no panic").expect("skipped");
+    });
+    assert_eq!(pool.redo_skipped(), [PageNo(3)]);
 }
 
 /// Threads that change pairs of pages, a cleaner and a checkpointer, then a crash: both pages of a pair have the same count, at least the acknowledged one.
