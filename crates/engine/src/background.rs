@@ -26,7 +26,7 @@ const SETTLE_PAGES: usize = 1024;
 /// How often the spill thread looks at the undo store's memory.
 const SPILL_LOOK: Duration = Duration::from_millis(100);
 /// How many times what undo should take of memory it may take when it cannot be written out. Past that rows are not changed any more.
-const UNDO_MEMORY_TIMES_MAX: u64 = 2;
+pub(crate) const UNDO_MEMORY_TIMES_MAX: u64 = 2;
 
 impl Engine {
     /// Takes a checkpoint whenever a good part of the log's capacity has been written since the last, when writers wait for space, and at

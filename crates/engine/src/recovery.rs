@@ -9,6 +9,7 @@
 //! 3. The time until sessions are served depends on the log to redo, not on the number of tables, nor on how much is to be rolled back or purged: that is found
 //!    out (`accounting.rs`) and done while the engine serves.
 
+use crate::background::UNDO_MEMORY_TIMES_MAX;
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
@@ -156,7 +157,16 @@ fn recover(
     let handlers = RedoHandlers::new().with(0x10..=0x1F, Arc::new(space_map::Redo)).with(0x20..=0x3F, Arc::new(btree::Redo));
     let mut learned = Learned::new(&mut payload);
     let note = &*config.on_note;
-    let redo = Redo { wal: &wal, pool: &pool, undo: &undo, handlers: &handlers, workers: config.redo_workers, note };
+    let redo = Redo {
+        wal: &wal,
+        pool: &pool,
+        undo: &undo,
+        handlers: &handlers,
+        workers: config.redo_workers,
+        undo_bytes_max: UNDO_MEMORY_TIMES_MAX * config.undo.memory_bytes_max,
+        note,
+        warn: &*config.on_warning,
+    };
     let report = redo.run(&mut reader, &mut learned)?;
     wal.start_after_recovery(reader.end_of_valid())?;
     let space = SpaceMap::open(Arc::clone(&pool))?;

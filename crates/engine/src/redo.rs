@@ -131,8 +131,12 @@ pub(crate) struct Redo<'a> {
     pub(crate) handlers: &'a RedoHandlers,
     /// Threads that change pages; 0: the calling thread does.
     pub(crate) workers: usize,
+    /// Undo may take so much memory when it cannot be written out.
+    pub(crate) undo_bytes_max: u64,
     /// Told of progress.
     pub(crate) note: &'a (dyn Fn(&str) + Sync),
+    /// Told what an operator should know.
+    pub(crate) warn: &'a (dyn Fn(&str) + Sync),
 }
 
 /// Where batches go.
@@ -176,6 +180,7 @@ impl Redo<'_> {
         let (first, bytes_max) = (reader.first(), reader.bytes_max());
         let mut report = RedoReport::default();
         let mut next_note = begun + PROGRESS;
+        let mut spill_failed = false;
         let mut batches: Vec<Batch> = (0..shares).map(|_| Batch::default()).collect();
         while let Some(entry) = reader.next()? {
             self.wal.read_up_to(entry.end);
@@ -198,9 +203,7 @@ impl Redo<'_> {
                 }
             }
             if report.records.is_multiple_of(1024) {
-                if self.undo.wants_spill() {
-                    self.undo.spill()?;
-                }
+                self.spill(&mut spill_failed)?;
                 if Instant::now() >= next_note {
                     next_note += PROGRESS;
                     (self.note)(&progress(report.log_bytes, bytes_max, begun.elapsed()));
@@ -215,6 +218,23 @@ impl Redo<'_> {
         report.end = reader.end_of_valid();
         report.elapsed = begun.elapsed();
         Ok(report)
+    }
+
+    /// Writes undo out when it takes more memory than it should. Redo does not need that: where there is no room for it, undo stays in memory, up to a
+    /// bound, and the start is not refused for a full disk that serving would live with.
+    fn spill(&self, failed: &mut bool) -> Result<()> {
+        if !self.undo.wants_spill() {
+            return Ok(());
+        }
+        match self.undo.spill().map_err(Error::from) {
+            Err(Error::DiskFull) if self.undo.memory_bytes() <= self.undo_bytes_max => {
+                if !std::mem::replace(failed, true) {
+                    (self.warn)("recovery: no room to write undo out; it stays in memory");
+                }
+                Ok(())
+            }
+            other => other.map(drop),
+        }
     }
 
     fn work(&self, batches: &Receiver<Batch>, done: &Sender<Batch>) -> Result<()> {

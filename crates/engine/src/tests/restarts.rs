@@ -3,6 +3,7 @@
 use super::*;
 use crate::rollback::STRETCH;
 use sync::atomic::AtomicBool;
+use sync::{Mutex, Rank};
 
 fn configured(redo_workers: usize) -> EngineConfig {
     let on_warning = Arc::new(|text: &str| panic!("warning: {text}"));
@@ -208,4 +209,51 @@ fn long_and_short_losers_are_rolled_back_by_several_threads() {
     f.engine.wait_for_recovered(Duration::from_secs(60)).unwrap();
     f.engine.close(true).unwrap();
     f.check_purged(0);
+}
+
+#[test]
+fn a_disk_too_full_to_spill_undo_refuses_no_start_until_memory_is_at_its_bound() {
+    let f = Fixture::new();
+    let mut config = configured(0);
+    config.wal.capacity_bytes = 16 << 20;
+    let Fixture { disk, engine, spec, table } = f;
+    engine.close(true).unwrap();
+    drop((engine, table));
+    let f = Fixture::with(disk.clone(), open_with(&disk, config.clone()).unwrap(), spec);
+    // One transaction with some MiB of undo, in the log only.
+    let (rows, text) = (50, "u".repeat(2000));
+    let mut s = f.session();
+    for id in 0..rows {
+        f.insert(&mut s, id, 0, &text, Some(id)).unwrap();
+    }
+    s.commit().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    for k in 0..1500 {
+        let text = format!("{k:2000}");
+        assert_eq!(f.update(&mut s, i64::from(k) % rows, i64::from(k), &text).unwrap(), Modified::Replaced);
+    }
+    f.engine.wal.flush_to(f.engine.wal.lsn_head()).unwrap();
+    let undo_bytes = f.engine.undo.memory_bytes();
+    assert!(undo_bytes > 2 << 20, "{undo_bytes}");
+    std::mem::forget(s);
+    let Fixture { disk, engine, spec, table } = f;
+    disk.kill();
+    drop((engine, table));
+
+    disk.set_full(Some("undo"));
+    config.undo.memory_bytes_max = undo_bytes / 4;
+    let warnings = Arc::new(Mutex::new(Rank::Leaf, Vec::new()));
+    let told = Arc::clone(&warnings);
+    config.on_warning = Arc::new(move |text: &str| told.lock().push(text.to_owned()));
+    assert_eq!(open_with(&disk, config.clone()).err(), Some(Error::DiskFull), "past twice its memory");
+    disk.kill();
+    warnings.lock().clear();
+    config.undo.memory_bytes_max = undo_bytes * 2 / 3;
+    let f = Fixture::with(disk.clone(), open_with(&disk, config).unwrap(), spec);
+    let told = std::mem::take(&mut *warnings.lock());
+    assert_eq!(told.len(), 1, "{told:?}");
+    f.roll_back();
+    disk.set_full(None);
+    f.check_purged(rows as u64);
+    assert!(f.contents().iter().all(|(_, k, len)| (*k, *len) == (0, 2000)));
 }
