@@ -77,6 +77,7 @@ pub(crate) struct State {
     capacity: Option<u64>,
     /// Files whose paths begin so do not grow.
     full: Option<String>,
+    removes_fail: bool,
     damage: Vec<Damage>,
     pub(crate) sector_bytes: usize,
 }
@@ -278,6 +279,7 @@ impl SimDisk {
             before_read: None,
             capacity: None,
             full: None,
+            removes_fail: false,
             damage: Vec::new(),
             sector_bytes: 512,
         };
@@ -376,6 +378,11 @@ impl SimDisk {
     /// Lets files whose paths begin so grow no more (`""`: all); `None` takes that away.
     pub fn set_full(&self, path: Option<&str>) {
         self.shared.lock().full = path.map(str::to_owned);
+    }
+
+    /// Whether removing a file fails.
+    pub fn set_removes_fail(&self, fail: bool) {
+        self.shared.lock().removes_fail = fail;
     }
 
     /// What crashes tear by: 512 bytes or 4 KiB.
@@ -493,6 +500,9 @@ impl Disk for SimDisk {
         state.check_up()?;
         if !state.names.contains_key(path) {
             return Err(not_found(path));
+        }
+        if state.removes_fail {
+            return Err(io::Error::other("a planned failure to remove"));
         }
         state.change_name(NameChange::Remove(path.to_owned()))
     }

@@ -1,5 +1,5 @@
 //! The log's background thread: makes segments before they are needed, writes before the ring is full, and once a second
-//! flushes what policies `Write` and `Lazy` left.
+//! flushes what policies `Write` and `Lazy` left and marks how far the log is durable (`mark.rs`).
 
 use crate::Wal;
 use std::sync::Arc;
@@ -31,6 +31,13 @@ impl Wal {
     pub fn flush_all(&self) -> Result<(), crate::WalError> {
         self.wait_durable(self.written_contiguous())
     }
+
+    /// The same, and says in the log how far it is durable now: committers whose policy waits for no sync write no marks.
+    pub fn flush_and_mark(&self) -> Result<(), crate::WalError> {
+        self.flush_all()?;
+        self.mark_durable();
+        Ok(())
+    }
 }
 
 fn run(wal: &Wal, stop: &AtomicBool) {
@@ -41,7 +48,7 @@ fn run(wal: &Wal, stop: &AtomicBool) {
         wal.drain_early();
         if Instant::now() >= next_flush {
             // A failure is kept in the log; every later commit reports it.
-            let _ = wal.flush_all();
+            let _ = wal.flush_and_mark();
             next_flush = Instant::now() + FLUSH_INTERVAL;
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::WalError;
 use base::{Lsn, Reader, crc32c, put_u8, put_u32, put_u64};
-use env::{Disk, File, FileKind, OpenMode};
+use env::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode};
 use std::sync::Arc;
 
 const PATH: &str = "log/control";
@@ -14,6 +14,11 @@ const MAGIC: u64 = u64::from_le_bytes(*b"ALTIWAL1");
 const SLOT_BYTES: usize = 512;
 /// Slots are this far apart, so that a device with 4 KiB sectors never tears both.
 const SLOT_STRIDE: u64 = 4096;
+
+/// No segment is larger.
+const SEGMENT_BYTES_MAX: u64 = 1 << 40;
+/// No log gets so long.
+const POSITION_MAX: u64 = 1 << 62;
 
 /// Where recovery begins and what it needs besides the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +64,12 @@ impl Slot {
         out
     }
 
+    /// Whether the log can be as the slot says: its checksum tells only that these bytes were written. What is computed from them relies on it.
+    fn is_possible(&self) -> bool {
+        let segment_fits = self.segment_bytes.is_multiple_of(DIRECT_ALIGN as u64) && self.segment_bytes <= SEGMENT_BYTES_MAX;
+        segment_fits && self.redo.max(self.durable) < POSITION_MAX
+    }
+
     fn decode(bytes: &[u8]) -> Option<Slot> {
         let mut r = Reader::new(bytes);
         let mut slot = || {
@@ -96,7 +107,7 @@ impl Control {
         }
         // A crash while the log was made leaves a control file without a valid slot: then there is no log.
         let file = disk.open(PATH, OpenMode::Existing, FileKind::Buffered)?;
-        Ok(newest_slot(&*file)?.is_some())
+        Ok(newest_slot(disk, &*file)?.is_some())
     }
 
     /// Makes the file; the log exists from the moment the slot is durable.
@@ -116,7 +127,10 @@ impl Control {
             return Err(WalError::Missing);
         }
         let file = disk.open(PATH, OpenMode::Existing, FileKind::Buffered)?;
-        let newest = newest_slot(&*file)?.ok_or(WalError::Missing)?;
+        let newest = newest_slot(&*disk, &*file)?.ok_or(WalError::Missing)?;
+        if !newest.is_possible() {
+            return Err(WalError::Corrupt { what: "the control file says what cannot be", lsn: Lsn(newest.redo) });
+        }
         let checkpoint = read_payload(&*disk, &newest)?.map(|payload| Checkpoint { redo_lsn: Lsn(newest.redo), payload });
         Ok((Control { file, disk, newest }, checkpoint))
     }
@@ -190,57 +204,60 @@ pub fn control_slots(disk: &dyn Disk) -> Result<[ControlSlot; 2], WalError> {
         return Err(WalError::Missing);
     }
     let file = disk.open(PATH, OpenMode::Existing, FileKind::Buffered)?;
+    let slots = read_slots(disk, &*file)?;
+    Ok(slots.map(|found| match found {
+        Found::Slot(good) => ControlSlot::Good {
+            sequence: good.sequence,
+            redo: Lsn(good.redo),
+            durable: Lsn(good.durable),
+            payload_fits: read_payload(disk, &good).is_ok(),
+        },
+        Found::Zeros => ControlSlot::Empty,
+        Found::Invalid => ControlSlot::Invalid,
+    }))
+}
+
+/// What is where a slot belongs.
+enum Found {
+    Slot(Slot),
+    /// It was never written.
+    Zeros,
+    Invalid,
+}
+
+/// Reads both slots. One that is neither a slot nor empty is read again past the page cache: it may have been spoilt on its way from the device, and the
+/// other slot alone would lead to an older checkpoint.
+fn read_slots(disk: &dyn Disk, file: &dyn File) -> Result<[Found; 2], WalError> {
     let len = file.len()?;
-    let mut slots = [ControlSlot::Empty; 2];
+    let mut slots = [Found::Invalid, Found::Invalid];
     for (slot, start) in slots.iter_mut().zip([0, SLOT_STRIDE]) {
-        let mut bytes = [0; SLOT_BYTES];
         if len < start + SLOT_BYTES as u64 {
-            *slot = ControlSlot::Invalid;
             continue;
         }
+        let mut bytes = [0; SLOT_BYTES];
         file.read_at(&mut bytes, start)?;
-        *slot = match Slot::decode(&bytes) {
-            Some(good) => ControlSlot::Good {
-                sequence: good.sequence,
-                redo: Lsn(good.redo),
-                durable: Lsn(good.durable),
-                payload_fits: read_payload(disk, &good).is_ok(),
-            },
-            None if bytes.iter().all(|byte| *byte == 0) => ControlSlot::Empty,
-            None => ControlSlot::Invalid,
-        };
+        *slot = judge(&bytes);
+        if matches!(slot, Found::Invalid) && len >= start + SLOT_STRIDE {
+            let direct = disk.open(PATH, OpenMode::Existing, FileKind::Direct)?;
+            let mut block = AlignedBuf::new(SLOT_STRIDE as usize);
+            direct.read_at(&mut block, start)?;
+            *slot = judge(&block[..SLOT_BYTES]);
+        }
     }
     Ok(slots)
 }
 
-fn newest_slot(file: &dyn File) -> Result<Option<Slot>, WalError> {
-    let len = file.len()?;
-    let mut newest: Option<Slot> = None;
-    for start in [0, SLOT_STRIDE] {
-        if len < start + SLOT_BYTES as u64 {
-            continue;
-        }
-        let mut bytes = [0; SLOT_BYTES];
-        file.read_at(&mut bytes, start)?;
-        let mut slot = Slot::decode(&bytes);
-        if slot.is_none() {
-            // Spoilt on its way from the device, maybe: the other slot alone would lead to an older checkpoint.
-            file.read_at(&mut bytes, start)?;
-            slot = Slot::decode(&bytes);
-        }
-        newest = newest.max_by_sequence(slot);
+fn judge(bytes: &[u8]) -> Found {
+    match Slot::decode(bytes) {
+        Some(slot) => Found::Slot(slot),
+        None if bytes.iter().all(|byte| *byte == 0) => Found::Zeros,
+        None => Found::Invalid,
     }
-    Ok(newest)
 }
 
-trait MaxBySequence {
-    fn max_by_sequence(self, other: Self) -> Self;
-}
-
-impl MaxBySequence for Option<Slot> {
-    fn max_by_sequence(self, other: Self) -> Self {
-        [self, other].into_iter().flatten().max_by_key(|slot| slot.sequence)
-    }
+fn newest_slot(disk: &dyn Disk, file: &dyn File) -> Result<Option<Slot>, WalError> {
+    let good = read_slots(disk, file)?.into_iter().filter_map(|found| if let Found::Slot(slot) = found { Some(slot) } else { None });
+    Ok(good.max_by_key(|slot| slot.sequence))
 }
 
 fn read_payload(disk: &dyn Disk, slot: &Slot) -> Result<Option<Vec<u8>>, WalError> {

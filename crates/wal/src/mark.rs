@@ -13,8 +13,13 @@
 //! | 2 | 1 | length: 8 |
 //! | 3 | 8 | position |
 //!
-//! What is not found: damage of the last [`MARK_BYTES`] or so of the log, behind which no mark was written.
+//! Marks are appended by who has waited for a sync (a durable commit), and once a second by the log's background thread after its flush, so also where
+//! commits wait for no sync and while one transaction writes much.
+//!
+//! What is not found: damage of what became durable after the newest durable mark: the last [`MARK_BYTES`] or so under durable commits, the last two
+//! seconds or so of writing without.
 
+use crate::frame::ALIGN;
 use crate::wal::Wal;
 use base::Lsn;
 use sync::atomic::Ordering;
@@ -37,9 +42,16 @@ pub(crate) fn position(body: &[u8]) -> Option<u64> {
     (*head == [CODE, 0, 8]).then_some(u64::from_le_bytes(position.try_into().ok()?))
 }
 
+/// Where in `bytes`, which begin where a record may, the first header of a record of a mark's length is; or would be, its body cut off.
+pub(crate) fn find_header(bytes: &[u8]) -> Option<usize> {
+    const LEN: [u8; 4] = (BODY_BYTES as u32).to_le_bytes();
+    let at = bytes.chunks_exact(ALIGN).position(|chunk| chunk[..4] == LEN)?;
+    Some(at * ALIGN)
+}
+
 impl Wal {
     /// Says in the log how far it is durable, when much has become so since that was said last. Two loads when not. For who has just waited for
-    /// durability, with no latch held.
+    /// durability, and for who flushes by himself, with no latch held.
     #[inline]
     pub fn mark_durable(&self) {
         let marked = self.positions.marked.load(Ordering::Relaxed);

@@ -9,8 +9,6 @@ use base::Lsn;
 use env::{AlignedBuf, DIRECT_ALIGN};
 
 const CHUNK_BYTES: usize = 1 << 20;
-/// How far behind the end of the log is looked for a mark that says that it is not the end.
-const LOOK_AHEAD_BYTES: u64 = 64 << 20;
 /// A slot of the control file that is lost takes at most so many epochs along.
 const EPOCHS_MISSED_MAX: u32 = 16;
 
@@ -146,10 +144,29 @@ impl LogReader {
                 return Ok(true);
             }
         }
+        self.mark_behind(end)
+    }
+
+    /// Whether a mark lies behind `end` that says that the log was durable further than that. Looks to the end of the last segment: marks can be far
+    /// apart where commits wait for no sync. A segment that is missing or cut short is no end of the look, for it may be what the log lacks.
+    fn mark_behind(&mut self, end: u64) -> Result<bool, WalError> {
+        let (files_end, segment_bytes) = (self.segments.live_end(), self.segments.segment_bytes());
         let mut at = end.next_multiple_of(ALIGN as u64);
-        while at < end + LOOK_AHEAD_BYTES {
-            let Some((header, body_len)) = self.header_at(at)? else { return Ok(false) };
-            if body_len == mark::BODY_BYTES && header.plausible(self.epoch, self.epoch_max) && self.fetch(at, HEADER_BYTES + body_len)? {
+        while at < files_end {
+            if !self.fetch(at, ALIGN)? {
+                at = (at / segment_bytes + 1) * segment_bytes;
+                continue;
+            }
+            let from = (at - self.window_start) as usize;
+            let Some(skip) = mark::find_header(&self.window[from..self.window_len]) else {
+                at = self.window_start + (self.window_len / ALIGN * ALIGN) as u64;
+                continue;
+            };
+            at += skip as u64;
+            if let Some((header, body_len)) = self.header_at(at)?
+                && header.plausible(self.epoch, self.epoch_max)
+                && self.fetch(at, HEADER_BYTES + body_len)?
+            {
                 let from = (at - self.window_start) as usize + HEADER_BYTES;
                 let body = &self.window[from..from + body_len];
                 if header.fits(at, body) && mark::position(body).is_some_and(|position| position > end) {

@@ -282,8 +282,11 @@ impl Segments {
                 if table.spare.len() <= count { None } else { table.spare.pop() }
             };
             let Some((number, file)) = spare else { return Ok(()) };
-            drop(file);
-            self.disk.remove(&path(number))?;
+            if let Err(error) = self.disk.remove(&path(number)) {
+                // Still there: for the next use, or the next try.
+                self.table.lock().spare.push((number, file));
+                return Err(error.into());
+            }
         }
     }
 

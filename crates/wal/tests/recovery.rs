@@ -352,6 +352,96 @@ fn damage_below_a_mark_is_not_taken_for_the_end() {
     }
 }
 
+/// Commits that wait for no sync: what marks there are, the thread that flushes wrote. `lose` does its damage to the durable log below `up_to`.
+fn damage_of_a_log_without_durable_commits_is_found(config: &WalConfig, records: u64, len: usize, lose: impl Fn(&SimDisk, Lsn)) {
+    let disk = SimDisk::new(1);
+    let wal = Wal::create(Arc::new(disk.clone()), config.clone()).expect("creates");
+    for n in 0..records {
+        let end = wal.append(&body(n, len));
+        wal.commit(end, FlushPolicy::Lazy).expect("commits");
+    }
+    wal.flush_and_mark().expect("flushes");
+    let up_to = wal.durable();
+    wal.flush_and_mark().expect("flushes the mark");
+    drop(wal);
+    disk.crash();
+    lose(&disk, up_to);
+    let (_, _, mut reader) = Wal::open(Arc::new(disk), config.clone()).expect("opens");
+    let mut count = 0;
+    let end = loop {
+        match reader.next() {
+            Ok(Some(_)) => count += 1,
+            end => break end.map(|_| ()),
+        }
+    };
+    assert!(count < records && matches!(end, Err(WalError::Corrupt { .. })), "{count} of {records}: {end:?}");
+}
+
+#[test]
+fn damage_far_before_the_only_mark_is_found() {
+    let config = WalConfig { segment_bytes: 16 << 20, capacity_bytes: 128 << 20, ..WalConfig::small() };
+    damage_of_a_log_without_durable_commits_is_found(&config, 7000, 11_000, |disk, up_to| {
+        assert!(up_to.0 > 70 << 20);
+        disk.flip_bit("log/segment-00000000", 50_000, 3).expect("is there");
+    });
+}
+
+#[test]
+fn a_lost_segment_before_the_one_with_the_mark_is_found() {
+    let lost = "log/segment-00000001";
+    let remove = |disk: &SimDisk, _| disk.remove(lost).expect("is there");
+    damage_of_a_log_without_durable_commits_is_found(&WalConfig::small(), 400, 500, remove);
+    let cut = |disk: &SimDisk, _| disk.open(lost, OpenMode::Existing, FileKind::Buffered).expect("opens").set_len(8192).expect("cuts");
+    damage_of_a_log_without_durable_commits_is_found(&WalConfig::small(), 400, 500, cut);
+}
+
+#[test]
+fn a_spare_segment_that_cannot_be_removed_is_tried_again() {
+    let disk = SimDisk::new(1);
+    let wal = Wal::create(Arc::new(disk.clone()), WalConfig { capacity_bytes: 256 << 10, ..WalConfig::small() }).expect("creates");
+    let segments = || disk.list("log").expect("lists").iter().filter(|name| name.starts_with("segment-")).count();
+    let checkpoint = |wal: &Wal| wal.write_checkpoint(Checkpoint { redo_lsn: wal.written_contiguous(), payload: vec![] }).expect("writes");
+    // A pin makes the log longer than it is by itself.
+    let pin = wal.pin(Lsn(4096)).expect("is there");
+    while segments() < 10 {
+        for n in 0..100 {
+            wal.ensure_space().expect("room");
+            wal.append(&body(n, 500));
+        }
+        wal.flush_all().expect("durable");
+        checkpoint(&wal);
+    }
+    drop(pin);
+    disk.set_removes_fail(true);
+    checkpoint(&wal);
+    disk.set_removes_fail(false);
+    let after_failure = segments();
+    assert!(after_failure >= 10, "{after_failure}");
+    checkpoint(&wal);
+    assert!(segments() <= 6, "{}", segments());
+}
+
+#[test]
+fn a_control_file_that_says_what_cannot_be_is_refused() {
+    let disk = SimDisk::new(1);
+    drop(Wal::create(Arc::new(disk.clone()), WalConfig::small()).expect("creates"));
+    let file = disk.open("log/control", OpenMode::Existing, FileKind::Buffered).expect("opens");
+    // The first slot is the second in the file.
+    let mut slot = [0; 512];
+    file.read_at(&mut slot, 4096).expect("reads");
+    for (at, value) in [(36, 65_537u64), (36, 1 << 41), (20, u64::MAX - 7), (28, u64::MAX)] {
+        let mut other = slot;
+        other[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let crc = base::crc32c(&other[..58]);
+        other[58..62].copy_from_slice(&crc.to_le_bytes());
+        file.write_at(&other, 4096).expect("writes");
+        let opened = Wal::open(Arc::new(disk.clone()), WalConfig::small());
+        assert!(matches!(opened, Err(WalError::Corrupt { .. })), "{value} at {at}");
+    }
+    file.write_at(&slot, 4096).expect("writes");
+    assert!(Wal::open(Arc::new(disk), WalConfig::small()).is_ok());
+}
+
 #[test]
 fn a_lost_slot_of_the_control_file_does_not_hide_the_epoch_after_it() {
     let disk = SimDisk::new(3);
