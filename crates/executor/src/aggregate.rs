@@ -1,5 +1,6 @@
 //! Aggregate functions: running values of groups. The grouping itself is in `batch/group.rs`.
 
+use crate::context::StatementContext;
 use crate::convert::{self, Number, compare, number, number_decimal, number_f64};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
@@ -18,6 +19,7 @@ pub(crate) struct Accumulator {
     pub(crate) value: Sum,
 }
 
+#[derive(Clone)]
 pub(crate) enum Sum {
     Count(i64),
     /// Integers add up here until they do not fit.
@@ -60,6 +62,52 @@ impl Accumulator {
                 AggregateKind::GroupConcat => Sum::Concat(Vec::new()),
                 _ => Sum::Variance { count: 0, mean: 0.0, squares: 0.0 },
             },
+        }
+    }
+
+    /// The value so far, of what is not DISTINCT.
+    pub(crate) fn snapshot(&self) -> Accumulator {
+        Accumulator { seen: None, value: self.value.clone() }
+    }
+
+    /// Takes a value away that was added. Whether that can be done exactly; if not, the rest is to be added up anew.
+    pub(crate) fn take_away(&mut self, v: &Value, context: &dyn StatementContext) -> bool {
+        if v.is_null() {
+            return true;
+        }
+        match &mut self.value {
+            Sum::Count(n) => {
+                *n -= 1;
+                true
+            }
+            Sum::Integers { count: 1, .. } | Sum::Decimals { count: 1, .. } => {
+                self.value = Sum::Nothing;
+                true
+            }
+            Sum::Integers { sum, count } => match number(v, context) {
+                Some(Number::Int(i)) => {
+                    *sum -= i128::from(i);
+                    *count -= 1;
+                    true
+                }
+                Some(Number::UInt(u)) => {
+                    *sum -= i128::from(u);
+                    *count -= 1;
+                    true
+                }
+                _ => false,
+            },
+            Sum::Decimals { sum, count } => {
+                let less = match number(v, context) {
+                    Some(Number::Double(_)) | None => None,
+                    Some(n) => number_decimal(&n).and_then(|d| sum.add(&d.negate())),
+                };
+                let Some(less) = less else { return false };
+                *sum = less;
+                *count -= 1;
+                true
+            }
+            _ => false,
         }
     }
 

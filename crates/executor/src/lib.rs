@@ -32,6 +32,7 @@ mod scan;
 mod short;
 mod subquery;
 mod virtual_scan;
+mod window;
 
 pub use context::{AutoIncrementSettings, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_f64, to_i64};

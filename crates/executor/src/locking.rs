@@ -126,6 +126,7 @@ fn node_stops(node: &Node) -> bool {
             node_stops(input)
         }
         Node::Group(group) => node_stops(&group.input),
+        Node::Window(window) => node_stops(&window.input),
         Node::Union { branches, .. } | Node::SetOperation { branches, .. } => branches.iter().any(|query| node_stops(&query.root)),
         Node::Materialize { input, .. } => node_stops(&input.root),
         Node::Recursive { seed, step, .. } => node_stops(&seed.root) || node_stops(&step.root),

@@ -86,6 +86,7 @@ impl<'a> Exec<'a> {
                 }
             }),
             Node::Hash(_) | Node::Group(_) | Node::Sort { .. } | Node::Distinct { .. } => self.batches_as_rows(node, next),
+            Node::Window(window) => self.run_window(window, next),
             Node::Limit { input, limit } => self.run_limit(input, limit, next),
             Node::Union { branches, slots } => {
                 for branch in branches {

@@ -5,6 +5,7 @@ mod cast;
 mod function;
 mod literal;
 mod operator;
+mod window;
 
 use crate::bind_expr::cast::map_unit;
 use crate::bind_expr::literal::charset_of;
@@ -208,7 +209,7 @@ impl<'c> Binder<'c> {
             }
             A::Function(call) => self.function(call)?,
             A::Aggregate(call) => self.aggregate(call)?,
-            A::Window(_) => return Err(codes::not_supported_yet("window functions")),
+            A::Window(call) => self.window_function(call)?,
             A::Match(_) => return Err(codes::not_supported_yet("MATCH ... AGAINST")),
             A::Default => {
                 return Err(codes::parse_error("You have an error in your SQL syntax; DEFAULT is not allowed here", "DEFAULT", 1));

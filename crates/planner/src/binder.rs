@@ -3,6 +3,7 @@
 use crate::context::PlanContext;
 use crate::expr::{Expr, Slot};
 use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
+use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
 use mysql_error::{SqlError, codes};
 use std::cell::RefCell;
@@ -129,6 +130,28 @@ impl Clause {
     }
 }
 
+/// Where in a window function's call something is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InWindow {
+    /// Among its arguments.
+    Arguments,
+    /// In the specification of the window of this name.
+    Specification(Box<str>),
+}
+
+/// A window with a name, as specified.
+#[derive(Debug, Clone)]
+pub struct NamedWindow {
+    /// Name.
+    pub name: Box<str>,
+    /// PARTITION BY, of what it extends.
+    pub partition: Vec<crate::plan::SortKey>,
+    /// ORDER BY, its own or of what it extends.
+    pub order: Vec<crate::plan::SortKey>,
+    /// Its frame, if it has one.
+    pub frame: Option<Frame>,
+}
+
 /// Names visible in a query block.
 #[derive(Debug, Clone)]
 pub struct Scope {
@@ -140,6 +163,12 @@ pub struct Scope {
     pub aliases: Vec<(String, Expr)>,
     /// Aggregates of the block.
     pub aggregates: Vec<(Slot, Aggregate)>,
+    /// Windows of the block, with their calls.
+    pub windows: Vec<BoundWindow>,
+    /// Windows that the WINDOW clause names.
+    pub named_windows: Vec<NamedWindow>,
+    /// Inside a call of a window function, or a window's specification: its name.
+    pub in_window: Option<InWindow>,
     /// Aggregates may stand here.
     pub aggregates_allowed: bool,
     /// Inside the argument of an aggregate.
@@ -164,6 +193,9 @@ impl Scope {
             visible: 0..usize::MAX,
             aliases: Vec::new(),
             aggregates: Vec::new(),
+            windows: Vec::new(),
+            named_windows: Vec::new(),
+            in_window: None,
             aggregates_allowed: false,
             in_aggregate: false,
             clause: Clause::Fields,

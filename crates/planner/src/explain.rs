@@ -114,6 +114,13 @@ impl Rows<'_> {
                 }
                 self.node(&g.input, id, kind, extra);
             }
+            Node::Window(w) => {
+                extra.push("Using temporary".into());
+                if !w.keys.is_empty() {
+                    extra.push("Using filesort".into());
+                }
+                self.node(&w.input, id, kind, extra);
+            }
             Node::Sort { input, .. } => {
                 extra.push("Using filesort".into());
                 self.node(input, id, kind, extra);
@@ -390,6 +397,10 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
             };
             line(depth, what, out);
             tree_node(plan, &g.input, depth + 1, out);
+        }
+        Node::Window(w) => {
+            line(depth, "Window aggregate", out);
+            tree_node(plan, &w.input, depth + 1, out);
         }
         Node::Sort { input, limit, .. } => {
             line(depth, if limit.is_some() { "Sort, limit input" } else { "Sort" }, out);

@@ -32,6 +32,7 @@ pub mod short;
 mod statement;
 pub mod typing;
 mod virtual_table;
+pub mod window;
 
 pub use binder::stack_address;
 pub use context::PlanContext;

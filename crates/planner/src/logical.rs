@@ -34,7 +34,12 @@ pub struct Block {
 impl Block {
     /// Whether it is only joins and conditions, so that it can become part of another block.
     pub fn is_simple(&self) -> bool {
-        !self.grouped && self.having.is_none() && self.limit.is_none() && self.scope.aggregates.is_empty() && !self.from.is_empty()
+        !self.grouped
+            && self.having.is_none()
+            && self.limit.is_none()
+            && self.scope.aggregates.is_empty()
+            && self.scope.windows.is_empty()
+            && !self.from.is_empty()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, with_filter};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
+use crate::window::{BoundWindow, Window};
 use std::collections::BTreeSet;
 use types::Value;
 
@@ -19,7 +20,7 @@ impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, block: Block) -> Result<(Query, f64)> {
         let Block { scope, from, filter, items, group_by, grouped, having, mut order, distinct, limit, straight, .. } = block;
-        let aggregates = scope.aggregates;
+        let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
@@ -30,7 +31,7 @@ impl<'c> Binder<'c> {
         let extreme = if grouped && group_by.is_empty() && having.is_none() { extreme_key(&aggregates) } else { None };
         let mut extreme_used = false;
         let blocked = BTreeSet::new();
-        let order_on_rows = !grouped && !distinct && !order.is_empty();
+        let order_on_rows = !grouped && !distinct && windows.is_empty() && !order.is_empty();
         let planned = if let (Some(key), 1) = (&extreme, group.items.len()) {
             let mut narrowed = group.clone();
             if let Some(e) = not_null(key) {
@@ -75,12 +76,14 @@ impl<'c> Binder<'c> {
         for e in aggregates.iter().flat_map(|(_, a)| &a.args) {
             self.note_executions(e, rows);
         }
+        windows.iter().for_each(|w| w.for_each_expr(&mut |e| self.note_executions(e, rows)));
 
         // Slots that are read above the joins.
         let mut above = Vec::new();
         for e in exprs.iter().chain(having.iter()).chain(order.iter().map(|k| &k.expr)) {
             slots_of(e, &self.subplans, &mut above);
         }
+        windows.iter().for_each(|w| w.for_each_expr(&mut |e| slots_of(e, &self.subplans, &mut above)));
         above.sort_unstable();
         above.dedup();
 
@@ -104,6 +107,9 @@ impl<'c> Binder<'c> {
             having.into_conjuncts(&mut list);
             node = with_filter(node, list);
             rows *= 0.5;
+        }
+        if !windows.is_empty() {
+            node = self.with_windows(node, windows, exprs.iter().chain(order.iter().map(|k| &k.expr)));
         }
         let mut output = exprs;
         if distinct {
@@ -139,7 +145,7 @@ impl<'c> Binder<'c> {
             saved.retain(|s| above.contains(s) || distinct);
             node = Node::Sort { input: Box::new(node), keys: crate::members::sorting(order), saved, limit: limit.clone() };
         } else if let Some(limit) = &limit {
-            let simple = !grouped && !distinct;
+            let simple = !grouped && !distinct && !matches!(node, Node::Window(_));
             if let Node::Table(t) = &mut node
                 && simple
             {
@@ -151,6 +157,35 @@ impl<'c> Binder<'c> {
             rows = rows.min(l);
         }
         Ok((Query { root: node, output }, rows.max(0.01)))
+    }
+
+    /// Puts the windows of a block over its rows, one after the other.
+    fn with_windows<'e>(&self, mut node: Node, windows: Vec<BoundWindow>, above: impl Iterator<Item = &'e Expr>) -> Node {
+        // What is read above a window: by the block's output, and by the windows that follow.
+        let mut wanted = Vec::new();
+        above.for_each(|e| slots_of(e, &self.subplans, &mut wanted));
+        let mut needed = Vec::with_capacity(windows.len());
+        for window in windows.iter().rev() {
+            let mut saved = wanted.clone();
+            window.calls.iter().for_each(|(_, call)| call.for_each_expr(&mut |e| slots_of(e, &self.subplans, &mut saved)));
+            saved.sort_unstable();
+            saved.dedup();
+            saved.retain(|slot| window.calls.iter().all(|(written, _)| written != slot));
+            window.for_each_expr(&mut |e| slots_of(e, &self.subplans, &mut wanted));
+            needed.push(saved);
+        }
+        // A slot that a later window writes has nothing to be kept before.
+        let mut written: Vec<Slot> = Vec::new();
+        for (saved, window) in needed.iter_mut().zip(windows.iter().rev()) {
+            saved.retain(|slot| !written.contains(slot));
+            written.extend(window.calls.iter().map(|(slot, _)| *slot));
+        }
+        for (window, saved) in windows.into_iter().zip(needed.into_iter().rev()) {
+            let partition_keys = window.partition.len();
+            let keys = window.partition.into_iter().chain(window.order).collect();
+            node = Node::Window(Box::new(Window { input: node, keys, partition_keys, calls: window.calls, saved }));
+        }
+        node
     }
 
     /// Notes how often the subqueries of an expression are asked.

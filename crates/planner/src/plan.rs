@@ -11,6 +11,7 @@
 use crate::expr::{Expr, Slot};
 use crate::short::ShortPlan;
 use crate::typing;
+use crate::window::Window;
 use base::TableId;
 use catalog::{TableEntry, VirtualTableDef};
 use record::KeyRestore;
@@ -220,6 +221,8 @@ pub enum Node {
     },
     /// Groups.
     Group(Box<Group>),
+    /// Window functions.
+    Window(Box<Window>),
     /// Orders all rows; with a limit keeps only the first ones.
     Sort {
         /// Input.
@@ -717,6 +720,7 @@ impl Node {
             | Node::Limit { input, .. }
             | Node::Distinct { input, .. } => input.for_each_cache(f),
             Node::Group(g) => g.input.for_each_cache(f),
+            Node::Window(w) => w.input.for_each_cache(f),
             Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
                 branches.iter().fold(false, |any, b| any | b.root.for_each_cache(f))
             }
@@ -750,6 +754,7 @@ impl Node {
             | Node::Limit { input, .. }
             | Node::Distinct { input, .. } => input.for_each_table(f),
             Node::Group(g) => g.input.for_each_table(f),
+            Node::Window(w) => w.input.for_each_table(f),
             Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
                 branches.iter().for_each(|b| b.root.for_each_table(f));
             }

@@ -69,7 +69,7 @@ pub fn node_is_harmless(node: &Node) -> bool {
         Node::Project { input, exprs } => exprs.iter().all(|(_, e)| is_harmless(e)) && node_is_harmless(input),
         Node::Limit { input, .. } | Node::Distinct { input, .. } => node_is_harmless(input),
         // These read all of their input before they give out a row.
-        Node::Sort { .. } | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } => true,
+        Node::Sort { .. } | Node::Window(_) | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } => true,
         Node::Group(_) | Node::Hash(_) | Node::Values { .. } | Node::Union { .. } => false,
     }
 }

@@ -121,5 +121,9 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
             out.extend(&group.carried);
         }
         Node::Sort { saved, .. } => out.extend(saved),
+        Node::Window(window) => {
+            out.extend(&window.saved);
+            out.extend(window.calls.iter().map(|(slot, _)| *slot));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! OVER, WINDOW and the functions that need them.
 
 use super::{PResult, Parser};
-use crate::ast::{Expr, ExprKind, Frame, FrameBound, FrameUnit, NamedWindow, Over, WindowCall, WindowFn, WindowSpec};
+use crate::ast::{Expr, ExprKind, Frame, FrameBound, FrameUnit, Literal, NamedWindow, Over, WindowCall, WindowFn, WindowSpec};
 use crate::keyword::Kw;
 use crate::lexer::Tok;
 
@@ -25,7 +25,17 @@ impl<'a> Parser<'a> {
         };
         self.bump();
         self.expect_tok(Tok::LParen)?;
-        let args = if self.at_tok(Tok::RParen) { &[][..] } else { self.list(Self::expr)? };
+        let mut at = 0;
+        let args = if self.at_tok(Tok::RParen) {
+            &[][..]
+        } else {
+            self.list(|p| {
+                at += 1;
+                // How many buckets, how far, which: a number that stands there.
+                let counts = matches!((func, at), (WindowFn::Ntile, 1) | (WindowFn::Lag | WindowFn::Lead | WindowFn::NthValue, 2));
+                if counts { p.stable_integer() } else { p.expr() }
+            })?
+        };
         if args.len() < args_min || args.len() > args_max {
             return Err(self.unexpected());
         }
@@ -46,6 +56,18 @@ impl<'a> Parser<'a> {
         let over = self.over()?;
         let call = self.arena.alloc(WindowCall { func, args, ignore_nulls, from_last, over });
         Ok(self.node(start, ExprKind::Window(call)))
+    }
+
+    /// A number, a parameter, a user variable, or the name of what would be a variable of a stored program.
+    fn stable_integer(&mut self) -> PResult<Expr<'a>> {
+        let token = self.tok;
+        let expr = self.expr()?;
+        let stable = match expr.kind {
+            ExprKind::Literal(Literal::Int(_)) | ExprKind::Param(_) | ExprKind::UserVar(_) => true,
+            ExprKind::Column(column) => column.table.is_none(),
+            _ => false,
+        };
+        if stable { Ok(expr) } else { Err(self.error_at(token)) }
     }
 
     /// OVER and what follows.
@@ -117,6 +139,9 @@ impl<'a> Parser<'a> {
             return Ok(FrameBound::UnboundedFollowing);
         }
         let interval = self.eat(Kw::INTERVAL);
+        if !interval && !matches!(self.tok.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::Question) {
+            return Err(self.unexpected());
+        }
         let amount = self.expr_ref()?;
         let unit = if interval { Some(self.interval_unit()?) } else { None };
         if self.eat(Kw::PRECEDING) {

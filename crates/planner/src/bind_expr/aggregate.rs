@@ -2,7 +2,7 @@
 
 use super::DIV_INCREMENT;
 use crate::binder::{Binder, Clause, Result};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::Expr;
 use crate::members::{member_number, sorting};
 use crate::plan::{Aggregate, AggregateKind, SortKey};
 use crate::typing;
@@ -13,27 +13,10 @@ use types::{Collation, ColumnType, TypeKind};
 impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn aggregate(&mut self, call: &ast::AggregateCall<'_>) -> Result<Expr> {
-        use ast::AggregateFn as F;
-        if call.over.is_some() {
-            return Err(codes::not_supported_yet("window functions"));
+        if let Some(over) = call.over {
+            return self.window_aggregate(call, over);
         }
-        let kind = match call.func {
-            F::Count if call.args.is_empty() => AggregateKind::CountStar,
-            F::Count => AggregateKind::Count,
-            F::Sum => AggregateKind::Sum,
-            F::Avg => AggregateKind::Avg,
-            F::Min => AggregateKind::Min,
-            F::Max => AggregateKind::Max,
-            F::GroupConcat => AggregateKind::GroupConcat,
-            F::BitAnd => AggregateKind::BitAnd,
-            F::BitOr => AggregateKind::BitOr,
-            F::BitXor => AggregateKind::BitXor,
-            F::StdPop => AggregateKind::StdPop,
-            F::StdSamp => AggregateKind::StdSamp,
-            F::VarPop => AggregateKind::VarPop,
-            F::VarSamp => AggregateKind::VarSamp,
-            F::JsonArrayAgg | F::JsonObjectAgg => return Err(codes::not_supported_yet("JSON")),
-        };
+        let kind = kind_of(call)?;
         let Some(scope) = self.scopes.last_mut() else { return Err(codes::invalid_group_func_use()) };
         if !scope.aggregates_allowed || scope.in_aggregate {
             return Err(codes::invalid_group_func_use());
@@ -56,13 +39,30 @@ impl<'c> Binder<'c> {
         let scope = self.scope();
         scope.in_aggregate = false;
         scope.clause = clause;
-        let (mut args, order) = order?;
+        let (args, order) = order?;
+        let aggregate = self.aggregate_of(call, kind, args, order);
+        let ty = aggregate.ty.clone();
+        // The same aggregate written twice is computed once.
+        let text = format!("{aggregate:?}");
+        if let Some((slot, _)) = self.scope().aggregates.iter().find(|(_, a)| format!("{a:?}") == text) {
+            return Ok(Expr::slot(*slot, ty));
+        }
+        let slot = self.new_slot(ty.clone());
+        self.scope().aggregates.push((slot, aggregate));
+        Ok(Expr::slot(slot, ty))
+    }
+
+    /// An aggregate over bound arguments, with its type.
+    pub(super) fn aggregate_of(
+        &self,
+        call: &ast::AggregateCall<'_>,
+        kind: AggregateKind,
+        mut args: Vec<Expr>,
+        order: Vec<SortKey>,
+    ) -> Aggregate {
         use AggregateKind as K;
         if matches!(kind, K::Sum | K::Avg | K::BitAnd | K::BitOr | K::BitXor | K::StdPop | K::StdSamp | K::VarPop | K::VarSamp) {
             args = args.into_iter().map(member_number).collect();
-        }
-        if args.iter().any(|a| a.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))) && kind == AggregateKind::GroupConcat {
-            // Allowed; evaluated like any other argument.
         }
         let first = args.first().map(|a| a.ty.clone()).unwrap_or_else(ColumnType::bigint);
         let ty = match kind {
@@ -83,14 +83,28 @@ impl<'c> Binder<'c> {
             Some(s) => String::from_utf8_lossy(s).into_owned(),
             None => ",".to_owned(),
         };
-        let aggregate = Aggregate { kind, distinct: call.distinct, args, ty: ty.clone(), collation, order, separator: separator.into() };
-        // The same aggregate written twice is computed once.
-        let text = format!("{aggregate:?}");
-        if let Some((slot, _)) = self.scope().aggregates.iter().find(|(_, a)| format!("{a:?}") == text) {
-            return Ok(Expr::slot(*slot, ty));
-        }
-        let slot = self.new_slot(ty.clone());
-        self.scope().aggregates.push((slot, aggregate));
-        Ok(Expr::slot(slot, ty))
+        Aggregate { kind, distinct: call.distinct, args, ty, collation, order, separator: separator.into() }
     }
+}
+
+/// Which aggregate a call is.
+pub(super) fn kind_of(call: &ast::AggregateCall<'_>) -> Result<AggregateKind> {
+    use ast::AggregateFn as F;
+    Ok(match call.func {
+        F::Count if call.args.is_empty() => AggregateKind::CountStar,
+        F::Count => AggregateKind::Count,
+        F::Sum => AggregateKind::Sum,
+        F::Avg => AggregateKind::Avg,
+        F::Min => AggregateKind::Min,
+        F::Max => AggregateKind::Max,
+        F::GroupConcat => AggregateKind::GroupConcat,
+        F::BitAnd => AggregateKind::BitAnd,
+        F::BitOr => AggregateKind::BitOr,
+        F::BitXor => AggregateKind::BitXor,
+        F::StdPop => AggregateKind::StdPop,
+        F::StdSamp => AggregateKind::StdSamp,
+        F::VarPop => AggregateKind::VarPop,
+        F::VarSamp => AggregateKind::VarSamp,
+        F::JsonArrayAgg | F::JsonObjectAgg => return Err(codes::not_supported_yet("JSON")),
+    })
 }

@@ -12,10 +12,25 @@ impl<'c> Binder<'c> {
         let implicit = block.group_by.is_empty();
         let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
+        let windows = &self.scopes.last().expect("a block is being bound").windows;
+        let mut parts: Vec<(usize, &Expr, &str)> = Vec::new();
         for (i, expr, clause) in exprs.chain(order) {
+            parts.push((i, expr, clause));
+            // The arguments of its window functions are the item's.
+            for (slot, call) in windows.iter().flat_map(|w| &w.calls) {
+                if expr.any(&mut |e| matches!(e.kind, ExprKind::Slot(s) if s == *slot)) {
+                    call.function.for_each_argument(&mut |argument| parts.push((i, argument, clause)));
+                }
+            }
+        }
+        let clauses: Vec<String> = windows.iter().map(|w| format!("PARTITION BY or ORDER BY clause of window '{}'", w.name)).collect();
+        for (window, clause) in windows.iter().zip(&clauses) {
+            parts.extend(window.keys().enumerate().map(|(i, key)| (i, &key.expr, clause.as_str())));
+        }
+        for (i, expr, clause) in parts {
             if let Some(slot) = self.undetermined(expr, block, &determined) {
                 let name = self.slot_name(slot);
-                return Err(if implicit && clause == "SELECT list" {
+                return Err(if implicit && clause != "ORDER BY" {
                     codes::mix_of_group_func_and_fields(i + 1, clause, name)
                 } else if implicit {
                     continue;

@@ -20,8 +20,8 @@ impl<'c> Binder<'c> {
     }
 
     fn bind_select_in_scope(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
-        if !select.windows.is_empty() || select.qualify.is_some() {
-            return Err(codes::not_supported_yet("window functions"));
+        if select.qualify.is_some() {
+            return Err(codes::not_supported_yet("QUALIFY"));
         }
         if select.options.calc_found_rows {
             return Err(codes::not_supported_yet("SQL_CALC_FOUND_ROWS"));
@@ -38,6 +38,7 @@ impl<'c> Binder<'c> {
         }
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
+        self.bind_windows(select.windows)?;
         let items = self.select_items(select.items)?;
         for (expr, column) in &items {
             let alias = (column.name.to_string(), expr.clone());
@@ -62,12 +63,18 @@ impl<'c> Binder<'c> {
             if aggregated(self, &expr) {
                 return Err(codes::wrong_group_field("aggregate"));
             }
+            if let Some(alias) = self.window_alias(&expr) {
+                return Err(codes::wrong_group_field(alias));
+            }
             if !group_by.iter().any(|g| same(g, &expr)) {
                 group_by.push(expr);
             }
         }
         self.scope().clause = Clause::Having;
         let having = select.having.map(|h| self.expr(h)).transpose()?;
+        if let Some(alias) = having.as_ref().and_then(|having| self.window_alias(having)) {
+            return Err(codes::window_invalid_window_func_alias_use(alias));
+        }
         self.scope().clause = Clause::OrderBy;
         let outputs: Vec<Expr> = items.iter().map(|(e, _)| e.clone()).collect();
         let order = self.order_keys(q.order_by, &outputs)?;
