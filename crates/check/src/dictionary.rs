@@ -1,13 +1,13 @@
 //! The dictionary as page images.
 
 use crate::pages::Pages;
-use crate::walk::read_chain;
+use crate::row::WholeRow;
 use base::PageNo;
 use btree::image::NodeImage;
 use catalog::TableDef;
 use catalog::offline::{DictionaryRow, read_row};
-use engine::offline::{DICTIONARY, chain_place, dictionary_layout, whole_row};
-use record::{RowHeader, RowLayout, RowRef};
+use engine::offline::{DICTIONARY, dictionary_layout};
+use record::RowLayout;
 use std::sync::Arc;
 
 /// Reads rows of the dictionary.
@@ -27,19 +27,13 @@ impl<'p> DictionaryReader<'p> {
     }
 
     fn row(&self, stored: &[u8], chain: &mut dyn FnMut(PageNo) -> bool) -> Result<Option<DictionaryRow>, String> {
-        let header = RowHeader::read(stored).map_err(|_| "a row shorter than its header".to_owned())?;
-        let whole = match chain_place(stored).map_err(|error| error.to_string())? {
-            Some(place) => {
-                let rest = read_chain(self.pages, DICTIONARY, place, chain).map_err(|(page, what)| format!("page {page} {what}"))?;
-                whole_row(stored, &rest).map_err(|error| error.to_string())?
-            }
-            None => stored.to_vec(),
-        };
-        if header.is_deleted() {
+        let layouts = std::slice::from_ref(&self.layout);
+        let row = WholeRow::read(self.pages, DICTIONARY, layouts, stored, chain).map_err(|refused| format!("a row: {refused}"))?;
+        if row.header.is_deleted() {
             return Ok(None);
         }
-        let row = RowRef::new(&self.layout, &whole);
-        match (row.column_bytes(0), row.column_bytes(1)) {
+        let columns = row.columns();
+        match (columns.column_bytes(0), columns.column_bytes(1)) {
             (Ok(Some(key)), Ok(Some(value))) => read_row(key, value).map(Some),
             _ => Err("a row that its layout cannot read".into()),
         }

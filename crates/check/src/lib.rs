@@ -8,7 +8,9 @@
 //! # Invariants
 //! 1. Nothing in the directory is changed.
 //! 2. No bytes on disk make it panic; each thing that is wrong is a [`Finding`], and the work goes on.
-//! 3. Memory is a few bytes for each page of the data file (its owner, a bit whether it was reached), not a share of the data.
+//! 3. `check` keeps a few bytes for each page of the data file (its owner, a bit whether it was reached), not a share of the data. `salvage` does
+//!    the same where trees lead to their rows; of a table whose tree is damaged, or whose log is gone, it keeps 16 bytes for each key that is
+//!    looked for on leaves the tree does not lead to, since a key may be on several.
 //!
 //! # Not here
 //! CHECK TABLE on a running server (`engine`), texts of SQL (the caller gives them).
@@ -22,6 +24,7 @@ mod files;
 mod literal;
 mod pages;
 mod report;
+mod row;
 mod salvage;
 mod salvaged_table;
 mod table;

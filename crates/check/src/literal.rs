@@ -3,7 +3,20 @@
 use record::key::{decode_part, is_reversible, part_bytes};
 use record::{KeyPart, RowLayout};
 use std::io::Write;
-use types::{ColumnType, DateTime, Value};
+use types::{ColumnType, LocalTime, Value};
+
+/// Local time is UTC: the output says so first.
+struct Utc;
+
+impl LocalTime for Utc {
+    fn offset_at_utc(&self, _utc_micros: i64) -> i32 {
+        0
+    }
+
+    fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
+        Some(local_micros)
+    }
+}
 
 /// Appends a value of a column as a literal that any MySQL reads as the same value.
 pub(crate) fn put(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) {
@@ -21,7 +34,7 @@ pub(crate) fn put(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) {
         Value::Time(time) => quoted(out, |out| time.write_to(ty.decimals, out)),
         Value::DateTime(at) => quoted(out, |out| at.write_to(ty.decimals, out)),
         Value::Timestamp(at) => {
-            let at = DateTime::from_unix_micros(at.micros()).unwrap_or(DateTime::ZERO);
+            let at = Utc.to_local(*at);
             quoted(out, |out| at.write_to(ty.decimals, out));
         }
     }
@@ -135,6 +148,7 @@ mod tests {
         check(&text, Value::from("it's \\ \n"), "'it''s \\\\ \\n'");
         check(&binary, Value::bytes(&[0, 255]), "0x00FF");
         check(&binary, Value::bytes(&[]), "''");
+        check(&ColumnType::new(TypeKind::Timestamp), Value::Timestamp(types::Timestamp::ZERO), "'0000-00-00 00:00:00'");
         check(&ColumnType::bigint(), Value::Int(i64::MIN), "-9223372036854775808");
         check(&ColumnType::new(TypeKind::Double), Value::Double(0.1 + 0.2), "3.0000000000000004e-1");
         check(&ColumnType::new(TypeKind::Float), Value::Float(16_777_217.0), "1.6777216e7");

@@ -4,10 +4,13 @@ use base::{PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
 use page_store::header::{Verdict, inspect};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Name of the file.
 pub(crate) const DATA: &str = "data";
+/// Pages that are read at once.
+const RUN_PAGES: u64 = 64;
 
 /// The pages of a data file. Any thread may read them.
 pub(crate) struct Pages {
@@ -61,14 +64,27 @@ impl Pages {
         judge(out, page)
     }
 
-    /// Reads up to `out.len()` bytes of neighbours at once; `false` when that fails and they are to be read one by one.
-    pub(crate) fn read_run(&self, first: PageNo, out: &mut [u8]) -> bool {
-        self.file.read_at(out, first.0 * PAGE_BYTES as u64).is_ok()
+    /// Reads pages, many at once, and gives each to `each` with the verdict on it; `told` is told how many after each stretch.
+    pub(crate) fn each(&self, pages: Range<u64>, mut each: impl FnMut(PageNo, &[u8], Result<(), Unreadable>), mut told: impl FnMut(u64)) {
+        let mut run = AlignedBuf::new(RUN_PAGES as usize * PAGE_BYTES);
+        let mut at = pages.start;
+        while at < pages.end {
+            let end = (at + RUN_PAGES).min(pages.end);
+            let bytes = &mut run[..(end - at) as usize * PAGE_BYTES];
+            // Where that fails they are read one by one.
+            let at_once = self.file.read_at(bytes, at * PAGE_BYTES as u64).is_ok();
+            for (page, image) in (at..end).map(PageNo).zip(bytes.chunks_exact_mut(PAGE_BYTES)) {
+                let verdict = if at_once { judge(image, page) } else { self.read(page, image) };
+                each(page, image, verdict);
+            }
+            told(end - at);
+            at = end;
+        }
     }
 }
 
 /// Judges an image as read from the place of a page.
-pub(crate) fn judge(image: &[u8], page: PageNo) -> Result<(), Unreadable> {
+fn judge(image: &[u8], page: PageNo) -> Result<(), Unreadable> {
     match inspect(image, page) {
         Verdict::Good => Ok(()),
         Verdict::Unwritten => Err(Unreadable::Unwritten),

@@ -2,28 +2,25 @@
 //!
 //! # Invariants
 //! 1. What cannot be read is named in the output and to the report, and costs only itself: a page its rows, a definition its table.
-//! 2. When the log can be applied, the rows are those of committed (and prepared) transactions. When it cannot, pages are of different moments:
+//! 2. When the log can be applied, the rows are those of committed (and prepared) transactions; what a transaction left that cannot be rolled back
+//!    is in comments. When it cannot, pages are of different moments:
 //!    of each key the newest page's row is written, and rows of unfinished transactions may be among them; the output says so.
 
 use crate::dictionary::DictionaryReader;
 use crate::directory::{Recovered, Source};
 use crate::literal;
-use crate::pages::{DATA, Pages, judge};
+use crate::pages::{DATA, Pages, Unreadable};
 use crate::report::Report;
 use crate::salvaged_table::{SalvagedTable, Written};
 use crate::walk::{Tree, Visitor, walk};
-use base::{IndexId, PAGE_BYTES, PageNo, TableId};
+use base::{IndexId, PageNo, TableId};
 use btree::image::NodeImage;
 use catalog::offline::{DictionaryRow, table_spec};
 use catalog::{DatabaseDef, TableDef};
 use engine::offline::DICTIONARY;
-use env::AlignedBuf;
 use page_store::{PageStore, PageType, StoreError, header};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
-
-/// Pages that are read at once.
-const RUN_PAGES: u64 = 64;
 
 /// How a table's CREATE TABLE reads, without its database.
 pub type CreateText<'t> = &'t dyn Fn(&TableDef) -> String;
@@ -37,6 +34,8 @@ pub struct SalvageReport {
     pub rows: u64,
     /// Rows found that cannot be read.
     pub rows_broken: u64,
+    /// Rows of transactions that were neither committed nor could be rolled back: they are in comments.
+    pub rows_unfinished: u64,
     /// Pages that cannot be read.
     pub pages_lost: u64,
     /// Whether the log was applied.
@@ -70,8 +69,9 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
     for database in dictionary.databases.values() {
         write_database(out, database)?;
     }
-    let count = dictionary.tables.len() as u64;
-    for (no, def) in dictionary.tables.values().enumerate() {
+    let tables = dictionary.by_name();
+    let count = tables.len() as u64;
+    for (no, (def, former)) in tables.iter().enumerate() {
         known.extend(def.indexes.iter().map(|index| index.id));
         report.progress("tables", no as u64, count);
         let name = format!("{}.{}", def.database, def.name);
@@ -88,15 +88,22 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
         if !dictionary.databases.contains_key(&def.database) {
             writeln!(out, "CREATE DATABASE IF NOT EXISTS {};", literal::name(&def.database))?;
         }
+        if let Some(former) = former {
+            let what = format!("table {name} was {former} when its page was written; a newer page gives that name to another table");
+            report.note(DATA, None, Some(&name), what.clone());
+            comment(out, &what)?;
+        }
         writeln!(out, "\nUSE {};\n{};", literal::name(&def.database), create(def))?;
         let id = def.indexes[0].id;
         let from = leaves.partition_point(|leaf| leaf.index < id);
         let to = leaves.partition_point(|leaf| leaf.index <= id);
-        let table = SalvagedTable { pages: &pages, report, def, spec: &spec, leaves: &leaves[from..to], whole: recovered.whole };
-        let Written { rows, broken } = table.write(out)?;
+        let (whole, unfinished) = (recovered.whole, &recovered.unfinished);
+        let table = SalvagedTable { pages: &pages, report, def, spec: &spec, leaves: &leaves[from..to], whole, unfinished };
+        let Written { rows, broken, unfinished } = table.write(out)?;
         done.tables += 1;
         done.rows += rows;
         done.rows_broken += broken;
+        done.rows_unfinished += unfinished;
     }
     tell_unknown(out, &leaves, &known, report)?;
     comment(out, &format!("end: {} tables, {} rows; {} rows could not be read", done.tables, done.rows, done.rows_broken))?;
@@ -119,6 +126,13 @@ fn head(out: &mut dyn Write, recovered: &Recovered, lost: u64) -> io::Result<()>
         )?;
         comment(out, "committed may be here. Of each key the newest page's row is written.")?;
     }
+    if !recovered.unfinished.is_empty() {
+        let what = format!(
+            "{} transactions were not committed and cannot be rolled back: their rows are in comments.",
+            recovered.unfinished.len()
+        );
+        comment(out, &what)?;
+    }
     if lost > 0 {
         comment(out, &format!("{lost} pages could not be read; what is missing is named where it belongs."))?;
     }
@@ -133,36 +147,30 @@ fn write_database(out: &mut dyn Write, database: &DatabaseDef) -> io::Result<()>
 
 /// All leaves in the file, and how many pages cannot be read.
 fn scan(pages: &Pages, report: &Report) -> (Vec<Leaf>, u64) {
-    let (mut leaves, mut lost) = (Vec::new(), 0);
-    let mut run = AlignedBuf::new(RUN_PAGES as usize * PAGE_BYTES);
-    let mut at = 0;
-    while at < pages.count {
-        let end = (at + RUN_PAGES).min(pages.count);
-        let bytes = &mut run[..(end - at) as usize * PAGE_BYTES];
-        let at_once = pages.read_run(PageNo(at), bytes);
-        for (page, image) in (at..end).map(PageNo).zip(bytes.chunks_exact_mut(PAGE_BYTES)) {
-            match if at_once { judge(image, page) } else { pages.read(page, image) } {
-                Ok(()) if header::page_type(image) == PageType::Leaf as u8 => {
-                    leaves.push(Leaf { index: header::index_id(image), page, lsn: header::lsn(image).0 });
-                }
-                Ok(()) | Err(crate::pages::Unreadable::Unwritten) => {}
-                Err(unreadable) => {
-                    lost += 1;
-                    report.error(DATA, Some(page), None, unreadable.to_string());
-                }
-            }
+    let (mut leaves, mut lost, mut done) = (Vec::new(), 0, 0);
+    let each = |page: PageNo, image: &[u8], verdict| match verdict {
+        Ok(()) if header::page_type(image) == PageType::Leaf as u8 => {
+            leaves.push(Leaf { index: header::index_id(image), page, lsn: header::lsn(image).0 });
         }
-        at = end;
-        report.progress("pages", at, pages.count);
-    }
+        Ok(()) | Err(Unreadable::Unwritten) => {}
+        Err(unreadable) => {
+            lost += 1;
+            report.error(DATA, Some(page), None, unreadable.to_string());
+        }
+    };
+    pages.each(0..pages.count, each, |count| {
+        done += count;
+        report.progress("pages", done, pages.count);
+    });
     (leaves, lost)
 }
 
-/// What could be read of the dictionary. Tables in the order of their names.
+/// What could be read of the dictionary.
 #[derive(Default)]
 struct Dictionary {
     databases: BTreeMap<String, DatabaseDef>,
-    tables: BTreeMap<(String, String, TableId), TableDef>,
+    /// Each table once, whatever names older pages give it; and how many were met before it.
+    tables: HashMap<TableId, (usize, TableDef)>,
 }
 
 impl Dictionary {
@@ -173,12 +181,32 @@ impl Dictionary {
                 let _ = self.databases.entry(def.name.clone()).or_insert(def);
             }
             Ok(DictionaryRow::Table(def)) => {
-                let key = (def.database.clone(), def.name.clone(), def.id);
-                let _ = self.tables.entry(key).or_insert(*def);
+                let met = self.tables.len();
+                let _ = self.tables.entry(def.id).or_insert((met, *def));
             }
             Ok(DictionaryRow::Name { .. }) => {}
             Err(what) => report.error(DATA, Some(page), Some("dictionary"), what),
         }
+    }
+}
+
+impl Dictionary {
+    /// The tables in the order of their names. Of those that pages of different moments give one name, the one of the newest page has it; the others get
+    /// another, and the former one is told beside.
+    fn by_name(&self) -> Vec<(TableDef, Option<String>)> {
+        let mut met: Vec<&(usize, TableDef)> = self.tables.values().collect();
+        met.sort_unstable_by_key(|(order, _)| *order);
+        let mut named: BTreeMap<(String, String), (TableDef, Option<String>)> = BTreeMap::new();
+        for (_, def) in met {
+            let mut def = def.clone();
+            let mut former = None;
+            while named.contains_key(&(def.database.clone(), def.name.clone())) {
+                former.get_or_insert_with(|| def.name.clone());
+                def.name = format!("{}_{}", def.name, def.id);
+            }
+            named.insert((def.database.clone(), def.name.clone()), (def, former));
+        }
+        named.into_values().collect()
     }
 }
 
@@ -246,4 +274,40 @@ fn tell_unknown(out: &mut dyn Write, leaves: &[Leaf], known: &HashSet<IndexId>, 
         report.note(DATA, Some(group[0].page), None, what);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{Charset, Collation};
+
+    fn table(id: u32, name: &str) -> Result<DictionaryRow, String> {
+        Ok(DictionaryRow::Table(Box::new(TableDef {
+            id: TableId(id),
+            database: "d".into(),
+            name: name.into(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            schema_version: 0,
+            charset: Charset::Utf8mb4,
+            collation: Collation::DEFAULT,
+            comment: String::new(),
+            auto_increment_start: 1,
+            created_micros: 0,
+            shown_options: Vec::new(),
+        })))
+    }
+
+    #[test]
+    fn a_table_is_written_once_and_a_name_given_once() {
+        let report = Report::new(|_| {}, |_, _, _| {});
+        let mut dictionary = Dictionary::default();
+        // The newest page first: 7 was renamed, 9 has a name that 8 had when an older page was written.
+        for row in [table(7, "b"), table(9, "c"), table(7, "a"), table(8, "c"), table(9, "x")] {
+            dictionary.note(PageNo(1), row, &report);
+        }
+        let named: Vec<(String, u32, Option<String>)> =
+            dictionary.by_name().into_iter().map(|(def, former)| (def.name, def.id.0, former)).collect();
+        assert_eq!(named, [("b".into(), 7, None), ("c".into(), 9, None), ("c_8".into(), 8, Some("c".into()))]);
+    }
 }

@@ -3,15 +3,14 @@
 use crate::literal::{self, key_text};
 use crate::pages::{DATA, Pages};
 use crate::report::Report;
+use crate::row::{self, WholeRow};
 use crate::salvage::{Leaf, comment};
-use crate::walk::{Tree, Visitor, read_chain, walk};
-use base::PageNo;
+use crate::walk::{Tree, Visitor, walk};
+use base::{PageNo, TxnId};
 use btree::image::NodeImage;
 use catalog::TableDef;
 use engine::TableSpec;
 use engine::compare;
-use engine::offline::{chain_place, whole_row};
-use record::{RowHeader, RowRef};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use types::Value;
@@ -29,6 +28,8 @@ pub(crate) struct SalvagedTable<'s> {
     pub(crate) leaves: &'s [Leaf],
     /// Pages are of one moment, so the tree says where each key belongs.
     pub(crate) whole: bool,
+    /// Transactions that were not committed and could not be rolled back.
+    pub(crate) unfinished: &'s HashSet<TxnId>,
 }
 
 /// What was written of a table.
@@ -36,6 +37,8 @@ pub(crate) struct SalvagedTable<'s> {
 pub(crate) struct Written {
     pub(crate) rows: u64,
     pub(crate) broken: u64,
+    /// Rows that were shown in comments only.
+    pub(crate) unfinished: u64,
 }
 
 /// Keys that the tree does not lead to.
@@ -177,28 +180,21 @@ impl Rows<'_, '_> {
     }
 
     fn row(&mut self, stored: &[u8]) -> Result<(), String> {
-        let header = RowHeader::read(stored).map_err(|_| "it is shorter than its header".to_owned())?;
-        if header.is_deleted() {
+        let header = row::header(stored)?;
+        let finished = !self.table.unfinished.contains(&header.txn);
+        if header.is_deleted() && finished {
             return Ok(());
         }
         let spec = self.table.spec;
-        let version = spec.layouts.iter().find(|layout| layout.schema_version() == header.schema_version);
-        let layout = version.ok_or_else(|| format!("it has schema version {}, which the table has not", header.schema_version))?;
-        let whole;
-        let bytes = match chain_place(stored).map_err(|error| error.to_string())? {
-            Some(place) => {
-                let mut seen = HashSet::new();
-                let rest = read_chain(self.table.pages, spec.indexes[0].id, place, |page| seen.insert(page));
-                let rest = rest.map_err(|(page, what)| format!("page {page} of its overflow chain {what}"))?;
-                whole = whole_row(stored, &rest).map_err(|error| error.to_string())?;
-                whole.as_slice()
-            }
-            None => stored,
-        };
-        let row = RowRef::new(layout, bytes);
-        let mut values: Vec<Value> = Vec::with_capacity(layout.column_count());
-        row.values(&mut values).map_err(|_| "a column cannot be read".to_owned())?;
-        self.add(&values);
+        let row =
+            WholeRow::read(self.table.pages, spec.indexes[0].id, &spec.layouts, stored, |_| true).map_err(|refused| refused.to_string())?;
+        let mut values: Vec<Value> = Vec::with_capacity(self.table.def.columns.len());
+        row.columns().values(&mut values).map_err(|_| "a column cannot be read".to_owned())?;
+        if finished {
+            self.add(&values);
+        } else {
+            self.add_unfinished(&values, if header.is_deleted() { "deleted" } else { "written" });
+        }
         Ok(())
     }
 
@@ -206,21 +202,23 @@ impl Rows<'_, '_> {
         if self.statement.is_empty() {
             let ignore = if self.table.whole { "" } else { "IGNORE " };
             let name = literal::name(&self.table.def.name);
-            self.statement.extend_from_slice(format!("INSERT {ignore}INTO {name} VALUES\n(").as_bytes());
+            self.statement.extend_from_slice(format!("INSERT {ignore}INTO {name} VALUES\n").as_bytes());
         } else {
-            self.statement.extend_from_slice(b",\n(");
+            self.statement.extend_from_slice(b",\n");
         }
-        for (no, (value, column)) in values.iter().zip(&self.table.def.columns).enumerate() {
-            if no > 0 {
-                self.statement.push(b',');
-            }
-            literal::put(&column.ty, value, &mut self.statement);
-        }
-        self.statement.push(b')');
+        put_values(values, self.table.def, &mut self.statement);
         self.written.rows += 1;
         if self.statement.len() >= STATEMENT_BYTES {
             self.end_statement();
         }
+    }
+
+    /// A row as a transaction left it that was not committed and cannot be rolled back: what was there before is not known. It is shown and not loaded.
+    fn add_unfinished(&mut self, values: &[Value], how: &str) {
+        let mut text = format!("{how} by a transaction that was not committed, and cannot be rolled back: {} ", self.name).into_bytes();
+        put_values(values, self.table.def, &mut text);
+        self.say(&String::from_utf8_lossy(&text));
+        self.written.unfinished += 1;
     }
 
     fn end_statement(&mut self) {
@@ -233,4 +231,13 @@ impl Rows<'_, '_> {
         }
         self.statement.clear();
     }
+}
+
+/// The values of a row in parentheses.
+fn put_values(values: &[Value], def: &TableDef, out: &mut Vec<u8>) {
+    for (no, (value, column)) in values.iter().zip(&def.columns).enumerate() {
+        out.push(if no > 0 { b',' } else { b'(' });
+        literal::put(&column.ty, value, out);
+    }
+    out.push(b')');
 }

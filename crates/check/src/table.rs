@@ -3,15 +3,16 @@
 use crate::literal::key_text;
 use crate::pages::{DATA, Pages};
 use crate::report::Report;
-use crate::walk::{Tree, Visitor, read_chain, walk};
+use crate::row::{self, Refused, WholeRow};
+use crate::walk::{Tree, Visitor, walk};
 use base::{IndexId, PageNo, TxnId};
 use btree::image::NodeImage;
 use catalog::TableDef;
 use engine::TableSpec;
 use engine::compare::{Fingerprint, differences, hash};
-use engine::offline::{chain_place, secondary_entry, whole_row};
+use engine::offline::{put_parts_length, secondary_entry};
 use record::key::encode_columns;
-use record::{KeyPart, RowHeader, RowLayout, RowRef};
+use record::{KeyPart, RowLayout, RowRef};
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Findings about one tree that are told one by one.
@@ -125,8 +126,6 @@ impl<F: FnMut(&mut Teller<'_>, PageNo, NodeImage<'_>)> Visitor for Leaves<'_, '_
 pub(crate) struct Counted {
     pub(crate) rows: u64,
     pub(crate) entries: u64,
-    /// Indexes of which some page could not be read.
-    pub(crate) broken: u64,
 }
 
 /// A table that is being checked.
@@ -176,7 +175,6 @@ impl<'t> TableCheck<'t> {
                 self.explain(index_no, found.count.max(wanted.count), &mut teller);
             }
         }
-        counted.broken = broken.len() as u64;
         counted
     }
 
@@ -199,11 +197,13 @@ impl<'t> TableCheck<'t> {
         key_text(self.layout(), &self.spec.indexes[0].parts, key)
     }
 
-    /// The entry that a row has in a secondary index.
+    /// The entry that a row has in a secondary index, and how much of it are the index's own parts.
     fn entry_of(&self, parts: &[KeyPart], row: RowRef<'_>, key: &[u8], out: &mut Vec<u8>) -> bool {
         out.clear();
         let encoded = encode_columns(row, parts, out).is_ok();
+        let parts_bytes = out.len();
         out.extend_from_slice(key);
+        put_parts_length(out, parts_bytes);
         encoded
     }
 
@@ -232,48 +232,40 @@ impl<'t> TableCheck<'t> {
         own_key: &mut Vec<u8>,
         each: &mut dyn FnMut(&mut Teller<'_>, PageNo, RowRef<'_>, &[u8]),
     ) -> Result<(), String> {
-        let header = RowHeader::read(stored).map_err(|_| "is shorter than its header".to_owned())?;
+        let header = row::header(stored)?;
         if self.shared.next_txn.is_some_and(|next| header.txn >= next) {
-            return Err(format!("was written by transaction {}, which there was not", header.txn));
+            return Err(format!("it was written by transaction {}, which there was not", header.txn));
         }
-        let version = self.spec.layouts.iter().find(|layout| layout.schema_version() == header.schema_version);
-        let layout = version.ok_or_else(|| format!("has schema version {}, which the table has not", header.schema_version))?;
-        let whole;
-        let bytes = match chain_place(stored).map_err(|error| error.to_string())? {
-            Some(place) => {
-                let rest = match read_chain(self.shared.pages, self.spec.indexes[0].id, place, |page| teller.reach(page)) {
-                    Ok(rest) => rest,
-                    Err((page, what)) => {
-                        teller.complete = false;
-                        teller.tell(Some(page), format!("{what}; the row {} needs it", self.row_text(key)));
-                        return Ok(());
-                    }
-                };
-                whole = whole_row(stored, &rest).map_err(|error| error.to_string())?;
-                whole.as_slice()
+        let whole = match WholeRow::read(self.shared.pages, self.spec.indexes[0].id, &self.spec.layouts, stored, |page| teller.reach(page))
+        {
+            Ok(whole) => whole,
+            Err(Refused::Row(what)) => return Err(what),
+            Err(Refused::Chain(page, what)) => {
+                teller.complete = false;
+                teller.tell(Some(page), format!("{what}; the row {} needs it", self.row_text(key)));
+                return Ok(());
             }
-            None => stored,
         };
         if header.is_deleted() {
             return Ok(());
         }
-        let row = RowRef::new(layout, bytes);
-        for column in 0..layout.column_count() {
-            row.value(column).map_err(|_| format!("column {} cannot be read", self.def.columns[column].name))?;
+        let row = whole.columns();
+        for column in 0..row.layout().column_count() {
+            row.value(column).map_err(|_| format!("its column {} cannot be read", self.def.columns[column].name))?;
         }
         let parts = &self.spec.indexes[0].parts;
         if !parts.is_empty() {
             own_key.clear();
-            encode_columns(row, parts, own_key).map_err(|_| "has no primary key".to_owned())?;
+            encode_columns(row, parts, own_key).map_err(|_| "it has no primary key".to_owned())?;
             if own_key != key {
-                return Err(format!("stands under the key of another, its own is {}", self.row_text(own_key)));
+                return Err(format!("it stands under the key of another, its own is {}", self.row_text(own_key)));
             }
         }
         each(teller, page, row, key);
         Ok(())
     }
 
-    /// Calls back with each live entry of a secondary index.
+    /// Calls back with each live entry of a secondary index, as [`TableCheck::entry_of`] tells it.
     fn each_entry(&self, index_no: usize, teller: &mut Teller<'_>, each: &mut dyn FnMut(PageNo, &[u8])) {
         let index = &self.spec.indexes[index_no];
         let (mut key, mut before): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
@@ -300,6 +292,8 @@ impl<'t> TableCheck<'t> {
                 before.clear();
                 before.extend_from_slice(user);
                 before_there = true;
+                let parts_bytes = user.len();
+                put_parts_length(&mut key, parts_bytes);
                 each(page, &key);
             }
         };

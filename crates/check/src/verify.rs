@@ -3,16 +3,15 @@
 use crate::dictionary::DictionaryReader;
 use crate::directory::{Recovered, Source};
 use crate::files;
-use crate::pages::{DATA, Pages, judge};
+use crate::pages::{DATA, Pages};
 use crate::report::Report;
 use crate::table::{Counted, Leaves, OWNER_UNKNOWN, Shared, TableCheck, Teller};
 use crate::walk::{Tree, walk};
-use base::{IndexId, PAGE_BYTES, PageNo, TableId};
+use base::{IndexId, PageNo, TableId};
 use btree::image::NodeImage;
 use catalog::TableDef;
 use catalog::offline::{DictionaryRow, table_spec};
 use engine::offline::{COUNTERS, DICTIONARY};
-use env::AlignedBuf;
 use page_store::PageType;
 use page_store::header;
 use space_map::MapImage;
@@ -24,8 +23,6 @@ use sync::{Mutex, Rank};
 
 /// Most threads that read at once.
 const THREADS_MAX: usize = 8;
-/// Pages that are read at once.
-const RUN_PAGES: u64 = 64;
 /// Pages of one owner that are told one by one.
 const LEAKED_TOLD: usize = 20;
 
@@ -71,7 +68,7 @@ pub fn check(source: &Source<'_>, report: &Report) -> io::Result<CheckReport> {
             DATA,
             None,
             None,
-            "the log could not be applied, so the pages are not of one moment: only each page by itself was checked",
+            "the log could not be applied, or what it changes not written, so the pages are not of one moment: only each page by itself was checked",
         );
         return Ok(done);
     };
@@ -104,7 +101,6 @@ fn check_pages(shared: &Shared<'_>, recovered: &Recovered) {
     let regions = count.div_ceil(MapImage::REGION_PAGES);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
     parallel(|| {
-        let mut run = AlignedBuf::new(RUN_PAGES as usize * PAGE_BYTES);
         loop {
             let region = next.fetch_add(1, Ordering::Relaxed);
             if region >= regions {
@@ -115,19 +111,11 @@ fn check_pages(shared: &Shared<'_>, recovered: &Recovered) {
             if recovered.whole {
                 read_owners(shared, region, pages.clone());
             }
-            let mut at = pages.start;
-            while at < pages.end {
-                let end = (at + RUN_PAGES).min(pages.end);
-                let bytes = &mut run[..(end - at) as usize * PAGE_BYTES];
-                let at_once = shared.pages.read_run(PageNo(at), bytes);
-                for (page, image) in (at..end).map(PageNo).zip(bytes.chunks_exact_mut(PAGE_BYTES)) {
-                    let judged = if at_once { judge(image, page) } else { shared.pages.read(page, image) };
-                    check_page(shared, recovered, page, image, judged);
-                }
-                let sum = done.fetch_add(end - at, Ordering::Relaxed) + end - at;
+            let each = |page, image: &[u8], verdict| check_page(shared, recovered, page, image, verdict);
+            shared.pages.each(pages, each, |pages| {
+                let sum = done.fetch_add(pages, Ordering::Relaxed) + pages;
                 shared.report.progress("pages", sum, count);
-                at = end;
-            }
+            });
         }
     });
 }
@@ -282,7 +270,11 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
                     }
                     tables.insert(def.id, (def.database, def.name));
                 }
-                Err(what) => teller.tell(Some(page), what),
+                Err(what) => {
+                    // What it would name may have pages of its own.
+                    teller.complete = false;
+                    teller.tell(Some(page), what);
+                }
             }
         }
     };

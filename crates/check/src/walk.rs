@@ -6,6 +6,7 @@
 use crate::pages::Pages;
 use base::{IndexId, PageNo};
 use btree::image::NodeImage;
+use std::collections::HashSet;
 
 /// More levels than any tree has.
 const LEVELS_MAX: u16 = 32;
@@ -137,7 +138,8 @@ impl<V: Visitor> Walk<'_, V> {
     }
 }
 
-/// Reads an overflow chain of `bytes` bytes. `reach` is told each page, and says whether it may be read. The error names the page.
+/// Reads an overflow chain. `reach` is told each page, and says whether it may be read: a chain that goes round is cut where it comes back at the latest.
+/// The error names the page.
 pub(crate) fn read_chain(
     pages: &Pages,
     index: IndexId,
@@ -145,9 +147,13 @@ pub(crate) fn read_chain(
     mut reach: impl FnMut(PageNo) -> bool,
 ) -> Result<Vec<u8>, (PageNo, String)> {
     let mut chain = Vec::new();
+    let mut seen = HashSet::new();
     let mut buffer = Pages::buffer();
     let mut at = place.first;
     loop {
+        if !seen.insert(at) {
+            return Err((at, "comes twice in an overflow chain".into()));
+        }
         if !reach(at) {
             return Err((at, "is in two overflow chains".into()));
         }
@@ -158,10 +164,41 @@ pub(crate) fn read_chain(
         if next.is_none() && length == place.bytes {
             return Ok(chain);
         }
-        // A chain that goes round is longer than wanted, too.
         if next.is_none() || length >= place.bytes || data.is_empty() {
             return Err((at, format!("ends a chain of {length} bytes where there are to be {}", place.bytes)));
         }
         at = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::PAGE_BYTES;
+    use engine::offline::ChainPlace;
+    use env::{Disk, FileKind, OpenMode, RealDisk};
+    use page_store::header;
+
+    #[test]
+    fn a_chain_that_goes_round_ends_where_it_comes_back() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let disk = RealDisk::open(dir.path()).expect("opens");
+        let file = disk.open("data", OpenMode::Create, FileKind::Buffered).expect("makes");
+        for page in 0..4_u64 {
+            let mut image = vec![0; PAGE_BYTES];
+            image[header::TYPE] = page_store::PageType::Overflow as u8;
+            image[header::PAGE_NO..header::PAGE_NO + 8].copy_from_slice(&page.to_le_bytes());
+            image[header::INDEX_ID..header::INDEX_ID + 4].copy_from_slice(&7_u32.to_le_bytes());
+            // The next page and how many bytes are on this one.
+            image[48..56].copy_from_slice(&(page % 3 + 1).to_le_bytes());
+            image[56..60].copy_from_slice(&16_000_u32.to_le_bytes());
+            let sum = base::crc32c(&image[header::TYPE..]);
+            image[..4].copy_from_slice(&sum.to_le_bytes());
+            file.write_at(&image, page * PAGE_BYTES as u64).expect("writes");
+        }
+        let pages = Pages::open(&disk).expect("opens");
+        let read = |bytes| read_chain(&pages, IndexId(7), ChainPlace { bytes, first: PageNo(1) }, |_| true);
+        assert_eq!(read(u64::MAX >> 1), Err((PageNo(1), "comes twice in an overflow chain".into())));
+        assert!(read(16_000).is_err_and(|(page, what)| page == PageNo(1) && what.contains("16000 bytes")));
     }
 }

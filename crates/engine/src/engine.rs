@@ -403,7 +403,7 @@ impl Engine {
         Ok(())
     }
 
-    fn spawn(
+    pub(crate) fn spawn(
         self: &Arc<Engine>,
         name: &str,
         stop: &Arc<AtomicBool>,

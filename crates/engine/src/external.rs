@@ -30,14 +30,14 @@ pub(crate) const EXTERNAL: u8 = 2;
 pub(crate) const INLINE_BYTES_MAX: usize = btree::ENTRY_BYTES_MAX;
 
 /// Place of a chain in a stored row.
-struct Place {
-    bytes: usize,
-    first: PageNo,
+pub(crate) struct Place {
+    pub(crate) bytes: usize,
+    pub(crate) first: PageNo,
     writer: TxnId,
 }
 
 impl Place {
-    fn read(stored_body: &[u8]) -> Result<Place> {
+    pub(crate) fn read(stored_body: &[u8]) -> Result<Place> {
         let mut r = Reader::new(stored_body);
         let mut word = || r.u64().map_err(|_| Error::corrupt("place of an external row"));
         let (bytes, first, writer) = (word()?, PageNo(word()?), TxnId(word()?));

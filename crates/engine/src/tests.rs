@@ -15,6 +15,7 @@ pub(crate) mod gaps;
 mod locking;
 mod log_bytes;
 mod mvcc;
+mod offline;
 mod prepared;
 mod prune;
 mod recovery;

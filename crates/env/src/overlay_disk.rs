@@ -23,6 +23,24 @@ struct Scratch {
     file: std::fs::File,
     /// The next free place, in blocks. Relaxed: the number is all that is shared.
     next: AtomicU64,
+    /// The first write or read of it that failed.
+    failure: Mutex<Option<(io::ErrorKind, String)>>,
+}
+
+impl Scratch {
+    fn note<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
+        outcome.inspect_err(|error| {
+            self.failure.lock().get_or_insert_with(|| (error.kind(), error.to_string()));
+        })
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        self.note(self.file.write_all_at(bytes, at))
+    }
+
+    fn read(&self, out: &mut [u8], at: u64) -> io::Result<()> {
+        self.note(self.file.read_exact_at(out, at))
+    }
 }
 
 /// A disk that reads from another and keeps what is written to itself.
@@ -54,13 +72,18 @@ impl OverlayDisk {
                 fd
             }
         };
-        let scratch = Arc::new(Scratch { file: fd.into(), next: AtomicU64::new(0) });
+        let scratch = Arc::new(Scratch { file: fd.into(), next: AtomicU64::new(0), failure: Mutex::new(Rank::Leaf, None) });
         Ok(OverlayDisk { base, scratch, names: Mutex::new(Rank::Leaf, Names::default()) })
     }
 
     /// Bytes of the scratch file.
     pub fn written_bytes(&self) -> u64 {
         self.scratch.next.load(Ordering::Relaxed) * BLOCK
+    }
+
+    /// The first failure of the scratch file (no room, mostly): from then on what is read here says nothing of the disk below.
+    pub fn scratch_failure(&self) -> Option<io::Error> {
+        self.scratch.failure.lock().as_ref().map(|(kind, text)| io::Error::new(*kind, text.clone()))
     }
 
     /// The file of this name, if there is one.
@@ -195,7 +218,7 @@ impl OverlayFile {
             (state.blocks.get(&block).copied(), state.base_len)
         };
         if let Some(place) = place {
-            return self.scratch.file.write_all_at(bytes, place * BLOCK + within as u64);
+            return self.scratch.write(bytes, place * BLOCK + within as u64);
         }
         if block * BLOCK >= base_len && bytes.iter().all(|byte| *byte == 0) {
             return Ok(());
@@ -206,7 +229,7 @@ impl OverlayFile {
         }
         whole[within..within + bytes.len()].copy_from_slice(bytes);
         let place = self.scratch.next.fetch_add(1, Ordering::Relaxed);
-        self.scratch.file.write_all_at(&whole, place * BLOCK)?;
+        self.scratch.write(&whole, place * BLOCK)?;
         self.state.lock().blocks.insert(block, place);
         Ok(())
     }
@@ -233,7 +256,7 @@ impl File for OverlayFile {
         for (block, place) in places {
             let (from, to) = ((block * BLOCK).max(offset), ((block + 1) * BLOCK).min(end));
             let out = &mut buf[(from - offset) as usize..(to - offset) as usize];
-            self.scratch.file.read_exact_at(out, place * BLOCK + (from - block * BLOCK))?;
+            self.scratch.read(out, place * BLOCK + (from - block * BLOCK))?;
         }
         Ok(())
     }

@@ -1,13 +1,17 @@
 //! `altiplano check` and `altiplano salvage` on directories of a real server: sound ones, ones whose server was killed, and damaged ones.
 
+use check::{Report, Source};
+use env::{Disk, FileKind, OpenMode};
 use harness::Server;
+use harness::data_file::{LEAF, PAGE_BYTES, flip, pages};
 use mysql::prelude::Queryable;
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
-const PAGE_BYTES: u64 = 16_384;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 
 fn run(arguments: &[&str]) -> Output {
@@ -103,25 +107,9 @@ fn load(sql: &str) -> Server {
     server
 }
 
-/// Pages of the data file of which `want` (type, index) is true.
-fn pages(dir: &Path, want: impl Fn(u8, u32) -> bool) -> Vec<u64> {
-    let data = File::open(dir.join("data")).expect("opens");
-    let mut header = [0; 48];
-    let count = data.metadata().expect("length").len() / PAGE_BYTES;
-    let word = |header: &[u8; 48]| u32::from_le_bytes([header[24], header[25], header[26], header[27]]);
-    (0..count).filter(|page| data.read_exact_at(&mut header, page * PAGE_BYTES).is_ok() && want(header[4], word(&header))).collect()
-}
-
-fn flip(file: &Path, at: u64) {
-    let file = OpenOptions::new().read(true).write(true).open(file).expect("opens");
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).expect("reads");
-    file.write_all_at(&[byte[0] ^ 0x10], at).expect("writes");
-}
-
 /// The index whose leaves there are most of: the primary one of `d.t`.
 fn largest_index(dir: &Path) -> u32 {
-    (16..60).max_by_key(|index| pages(dir, |kind, of| kind == 3 && of == *index).len()).expect("some index")
+    (16..60).max_by_key(|index| pages(dir, |kind, of| kind == LEAF && of == *index).len()).expect("some index")
 }
 
 #[test]
@@ -160,7 +148,7 @@ fn damaged_pages_are_named_and_cost_only_themselves() {
     assert_eq!(server.stop(), Some(0));
     let dir = server.data_dir();
     let index = largest_index(&dir);
-    let leaves = pages(&dir, |kind, of| kind == 3 && of == index);
+    let leaves = pages(&dir, |kind, of| kind == LEAF && of == index);
     let victim = leaves[leaves.len() / 2];
     // No copy in the doublewrite area, from which a start would mend it.
     flip(&dir.join("doublewrite"), 10);
@@ -208,7 +196,7 @@ fn what_disagrees_is_told_where_every_page_is_whole() {
     // An entry of a secondary index loses its last key byte's truth; the page is sealed again, so no checksum tells.
     let index = largest_index(&dir);
     let secondary = index + 2;
-    let page = pages(&dir, |kind, of| kind == 3 && of == secondary)[0];
+    let page = pages(&dir, |kind, of| kind == LEAF && of == secondary)[0];
     rewrite(&dir, page, |image| {
         let word = |at: usize| usize::from(u16::from_le_bytes([image[at], image[at + 1]]));
         // The last byte of the key of the first entry that is not marked deleted: flags stand behind the key's rest.
@@ -220,8 +208,40 @@ fn what_disagrees_is_told_where_every_page_is_whole() {
     let (well, text) = check(&dir);
     assert!(!well, "{text}");
     assert!(text.contains("d.t.k") && (text.contains("has no row") || text.contains("order")), "{text}");
+}
 
-    // A page that somebody owns and nothing leads to; a page that somebody has and nobody owns.
+#[test]
+fn a_stored_length_that_does_not_fit_is_told() {
+    let mut server = populated();
+    assert_eq!(server.stop(), Some(0));
+    let dir = server.data_dir();
+    // Which part of an entry is the index's own and which the primary key's: readers cut by it. The key itself stays as it was.
+    let index = largest_index(&dir);
+    let page = pages(&dir, |kind, of| kind == LEAF && of == index + 2)[0];
+    rewrite(&dir, page, |image| {
+        let word = |at: usize| usize::from(u16::from_le_bytes([image[at], image[at + 1]]));
+        let key_end = |slot: usize| word(88 + 8 * slot) + 2 + word(90 + 8 * slot) - 4;
+        let slot = (0..word(48)).find(|slot| image[key_end(*slot)] & 1 == 0).expect("a live entry");
+        let length = key_end(slot) + 1;
+        assert_eq!(image[length], 5, "a nullable INT");
+        image[length] = 4;
+    });
+    let (well, text) = check(&dir);
+    assert!(!well && text.contains("d.t.k"), "{text}");
+}
+
+/// A sound closed directory, and the index that most leaves are of.
+fn closed() -> (Server, u32) {
+    let mut server = populated();
+    assert_eq!(server.stop(), Some(0));
+    let index = largest_index(&server.data_dir());
+    (server, index)
+}
+
+#[test]
+fn a_page_that_nothing_leads_to_and_one_that_nobody_owns_are_told() {
+    let (server, index) = closed();
+    let dir = server.data_dir();
     let map = pages(&dir, |kind, _| kind == 2)[0];
     rewrite(&dir, map, |image| {
         let owners: Vec<usize> = (112..16_240).step_by(4).filter(|at| image[*at..*at + 4] == [0; 4]).collect();
@@ -229,7 +249,218 @@ fn what_disagrees_is_told_where_every_page_is_whole() {
         image[free_in_mixed..free_in_mixed + 4].copy_from_slice(&index.to_le_bytes());
     });
     let (well, text) = check(&dir);
-    assert!(!well && text.contains("that nothing leads to") && text.contains("and index") || text.contains("was never written"), "{text}");
+    assert!(!well && text.contains("d.t.PRIMARY: owns 1 pages that nothing leads to"), "{text}");
+
+    let (server, index) = closed();
+    let dir = server.data_dir();
+    let leaves = pages(&dir, |kind, of| kind == LEAF && of == index);
+    let map = pages(&dir, |kind, _| kind == 2)[0];
+    let victim = leaves[leaves.len() / 2];
+    rewrite(&dir, map, |image| {
+        let at = 112 + 4 * victim as usize;
+        assert_eq!(image[at..at + 4], index.to_le_bytes(), "the owner of page {victim}");
+        image[at..at + 4].fill(0);
+    });
+    let (well, text) = check(&dir);
+    assert!(
+        !well && text.contains(&format!("page {victim}, d.t.PRIMARY: is nobody's by the space map, and index {index} has it")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_definition_that_cannot_be_read_makes_no_leftovers() {
+    let (server, _) = closed();
+    let dir = server.data_dir();
+    // The length of the table's name in its definition; the row with its id by name says it differently.
+    let name = b"\x09long_ones";
+    let mut changed = 0;
+    for page in pages(&dir, |kind, of| kind == LEAF && of == 1) {
+        rewrite(&dir, page, |image| {
+            if let Some(at) = image.windows(name.len()).position(|bytes| bytes == name) {
+                image[at] = 0xff;
+                changed += 1;
+            }
+        });
+    }
+    assert_eq!(changed, 1, "the definition");
+    let (well, text) = check(&dir);
+    assert!(!well && text.contains("cannot be read"), "{text}");
+    assert!(!text.contains("no table: left by DDL") && !text.contains("has a name and no definition"), "{text}");
+}
+
+/// A directory whose device refuses to read some of the files.
+struct Failing {
+    base: Arc<dyn Disk>,
+    path: String,
+}
+
+struct FailingFile(Arc<dyn env::File>);
+
+impl Disk for Failing {
+    fn open(&self, path: &str, mode: OpenMode, kind: FileKind) -> io::Result<Arc<dyn env::File>> {
+        let file = self.base.open(path, mode, kind)?;
+        if path.starts_with(&self.path) { Ok(Arc::new(FailingFile(file))) } else { Ok(file) }
+    }
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.base.exists(path)
+    }
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        self.base.list(dir)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.base.rename(from, to)
+    }
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.base.remove(path)
+    }
+    fn create_dir_all(&self, dir: &str) -> io::Result<()> {
+        self.base.create_dir_all(dir)
+    }
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        self.base.sync_dir(dir)
+    }
+}
+
+impl env::File for FailingFile {
+    fn read_at(&self, _buf: &mut [u8], _offset: u64) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(5))
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(buf, offset)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        self.0.allocate(len)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()> {
+        self.0.punch_hole(offset, len)
+    }
+}
+
+/// What a report was told.
+fn report() -> (Report, Arc<std::sync::Mutex<Vec<String>>>) {
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    (Report::new(move |finding| sink.lock().expect("unpoisoned").push(finding.to_string()), |_, _, _| {}), told)
+}
+
+#[test]
+fn a_device_that_fails_under_the_log_is_told_and_the_rest_is_looked_at() {
+    let mut server = populated();
+    let before = contents(&mut server.connect());
+    assert_eq!(server.stop(), Some(0));
+    let scratch = tempfile::tempdir().expect("a directory");
+    let segment = std::fs::read_dir(server.data_dir().join("log")).expect("lists").map(|entry| entry.expect("an entry").file_name());
+    let segment = segment.map(|name| name.to_string_lossy().into_owned()).find(|name| !name.starts_with('c')).expect("a segment");
+    for path in ["log/control", "log/checkpoint", &format!("log/{segment}")] {
+        let base: Arc<dyn Disk> = Arc::new(env::ReadOnlyDisk::open(server.data_dir()).expect("opens"));
+        let disk: Arc<dyn Disk> = Arc::new(Failing { base, path: path.to_owned() });
+        let source = Source { disk, scratch: scratch.path() };
+        let (to, told) = report();
+        let done = check::check(&source, &to).expect("goes on");
+        let told = told.lock().expect("unpoisoned").join("\n");
+        assert!(to.errors() > 0 && told.contains("Input/output error"), "{path}: {told}");
+        assert!(done.pages > 100 && !done.whole, "{path}: {done:?}");
+        let (to, _) = report();
+        let mut sql = Vec::new();
+        let done = check::salvage(&source, &session::create_table_text, &mut sql, &to).expect("goes on");
+        assert!(!done.whole && done.rows > 3_600 && to.errors() > 0, "{path}: {done:?}");
+        assert_same(&contents(&mut load(&String::from_utf8(sql).expect("text")).connect()), &before);
+    }
+}
+
+#[test]
+fn what_cannot_be_rolled_back_is_in_comments_only() {
+    let mut server = populated();
+    let mut open = server.connect();
+    open.query_drop("BEGIN").expect("begins");
+    open.query_drop("UPDATE d.t SET n = 1000000 + id WHERE id < 10").expect("updates");
+    open.query_drop("DELETE FROM d.t WHERE id = 10").expect("deletes");
+    server.connect().query_drop("INSERT INTO d.hidden VALUES (9, 'z'); DELETE FROM d.hidden WHERE a = 9").expect("flushes the log");
+    server.kill();
+    drop(open);
+    let dir = server.data_dir();
+    {
+        // The pages are written as the crash left them, so that the damage is not in the way of redo.
+        let disk = Arc::new(env::RealDisk::open(&dir).expect("opens"));
+        let config = engine::EngineConfig::default();
+        let engine = engine::Engine::open(disk, Arc::new(env::RealClock::new()), config).expect("recovers");
+        assert_eq!(engine.write_all().unfinished.len(), 1);
+    }
+    let index = largest_index(&dir);
+    flip(&dir.join("doublewrite"), 10);
+    for leaf in pages(&dir, |kind, of| kind == LEAF && of == index + 2) {
+        flip(&dir.join("data"), leaf * PAGE_BYTES + 9_000);
+    }
+    let (well, text) = check(&dir);
+    assert!(!well && text.contains("1 unfinished transactions cannot be rolled back"), "{text}");
+    assert!(!text.contains("that nothing leads to: "), "{text}");
+    let (sql, said, code) = salvage(&dir);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(sql.contains("-- 1 transactions were not committed"), "{said}");
+    // In comments, and only there; what the rollback reached before it failed is as it was.
+    let loaded: String = sql.lines().filter(|line| !line.starts_with("-- ")).collect();
+    assert!(!loaded.contains(",10000"), "rows that were not committed");
+    assert!(sql.contains("-- written by a transaction that was not committed"), "{said}");
+    let mut c = load(&sql).connect_and_keep();
+    let count: Option<i64> = c.0.query_first("SELECT COUNT(*) FROM d.t").expect("a read");
+    assert!((3_580..3_600).contains(&count.expect("a number")), "{count:?}");
+}
+
+#[test]
+fn scratch_without_room_says_nothing_of_the_directory() {
+    let place = tempfile::Builder::new().prefix("altiplano-scratch-").tempdir().expect("a directory");
+    let mut server = populated();
+    server.kill();
+    let dir = server.data_dir();
+    let (mut refused, mut sound) = (0, 0);
+    for kib in [16, 128, 512, 1024, 2048, 3072, 4096, 6144, 8192, 16_384, 65_536] {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"]).arg(place.path()).output();
+        if !mounted.as_ref().is_ok_and(|output| output.status.success()) {
+            println!("left out: a tmpfs cannot be mounted here: {mounted:?}");
+            return;
+        }
+        let output = run(&["check", &dir.to_string_lossy(), "--temp", &place.path().to_string_lossy()]);
+        let file = dir.with_extension("sql");
+        let salvaged =
+            run(&["salvage", &dir.to_string_lossy(), "--temp", &place.path().to_string_lossy(), "--to", &file.to_string_lossy()]);
+        let unmounted = Command::new("umount").arg(place.path()).status();
+        assert!(unmounted.is_ok_and(|status| status.success()));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            sound += 1;
+            assert_eq!(salvaged.status.code(), Some(0));
+            std::fs::remove_file(&file).expect("salvaged");
+        } else {
+            refused += 1;
+            assert!(text.contains("directory for temporary files") && !text.contains("error: "), "{kib} KiB: {text}");
+            assert_eq!(salvaged.status.code(), Some(2), "{kib} KiB");
+            assert!(!file.exists(), "{kib} KiB: a file of something that failed");
+        }
+    }
+    assert!(refused > 1 && sound > 1, "{refused} refused, {sound} sound");
+}
+
+#[test]
+fn salvage_writes_a_file_only_when_there_is_something_to_write() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("data"), vec![7; 65_536]).expect("written");
+    let file = dir.path().join("out.sql");
+    let run_to = |file: &Path| run(&["salvage", &dir.path().to_string_lossy(), "--to", &file.to_string_lossy()]).status.code();
+    assert_eq!(run_to(&file), Some(2));
+    assert!(!file.exists());
+    std::fs::write(&file, "mine").expect("written");
+    assert_eq!(run_to(&file), Some(2));
+    assert_eq!(std::fs::read(&file).expect("reads"), b"mine");
 }
 
 /// Changes a page and seals it again.
@@ -262,7 +493,7 @@ fn salvage_reads_without_log_checkpoint_or_dictionary_pages() {
     let (sql, _, _) = salvage(&dir);
     assert_same(&contents(&mut load(&sql).connect()), &before);
     // Nor the dictionary: nothing says what the rows mean, and that is said.
-    for page in pages(&dir, |kind, of| kind == 3 && of == 1) {
+    for page in pages(&dir, |kind, of| kind == LEAF && of == 1) {
         flip(&dir.join("data"), page * PAGE_BYTES + 5_000);
     }
     let (sql, said, code) = salvage(&dir);

@@ -2,34 +2,18 @@
 //! then started. What needs a damaged page fails with MySQL's number, is named in the log once, and everything else is served; nothing is written over.
 
 use harness::Server;
+use harness::data_file::{LEAF, PAGE_BYTES, flip, pages};
 use mysql::prelude::Queryable;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const PAGE_BYTES: u64 = 16_384;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
-
-fn flip(file: &Path, at: u64) {
-    let file = OpenOptions::new().read(true).write(true).open(file).expect("opens");
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).expect("reads");
-    file.write_all_at(&[byte[0] ^ 0x10], at).expect("writes");
-}
 
 /// Leaves of an index.
 fn leaves(dir: &Path, index: u32) -> Vec<u64> {
-    let data = File::open(dir.join("data")).expect("opens");
-    let mut header = [0; 48];
-    let count = data.metadata().expect("length").len() / PAGE_BYTES;
-    (0..count)
-        .filter(|page| {
-            data.read_exact_at(&mut header, page * PAGE_BYTES).is_ok()
-                && header[4] == 3
-                && u32::from_le_bytes([header[24], header[25], header[26], header[27]]) == index
-        })
-        .collect()
+    pages(dir, |kind, of| kind == LEAF && of == index)
 }
 
 fn page(dir: &Path, page: u64) -> Vec<u8> {

@@ -3,12 +3,14 @@
 //! - [`Server`]: starts the `altiplano` binary on a data directory of its own and a free port.
 //! - [`Target`]: where statements go: such a server, or one that runs already (a MySQL, to keep the files honest).
 //! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
+//! - [`data_file`]: the pages of a stopped server, and damage to order.
 //! - [`until`]: waits for what another connection can see.
 //! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
 //! - [`with_sync_filter`]: a program whose syncs take longer or fail.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
 
+pub mod data_file;
 mod server;
 pub mod slt;
 pub mod spec;
