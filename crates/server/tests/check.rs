@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
+use sync::{Mutex, Rank};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 
@@ -347,10 +348,10 @@ impl env::File for FailingFile {
 }
 
 /// What a report was told.
-fn report() -> (Report, Arc<std::sync::Mutex<Vec<String>>>) {
-    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+fn report() -> (Report, Arc<Mutex<Vec<String>>>) {
+    let told = Arc::new(Mutex::with_order(Rank::Leaf, 1, Vec::new()));
     let sink = Arc::clone(&told);
-    (Report::new(move |finding| sink.lock().expect("unpoisoned").push(finding.to_string()), |_, _, _| {}), told)
+    (Report::new(move |finding| (sink.lock()).push(finding.to_string()), |_, _, _| {}), told)
 }
 
 #[test]
@@ -367,7 +368,7 @@ fn a_device_that_fails_under_the_log_is_told_and_the_rest_is_looked_at() {
         let source = Source { disk, scratch: scratch.path() };
         let (to, told) = report();
         let done = check::check(&source, &to).expect("goes on");
-        let told = told.lock().expect("unpoisoned").join("\n");
+        let told = told.lock().join("\n");
         assert!(to.errors() > 0 && told.contains("Input/output error"), "{path}: {told}");
         assert!(done.pages > 100 && !done.whole, "{path}: {done:?}");
         let (to, _) = report();

@@ -4,7 +4,7 @@
 use harness::Server;
 use harness::data_file::{LEAF, PAGE_BYTES, flip, pages};
 use mysql::prelude::Queryable;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
