@@ -163,12 +163,19 @@ impl Table {
         let mut current = self.auto_increment.load(Ordering::Relaxed);
         loop {
             let first = align_to_series(current.max(1), increment, offset);
-            let next = first.saturating_add(count.saturating_mul(increment).saturating_sub(increment)).saturating_add(1);
+            // The next one of the series, so that a shorter step that somebody sets later does not go back between these.
+            let next = first.saturating_add(count.saturating_mul(increment));
             match self.auto_increment.compare_exchange_weak(current, next, Ordering::SeqCst, Ordering::Relaxed) {
                 Ok(_) => return first,
                 Err(seen) => current = seen,
             }
         }
+    }
+
+    /// An explicit value was stored where values come in a series: the counter becomes at least the next of the series.
+    pub fn note_in_series(&self, value: u64, increment: u64, offset: u64) {
+        let next = align_to_series(value.saturating_add(1), increment.max(1), offset);
+        self.note_auto_increment(next.saturating_sub(1));
     }
 
     /// The value of the series that the next row would get; nothing is reserved.

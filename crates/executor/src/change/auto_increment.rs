@@ -32,6 +32,8 @@ pub(crate) struct AutoIncrement {
     /// How many to reserve next.
     next_count: u64,
     bulk: bool,
+    /// Values were reserved for the rows to come, whose number is known.
+    has_begun: bool,
     /// Values are read off the counter, which the rows themselves move: mode 0.
     one_by_one: bool,
     /// The AUTO-INC lock is this statement's, to be given back at its end.
@@ -45,7 +47,7 @@ impl AutoIncrement {
             Rows::Known(count) => (count.max(1), false),
             Rows::Bulk => (1, true),
         };
-        AutoIncrement { reserved: (0, 0), next_count, bulk, one_by_one: false, locked: false }
+        AutoIncrement { reserved: (0, 0), next_count, bulk, has_begun: false, one_by_one: false, locked: false }
     }
 
     /// Before the first row: takes the AUTO-INC lock where the mode asks for it. [`AutoIncrement::end`] must follow, whatever happens.
@@ -86,9 +88,9 @@ impl AutoIncrement {
         }
     }
 
-    /// A row is done.
+    /// A row is done. Those before the first that got a value count as still to come, as in MySQL.
     pub fn row_done(&mut self) {
-        if !self.bulk {
+        if self.has_begun {
             self.next_count = self.next_count.saturating_sub(1).max(1);
         }
     }
@@ -112,7 +114,11 @@ impl AutoIncrement {
         };
         if let Some(given) = given {
             if given > 0 {
-                entry.storage.note_auto_increment(given as u64);
+                // The row moves the counter when it is in; in a series further than by one.
+                let AutoIncrementSettings { increment, offset, .. } = context.auto_increment();
+                if increment > 1 {
+                    entry.storage.note_in_series(given as u64, increment, offset);
+                }
                 // What was reserved below it is not used any more: later rows come after it.
                 if given as u64 >= self.reserved.0 {
                     self.reserved = (0, 0);
@@ -127,6 +133,7 @@ impl AutoIncrement {
             self.reserved = (entry.storage.peek_auto_increment(increment, offset), 1);
         } else if self.reserved.1 == 0 {
             self.reserved = (entry.storage.next_auto_increment(self.next_count, increment, offset), self.next_count);
+            self.has_begun = !self.bulk;
             if self.bulk {
                 self.next_count = (self.next_count * 2).min(BULK_MAX);
             }
