@@ -50,7 +50,10 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     session.ddl_warnings(warnings);
     check_new_name(session, &name, &draft)?;
     let (new, from) = draft.finish(old)?;
-    let work = Work::new(old, &new, &from, draft.rebuild);
+    let mut work = Work::new(old, &new, &from, draft.rebuild);
+    if wishes.algorithm == Some("COPY") {
+        work.copy_all();
+    }
     work.check_wishes(wishes)?;
     apply(session, &table, new, &from, &draft, &work)
 }
@@ -471,6 +474,11 @@ impl Work {
                 "Dropping a primary key is not allowed without also adding a new primary key"
             },
         }
+    }
+
+    /// ALGORITHM=COPY: done as said, whatever would be less work, and the rows are counted.
+    fn copy_all(&mut self) {
+        *self = Work { copies: true, builds: true, counts_rows: true, reason: "COPY algorithm requires a lock" };
     }
 
     fn check_wishes(&self, wishes: Wishes<'_>) -> Result<(), SqlError> {

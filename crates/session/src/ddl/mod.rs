@@ -78,7 +78,8 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
 pub(crate) fn says_records(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::AlterTable(alter) => {
-            alter.actions.iter().any(|action| !matches!(action, AlterAction::Rename(_) | AlterAction::EnableKeys(_)))
+            let copies = alter.algorithm == Some("COPY");
+            copies || alter.actions.iter().any(|action| !matches!(action, AlterAction::Rename(_) | AlterAction::EnableKeys(_)))
         }
         Statement::CreateIndex(_) | Statement::DropIndex(_) => true,
         _ => false,
