@@ -24,6 +24,8 @@ pub struct VirtualTableDef {
     pub rows: f64,
     /// Result columns are headed by the columns' own names, whatever case the statement writes them in: what MySQL has as views.
     pub is_view: bool,
+    /// It tells of what the data dictionary holds: to read it is to begin a transaction.
+    pub is_dictionary: bool,
 }
 
 /// A column of a computed table.

@@ -95,10 +95,6 @@ pub trait StatementContext: LocalTime {
     fn auto_increment(&self) -> AutoIncrementSettings {
         AutoIncrementSettings::default()
     }
-    /// CLIENT_FOUND_ROWS: matched rows count as affected.
-    fn counts_matched_rows(&self) -> bool {
-        false
-    }
     /// group_concat_max_len.
     fn group_concat_max_len(&self) -> usize {
         1024

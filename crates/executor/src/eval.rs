@@ -23,6 +23,19 @@ impl Exec<'_> {
         }
     }
 
+    /// A user variable, as the type that it had when the plan was made: the statement may have assigned another one since.
+    #[cold]
+    fn user_variable(&self, name: &str, ty: &types::ColumnType) -> Value {
+        let value = self.context.user_variable(name);
+        let as_planned = match &value {
+            Value::Int(_) | Value::UInt(_) => ty.kind.is_integer(),
+            Value::Decimal(_) => ty.kind == types::TypeKind::Decimal,
+            Value::Double(_) | Value::Float(_) => ty.kind == types::TypeKind::Double,
+            _ => false,
+        };
+        if as_planned || !planner::typing::is_number(ty) { value } else { coerce(value, ty, ty, &*self.context) }
+    }
+
     /// Whether a condition is true.
     #[inline]
     pub fn is_true(&mut self, e: &Expr) -> Result<bool> {
@@ -261,7 +274,7 @@ impl Exec<'_> {
                 self.check_stack()?;
                 self.subquery(*n, kind)
             }
-            ExprKind::UserVariable(name) => Ok(self.context.user_variable(name)),
+            ExprKind::UserVariable(name) => Ok(self.user_variable(name, &e.ty)),
             ExprKind::AssignVariable(name, a) => {
                 let v = self.eval(a)?;
                 self.context.set_user_variable(name, v.clone());

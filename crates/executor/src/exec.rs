@@ -88,6 +88,8 @@ pub struct Exec<'a> {
     pub null_lenient: bool,
     /// Value of LAST_INSERT_ID(expr).
     pub explicit_insert_id: Option<u64>,
+    /// Regular expressions that were compiled.
+    pub patterns: crate::functions::regexp::Patterns,
     /// Sequences of RAND(seed), by call.
     pub random_sequences: std::collections::HashMap<usize, env::SplitMix64>,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
@@ -124,6 +126,7 @@ impl<'a> Exec<'a> {
             stack_base: planner::stack_address(),
             null_lenient: false,
             explicit_insert_id: None,
+            patterns: crate::functions::regexp::Patterns::default(),
             random_sequences: std::collections::HashMap::new(),
             plan,
             params,

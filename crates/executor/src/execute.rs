@@ -44,7 +44,7 @@ pub struct Changes {
     pub matched: u64,
     /// Rows given to an INSERT.
     pub records: u64,
-    /// Duplicates of an INSERT.
+    /// Rows that an INSERT changed or removed because a new one was their duplicate. (Those that IGNORE left out: `records` less what `affected` tells.)
     pub duplicates: u64,
     /// Rows that REPLACE removed.
     pub deleted: u64,

@@ -1,7 +1,10 @@
 //! Scalar functions: control flow, information, and the way to the others.
 
 mod digest;
+mod network;
 mod numbers;
+pub(crate) mod regexp;
+mod regexp_pattern;
 mod strings;
 pub(crate) mod temporal;
 
@@ -20,8 +23,14 @@ impl Exec<'_> {
         self.check_stack()?;
         // Each group has a frame of its own on the stack, and nesting pays only for those it uses.
         let within = |first: Func, last: Func| (first as u32..=last as u32).contains(&(func as u32));
-        if within(Func::Concat, Func::RegexpLike) {
+        if within(Func::Concat, Func::CollationOf) {
             return self.call_string(func, args, e);
+        }
+        if within(Func::RegexpLike, Func::RegexpSubstr) {
+            return self.call_regexp(func, args);
+        }
+        if within(Func::Inet6Aton, Func::CurrentRole) {
+            return self.call_network(func, args);
         }
         if within(Func::Abs, Func::BitCount) {
             return self.call_number(func, args, e);

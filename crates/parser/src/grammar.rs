@@ -57,6 +57,8 @@ pub struct Parsed<'a> {
     pub rest: usize,
     /// How many [`crate::ast::ExprKind::Param`] there are.
     pub param_count: u32,
+    /// An expression reads `@@warning_count` or `@@error_count`: what the statement before left.
+    pub reads_conditions: bool,
 }
 
 /// Parses the first statement of `sql`.
@@ -90,6 +92,8 @@ pub(crate) struct Parser<'a> {
     pub height: u32,
     pub select_depth: u32,
     pub param_count: u32,
+    /// See [`Parsed::reads_conditions`].
+    pub reads_conditions: bool,
     lifter: Option<Lifter>,
     /// INTO of the query being parsed.
     pub into: Option<&'a SelectInto<'a>>,
@@ -108,6 +112,7 @@ impl<'a> Parser<'a> {
             height: 0,
             select_depth: 0,
             param_count: 0,
+            reads_conditions: false,
             lifter,
             into: None,
             hints: None,
@@ -134,7 +139,8 @@ impl<'a> Parser<'a> {
         if let Some(lifter) = &self.lifter {
             self.param_count = lifter.count;
         }
-        Ok(Parsed { statement, span: Span { start, end }, rest: self.lexer.pos, param_count: self.param_count })
+        let (param_count, reads_conditions) = (self.param_count, self.reads_conditions);
+        Ok(Parsed { statement, span: Span { start, end }, rest: self.lexer.pos, param_count, reads_conditions })
     }
 
     // Tokens.

@@ -191,6 +191,10 @@ fn errors_name_line_and_cut_the_text() {
     );
     // A string's bytes may be anything: what is not UTF-8 is a binary string.
     assert!(parse(b"SELECT '\xff'", SqlMode::default(), &arena).is_ok());
+    // What counts is the joined value, whatever part of it is not text by itself.
+    for sql in [&b"SELECT '\xff' 'a'"[..], b"SELECT 'a' '\xff'", b"SELECT 'a' '\xff' 'b'", b"SELECT '\xc3' '\xa4'"] {
+        assert!(parse(sql, SqlMode::default(), &arena).is_ok(), "{sql:?}");
+    }
     let error = parse(b"SELECT N'\xff'", SqlMode::default(), &arena).err();
     assert_eq!(error.map(|e| e.code), Some(1300));
     assert_eq!(parse(b"SELECT \xff", SqlMode::default(), &arena).err().map(|e| e.code), Some(1300));

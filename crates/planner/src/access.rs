@@ -31,6 +31,9 @@ const ROWS_MIN: f64 = 1000.0;
 /// Reading all rows of a table locks them all: worth this much more than their number.
 const LOCKED_SCAN: f64 = 10.0;
 
+/// Reading all rows where that is refused.
+const UNSAFE: f64 = 1e9;
+
 /// A way to read a table.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -131,6 +134,8 @@ impl<'c> Binder<'c> {
         let selectivity: f64 = conditions.iter().map(selectivity).product();
         let mut possible = Vec::new();
         let mut best: Option<(f64, Path)> = None;
+        // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
+        let all_rows = if relation.keep_row.is_some() && self.context.safe_updates() { UNSAFE } else { 1.0 };
         let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
         let mut forced = false;
         let allowed = |no: u32| -> bool {
@@ -188,7 +193,7 @@ impl<'c> Binder<'c> {
                 covering: false,
                 unique: false,
                 rows: total,
-                cost: total * ROW_COST * if locks { LOCKED_SCAN } else { 1.0 },
+                cost: total * ROW_COST * all_rows * if locks { LOCKED_SCAN } else { 1.0 },
                 backward: order == Some(true),
                 ordered: order.is_some(),
             },
@@ -253,7 +258,7 @@ impl<'c> Binder<'c> {
                                 covering,
                                 unique: false,
                                 rows: total,
-                                cost: total * per_row,
+                                cost: total * per_row * all_rows,
                                 backward: order == Some(true),
                                 ordered: order.is_some(),
                             },

@@ -13,7 +13,7 @@ use crate::bind_expr::operator::comparison;
 use crate::binder::{Binder, DEPTH_MAX, Result};
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
-use crate::func::Func;
+use crate::func::{Func, Returns};
 use crate::members::member_number;
 use crate::typing::{self};
 use mysql_error::{SqlError, codes};
@@ -50,8 +50,7 @@ impl<'c> Binder<'c> {
             A::Column(c) => self.resolve_column(c.schema, c.table, c.column)?,
             A::UserVar(name) => {
                 self.note_volatile();
-                let ty = ColumnType { ..typing::string(16_383, self.context.connection_collation()) };
-                Expr { kind: ExprKind::UserVariable(name.to_lowercase().into()), ty }
+                self.user_variable(name)
             }
             A::Assign { var, value } => {
                 self.note_volatile();
@@ -83,7 +82,11 @@ impl<'c> Binder<'c> {
                 logic(ExprKind::Or, list)
             }
             A::Is { expr, test, negated } => {
-                let operand = Box::new(self.expr(expr)?);
+                let operand = match test {
+                    ast::IsTest::True | ast::IsTest::False => self.condition(expr)?,
+                    ast::IsTest::Null | ast::IsTest::Unknown => self.expr(expr)?,
+                };
+                let operand = Box::new(operand);
                 let kind = match test {
                     ast::IsTest::Null => ExprKind::IsNull { operand, negated },
                     ast::IsTest::Unknown => ExprKind::IsNull { operand, negated },
@@ -127,7 +130,7 @@ impl<'c> Binder<'c> {
             }
             A::Regexp { expr, pattern, negated } => {
                 let args = vec![self.expr(expr)?, self.expr(pattern)?];
-                let test = Expr { kind: ExprKind::Func(Func::RegexpLike, args), ty: bool_type(true) };
+                let test = self.typed_function(Func::RegexpLike, Returns::Bool, args)?;
                 if negated { not(test) } else { test }
             }
             A::Quantified { op, left, all, query } => {
@@ -281,12 +284,27 @@ impl<'c> Binder<'c> {
     }
 
     #[inline(never)]
+    fn user_variable(&mut self, name: &str) -> Expr {
+        let name: Box<str> = name.to_lowercase().into();
+        let known = self.context.user_variable_type(&name);
+        let ty = known.clone().unwrap_or_else(|| typing::string(16_383, self.context.connection_collation()));
+        if !self.user_variables.iter().any(|(other, _)| *other == name) {
+            self.user_variables.push((name.clone(), known));
+        }
+        Expr { kind: ExprKind::UserVariable(name), ty }
+    }
+
+    #[inline(never)]
     fn insert_value(&mut self, column: &ast::ColumnRef<'_>) -> Result<Expr> {
         let Some((table, first)) = self.insert_row else {
             // Outside ON DUPLICATE KEY UPDATE, VALUES(col) is NULL.
+            self.warnings.push(codes::warn_deprecated_syntax_no_replacement("VALUES function").into());
             self.resolve_column(column.schema, column.table, column.column)?;
             return Ok(Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
         };
+        let instead =
+            "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col";
+        self.warnings.push(codes::warn_deprecated_syntax("VALUES function", instead).into());
         let table = self.tables[table as usize].clone();
         match table.def.columns.iter().position(|c| c.name.eq_ignore_ascii_case(column.column)) {
             Some(at) => Ok(Expr::slot(first + at as u32, table.def.columns[at].ty.clone())),

@@ -103,17 +103,27 @@ impl<'c> Binder<'c> {
         self.into_allowed = false;
         self.check_stack()?;
         let ctes = self.ctes.len();
-        if let Some(with) = q.with {
-            for cte in with.ctes {
-                if self.ctes[ctes..].iter().any(|c| c.name.eq_ignore_ascii_case(cte.name)) {
-                    return Err(codes::nonuniq_table(cte.name));
-                }
-                self.bind_cte(cte, with.recursive)?;
-            }
-        }
-        let result = self.bind_body(q);
+        let result = self.bind_with(q.with).and_then(|()| self.bind_body(q));
         self.ctes.truncate(ctes);
         result
+    }
+
+    /// WITH: what it names can be named until the caller takes it away.
+    pub fn bind_with(&mut self, with: Option<&ast::With<'_>>) -> Result<()> {
+        let Some(with) = with else { return Ok(()) };
+        let ctes = self.ctes.len();
+        for cte in with.ctes {
+            if self.ctes[ctes..].iter().any(|c| c.name.eq_ignore_ascii_case(cte.name)) {
+                return Err(codes::nonuniq_table(cte.name));
+            }
+            self.bind_cte(cte, with.recursive)?;
+        }
+        Ok(())
+    }
+
+    /// Binds a query that is a single block, to be planned by the caller; any other one is planned.
+    pub fn bind_source(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
+        self.bind_query(q)
     }
 
     /// LIMIT.

@@ -5,7 +5,7 @@ use crate::expr::{Expr, Slot};
 use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
 use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
-use mysql_error::{SqlError, codes};
+use mysql_error::{SqlError, Warning, codes};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -270,6 +270,12 @@ pub struct Binder<'c> {
     pub block_executions: f64,
     /// Slots of UPDATE targets that were replaced by those of the whole row: (old, new).
     pub replaced_slots: Vec<(Slot, Slot)>,
+    /// See [`crate::Plan`]'s field.
+    pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
+    /// See [`crate::Plan`]'s field.
+    pub warnings: Vec<Warning>,
+    /// See [`crate::Plan`]'s field.
+    pub reads_dictionary: bool,
 }
 
 impl<'c> Binder<'c> {
@@ -301,6 +307,9 @@ impl<'c> Binder<'c> {
             executions: HashMap::new(),
             block_executions: 1.0,
             replaced_slots: Vec::new(),
+            user_variables: Vec::new(),
+            warnings: Vec::new(),
+            reads_dictionary: false,
         }
     }
 

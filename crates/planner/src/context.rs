@@ -33,6 +33,18 @@ pub trait PlanContext {
     fn param_types(&self) -> &[ColumnType] {
         &[]
     }
+    /// `sql_select_limit`: rows that a query without LIMIT gives at most.
+    fn select_limit(&self) -> u64 {
+        u64::MAX
+    }
+    /// `sql_safe_updates`: UPDATE and DELETE find their rows by a key, or are refused.
+    fn safe_updates(&self) -> bool {
+        false
+    }
+    /// What a user variable is of by its last assignment; `None` for one that has none, or NULL.
+    fn user_variable_type(&self, _name: &str) -> Option<ColumnType> {
+        None
+    }
     /// Type of a system variable, or 1193.
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError>;
     /// Rows in a range of an index, by an index dive; `None` when it cannot be told.

@@ -1,15 +1,19 @@
 //! Binding of INSERT, REPLACE, UPDATE and DELETE.
 
 use crate::access::Wanted;
+use crate::bind_query::Bound;
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
-use crate::logical::{JoinTree, slots_of};
-use crate::plan::{Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, Update, UpdateTarget};
-use catalog::{ColumnDef, DefaultValue};
+use crate::logical::{Block, JoinTree, slots_of};
+use crate::plan::{
+    Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
+};
+use catalog::{ColumnDef, DefaultValue, TableEntry};
 use mysql_error::codes;
 use parser::ast;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
 /// The expression of a column's DEFAULT.
@@ -28,6 +32,13 @@ pub fn now_expr(ty: &ColumnType) -> Expr {
     let digits = Expr::literal(Value::Int(i64::from(ty.decimals)), ColumnType::bigint().not_null());
     let now = ColumnType::temporal(types::TypeKind::DateTime, ty.decimals).not_null();
     Expr { kind: ExprKind::Func(Func::Now, vec![digits]), ty: now }
+}
+
+/// ON DUPLICATE KEY UPDATE, bound.
+struct Upsert {
+    existing_slots: Slot,
+    on_duplicate: Vec<(u32, Expr)>,
+    source_slots: Vec<(u32, Slot)>,
 }
 
 impl<'c> Binder<'c> {
@@ -67,6 +78,7 @@ impl<'c> Binder<'c> {
         };
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
         let new_slots = self.row_slots(&entry.def.columns);
+        let mut upsert = None;
         let source = match i.source {
             ast::InsertSource::Values(rows) => {
                 let mut bound = Vec::with_capacity(rows.len());
@@ -85,11 +97,24 @@ impl<'c> Binder<'c> {
                 InsertSource::Values(bound)
             }
             ast::InsertSource::Query(q) => {
-                let bound = self.query(q)?;
-                if bound.columns.len() != named.len() {
+                let bound = self.bind_source(q)?;
+                let width = match &bound {
+                    Bound::Block(block) => block.items.len(),
+                    Bound::Planned(planned) => planned.columns.len(),
+                };
+                if width != named.len() {
                     return Err(codes::wrong_value_count_on_row(1));
                 }
-                InsertSource::Query(bound.query)
+                let planned = match bound {
+                    Bound::Planned(planned) => planned,
+                    Bound::Block(mut block) => {
+                        if !block.grouped && !i.on_duplicate.is_empty() {
+                            upsert = Some(self.upsert_beside(i, &mut block, &entry, table, &database, new_slots)?);
+                        }
+                        self.plan_bound(*block)?
+                    }
+                };
+                InsertSource::Query(planned.query)
             }
         };
         let mut columns = vec![InsertColumn::Default; def.columns.len()];
@@ -101,9 +126,15 @@ impl<'c> Binder<'c> {
             columns[*column] = InsertColumn::Source(at as u32);
         }
         // ON DUPLICATE KEY UPDATE reads the existing row by name, the new one by VALUES(col) or the row alias.
-        let existing_slots = self.row_slots(&entry.def.columns);
-        let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
-        if !i.on_duplicate.is_empty() {
+        let Upsert { existing_slots, mut on_duplicate, source_slots } = match upsert {
+            Some(upsert) => upsert,
+            None => Upsert {
+                existing_slots: self.row_slots(&entry.def.columns),
+                on_duplicate: Vec::with_capacity(i.on_duplicate.len()),
+                source_slots: Vec::new(),
+            },
+        };
+        if on_duplicate.is_empty() && !i.on_duplicate.is_empty() {
             let mut scope = Scope::new();
             scope.clause = Clause::FieldList;
             let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
@@ -141,7 +172,54 @@ impl<'c> Binder<'c> {
             on_duplicate,
             new_slots,
             existing_slots,
+            source_slots,
         })))
+    }
+
+    /// ON DUPLICATE KEY UPDATE behind a SELECT that does not group: it reads the tables of the SELECT, too. What it reads of them is added to what the
+    /// SELECT yields.
+    fn upsert_beside(
+        &mut self,
+        i: &ast::Insert<'_>,
+        block: &mut Block,
+        entry: &Arc<TableEntry>,
+        table: u32,
+        database: &str,
+        new_slots: Slot,
+    ) -> Result<Upsert> {
+        let def = &entry.def;
+        let existing_slots = self.row_slots(&def.columns);
+        let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.to_owned(), Vec::new());
+        existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
+        let mut scope = std::mem::replace(&mut block.scope, Scope::new());
+        scope.clause = Clause::FieldList;
+        scope.aggregates_allowed = false;
+        scope.relations.push(existing);
+        self.scopes.push(scope);
+        self.insert_row = Some((table, new_slots));
+        self.changed.push((def.id, i.table.name.to_owned()));
+        let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
+        let result = self.assignments(i.on_duplicate, &def.columns, i.table.name, &mut on_duplicate);
+        self.changed.clear();
+        self.insert_row = None;
+        let mut scope = self.scopes.pop().expect("pushed above");
+        scope.relations.pop();
+        result?;
+        let mut read = Vec::new();
+        for (_, value) in &on_duplicate {
+            slots_of(value, &self.subplans, &mut read);
+        }
+        read.sort_unstable();
+        read.dedup();
+        read.retain(|slot| scope.relations.iter().any(|r| r.slots.contains(&Some(*slot))));
+        let mut source_slots = Vec::with_capacity(read.len());
+        for slot in read {
+            let ty = self.slot_types[slot as usize].clone();
+            source_slots.push((block.items.len() as u32, slot));
+            block.items.push((Expr::slot(slot, ty.clone()), OutputColumn { ty, ..OutputColumn::default() }));
+        }
+        block.scope = scope;
+        Ok(Upsert { existing_slots, on_duplicate, source_slots })
     }
 
     fn insert_rows(
@@ -202,8 +280,9 @@ impl<'c> Binder<'c> {
     /// UPDATE.
     pub fn update(&mut self, u: &ast::Update<'_>) -> Result<Body> {
         let ctes = self.ctes.len();
+        let bound = self.bind_with(u.with);
         self.scopes.push(Scope::new());
-        let result = self.update_in_scope(u);
+        let result = bound.and_then(|()| self.update_in_scope(u));
         self.changed.clear();
         self.scopes.pop();
         self.ctes.truncate(ctes);
@@ -211,9 +290,6 @@ impl<'c> Binder<'c> {
     }
 
     fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
-        if u.with.is_some() {
-            return Err(codes::not_supported_yet("WITH before UPDATE"));
-        }
         let trees = u.tables.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let depth = self.scopes.len() - 1;
         let multi = self.scopes[depth].relations.len() > 1;
@@ -254,7 +330,7 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Where;
         let mut filter = Vec::new();
         if let Some(condition) = u.filter {
-            self.expr(condition)?.into_conjuncts(&mut filter);
+            self.condition(condition)?.into_conjuncts(&mut filter);
         }
         let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
         // Changing what the scan is ordered by could make it meet a row again.
@@ -358,17 +434,17 @@ impl<'c> Binder<'c> {
 
     /// DELETE.
     pub fn delete(&mut self, d: &ast::Delete<'_>) -> Result<Body> {
+        let ctes = self.ctes.len();
+        let bound = self.bind_with(d.with);
         self.scopes.push(Scope::new());
-        let result = self.delete_in_scope(d);
+        let result = bound.and_then(|()| self.delete_in_scope(d));
         self.changed.clear();
         self.scopes.pop();
+        self.ctes.truncate(ctes);
         result.map(|d| Body::Delete(Box::new(d)))
     }
 
     fn delete_in_scope(&mut self, d: &ast::Delete<'_>) -> Result<Delete> {
-        if d.with.is_some() {
-            return Err(codes::not_supported_yet("WITH before DELETE"));
-        }
         let trees = d.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let depth = self.scopes.len() - 1;
         let multi = !d.targets.is_empty();
@@ -401,7 +477,7 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Where;
         let mut filter = Vec::new();
         if let Some(condition) = d.filter {
-            self.expr(condition)?.into_conjuncts(&mut filter);
+            self.condition(condition)?.into_conjuncts(&mut filter);
         }
         let (mut input, limit) = self.dml_input(trees, filter, d.order_by, d.limit, multi)?;
         if limit.is_some() {

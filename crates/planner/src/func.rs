@@ -132,6 +132,9 @@ functions! {
     Charset "charset" 1..=1 Str;
     CollationOf "collation" 1..=1 Str;
     RegexpLike "regexp_like" 2..=3 Bool;
+    RegexpInstr "regexp_instr" 2..=6 Int;
+    RegexpReplace "regexp_replace" 3..=6 Str;
+    RegexpSubstr "regexp_substr" 2..=5 Str;
     // Numbers
     Abs "abs" 1..=1 Number;
     Ceil "ceil" | "ceiling" 1..=1 Special;
@@ -227,6 +230,23 @@ functions! {
     InetAton "inet_aton" 1..=1 UInt;
     InetNtoa "inet_ntoa" 1..=1 Str;
     IsUuid "is_uuid" 1..=1 Bool;
+    Coercibility "coercibility" 1..=1 Int;
+    // Addresses, UUIDs, readable amounts
+    Inet6Aton "inet6_aton" 1..=1 Binary;
+    Inet6Ntoa "inet6_ntoa" 1..=1 Str;
+    IsIpv4 "is_ipv4" 1..=1 Bool;
+    IsIpv6 "is_ipv6" 1..=1 Bool;
+    IsIpv4Compat "is_ipv4_compat" 1..=1 Bool;
+    IsIpv4Mapped "is_ipv4_mapped" 1..=1 Bool;
+    UuidToBin "uuid_to_bin" 1..=2 Binary;
+    BinToUuid "bin_to_uuid" 1..=2 Str;
+    UuidShort "uuid_short" 0..=0 UInt;
+    FormatBytes "format_bytes" 1..=1 Str;
+    FormatPicoTime "format_pico_time" 1..=1 Str;
+    GetFormat "get_format" 2..=2 Str;
+    RandomBytes "random_bytes" 1..=1 Binary;
+    Benchmark "benchmark" 2..=2 Int;
+    CurrentRole "current_role" 0..=0 Str;
 }
 
 impl Func {
@@ -234,7 +254,8 @@ impl Func {
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {
         use Func::{
-            FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, Rand, ReleaseAllLocks, ReleaseLock, RowCount, Sleep, SysDate, Uuid,
+            Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, Rand, RandomBytes, ReleaseAllLocks, ReleaseLock, RowCount,
+            Sleep, SysDate, Uuid, UuidShort,
         };
         matches!(
             self,
@@ -249,6 +270,9 @@ impl Func {
                 | ReleaseAllLocks
                 | IsFreeLock
                 | IsUsedLock
+                | UuidShort
+                | RandomBytes
+                | Benchmark
         )
     }
 }

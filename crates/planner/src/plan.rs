@@ -14,6 +14,7 @@ use crate::typing;
 use crate::window::Window;
 use base::TableId;
 use catalog::{TableEntry, VirtualTableDef};
+use mysql_error::Warning;
 use record::KeyRestore;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
@@ -53,6 +54,16 @@ pub struct Plan {
     pub locks_exclusively: bool,
     /// Some expression has effects or is not the same for every evaluation (user variables, RAND, SLEEP …): rows go through the plan one by one.
     pub volatile: bool,
+    /// It reads computed tables of the dictionary.
+    pub reads_dictionary: bool,
+    /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
+    pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
+    /// What the statement is warned of before it runs: deprecated words in it.
+    pub warnings: Vec<Warning>,
+    /// The setting it was made with: [`crate::PlanContext::safe_updates`].
+    pub safe_updates: bool,
+    /// An UPDATE or DELETE without LIMIT that reads all rows of a table it changes: `sql_safe_updates` refuses it (1175).
+    pub unsafe_change: bool,
 }
 
 /// Metadata of a result column.
@@ -578,6 +589,8 @@ pub struct Insert {
     pub new_slots: Slot,
     /// First slot of the existing row (one per table column).
     pub existing_slots: Slot,
+    /// What `on_duplicate` reads of the SELECT's tables: (position in the source's row, slot).
+    pub source_slots: Vec<(u32, Slot)>,
 }
 
 /// Rows to insert.

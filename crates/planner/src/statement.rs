@@ -2,8 +2,8 @@
 
 use crate::binder::{Binder, Result, Scope};
 use crate::context::PlanContext;
-use crate::expr::ExprKind;
-use crate::plan::{Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
+use crate::expr::{ExprKind, Slot};
+use crate::plan::{Access, Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
 use mysql_error::codes;
@@ -16,7 +16,7 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
     let (body, columns) = match statement {
         ast::Statement::Query(q) => {
             b.into_allowed = true;
-            let bound = b.query(q)?;
+            let bound = b.query(&limited(q, context.select_limit()))?;
             into = into_variables(q, bound.columns.len())?;
             let columns = shown(&bound.query, bound.columns, context.connection_collation());
             (Body::Query(bound.query), columns)
@@ -34,6 +34,40 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
         plan.into = into;
     }
     Ok(plan)
+}
+
+/// A query with the limit that `sql_select_limit` gives to one that has none of its own.
+fn limited<'a>(q: &ast::Query<'a>, rows_max: u64) -> ast::Query<'a> {
+    let mut limited = *q;
+    let own = |q: &ast::Query<'_>| q.limit.is_some();
+    let mut inner = q;
+    // A query in parentheses is no other one.
+    while let ast::QueryBody::Parens(next) = inner.body
+        && !own(inner)
+    {
+        inner = next;
+    }
+    if rows_max != u64::MAX && !own(inner) {
+        let count = ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::Int(rows_max)), span: q.span };
+        limited.limit = Some(ast::Limit { count, offset: None });
+    }
+    limited
+}
+
+/// Whether an UPDATE or DELETE without LIMIT finds the rows of one of its targets by reading all of them.
+fn changes_unsafely(body: &Body) -> bool {
+    let (input, row_slots): (&Node, Vec<Slot>) = match body {
+        Body::Update(update) if update.limit.is_none() => (&update.input, update.targets.iter().map(|t| t.row_slot).collect()),
+        Body::Delete(delete) if delete.limit.is_none() => (&delete.input, delete.targets.iter().map(|t| t.row_slot).collect()),
+        _ => return false,
+    };
+    let mut all_rows = false;
+    input.for_each_table(&mut |table| {
+        let is_target = table.keep_row.is_some_and(|slot| row_slots.contains(&slot));
+        let finds = matches!(&table.access, Access::Index { ranges, .. } if ranges.is_some());
+        all_rows |= is_target && !finds;
+    });
+    all_rows
 }
 
 /// Targets of SELECT … INTO.
@@ -101,6 +135,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         on_duplicate: Vec::new(),
         new_slots: first,
         existing_slots: existing,
+        source_slots: Vec::new(),
     }));
     finish(b, body, Vec::new())
 }
@@ -124,6 +159,8 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
 
 fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {
     b.plan_pending()?;
+    let safe_updates = b.context.safe_updates();
+    let unsafe_change = safe_updates && changes_unsafely(&body);
     let writes = b.locks || !matches!(body, Body::Query(_));
     let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
     let table_rows = b.tables.iter().map(|t| b.context.rows_estimate(t)).collect();
@@ -144,6 +181,11 @@ fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<P
         writes,
         locks_exclusively: b.locks_exclusively,
         volatile: b.volatile,
+        reads_dictionary: b.reads_dictionary,
+        user_variables: b.user_variables,
+        warnings: b.warnings,
+        safe_updates,
+        unsafe_change,
     };
     plan.short = short::recognise(&plan);
     Ok(plan)

@@ -4,6 +4,7 @@
 //! yields to any other type.
 
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
+use crate::func::Func;
 use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 
 /// Classes of types that expressions distinguish.
@@ -294,6 +295,7 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
         ExprKind::Literal(_) | ExprKind::Param(_) => COERCIBLE,
         ExprKind::UserVariable(_) => of_casts,
         ExprKind::SystemVariable(..) => SYSTEM,
+        ExprKind::Func(Func::User | Func::CurrentUser | Func::CurrentRole | Func::Version | Func::Database, _) => SYSTEM,
         _ if !is_string_class(&expr.ty) => 5,
         ExprKind::Slot(_) => IMPLICIT,
         ExprKind::Cast(_, CastTo::Char { .. }) if of_casts < COERCIBLE => of_casts,

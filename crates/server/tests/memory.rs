@@ -105,6 +105,12 @@ fn the_plan_cache_is_bounded_by_bytes_and_counts_hits() {
     }
     assert_eq!(status(&mut connection, "Altiplano_plan_cache_misses") - misses, 1);
     assert_eq!(status(&mut connection, "Altiplano_plan_cache_hits") - hits, 49);
+    // A plan that nobody ran yet is no hit, nor does it take one back.
+    let hits = status(&mut connection, "Altiplano_plan_cache_hits");
+    for no in 0..20 {
+        connection.prep(format!("SELECT n + {no} FROM t WHERE id = ?")).expect("prepared");
+    }
+    assert_eq!(status(&mut connection, "Altiplano_plan_cache_hits") - hits, 0);
     // Many plans of some size: what is kept stays below the bound.
     let columns = |from: usize| (0..200).map(|no| format!("n + id AS c{}", from * 1000 + no)).collect::<Vec<_>>().join(", ");
     for from in 0..2000 {

@@ -61,6 +61,13 @@ fn each_wait_is_told_by_its_name() {
             ("BACKUP LOCK".into(), None, "INTENTION_EXCLUSIVE".into(), "TRANSACTION".into()),
         ),
         (
+            &["LOCK INSTANCE FOR BACKUP"],
+            &[],
+            "ANALYZE TABLE t",
+            "Waiting for backup lock",
+            ("BACKUP LOCK".into(), None, "INTENTION_EXCLUSIVE".into(), "TRANSACTION".into()),
+        ),
+        (
             &["LOCK TABLES t WRITE"],
             &[],
             "SELECT * FROM t",
@@ -179,4 +186,42 @@ fn a_client_that_has_gone_leaves_no_lock() {
         });
         watcher.query_drop("ALTER TABLE t COMMENT = 'y'").expect("nobody is in the way");
     }
+}
+
+#[test]
+fn who_waits_for_a_table_is_told_beside_who_holds_it() {
+    let server = server();
+    let (mut watcher, mut holder, mut waiter) = (connect(&server), connect(&server), connect(&server));
+    let (held_by, id) = (holder.connection_id(), waiter.connection_id());
+    let waits = "SELECT object_schema, object_name, waiting_pid, waiting_account, waiting_query, blocking_pid, blocking_lock_type,
+                        blocking_lock_duration, sql_kill_blocking_connection
+                 FROM sys.schema_table_lock_waits WHERE blocking_pid <> waiting_pid";
+    type Wait = (String, String, u32, String, String, u32, String, String, String);
+    assert_eq!(watcher.query::<Wait, _>(waits).expect("an answer"), Vec::new());
+    holder.query_drop("BEGIN").expect("begun");
+    holder.query_drop("SELECT * FROM t").expect("read");
+    std::thread::scope(|scope| {
+        let alter = scope.spawn(|| waiter.query_drop("ALTER TABLE t ADD COLUMN a_column_with_a_long_name_to_be_cut_in_the_middle INT"));
+        until("the wait is listed", || pending(&mut watcher, id).is_some());
+        let expected: Wait = (
+            "d".to_owned(),
+            "t".to_owned(),
+            id,
+            String::new(),
+            "ALTER TABLE t ADD COLUMN a_col ... me_to_be_cut_in_the_middle INT".to_owned(),
+            held_by,
+            "SHARED_READ".to_owned(),
+            "TRANSACTION".to_owned(),
+            format!("KILL {held_by}"),
+        );
+        let mut told = watcher.query::<Wait, _>(waits).expect("an answer");
+        let account = std::mem::take(&mut told[0].3);
+        assert!(account.starts_with("root@"), "{account}");
+        assert_eq!(told, [expected]);
+        let whole: Option<String> = watcher.query_first("SELECT waiting_query FROM sys.x$schema_table_lock_waits").expect("an answer");
+        assert!(whole.is_some_and(|query| query.ends_with("a_column_with_a_long_name_to_be_cut_in_the_middle INT")));
+        holder.query_drop("COMMIT").expect("committed");
+        alter.join().expect("no panic").expect("altered");
+    });
+    assert_eq!(watcher.query::<Wait, _>(waits).expect("an answer"), Vec::new());
 }

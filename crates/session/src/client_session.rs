@@ -58,6 +58,8 @@ pub struct ClientSession {
     pub(crate) more_results: bool,
     /// KILL of its own connection: it is told, and ends.
     pub(crate) killed_itself: bool,
+    /// A plan was made for the statement that runs next.
+    pub(crate) planned: std::cell::Cell<bool>,
 }
 
 impl ClientSession {
@@ -104,6 +106,8 @@ impl ClientSession {
                 max_execution_time_ms: 0,
                 notes: true,
                 timestamp: 0.0,
+                select_limit: u64::MAX,
+                safe_updates: false,
                 completion_type: 0,
                 auto_increment: executor::AutoIncrementSettings::default(),
             },
@@ -145,6 +149,7 @@ impl ClientSession {
             multi_statements: false,
             more_results: false,
             killed_itself: false,
+            planned: std::cell::Cell::new(false),
         };
         session.log_in()?;
         Ok(session)
@@ -214,6 +219,7 @@ impl ClientSession {
     pub(crate) fn begin_statement(&mut self) {
         memory::begin_statement(self.core.settings.statement_bytes_max);
         self.core.statement_micros.set(0);
+        self.core.diagnostics.next_statement();
         // A statement may fail before it runs (a missing table): then it takes nothing back.
         self.engine.keep_changes();
         if self.core.settings.max_execution_time_ms > 0 {

@@ -50,6 +50,10 @@ pub struct Settings {
     pub notes: bool,
     /// `timestamp`: the time that statements see, in seconds; 0 for the clock's.
     pub timestamp: f64,
+    /// `sql_select_limit`.
+    pub select_limit: u64,
+    /// `sql_safe_updates`.
+    pub safe_updates: bool,
     /// `completion_type`: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
     pub completion_type: u8,
     /// How AUTO_INCREMENT values are made.
@@ -71,7 +75,7 @@ pub struct Core {
     /// Derived settings.
     pub settings: Settings,
     /// User variables, by lower-case name.
-    pub user_variables: HashMap<Box<str>, Value>,
+    pub user_variables: UserVariables,
     /// Names that GET_LOCK took, and how often.
     pub user_locks: HashMap<Box<str>, u64>,
     /// Conditions of the last statement.
@@ -217,7 +221,8 @@ impl StatementContext for Core {
         Ok(match definition.name {
             "last_insert_id" | "identity" => Value::UInt(self.last_insert_id),
             "pseudo_thread_id" => Value::UInt(u64::from(self.connection.id())),
-            "warning_count" => Value::UInt(u64::from(self.diagnostics.total())),
+            "warning_count" => Value::UInt(u64::from(self.diagnostics.before().0)),
+            "error_count" => Value::UInt(u64::from(self.diagnostics.before().1)),
             "timestamp" => Value::Double(self.statement_micros() as f64 / 1e6),
             _ => self.variables.get(definition).clone(),
         })
@@ -298,6 +303,21 @@ impl Core {
     }
 }
 
+/// A session's user variables, by lower-case name.
+pub type UserVariables = HashMap<Box<str>, Value>;
+
+/// What a user variable with this value is of, where it is a number: anything else is text.
+pub fn variable_type(value: Option<&Value>) -> Option<ColumnType> {
+    match value? {
+        Value::Int(_) => Some(ColumnType::bigint()),
+        Value::UInt(_) => Some(ColumnType::bigint_unsigned()),
+        Value::Float(_) | Value::Double(_) => Some(ColumnType::double()),
+        // As precise as they get; shown with the digits that it has.
+        Value::Decimal(decimal) => Some(ColumnType::decimal(65, decimal.scale())),
+        _ => None,
+    }
+}
+
 /// What planning asks of the session.
 pub struct Planning<'a> {
     /// The session.
@@ -346,6 +366,18 @@ impl PlanContext for Planning<'_> {
 
     fn param_types(&self) -> &[ColumnType] {
         self.param_types
+    }
+
+    fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
+        variable_type(self.core.user_variables.get(name))
+    }
+
+    fn select_limit(&self) -> u64 {
+        self.core.settings.select_limit
+    }
+
+    fn safe_updates(&self) -> bool {
+        self.core.settings.safe_updates
     }
 
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {

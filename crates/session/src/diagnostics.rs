@@ -11,10 +11,23 @@ pub struct Diagnostics {
     list: Vec<Warning>,
     warnings: u32,
     errors: u32,
+    /// How many conditions, and how many errors among them, the statement before left.
+    before: (u32, u32),
 }
 
 impl Diagnostics {
-    /// A statement begins.
+    /// A statement begins: what there is is that of the one before. (A statement that reports on it leaves the list, others clear it.)
+    #[inline]
+    pub fn next_statement(&mut self) {
+        self.before = (self.warnings + self.errors, self.errors);
+    }
+
+    /// What the statement before left: all conditions, and the errors among them. `@@warning_count` and `@@error_count`.
+    pub fn before(&self) -> (u32, u32) {
+        self.before
+    }
+
+    /// Forgets the list.
     #[inline]
     pub fn clear(&mut self) {
         if self.warnings + self.errors > 0 {
@@ -45,7 +58,7 @@ impl Diagnostics {
         self.warnings
     }
 
-    /// All conditions, as `@@warning_count` counts them.
+    /// All conditions.
     pub fn total(&self) -> u32 {
         self.warnings + self.errors
     }

@@ -208,8 +208,9 @@ impl ClientSession {
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_expressions(exprs, sql, &planning)?;
+        self.warn_of(&plan);
         // A subquery among them reads tables.
-        let reads = !plan.tables.is_empty();
+        let reads = !plan.tables.is_empty() || plan.reads_dictionary;
         if plan.locks_exclusively {
             self.refuse_read_only()?;
         }
@@ -294,12 +295,18 @@ impl ClientSession {
         if explain.analyze || explain.into.is_some() || explain.schema.is_some() {
             return unsupported("EXPLAIN ANALYZE").map(|_: Ran| ());
         }
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        self.warn_of(&plan);
         if !matches!(plan.body, Body::Query(_)) {
             self.refuse_read_only()?;
         }
         self.check_locked_tables(&plan)?;
+        if !plan.tables.is_empty() || plan.reads_dictionary {
+            // As MySQL, which opens the tables.
+            self.ensure_transaction();
+            self.statement_done()?;
+        }
         match explain.format {
             None | Some(ExplainFormat::Traditional) => {
                 let columns: Vec<OutputColumn> =

@@ -8,12 +8,20 @@
 //!
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
+use crate::context::{Settings, UserVariables, variable_type};
 use parser::{LiftedLiteral, SqlMode, Template};
 use planner::Plan;
 use protocol::ColumnBlock;
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{CachePadded, Rank, RwLock};
+
+impl CachedPlan {
+    /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
+    pub fn suits(&self, settings: &Settings) -> bool {
+        self.select_limit == settings.select_limit && self.plan.safe_updates == settings.safe_updates
+    }
+}
 
 /// What a plan was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +42,11 @@ pub struct CachedPlan {
     pub catalog_version: u64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
-    /// It reads or writes tables, computed ones included: it is part of a transaction.
+    /// It is a prepared statement's: what it is warned of was said by PREPARE.
+    pub prepared: bool,
+    /// `sql_select_limit` when it was made.
+    pub select_limit: u64,
+    /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.
     pub uses_tables: bool,
     /// It writes or locks rows exclusively, which a READ ONLY transaction refuses.
     pub refused_read_only: bool,
@@ -55,6 +67,13 @@ impl CachedPlan {
     #[inline]
     pub fn is_fresh(&self, catalog_version: u64) -> bool {
         self.catalog_version == catalog_version && !self.plan.is_outgrown()
+    }
+
+    /// Whether user variables are of the types that it was made for.
+    #[inline]
+    pub fn knows(&self, variables: &UserVariables) -> bool {
+        let has_type = |(name, ty): &(Box<str>, _)| variable_type(variables.get(name)) == *ty;
+        self.plan.user_variables.is_empty() || self.plan.user_variables.iter().all(has_type)
     }
 }
 
@@ -111,9 +130,9 @@ impl PlanCache {
     }
 
     /// The plan of a key, if it is of this catalogue version.
-    pub fn get(&self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
+    pub fn get(&self, key: &PlanKey, catalog_version: u64, variables: &UserVariables) -> Option<Arc<CachedPlan>> {
         let shard = self.shard(key).read();
-        let plan = shard.plans.get(key).filter(|plan| plan.is_fresh(catalog_version))?;
+        let plan = shard.plans.get(key).filter(|plan| plan.is_fresh(catalog_version) && plan.knows(variables))?;
         if !plan.used.load(Ordering::Relaxed) {
             plan.used.store(true, Ordering::Relaxed);
         }
@@ -177,9 +196,9 @@ impl OwnPlans {
 
     /// Takes the plan of a key out, if it is fresh.
     #[inline]
-    pub fn take(&mut self, key: &PlanKey, catalog_version: u64) -> Option<Arc<CachedPlan>> {
+    pub fn take(&mut self, key: &PlanKey, catalog_version: u64, variables: &UserVariables) -> Option<Arc<CachedPlan>> {
         let slot = self.slots.get_mut(Self::slot(key))?;
-        slot.take_if(|(of, plan)| of == key && plan.is_fresh(catalog_version)).map(|(_, plan)| plan)
+        slot.take_if(|(of, plan)| of == key && plan.is_fresh(catalog_version) && plan.knows(variables)).map(|(_, plan)| plan)
     }
 
     /// Keeps a plan.
@@ -240,6 +259,7 @@ impl OwnTexts {
         mode: SqlMode,
         environment: u64,
         catalog_version: u64,
+        variables: &UserVariables,
         literals: &mut Vec<LiftedLiteral>,
     ) -> Option<(TextPlace, Arc<CachedPlan>)> {
         let head = Self::head(sql, environment)?;
@@ -249,6 +269,7 @@ impl OwnTexts {
             let found = entry.take_if(|(of, plan)| {
                 *of == head
                     && plan.is_fresh(catalog_version)
+                    && plan.knows(variables)
                     && plan.template.as_ref().is_some_and(|template| template.matches(sql, mode, literals))
             });
             if let Some((_, plan)) = found {

@@ -11,6 +11,7 @@ use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::sink::PrepareReply;
+use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use protocol::command::Execute;
@@ -97,7 +98,12 @@ impl ClientSession {
         let param_count = prepared.param_count as u16;
         let statement_id = self.prepared.add(prepared);
         let columns = plan.as_ref().map_or(&[][..], |plan| &plan.plan.columns);
-        let reply = PrepareReply { statement_id, column_count: columns.len() as u16, param_count, warnings: 0 };
+        let reply = PrepareReply {
+            statement_id,
+            column_count: columns.len() as u16,
+            param_count,
+            warnings: self.core.diagnostics.warning_count() as u16,
+        };
         let status = self.server_status();
         let deprecate_eof = sink.capabilities().contains(protocol::Capabilities::DEPRECATE_EOF);
         let out = sink.packets();
@@ -147,22 +153,27 @@ impl ClientSession {
         };
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
-            statement if !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
+            statement if parsed.reads_conditions || !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
             statement if is_planned(&statement) => {
-                let plan = match self.shared().plans.get(&key, self.shared().catalog.version()) {
+                let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables) {
                     Some(plan) => plan,
                     None => {
                         self.params.clear();
                         let plan = Arc::new(self.plan_prepared(&statement, sql)?);
+                        // What runs next is another statement.
+                        self.planned.set(false);
                         self.shared().plans.put(key, &plan);
                         plan
                     }
                 };
+                for warning in &plan.plan.warnings {
+                    self.core.warn(warning.clone());
+                }
                 prepared.key = Some(key);
                 prepared.plan = Some(plan);
             }
             // These are evaluated from their text, with the values at hand.
-            ast::Statement::Set(_) | ast::Statement::Do(_) => {}
+            ast::Statement::Set(_) | ast::Statement::Do(_) | ast::Statement::Explain(_) | ast::Statement::Show(_) => {}
             _ if parsed.param_count > 0 => return Err(codes::unsupported_ps().into()),
             _ => {}
         }
@@ -233,7 +244,8 @@ impl ClientSession {
                 return self.run_text(&sql, sink);
             }
             // Taken out while it runs, so that nothing shared is written.
-            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version) && !plan.provisional) {
+            let settings = &self.core.settings;
+            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version) && !plan.provisional && plan.suits(settings)) {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
@@ -255,7 +267,7 @@ impl ClientSession {
     #[cold]
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
-        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version())
+        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables)
             && !plan.provisional
         {
             return Ok(plan);
@@ -299,7 +311,6 @@ impl ClientSession {
 
     /// EXECUTE name USING variables.
     pub(crate) fn execute_named(&mut self, name: &str, using: &[&str], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        use executor::StatementContext;
         let unknown = || codes::unknown_stmt_handler(name, "EXECUTE");
         let id = *self.prepared.by_name.get(&name.to_lowercase()).ok_or_else(unknown)?;
         let count = self.prepared.by_id.get(&id).ok_or_else(unknown)?.param_count;

@@ -62,7 +62,7 @@ impl ClientSession {
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
-        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &mut self.lifted) {
+        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &self.core.user_variables, &mut self.lifted) {
             if self.bind_literals(sql).is_err() {
                 self.own_texts.put_back(place, plan);
                 return self.query_plainly(sql, sink);
@@ -162,7 +162,9 @@ impl ClientSession {
 
     /// Plans a prepared statement: its parameters have no types of their own. Values at hand are used for estimates.
     pub(crate) fn plan_prepared(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
-        self.plan_with(statement, sql, &[])
+        let mut plan = self.plan_with(statement, sql, &[])?;
+        plan.prepared = true;
+        Ok(plan)
     }
 
     fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
@@ -171,16 +173,19 @@ impl ClientSession {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
         let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.shared().status.plan_cache_misses.inc();
+        self.planned.set(true);
         let columns = result_columns::block(&plan.columns);
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
-        let uses_tables = plan.table_nodes > 0 || !plan.tables.is_empty();
+        let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary;
         let refused_read_only = !matches!(plan.body, Body::Query(_)) || plan.locks_exclusively;
         Ok(CachedPlan {
             plan,
             columns,
             catalog_version,
             provisional,
+            prepared: false,
+            select_limit: self.core.settings.select_limit,
             uses_tables,
             refused_read_only,
             work,
@@ -206,7 +211,8 @@ impl ClientSession {
     #[inline]
     pub(crate) fn take_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let version = self.shared().catalog.version();
-        self.own_plans.take(key, version).or_else(|| self.shared().plans.get(key, version))
+        let variables = &self.core.user_variables;
+        self.own_plans.take(key, version, variables).or_else(|| self.core.shared.plans.get(key, version, variables))
     }
 
     /// The lifted literals as parameter values.
@@ -257,6 +263,8 @@ impl ClientSession {
             hasher.write_u32(self.core.settings.sql_mode.bits());
             hasher.write_u16(self.core.settings.collation.id());
             hasher.write_u64(self.core.number("div_precision_increment"));
+            hasher.write_u64(self.core.settings.select_limit);
+            hasher.write_u8(self.core.settings.safe_updates.into());
             self.environment = hasher.finish() | 1;
         }
         self.environment

@@ -6,8 +6,9 @@ use crate::info::Info;
 use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
-use executor::Changes;
+use executor::{Changes, StatementContext};
 use lock_manager::WaitsFor;
+use planner::Plan;
 use planner::plan::{Body, Insert, InsertSource};
 use protocol::{Capabilities, OkReply, ResultSink};
 use std::sync::Arc;
@@ -50,7 +51,13 @@ impl ClientSession {
     #[inline]
     fn run_and_reply(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         self.core.diagnostics.clear();
+        if !plan.plan.warnings.is_empty() && !plan.prepared {
+            self.warn_of(&plan.plan);
+        }
         self.count_statement(&plan.plan.body);
+        if self.planned.take() {
+            self.shared().status.plan_first_runs.inc();
+        }
         let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
         match outcome {
             executor::Outcome::Rows { count } => {
@@ -76,6 +83,9 @@ impl ClientSession {
         }
         if plan.refused_read_only {
             self.refuse_read_only()?;
+        }
+        if plan.plan.unsafe_change {
+            return Err(mysql_error::codes::update_without_key_in_safe_mode("").into());
         }
         if plan.plan.writes && (plan.plan.locks_exclusively || !matches!(plan.plan.body, Body::Query(_))) {
             self.announce(WaitsFor::GlobalReadLock)?;
@@ -121,6 +131,14 @@ impl ClientSession {
         executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output)
     }
 
+    /// Says what the plan is warned of.
+    #[cold]
+    pub(crate) fn warn_of(&mut self, plan: &Plan) {
+        for warning in &plan.warnings {
+            self.core.warn(warning.clone());
+        }
+    }
+
     fn count_statement(&self, body: &Body) {
         let status = &self.shared().status;
         match body {
@@ -141,6 +159,10 @@ impl ClientSession {
         if found_rows {
             affected_rows += changes.unchanged;
             duplicates += changes.unchanged;
+        }
+        if matches!(body, Body::Insert(insert) if insert.ignore) {
+            // MySQL's count then: the rows that neither went in nor changed another.
+            duplicates = changes.records.saturating_sub(changes.affected - changes.duplicates);
         }
         let info = match body {
             Body::Update(_) => {

@@ -78,13 +78,6 @@ impl ClientSession {
 
     /// Values that the kind allows and the server cannot carry out.
     fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
-        match (definition.name, value) {
-            ("sql_safe_updates", Value::Int(1)) => return Err(codes::not_supported_yet("sql_safe_updates=1").into()),
-            ("sql_select_limit", Value::UInt(limit)) if *limit != u64::MAX => {
-                return Err(codes::not_supported_yet("sql_select_limit").into());
-            }
-            _ => {}
-        }
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
@@ -187,6 +180,14 @@ impl ClientSession {
                     _ => 0,
                 };
             }
+            ("sql_select_limit", Value::UInt(rows)) => {
+                settings.select_limit = *rows;
+                self.environment = 0;
+            }
+            ("sql_safe_updates", Value::Int(on)) => {
+                settings.safe_updates = *on == 1;
+                self.environment = 0;
+            }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
@@ -213,6 +214,8 @@ impl ClientSession {
             "max_execution_time",
             "completion_type",
             "sql_notes",
+            "sql_select_limit",
+            "sql_safe_updates",
             "wait_timeout",
             "timestamp",
             "auto_increment_increment",

@@ -237,6 +237,11 @@ fn kernels_agree_with_the_evaluator() {
         writes: false,
         locks_exclusively: false,
         volatile: false,
+        reads_dictionary: false,
+        user_variables: Vec::new(),
+        warnings: Vec::new(),
+        safe_updates: false,
+        unsafe_change: false,
     };
     let (mut answered, mut given_up, mut needless) = (0u64, 0u64, 0u64);
     for round in 0..6_000 {

@@ -86,6 +86,9 @@ impl<'a> Exec<'a> {
                     self.tick()?;
                     state.row_no += 1;
                     self.source_row(state, &row)?;
+                    for (at, slot) in &insert.source_slots {
+                        self.frame[*slot as usize] = row[*at as usize].clone();
+                    }
                     self.insert_row(state)?;
                     state.counter.row_done();
                 }
@@ -226,7 +229,6 @@ impl<'a> Exec<'a> {
                     let error = duplicate_entry(&entry.def, index_no, &state.values, &*self.context);
                     if state.insert.ignore {
                         self.warn(error.code, error.message);
-                        state.changes.duplicates += 1;
                         return Ok(());
                     }
                     return Err(error.into());
@@ -290,9 +292,6 @@ impl<'a> Exec<'a> {
         }
         self.null_lenient = null_lenient;
         if same_row(&before, &values) {
-            if self.context.counts_matched_rows() {
-                state.changes.affected += 1;
-            }
             state.changes.unchanged += 1;
             return Ok(());
         }

@@ -349,7 +349,6 @@ impl Exec<'_> {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(Value::from(soundex(&String::from_utf8_lossy(&t))))
             }
-            F::RegexpLike => Err(mysql_error::codes::not_supported_yet("REGEXP").into()),
             F::InetAton => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 let address = std::str::from_utf8(&t).ok().and_then(|s| s.parse::<std::net::Ipv4Addr>().ok());
@@ -373,7 +372,7 @@ impl Exec<'_> {
     }
 
     /// A string result; NULL with warning 1301 past max_allowed_packet.
-    fn bounded(&mut self, bytes: Vec<u8>, function: &str) -> Result<Value> {
+    pub(super) fn bounded(&mut self, bytes: Vec<u8>, function: &str) -> Result<Value> {
         if bytes.len() > self.context.max_allowed_packet() { self.too_long(function) } else { Ok(Value::Bytes(bytes.into())) }
     }
 

@@ -27,7 +27,6 @@ pub struct Context {
     pub warnings: Vec<Warning>,
     pub variables: HashMap<String, Value>,
     pub last_insert_id: u64,
-    pub found_rows: bool,
     /// Bytes a statement may hold.
     pub memory_max: usize,
     /// How often a statement may look whether it is cancelled until it is.
@@ -112,9 +111,6 @@ impl StatementContext for Context {
     }
     fn cancel_error(&self) -> SqlError {
         mysql_error::codes::query_interrupted()
-    }
-    fn counts_matched_rows(&self) -> bool {
-        self.found_rows
     }
 }
 
@@ -208,7 +204,6 @@ fn context() -> Context {
         warnings: Vec::new(),
         variables: HashMap::new(),
         last_insert_id: 0,
-        found_rows: false,
         memory_max: executor::STATEMENT_BYTES_MAX,
         looks_left: std::cell::Cell::new(u32::MAX),
     }

@@ -383,8 +383,10 @@ impl<'a> Parser<'a> {
         if self.at_tok(Tok::String) {
             let mut joined = self.vec();
             joined.extend_from_slice_copy(value);
+            // What counts is the whole: a part need not be UTF-8, nor even a whole character.
             while self.at_tok(Tok::String) {
-                joined.extend_from_slice_copy(self.string()?);
+                joined.extend_from_slice_copy(self.string_value(self.tok));
+                self.bump();
             }
             value = joined.into_bump_slice();
         }
@@ -457,6 +459,7 @@ impl<'a> Parser<'a> {
         let start = self.tok.start;
         self.bump();
         let var = self.system_variable_name()?;
+        self.reads_conditions |= ["warning_count", "error_count"].iter().any(|name| var.name.eq_ignore_ascii_case(name));
         Ok(self.node(start, ExprKind::SysVar(var)))
     }
 

@@ -7,6 +7,7 @@ use crate::binder::{Binder, Result, spelled};
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
+use crate::members::member_number;
 use crate::typing::{self, Class, class};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -69,7 +70,22 @@ impl<'c> Binder<'c> {
 
     /// A function call with its result type.
     #[inline(never)]
-    pub fn typed_function(&mut self, func: Func, returns: Returns, args: Vec<Expr>) -> Result<Expr> {
+    pub fn typed_function(&mut self, func: Func, returns: Returns, mut args: Vec<Expr>) -> Result<Expr> {
+        if matches!(func, Func::RegexpLike | Func::RegexpInstr | Func::RegexpReplace | Func::RegexpSubstr) {
+            refuse_mixed_bytes(func, &args[0].ty, &args[1].ty)?;
+        }
+        if func == Func::Coercibility {
+            let rank = match &args[0].kind {
+                ExprKind::Literal(Value::Null) => 6,
+                _ if !typing::is_string_class(&args[0].ty) && args[0].ty.kind != TypeKind::Null => 5,
+                _ => typing::coercibility_in_union(&args[0]),
+            };
+            return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType::bigint().not_null()));
+        }
+        if func == Func::If && !args.is_empty() {
+            let condition = args.remove(0);
+            args.insert(0, member_number(condition));
+        }
         let null = args.iter().any(|a| a.ty.nullable);
         let fraction = |at: usize| match args.get(at).map(|a| &a.kind) {
             Some(ExprKind::Literal(Value::Int(n))) => (*n).clamp(0, 6) as u8,
@@ -85,7 +101,9 @@ impl<'c> Binder<'c> {
             Returns::Binary => typing::string(self.string_chars(func, &args) * 4, Collation::Binary),
             Returns::Str => {
                 let chars = self.string_chars(func, &args);
-                let ty = self.string_result(&args, chars)?;
+                // What these say of bytes is text.
+                let of = if matches!(func, Func::Inet6Ntoa | Func::BinToUuid) { &[] } else { &args[..] };
+                let ty = self.string_result(of, chars)?;
                 ColumnType { nullable: true, ..ty }
             }
             Returns::Date => ColumnType::new(TypeKind::Date),
@@ -229,6 +247,12 @@ impl<'c> Binder<'c> {
             Func::ToBase64 => len(0) * 6,
             Func::Charset | Func::CollationOf => 64,
             Func::InetNtoa => 31,
+            Func::Inet6Ntoa => 39,
+            Func::BinToUuid => 36,
+            Func::FormatBytes | Func::FormatPicoTime | Func::GetFormat => 17,
+            Func::Inet6Aton | Func::UuidToBin => 4,
+            Func::RandomBytes => 256,
+            Func::CurrentRole => 64,
             _ => len(0).max(total.min(16_383)),
         }
     }
@@ -245,4 +269,14 @@ impl<'c> Binder<'c> {
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }
+}
+
+/// 3995: a regular expression is about text or about bytes, and so is what it is matched with.
+fn refuse_mixed_bytes(func: Func, subject: &ColumnType, pattern: &ColumnType) -> Result<()> {
+    let (a, b) = (subject.collation, pattern.collation);
+    if typing::is_string_class(subject) && typing::is_string_class(pattern) && (a == Collation::Binary) != (b == Collation::Binary) {
+        let message = format!("Character set '{}' cannot be used in conjunction with '{}' in call to {}.", a.name(), b.name(), func.name());
+        return Err(SqlError::with_message(3995, message));
+    }
+    Ok(())
 }

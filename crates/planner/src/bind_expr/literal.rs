@@ -1,7 +1,7 @@
 //! Constants: numbers, strings with introducers, dates, hexadecimal and bit literals.
 
 use crate::binder::{Binder, Result};
-use crate::expr::Expr;
+use crate::expr::{CastTo, Expr, ExprKind};
 use crate::members::member_number;
 use crate::typing;
 use mysql_error::{SqlError, codes};
@@ -89,7 +89,12 @@ impl<'c> Binder<'c> {
             let value = s.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
             return Ok(Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null()));
         }
-        Ok(member_number(self.expr(e)?))
+        let operand = self.expr(e)?;
+        if matches!(operand.kind, ExprKind::UserVariable(_)) && operand.ty.kind == TypeKind::Decimal {
+            // As MySQL reckons: with as many digits as a DECIMAL has.
+            return Ok(self.cast_to(operand, CastTo::Decimal { precision: 65, scale: 30 }));
+        }
+        Ok(member_number(operand))
     }
 }
 

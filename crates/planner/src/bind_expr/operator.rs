@@ -30,6 +30,7 @@ impl<'c> Binder<'c> {
         }
         let a = match op {
             ast::UnaryOp::Neg | ast::UnaryOp::BitNot => self.number(operand)?,
+            ast::UnaryOp::Not => self.condition(operand)?,
             _ => self.expr(operand)?,
         };
         Ok(match op {
@@ -65,7 +66,7 @@ impl<'c> Binder<'c> {
         let arith = match op {
             _ if let Some(arith) = arithmetic_op(op) => arith,
             B::Xor => {
-                let (a, b) = (self.expr(left)?, self.expr(right)?);
+                let (a, b) = (self.condition(left)?, self.condition(right)?);
                 let ty = bool_type(a.ty.nullable || b.ty.nullable);
                 return Ok(Expr { kind: ExprKind::Xor(Box::new(a), Box::new(b)), ty });
             }
@@ -215,7 +216,8 @@ impl<'c> Binder<'c> {
         let operand = case.operand.as_ref().map(|o| self.expr(o)).transpose()?;
         let mut branches = Vec::with_capacity(case.whens.len());
         for (when, then) in case.whens {
-            branches.push((self.expr(when)?, self.expr(then)?));
+            let when = if operand.is_some() { self.expr(when)? } else { self.condition(when)? };
+            branches.push((when, self.expr(then)?));
         }
         let otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
         let collation = match &operand {
@@ -245,7 +247,12 @@ impl<'c> Binder<'c> {
     }
 
     pub(super) fn truths(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
-        self.exprs(list)
+        list.iter().map(|e| self.condition(e)).collect()
+    }
+
+    /// An expression whose truth is asked: ENUM and SET are true by their number.
+    pub fn condition(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
+        Ok(member_number(self.expr(e)?))
     }
 }
 

@@ -55,7 +55,7 @@ impl<'c> Binder<'c> {
                     let scope = self.scope();
                     let visible = std::mem::replace(&mut scope.visible, start..end);
                     let clause = std::mem::replace(&mut scope.clause, Clause::On);
-                    let bound = self.expr(condition);
+                    let bound = self.condition(condition);
                     let scope = self.scope();
                     scope.visible = visible;
                     scope.clause = clause;
@@ -178,6 +178,7 @@ impl<'c> Binder<'c> {
             None => return Err(codes::no_db_error()),
         };
         if let Some(table) = self.context.virtual_table(&database, factor.name.name)? {
+            self.reads_dictionary |= table.is_dictionary;
             if let Some(name) = factor.index_hints.iter().flat_map(|hint| hint.names).next() {
                 return Err(codes::key_does_not_exits(name, &alias));
             }

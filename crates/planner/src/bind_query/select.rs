@@ -34,7 +34,7 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Where;
         let mut filter = Vec::new();
         if let Some(condition) = select.filter {
-            self.expr(condition)?.into_conjuncts(&mut filter);
+            self.condition(condition)?.into_conjuncts(&mut filter);
         }
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
@@ -71,7 +71,7 @@ impl<'c> Binder<'c> {
             }
         }
         self.scope().clause = Clause::Having;
-        let having = select.having.map(|h| self.expr(h)).transpose()?;
+        let having = select.having.map(|h| self.condition(h)).transpose()?;
         if let Some(alias) = having.as_ref().and_then(|having| self.window_alias(having)) {
             return Err(codes::window_invalid_window_func_alias_use(alias));
         }

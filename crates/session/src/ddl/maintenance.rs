@@ -110,6 +110,11 @@ fn maintain_one(
         Err(CatalogError::UnknownDatabase(_)) => return Err(codes::no_such_table(&name.database, &name.table).into()),
         Err(error) => return Err(session.catalog_error(error)),
     };
+    // As MySQL's, which may write what it finds into the dictionary.
+    let _shared = match kind {
+        Maintenance::Analyze | Maintenance::Check | Maintenance::Repair => Some(session.share_definitions()?),
+        Maintenance::Optimize | Maintenance::Checksum => None,
+    };
     match kind {
         // Statistics are read from the trees when a statement is planned; none are kept that could be old.
         Maintenance::Analyze => say("status", "OK".into()),

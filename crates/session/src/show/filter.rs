@@ -19,10 +19,10 @@ pub(super) fn like(table: &mut Table, pattern: &[u8]) {
 }
 
 /// Keeps the rows for which the condition is true.
-pub(super) fn condition(table: &mut Table, condition: &Expr<'_>) -> Result<(), Outcome> {
+pub(super) fn condition(table: &mut Table, condition: &Expr<'_>, params: &[Value]) -> Result<(), Outcome> {
     let names: Vec<String> = table.columns.iter().map(|c| c.name.to_string()).collect();
     let mut failed = None;
-    table.rows.retain(|row| match truth(condition, &names, row) {
+    table.rows.retain(|row| match truth(condition, &names, row, params) {
         Ok(truth) => truth == Some(true),
         Err(error) => {
             failed.get_or_insert(error);
@@ -32,7 +32,7 @@ pub(super) fn condition(table: &mut Table, condition: &Expr<'_>) -> Result<(), O
     // Without rows nothing was looked at: a wrong name is an error all the same.
     if table.rows.is_empty() && failed.is_none() {
         let nulls = vec![Value::Null; names.len()];
-        truth(condition, &names, &nulls)?;
+        truth(condition, &names, &nulls, params)?;
     }
     failed.map_or(Ok(()), Err)
 }
@@ -41,12 +41,12 @@ fn unsupported() -> Outcome {
     codes::not_supported_yet("this condition in SHOW ... WHERE").into()
 }
 
-fn truth(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Option<bool>, Outcome> {
+fn truth(expr: &Expr<'_>, names: &[String], row: &[Value], params: &[Value]) -> Result<Option<bool>, Outcome> {
     Ok(match &expr.kind {
         ExprKind::And(list) => {
             let mut result = Some(true);
             for part in *list {
-                match truth(part, names, row)? {
+                match truth(part, names, row, params)? {
                     Some(false) => return Ok(Some(false)),
                     None => result = None,
                     Some(true) => {}
@@ -57,7 +57,7 @@ fn truth(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Option<bool
         ExprKind::Or(list) => {
             let mut result = Some(false);
             for part in *list {
-                match truth(part, names, row)? {
+                match truth(part, names, row, params)? {
                     Some(true) => return Ok(Some(true)),
                     None => result = None,
                     Some(false) => {}
@@ -65,9 +65,9 @@ fn truth(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Option<bool
             }
             result
         }
-        ExprKind::Unary(UnaryOp::Not, inner) => truth(inner, names, row)?.map(|t| !t),
+        ExprKind::Unary(UnaryOp::Not, inner) => truth(inner, names, row, params)?.map(|t| !t),
         ExprKind::Binary { op, left, right } => {
-            let order = compare(&value(left, names, row)?, &value(right, names, row)?);
+            let order = compare(&value(left, names, row, params)?, &value(right, names, row, params)?);
             match op {
                 BinaryOp::Eq => order.map(Ordering::is_eq),
                 BinaryOp::Ne => order.map(Ordering::is_ne),
@@ -78,24 +78,26 @@ fn truth(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Option<bool
                 _ => return Err(unsupported()),
             }
         }
-        ExprKind::Is { expr, test: IsTest::Null, negated } => Some(value(expr, names, row)?.is_null() != *negated),
+        ExprKind::Is { expr, test: IsTest::Null, negated } => Some(value(expr, names, row, params)?.is_null() != *negated),
         ExprKind::In { expr, list, negated } => {
-            let wanted = value(expr, names, row)?;
+            let wanted = value(expr, names, row, params)?;
             let mut found = false;
             for item in *list {
-                found |= compare(&wanted, &value(item, names, row)?) == Some(Ordering::Equal);
+                found |= compare(&wanted, &value(item, names, row, params)?) == Some(Ordering::Equal);
             }
             if wanted.is_null() { None } else { Some(found != *negated) }
         }
-        ExprKind::Like { expr, pattern, escape: None, negated } => match (value(expr, names, row)?, value(pattern, names, row)?) {
-            (Value::Bytes(text), Value::Bytes(pattern)) => Some(Collation::Utf8mb4GeneralCi.like(&text, &pattern, ESCAPE) != *negated),
-            _ => None,
-        },
+        ExprKind::Like { expr, pattern, escape: None, negated } => {
+            match (value(expr, names, row, params)?, value(pattern, names, row, params)?) {
+                (Value::Bytes(text), Value::Bytes(pattern)) => Some(Collation::Utf8mb4GeneralCi.like(&text, &pattern, ESCAPE) != *negated),
+                _ => None,
+            }
+        }
         _ => return Err(unsupported()),
     })
 }
 
-fn value(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Value, Outcome> {
+fn value(expr: &Expr<'_>, names: &[String], row: &[Value], params: &[Value]) -> Result<Value, Outcome> {
     match &expr.kind {
         ExprKind::Column(column) => {
             let at = names.iter().position(|name| name.eq_ignore_ascii_case(column.column));
@@ -104,6 +106,7 @@ fn value(expr: &Expr<'_>, names: &[String], row: &[Value]) -> Result<Value, Outc
         ExprKind::Literal(Literal::String(text)) => Ok(Value::bytes(*text)),
         ExprKind::Literal(Literal::Int(n)) => Ok(Value::UInt(*n)),
         ExprKind::Literal(Literal::Null) => Ok(Value::Null),
+        ExprKind::Param(no) => Ok(params.get(*no as usize).cloned().unwrap_or_default()),
         _ => Err(unsupported()),
     }
 }

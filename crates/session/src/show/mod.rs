@@ -71,6 +71,10 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
         session.core.diagnostics.clear();
     }
     let mut table = make(session, &show.what)?;
+    let (is_query, reads_dictionary) = nature(&show.what);
+    if reads_dictionary {
+        session.read_dictionary()?;
+    }
     match &show.filter {
         ShowFilter::None => {}
         ShowFilter::Like(pattern) => {
@@ -81,7 +85,10 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
                 table.columns[0].name = format!("{} ({pattern})", table.columns[0].name).into();
             }
         }
-        ShowFilter::Where(condition) => filter::condition(&mut table, condition)?,
+        ShowFilter::Where(condition) => filter::condition(&mut table, condition, &session.params)?,
+    }
+    if is_query {
+        session.cut(&mut table);
     }
     if keeps_conditions {
         // What they tell of is the statement's before, not their own.
@@ -90,6 +97,30 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
         session.send_rows(&table.columns, &table.rows, sink);
     }
     Ok(())
+}
+
+/// Whether a SHOW is a query to MySQL, which `sql_select_limit` is for, and whether that reads the dictionary's tables, and so begins a transaction.
+fn nature(what: &ShowKind<'_>) -> (bool, bool) {
+    use ShowKind as S;
+    match what {
+        S::Databases | S::Tables { .. } | S::TableStatus { .. } | S::Columns { .. } | S::Indexes { .. } => (true, true),
+        S::Triggers { .. } | S::Events { .. } | S::ProcedureStatus | S::FunctionStatus | S::Charset | S::Collation => (true, true),
+        S::Variables { .. } | S::Status { .. } | S::Engines | S::Plugins | S::OpenTables { .. } => (true, false),
+        _ => (false, false),
+    }
+}
+
+impl ClientSession {
+    /// What is told of the dictionary belongs to a transaction: without autocommit it begins one.
+    fn read_dictionary(&mut self) -> Result<(), Outcome> {
+        self.ensure_transaction();
+        self.statement_done()
+    }
+
+    /// Leaves the rows that `sql_select_limit` allows.
+    fn cut(&self, table: &mut Table) {
+        table.rows.truncate(usize::try_from(self.core.settings.select_limit).unwrap_or(usize::MAX));
+    }
 }
 
 fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outcome> {
@@ -237,6 +268,8 @@ pub(crate) fn describe(
     if let Some(pattern) = column {
         filter::like(&mut table, pattern);
     }
+    session.read_dictionary()?;
+    session.cut(&mut table);
     session.send_rows(&table.columns, &table.rows, sink);
     Ok(())
 }

@@ -18,6 +18,9 @@ pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, Str
             core.shared.variables.get(definition)
         } else if global {
             continue;
+        } else if matches!(definition.name, "warning_count" | "error_count") {
+            // Of this statement, which has none yet.
+            types::Value::UInt(0)
         } else {
             core.system_variable(VariableScope::Session, definition.name).unwrap_or_default()
         };

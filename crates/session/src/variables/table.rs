@@ -123,6 +123,7 @@ pub static DEFINITIONS: &[Definition] = &[
     choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]),
     number("default_week_format", Both, "0", 0, 7),
     number("div_precision_increment", Both, "4", 0, 30),
+    fixed(number("error_count", Session, "0", 0, 65535)),
     fixed(switch("explicit_defaults_for_timestamp", Both, "1")),
     switch("foreign_key_checks", Both, "1"),
     number("group_concat_max_len", Both, "1024", 4, MAX),

@@ -29,7 +29,13 @@ fn define(
     let columns = columns(list);
     let position = |key: &&str| columns.iter().position(|c| c.name == *key).expect("a key is a column") as u32;
     let keys = keys.iter().map(position).collect();
-    VirtualTableDef { database, name, columns, keys, rows, is_view }
+    // As MySQL answers, table by table; what it computes itself is no dictionary's.
+    let computed = ["ENGINES", "PLUGINS", "PROCESSLIST", "OPTIMIZER_TRACE", "PROFILING", "KEYWORDS"];
+    let is_dictionary = is_view
+        && !computed.contains(&name)
+        && !name.starts_with("INNODB_")
+        && !["USER_PRIVILEGES", "SCHEMA_PRIVILEGES", "TABLE_PRIVILEGES", "COLUMN_PRIVILEGES"].contains(&name);
+    VirtualTableDef { database, name, columns, keys, rows, is_view, is_dictionary }
 }
 
 /// Text compared by its bytes: names of databases and tables.

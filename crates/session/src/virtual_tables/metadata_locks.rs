@@ -52,6 +52,32 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
     Ok(listed(rows))
 }
 
+/// A lock on a table, held or awaited.
+pub(super) struct TableLock {
+    pub database: String,
+    pub name: String,
+    /// LOCK_TYPE.
+    pub kind: &'static str,
+    /// LOCK_DURATION.
+    pub duration: &'static str,
+    /// Not granted yet.
+    pub is_awaited: bool,
+    /// Whose connection's it is.
+    pub client: u64,
+}
+
+/// Those among the metadata locks that are on tables.
+pub(super) fn table_locks(core: &Core) -> executor::Result<Vec<TableLock>> {
+    let mut locks = Vec::new();
+    for lock in core.shared.engine.locks().metadata_locks() {
+        if let Some(("TABLE", Some(database), Some(name))) = object(core, &lock)? {
+            let (kind, duration) = kind(&lock);
+            locks.push(TableLock { database, name, kind, duration, is_awaited: lock.awaited.is_some(), client: lock.client });
+        }
+    }
+    Ok(locks)
+}
+
 type Object = (&'static str, Option<String>, Option<String>);
 
 /// What a lock is on; `None` for a table that is gone.

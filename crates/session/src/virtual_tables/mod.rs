@@ -30,6 +30,7 @@ mod schemata;
 mod settings;
 mod statistics;
 mod sys;
+mod table_lock_waits;
 mod tables;
 
 pub(crate) use innodb_trx::running_statement;
@@ -81,6 +82,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(settings::tables());
     tables.extend(empty::tables());
     tables.extend(sys::tables());
+    tables.extend(table_lock_waits::tables());
     tables
 });
 

@@ -33,8 +33,8 @@ pub(super) fn tables() -> Vec<VirtualTable> {
     ]
 }
 
-fn define(name: &'static str, list: Vec<(&'static str, ColumnType)>) -> VirtualTableDef {
-    VirtualTableDef { database: SYS, name, columns: columns(list), keys: Vec::new(), rows: 10.0, is_view: true }
+pub(super) fn define(name: &'static str, list: Vec<(&'static str, ColumnType)>) -> VirtualTableDef {
+    VirtualTableDef { database: SYS, name, columns: columns(list), keys: Vec::new(), rows: 10.0, is_view: true, is_dictionary: false }
 }
 
 fn lock_wait_columns() -> Vec<(&'static str, ColumnType)> {

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Blocks are separated by blank lines. Each file runs in a fresh database. A line `# only: altiplano` at its top, or a place in `known/`,
-//! keeps a file from being run against other servers.
+//! keeps a file from being run against other servers. A line `# only: text` keeps it from being run by prepared statements: it is about what preparing
+//! changes.
 //!
 //! Where Altiplano answers otherwise than MySQL, a block holds both: what stands before `---- mysql: DIRECTIVE` is Altiplano's present answer,
 //! what follows is MySQL's. So every known difference is asserted on both servers and found by one search. [`Mode::Known`] writes such parts

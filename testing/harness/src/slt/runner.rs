@@ -48,6 +48,9 @@ pub fn run_file(target: &mut Target, path: &Path, mode: Mode, protocol: Protocol
     if ours_only && target.is_external() {
         return Ok(0);
     }
+    if protocol == Protocol::Prepared && text.lines().take(5).any(|l| l == "# only: text") {
+        return Ok(0);
+    }
     let mut runner =
         Runner { target, lines: HashMap::new(), current: "default".into(), mode, protocol, failures: Vec::new(), statements: 0 };
     runner.fresh_database().map_err(|e| format!("{}: {e}", path.display()))?;

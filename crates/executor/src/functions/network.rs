@@ -1,0 +1,282 @@
+//! Addresses, UUIDs, random bytes, readable sizes and times, formats of dates by region.
+
+use crate::exec::Exec;
+use crate::functions::strings::hex;
+use crate::run::Result;
+use env::Entropy;
+use mysql_error::{SqlError, codes};
+use planner::expr::Expr;
+use planner::func::Func;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use sync::atomic::{AtomicU64, Ordering};
+use types::Value;
+
+/// Most bytes of RANDOM_BYTES.
+const RANDOM_BYTES_MAX: i64 = 1024;
+
+/// The last UUID_SHORT. (Relaxed: a counter.)
+static LAST_SHORT: AtomicU64 = AtomicU64::new(0);
+
+impl Exec<'_> {
+    /// Calls one of them.
+    #[inline(never)]
+    pub fn call_network(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+        use Func as F;
+        match func {
+            F::UuidShort => Ok(Value::UInt(self.uuid_short())),
+            F::FormatBytes | F::FormatPicoTime => {
+                let Some(amount) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
+                Ok(Value::from(if func == F::FormatBytes { format_bytes(amount) } else { format_pico_time(amount) }))
+            }
+            F::RandomBytes => {
+                let Some(length) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
+                if !(1..=RANDOM_BYTES_MAX).contains(&length) {
+                    return Err(codes::data_out_of_range("length", "random_bytes").into());
+                }
+                let mut bytes = vec![0; length as usize];
+                env::RealEntropy.fill(&mut bytes);
+                Ok(Value::bytes(bytes))
+            }
+            F::Benchmark => self.benchmark(args),
+            F::CurrentRole => Ok(Value::from("NONE")),
+            F::GetFormat => {
+                let Some(texts) = self.texts(args)? else { return Ok(Value::Null) };
+                Ok(get_format(&texts[0], &texts[1]).map_or(Value::Null, Value::from))
+            }
+            F::UuidToBin | F::BinToUuid => {
+                let Some(given) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                let swaps = match args.get(1) {
+                    Some(e) => self.int_arg(e)?.is_some_and(|n| n != 0),
+                    None => false,
+                };
+                let wrong =
+                    || SqlError::with_message(1411, format!("Incorrect string value: '{}' for function {}", shown(&given), func.name()));
+                if func == F::UuidToBin {
+                    let bytes = uuid_bytes(&given).ok_or_else(wrong)?;
+                    return Ok(Value::bytes(if swaps { swapped(bytes) } else { bytes }.to_vec()));
+                }
+                let bytes: [u8; 16] = given.as_slice().try_into().map_err(|_| wrong())?;
+                Ok(Value::from(uuid_text(if swaps { unswapped(bytes) } else { bytes })))
+            }
+            _ => {
+                let Some(given) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                let is_binary = planner::typing::is_string_class(&args[0].ty) && args[0].ty.collation == types::Collation::Binary;
+                Ok(address(func, &given, is_binary))
+            }
+        }
+    }
+
+    /// Numbers that grow, from a start that no earlier server has reached: the time in seconds above, a count below.
+    fn uuid_short(&mut self) -> u64 {
+        let seconds = (self.context.current_micros() / 1_000_000) as u64;
+        let start = 1 << 56 | (seconds & 0xffff_ffff) << 24;
+        let _ = LAST_SHORT.compare_exchange(0, start, Ordering::Relaxed, Ordering::Relaxed);
+        LAST_SHORT.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// BENCHMARK: the expression again and again, and then 0.
+    fn benchmark(&mut self, args: &[Expr]) -> Result<Value> {
+        let Some(count) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
+        if count < 0 {
+            self.warn(1411, format!("Incorrect count value: '{count}' for function benchmark"));
+            return Ok(Value::Null);
+        }
+        for _ in 0..count {
+            self.tick()?;
+            self.eval(&args[1])?;
+        }
+        Ok(Value::Int(0))
+    }
+}
+
+/// The functions of IPv4 and IPv6 addresses.
+fn address(func: Func, given: &[u8], is_binary: bool) -> Value {
+    let text = || std::str::from_utf8(given).ok();
+    let v6 = || <[u8; 16]>::try_from(given).ok();
+    match func {
+        Func::Inet6Aton => match text().and_then(parse_address) {
+            Some(IpAddr::V4(address)) => Value::bytes(address.octets().to_vec()),
+            Some(IpAddr::V6(address)) => Value::bytes(address.octets().to_vec()),
+            None => Value::Null,
+        },
+        Func::Inet6Ntoa if !is_binary => Value::Null,
+        Func::Inet6Ntoa => match (<[u8; 4]>::try_from(given), v6()) {
+            (Ok(bytes), _) => Value::from(Ipv4Addr::from(bytes).to_string()),
+            (_, Some(bytes)) => Value::from(v6_text(bytes)),
+            _ => Value::Null,
+        },
+        Func::IsIpv4 => Value::bool(text().and_then(parse_v4).is_some()),
+        Func::IsIpv6 => Value::bool(text().is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())),
+        // ::a.b.c.d, but neither :: nor ::1.
+        Func::IsIpv4Compat => Value::bool(is_binary && v6().is_some_and(|b| b[..12] == [0; 12] && (b[12] != 0 || b[13] != 0))),
+        _ => Value::bool(is_binary && v6().is_some_and(|b| b[..10] == [0; 10] && b[10..12] == [0xff; 2])),
+    }
+}
+
+fn parse_address(text: &str) -> Option<IpAddr> {
+    match parse_v4(text) {
+        Some(address) => Some(IpAddr::V4(address)),
+        None => text.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+    }
+}
+
+/// Four numbers of up to three digits; unlike elsewhere they may begin with 0.
+fn parse_v4(text: &str) -> Option<Ipv4Addr> {
+    let mut octets = [0; 4];
+    let mut parts = text.split('.');
+    for octet in &mut octets {
+        let part = parts.next()?;
+        if part.is_empty() || part.len() > 3 || !part.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        *octet = part.parse().ok()?;
+    }
+    parts.next().is_none().then(|| Ipv4Addr::from(octets))
+}
+
+/// The last of the longest runs of zero groups is left out, and an embedded IPv4 address is shown as one.
+fn v6_text(bytes: [u8; 16]) -> String {
+    let groups: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| u16::from_be_bytes(*pair)).collect();
+    let (mut at, mut length) = (0, 0);
+    let mut no = 0;
+    while no < 8 {
+        let run = groups[no..].iter().take_while(|group| **group == 0).count();
+        if run > length {
+            (at, length) = (no, run);
+        }
+        no += run.max(1);
+    }
+    if length < 2 {
+        (at, length) = (8, 0);
+    }
+    let embeds = at == 0 && (length == 6 || (length == 5 && groups[5] == 0xffff));
+    let mut out = String::new();
+    let mut no = 0;
+    while no < 8 {
+        if no == at {
+            out.push_str("::");
+            no += length;
+            continue;
+        }
+        if !out.is_empty() && !out.ends_with(':') {
+            out.push(':');
+        }
+        if embeds && no == 6 {
+            out.push_str(&Ipv4Addr::new(bytes[12], bytes[13], bytes[14], bytes[15]).to_string());
+            break;
+        }
+        out.push_str(&format!("{:x}", groups[no]));
+        no += 1;
+    }
+    out
+}
+
+/// The bytes of a UUID as text: with dashes, without, or with dashes in braces.
+fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
+    let inner = text.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+    let dashed = |text: &[u8]| text.len() == 36 && [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
+    let digits: Vec<u8> = match (inner, text.len()) {
+        (Some(inner), _) if dashed(inner) => inner.iter().copied().filter(|b| *b != b'-').collect(),
+        (None, 36) if dashed(text) => text.iter().copied().filter(|b| *b != b'-').collect(),
+        (None, 32) => text.to_vec(),
+        _ => return None,
+    };
+    if digits.len() != 32 {
+        return None;
+    }
+    let mut bytes = [0; 16];
+    for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let digit = |b: u8| char::from(b).to_digit(16);
+        *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+    }
+    Some(bytes)
+}
+
+/// The parts of the time with the slowest first, so that keys grow.
+fn swapped(b: [u8; 16]) -> [u8; 16] {
+    [b[6], b[7], b[4], b[5], b[0], b[1], b[2], b[3], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]]
+}
+
+fn unswapped(b: [u8; 16]) -> [u8; 16] {
+    [b[4], b[5], b[6], b[7], b[2], b[3], b[0], b[1], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]]
+}
+
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let digits = hex(&bytes, false);
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+}
+
+/// Bytes in an error message.
+fn shown(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| if (b' '..=b'~').contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") }).collect()
+}
+
+fn format_bytes(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes.abs() < 1024.0 {
+        return format!("{bytes:4.0} bytes");
+    }
+    let mut amount = bytes / 1024.0;
+    let mut unit = 0;
+    while amount.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    format!("{amount:4.2} {}", UNITS[unit])
+}
+
+fn format_pico_time(picos: f64) -> String {
+    const UNITS: [(f64, &str); 7] = [(8.64e16, "d"), (3.6e15, "h"), (6e13, "min"), (1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")];
+    match UNITS.iter().find(|(least, _)| picos.abs() >= *least) {
+        Some((unit, name)) => format!("{:4.2} {name}", picos / unit),
+        None => format!("{picos:3.0} ps"),
+    }
+}
+
+fn get_format(kind: &[u8], region: &[u8]) -> Option<&'static str> {
+    let region = String::from_utf8_lossy(region).to_ascii_uppercase();
+    let kind = String::from_utf8_lossy(kind).to_ascii_uppercase();
+    Some(match (kind.as_str(), region.as_str()) {
+        ("DATE", "USA") => "%m.%d.%Y",
+        ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
+        ("DATE", "EUR") => "%d.%m.%Y",
+        ("DATE", "INTERNAL") => "%Y%m%d",
+        ("TIME", "USA") => "%h:%i:%s %p",
+        ("TIME", "JIS" | "ISO") => "%H:%i:%s",
+        ("TIME", "EUR") => "%H.%i.%s",
+        ("TIME", "INTERNAL") => "%H%i%s",
+        (_, "USA" | "EUR") => "%Y-%m-%d %H.%i.%s",
+        (_, "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
+        (_, "INTERNAL") => "%Y%m%d%H%i%s",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_as_mysql_shows_them() {
+        let check = |text: &str, expect: &str| {
+            let Ok(address) = text.parse::<Ipv6Addr>() else { panic!("{text}") };
+            assert_eq!(v6_text(address.octets()), expect, "{text}");
+        };
+        check("::", "::");
+        check("::1", "::1");
+        check("1:0:0:2:0:0:0:3", "1:0:0:2::3");
+        check("abcd:0:1::", "abcd:0:1::");
+        check("::ffff:1.2.3.4", "::ffff:1.2.3.4");
+        check("::1.2.3.4", "::1.2.3.4");
+        check("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8");
+    }
+
+    #[test]
+    fn uuids_come_back_from_their_bytes() {
+        let text = "6ccd780c-baba-1026-9564-5b8c656024db";
+        let bytes = uuid_bytes(text.as_bytes()).expect("a UUID");
+        assert_eq!(uuid_text(bytes), text);
+        assert_eq!(unswapped(swapped(bytes)), bytes);
+        assert_eq!(uuid_bytes(b"6ccd780cbaba1026-9564-5b8c656024db"), None);
+    }
+}

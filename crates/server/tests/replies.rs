@@ -1,0 +1,92 @@
+//! What OK packets tell beside the result: affected rows and the words about records, duplicates and matches, with and without CLIENT_FOUND_ROWS.
+//! `ASK=HOST:PORT cargo test -p server --test replies` asks a MySQL (root without password) whether it says the same.
+
+use harness::Server;
+use mysql::consts::CapabilityFlags;
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+/// Statements, each after a fresh `t` of three rows: affected rows and words, then the same for a client that counts found rows.
+const CASES: &[(&str, (u64, &str), (u64, &str))] = &[
+    (
+        "INSERT IGNORE INTO t VALUES (1,9,9),(4,4,4) ON DUPLICATE KEY UPDATE u=2",
+        (1, "Records: 2  Duplicates: 1  Warnings: 1"),
+        (1, "Records: 2  Duplicates: 1  Warnings: 1"),
+    ),
+    (
+        "INSERT IGNORE INTO t VALUES (1,9,9),(5,5,5) ON DUPLICATE KEY UPDATE v=v+1",
+        (3, "Records: 2  Duplicates: 0  Warnings: 0"),
+        (3, "Records: 2  Duplicates: 0  Warnings: 0"),
+    ),
+    (
+        "INSERT IGNORE INTO t VALUES (1,9,9),(6,6,6) ON DUPLICATE KEY UPDATE v=v",
+        (1, "Records: 2  Duplicates: 1  Warnings: 0"),
+        (2, "Records: 2  Duplicates: 1  Warnings: 0"),
+    ),
+    (
+        "INSERT IGNORE INTO t VALUES (1,9,9),(2,9,9) ON DUPLICATE KEY UPDATE u=3",
+        (0, "Records: 2  Duplicates: 2  Warnings: 2"),
+        (0, "Records: 2  Duplicates: 2  Warnings: 2"),
+    ),
+    (
+        "INSERT IGNORE INTO t VALUES (1,9,9),(2,9,9),(7,7,7)",
+        (1, "Records: 3  Duplicates: 2  Warnings: 2"),
+        (1, "Records: 3  Duplicates: 2  Warnings: 2"),
+    ),
+    (
+        "INSERT INTO t VALUES (1,9,9),(2,9,9) ON DUPLICATE KEY UPDATE v=v+1",
+        (4, "Records: 2  Duplicates: 2  Warnings: 0"),
+        (4, "Records: 2  Duplicates: 2  Warnings: 0"),
+    ),
+    (
+        "INSERT INTO t VALUES (1,9,9),(20,9,9) ON DUPLICATE KEY UPDATE v=v",
+        (1, "Records: 2  Duplicates: 0  Warnings: 0"),
+        (2, "Records: 2  Duplicates: 1  Warnings: 0"),
+    ),
+    (
+        "INSERT IGNORE INTO t SELECT 1,50,3 UNION ALL SELECT 23,23,22 ON DUPLICATE KEY UPDATE u=2",
+        (1, "Records: 2  Duplicates: 1  Warnings: 1"),
+        (1, "Records: 2  Duplicates: 1  Warnings: 1"),
+    ),
+    (
+        "REPLACE INTO t VALUES (1,2,3),(30,30,30)",
+        (4, "Records: 2  Duplicates: 2  Warnings: 0"),
+        (4, "Records: 2  Duplicates: 2  Warnings: 0"),
+    ),
+    ("UPDATE t SET v=2", (2, "Rows matched: 3  Changed: 2  Warnings: 0"), (3, "Rows matched: 3  Changed: 2  Warnings: 0")),
+    ("DELETE FROM t WHERE id < 3", (2, ""), (2, "")),
+    ("INSERT INTO t VALUES (8,8,8)", (1, ""), (1, "")),
+];
+
+#[test]
+fn replies_tell_what_mysql_tells() {
+    let asked = std::env::var("ASK").ok();
+    let server = asked.is_none().then(|| Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]));
+    let options = |found_rows: bool| {
+        let options = match (&server, asked.as_deref().and_then(|address| address.split_once(':'))) {
+            (Some(server), _) => OptsBuilder::from_opts(server.options(None)),
+            (None, Some((host, port))) => {
+                let port = port.parse().expect("a port");
+                OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port).user(Some("root")).prefer_socket(false)
+            }
+            (None, None) => panic!("ASK is HOST:PORT"),
+        };
+        options.additional_capabilities(if found_rows { CapabilityFlags::CLIENT_FOUND_ROWS } else { CapabilityFlags::empty() })
+    };
+    for found_rows in [false, true] {
+        let mut connection = Conn::new(options(found_rows)).expect("a connection");
+        connection.query_drop("DROP DATABASE IF EXISTS replies").expect("no database");
+        connection.query_drop("CREATE DATABASE replies").expect("a database");
+        connection.query_drop("USE replies").expect("used");
+        connection.query_drop("CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, v INT)").expect("a table");
+        for (sql, plain, found) in CASES {
+            connection.query_drop("DELETE FROM t").expect("emptied");
+            connection.query_drop("INSERT INTO t VALUES (1,1,1),(2,2,2),(3,3,3)").expect("rows");
+            connection.query_drop(*sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let told = (connection.affected_rows(), connection.info_str().into_owned());
+            let (affected, info) = if found_rows { found } else { plain };
+            assert_eq!(told, (*affected, (*info).to_owned()), "{sql}, found rows: {found_rows}");
+        }
+        connection.query_drop("DROP DATABASE replies").expect("dropped");
+    }
+}
