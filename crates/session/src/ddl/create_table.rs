@@ -1,5 +1,6 @@
 //! CREATE TABLE.
 
+use super::create_select;
 use super::definition::{Definer, DraftColumn, define_column};
 use super::key::{DraftKey, define_indexes};
 use super::options::Options;
@@ -16,7 +17,7 @@ const COLUMNS_MAX: usize = 1017;
 /// Bytes of a row without its BLOBs, as MySQL counts them.
 const ROW_BYTES_MAX: u64 = 65_535;
 
-pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> Result<DdlDone, Outcome> {
+pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
     refuse_unsupported(create)?;
     let name = full_name(session, &create.name)?;
     check_table_name(&name.table)?;
@@ -30,11 +31,16 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> R
     if session.table_exists(&name)? {
         return exists(session, create, &name);
     }
+    let selected = match &create.select {
+        Some(select) => create_select::columns(session, select.query, sql)?,
+        None => Vec::new(),
+    };
+    let names: Vec<String> = selected.iter().map(|column| column.def.name.clone()).collect();
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,
         None => {
             let mut definer = session.definer();
-            let def = define(&mut definer, create, &name, database.collation)?;
+            let def = define(&mut definer, create, &name, database.collation, selected)?;
             let warnings = definer.warnings;
             session.ddl_warnings(warnings);
             def
@@ -42,7 +48,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>) -> R
     };
     def.created_micros = session.engine.engine().wall_micros();
     match catalog.create_table(&mut session.engine, def) {
-        Ok(_) => Ok(DdlDone::NOTHING),
+        Ok(_) => Ok(DdlDone { affected: create_select::fill(session, create, &name, &names, sql)? }),
         Err(CatalogError::TableExists(_)) => exists(session, create, &name),
         Err(error) => Err(session.catalog_error(error)),
     }
@@ -60,7 +66,6 @@ fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName
 fn refuse_unsupported(create: &CreateTable<'_>) -> Result<(), SqlError> {
     let refused = [
         (create.temporary, "CREATE TEMPORARY TABLE"),
-        (create.select.is_some(), "CREATE TABLE ... SELECT"),
         (create.partition_by.is_some(), "PARTITION BY"),
         (!create.foreign_keys.is_empty(), "FOREIGN KEY constraints"),
         (!create.checks.is_empty(), "CHECK constraints"),
@@ -77,6 +82,7 @@ pub(super) fn define(
     create: &CreateTable<'_>,
     name: &FullName,
     database_collation: Collation,
+    selected: Vec<DraftColumn>,
 ) -> Result<TableDef, SqlError> {
     let mut options = Options::default();
     for option in create.options {
@@ -100,6 +106,11 @@ pub(super) fn define(
     }
     for key in create.keys {
         keys.push(define_key(definer, key)?);
+    }
+    // Those of the query come last, in its order; what is said of one here stands instead of what the query makes of it.
+    for column in selected {
+        let said = find_column(&columns, &column.def.name).map(|at| columns.remove(at));
+        columns.push(said.unwrap_or(column));
     }
     let (indexes, _) = define_indexes(&mut columns, &keys)?;
     let mut shown_options = Vec::new();

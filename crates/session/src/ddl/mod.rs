@@ -10,6 +10,7 @@
 
 mod alter;
 mod convert;
+mod create_select;
 mod create_table;
 mod data_type;
 mod database;
@@ -64,12 +65,11 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     session.transaction.forget_next();
     // Times of rows that are converted are those of the statement's begin.
     let _ = session.core.statement_micros();
-    let _ = sql;
     let databases = matches!(statement, Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase { .. });
     if databases && session.transaction.has_locked_tables() {
         return Err(codes::lock_or_active_transaction().into());
     }
-    let done = change_definitions(session, |session| execute_unlocked(session, statement))?;
+    let done = change_definitions(session, |session| execute_unlocked(session, statement, sql))?;
     session.relock_tables()?;
     Ok(done)
 }
@@ -82,6 +82,7 @@ pub(crate) fn says_records(statement: &Statement<'_>) -> bool {
             copies || alter.actions.iter().any(|action| !matches!(action, AlterAction::Rename(_) | AlterAction::EnableKeys(_)))
         }
         Statement::CreateIndex(_) | Statement::DropIndex(_) => true,
+        Statement::CreateTable(create) => create.select.is_some(),
         _ => false,
     }
 }
@@ -94,12 +95,12 @@ fn change_definitions<T>(session: &mut ClientSession, change: impl FnOnce(&mut C
     done
 }
 
-fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>) -> Result<DdlDone, Outcome> {
+fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
     match statement {
         Statement::CreateDatabase(create) => database::create(session, create),
         Statement::AlterDatabase(alter) => database::alter(session, alter),
         Statement::DropDatabase { if_exists, name } => database::drop(session, name, *if_exists),
-        Statement::CreateTable(create) => create_table::create(session, create),
+        Statement::CreateTable(create) => create_table::create(session, create, sql),
         Statement::AlterTable(alter) => alter::alter(session, alter),
         Statement::CreateIndex(create) => alter::create_index(session, create),
         Statement::DropIndex(drop) => alter::drop_index(session, drop),

@@ -1,0 +1,158 @@
+//! CREATE TABLE … SELECT: the columns that a query makes, and its rows.
+//!
+//! The definition is committed first, the rows are the next transaction: when they do not go in, the table is dropped again. A crash in between leaves it
+//! empty.
+
+use super::definition::DraftColumn;
+use super::{FullName, same_name};
+use crate::client_session::ClientSession;
+use crate::context::Planning;
+use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
+use catalog::{ColumnDef, DefaultValue};
+use executor::RowConsumer;
+use mysql_error::codes;
+use parser::ast::{ColumnRef, CreateTable, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
+use planner::Plan;
+use planner::expr::ExprKind;
+use planner::plan::{Body, OutputColumn};
+use record::RowRef;
+use types::{ColumnType, TypeKind, Value, implicit_default};
+
+/// Digits of an integer literal that an INT holds whatever they are.
+const INT_MAX: u64 = 999_999_999;
+
+/// The columns that a query makes.
+pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<Vec<DraftColumn>, Outcome> {
+    let planning = Planning { core: &session.core, engine: &session.engine, params: &[], param_types: &[] };
+    let plan = planner::plan_statement(&Statement::Query(query), sql, &planning)?;
+    let mut columns: Vec<DraftColumn> = Vec::with_capacity(plan.columns.len());
+    for (no, output) in plan.columns.iter().enumerate() {
+        let def = column(&plan, no, output);
+        if columns.iter().any(|other| same_name(&other.def.name, &def.name)) {
+            return Err(codes::dup_fieldname(&def.name).into());
+        }
+        columns.push(DraftColumn { def, explicit_null: false, from: None });
+    }
+    Ok(columns)
+}
+
+fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
+    let table = plan.tables.iter().find(|table| *table.def.name == *output.org_table && *table.def.database == *output.database);
+    let origin = table.and_then(|table| table.def.columns.iter().find(|column| same_name(&column.name, &output.org_name)));
+    let made = |ty: ColumnType, default| ColumnDef {
+        name: output.name.to_string(),
+        ty,
+        default,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        added_in: 0,
+        instant_default: Value::Null,
+    };
+    match origin.filter(|origin| origin.ty.kind == output.ty.kind) {
+        Some(origin) => {
+            let default = match &origin.default {
+                _ if origin.auto_increment => DefaultValue::Constant(implicit_default(&output.ty)),
+                DefaultValue::None if output.ty.nullable => DefaultValue::Null,
+                default => default.clone(),
+            };
+            ColumnDef { on_update_now: origin.on_update_now, comment: origin.comment.clone(), ..made(output.ty.clone(), default) }
+        }
+        None => {
+            let literal = match &plan.body {
+                Body::Query(query) => query.output.get(no).map(|expr| &expr.kind),
+                _ => None,
+            };
+            let small = match literal {
+                Some(ExprKind::Literal(Value::Int(n))) => n.unsigned_abs() <= INT_MAX,
+                _ => output.ty.length == 1,
+            };
+            let nullable = output.ty.nullable;
+            let ty = match output.ty.kind {
+                TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
+                TypeKind::BigInt if small && !output.ty.unsigned => ColumnType { nullable, ..ColumnType::int() },
+                TypeKind::BigInt => ColumnType { nullable, unsigned: output.ty.unsigned, ..ColumnType::bigint() },
+                _ => output.ty.clone(),
+            };
+            let default = match ty.kind {
+                _ if ty.nullable => DefaultValue::Null,
+                kind if kind.is_temporal() || kind.is_blob() => DefaultValue::None,
+                _ => DefaultValue::Constant(implicit_default(&ty)),
+            };
+            made(ty, default)
+        }
+    }
+}
+
+/// Puts the query's rows into the new table. Returns how many there are.
+pub(super) fn fill(
+    session: &mut ClientSession,
+    create: &CreateTable<'_>,
+    name: &FullName,
+    columns: &[String],
+    sql: &[u8],
+) -> Result<u64, Outcome> {
+    let Some(select) = &create.select else { return Ok(0) };
+    let targets: Vec<ColumnRef<'_>> = columns.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
+    let insert = Insert {
+        replace: select.duplicates == LoadDuplicates::Replace,
+        ignore: select.duplicates == LoadDuplicates::Ignore,
+        priority: false,
+        hints: &[],
+        table: ObjectName { schema: Some(&name.database), name: &name.table },
+        partitions: &[],
+        columns: Some(&targets),
+        source: InsertSource::Query(select.query),
+        row_alias: None,
+        on_duplicate: &[],
+    };
+    let filled = insert_rows(session, &insert, sql);
+    match filled.and_then(|rows| session.commit().map(|()| rows)) {
+        Ok(rows) => Ok(rows),
+        Err(outcome) => {
+            session.rollback()?;
+            let table = session.lock_table(name)?;
+            let catalog = session.shared().catalog.clone();
+            catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
+            Err(outcome)
+        }
+    }
+}
+
+fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> Result<u64, Outcome> {
+    session.params.clear();
+    let plan = session.plan(&Statement::Insert(insert), sql)?;
+    session.ensure_transaction();
+    for (no, table) in plan.plan.tables.iter().enumerate() {
+        session.use_table(table, share_of(&plan.plan, no))?;
+    }
+    session.engine.statement_start();
+    let done = executor::execute(&plan.plan, &[], &mut session.engine, &mut session.core, &mut session.scratch, &mut NoRows);
+    session.core.lock_picture = None;
+    match done.map_err(|error| executor_error(error, || session.core.stop_error()))? {
+        executor::Outcome::Changes(changes) => Ok(changes.affected - changes.deleted),
+        executor::Outcome::Rows { .. } => Ok(0),
+    }
+}
+
+/// An INSERT sends none.
+struct NoRows;
+
+impl RowConsumer for NoRows {
+    fn begin(&mut self, _: &[OutputColumn]) -> executor::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &[Value]) -> executor::Result<()> {
+        Ok(())
+    }
+
+    fn record(&mut self, _: RowRef<'_>, _: &[u32]) -> executor::Result<bool> {
+        Ok(false)
+    }
+
+    fn drain(&mut self) -> executor::Result<()> {
+        Ok(())
+    }
+}
