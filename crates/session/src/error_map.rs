@@ -27,6 +27,12 @@ impl Outcome {
     fn statement(error: SqlError) -> Outcome {
         Outcome { error, undo: Undo::Statement }
     }
+
+    /// Whether the statement as a whole was stopped (killed, timed out, at shutdown, out of memory), where others fail for one of several tables. Who
+    /// was stopped has a mark that stays until the statement ends, and ends whatever the statement begins next.
+    pub(crate) fn is_stop(&self) -> bool {
+        matches!(self.error.code, 1317 | 3024 | 1053 | 1038 | 1041)
+    }
 }
 
 impl From<SqlError> for Outcome {

@@ -37,6 +37,9 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     if statement.kind == Maintenance::Checksum {
         return checksum(session, &names, statement.options.contains(&"QUICK"), sink);
     }
+    if statement.kind == Maintenance::Optimize {
+        super::lift_statement_limit();
+    }
     let mut rows = Vec::new();
     for name in &names {
         let op = match statement.kind {
@@ -50,7 +53,7 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
         };
         match maintain_one(session, name, statement.kind, statement.options, &mut say) {
             Ok(()) => {}
-            Err(outcome) if matches!(outcome.error.code, 1317 | 3024 | 1053) => return Err(outcome),
+            Err(outcome) if outcome.is_stop() => return Err(outcome),
             Err(outcome) => {
                 say("Error", outcome.error.message);
                 say("status", "Operation failed".into());
@@ -69,7 +72,7 @@ fn checksum(session: &mut ClientSession, names: &[FullName], quick: bool, sink: 
     for name in names {
         let sum = match table_checksum(session, name, quick) {
             Ok(sum) => sum,
-            Err(outcome) if matches!(outcome.error.code, 1317 | 3024 | 1053) => return Err(outcome),
+            Err(outcome) if outcome.is_stop() => return Err(outcome),
             Err(outcome) => {
                 session.core.warn(outcome.error.into_warning(WarningLevel::Error));
                 Value::Null

@@ -56,8 +56,7 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
         // MySQL's is no part of the definitions, and commits nothing.
         return Err(codes::not_supported_yet("CREATE TEMPORARY TABLE").into());
     }
-    // Indexes are sorted in memory, however large: the server's limit alone counts.
-    memory::begin_statement(u64::MAX);
+    lift_statement_limit();
     if session.core.settings.read_only {
         return Err(codes::cant_execute_in_read_only_transaction().into());
     }
@@ -72,6 +71,11 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     let done = change_definitions(session, |session| execute_unlocked(session, statement, sql))?;
     session.relock_tables()?;
     Ok(done)
+}
+
+/// Indexes are sorted and rows copied in memory, however many: the server's limit alone counts.
+fn lift_statement_limit() {
+    memory::begin_statement(u64::MAX);
 }
 
 /// Whether the OK packet of a statement tells records, as MySQL's ALTER TABLE does but where it only renames the table.
