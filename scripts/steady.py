@@ -29,6 +29,8 @@ import sys
 import time
 from pathlib import Path
 
+from measure import Client, plot, start_server, stop_server
+
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--minutes", type=float, default=20)
@@ -60,59 +62,10 @@ COUNTERS = {
 }
 
 
-class Client:
-    """A session of the `mysql` client that stays open."""
-
-    def __init__(self):
-        command = ["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "-N", "-B", "--unbuffered", "--skip-reconnect"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def ask(self, sql):
-        self.process.stdin.write(sql + "; SELECT 'that is all';\n")
-        self.process.stdin.flush()
-        rows = []
-        while (line := self.process.stdout.readline().rstrip("\n")) != "that is all":
-            if line == "" and self.process.poll() is not None:
-                raise SystemExit("the client has gone: " + sql)
-            rows.append(line.split("\t"))
-        return rows
-
-
-def wait_for_server():
-    for _ in range(600):
-        if subprocess.run(["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "-e", "SELECT 1"], capture_output=True).returncode == 0:
-            return
-        time.sleep(0.1)
-    raise SystemExit("the server does not answer; see " + str(args.results / "server.log"))
-
-
 def load(action, *more):
     size = ["--warehouses", args.warehouses, "--items", args.items, "--customers", args.customers]
     command = [ROOT / f"target/{args.profile}/load", action, "--server", f"127.0.0.1:{args.port}", "--database", "steady", "--workload", "tpcc"]
     return [str(part) for part in [*command, *size, *more]]
-
-
-def plot(seconds, median, path):
-    width, height, left, bottom = 960, 300, 60, 40
-    top = max(max(s["tps"] for s in seconds), 1) * 1.05
-    x = lambda i: left + i * (width - left - 10) / max(len(seconds) - 1, 1)
-    y = lambda v: height - bottom - v * (height - bottom - 20) / top
-    line = " ".join(f"{x(i):.1f},{y(s['tps']):.1f}" for i, s in enumerate(seconds))
-    level = lambda v, text, color: (
-        f'<line x1="{left}" x2="{width - 10}" y1="{y(v):.1f}" y2="{y(v):.1f}" stroke="{color}" stroke-dasharray="4 3"/>'
-        f'<text x="{left + 4}" y="{y(v) - 4:.1f}" fill="{color}">{text}</text>'
-    )
-    ticks = "".join(f'<text x="{x(i):.0f}" y="{height - bottom + 16}" text-anchor="middle">{i}</text>' for i in range(0, len(seconds), max(len(seconds) // 10, 1)))
-    marks = "".join(f'<text x="{left - 6}" y="{y(top * f):.0f}" text-anchor="end">{top * f:.0f}</text>' for f in (0, 0.25, 0.5, 0.75, 0.95))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
-        f'<rect width="{width}" height="{height}" fill="white"/>'
-        f'<text x="{left}" y="14">TPC-C, {args.warehouses} warehouses, pool {args.pool}, {args.connections} connections: transactions that write, each second</text>'
-        f'{marks}{ticks}<polyline points="{line}" fill="none" stroke="#2266aa"/>'
-        f'{level(median, "median", "#228833")}{level(median / 2, "half of it", "#aa3322")}'
-        f'<text x="{(width + left) / 2}" y="{height - 6}" text-anchor="middle">seconds</text></svg>\n'
-    )
 
 
 def main():
@@ -121,22 +74,18 @@ def main():
     args.results.mkdir(parents=True, exist_ok=True)
     if fresh and data.exists():
         shutil.rmtree(data)
-    log = open(args.results / "server.log", "w")
-    command = [ROOT / f"target/{args.profile}/altiplano", "--data-dir", data, "--port", args.port, "--buffer-pool-size", args.pool]
-    command += [part for setting in args.set for part in ("--set", setting)]
-    server = subprocess.Popen([str(part) for part in command], stdout=log, stderr=log)
+    server = start_server(ROOT / f"target/{args.profile}/altiplano", data, args.port, args.pool, args.set, args.results / "server.log")
     runner = None
     try:
-        wait_for_server()
         if fresh:
             subprocess.run(load("prepare", "--loaders", 2), check=True)
-        client = Client()
+        client = Client(args.port)
         bytes_of_data = (data / "data").stat().st_size
         total = int(dict(client.ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_total'"))["Innodb_buffer_pool_pages_total"])
         print(f"data file {bytes_of_data >> 20} MiB, pool {total * 16384 >> 20} MiB: {bytes_of_data / (total * 16384):.1f} times")
         idle = None
         if args.idle_snapshot:
-            idle = Client()
+            idle = Client(args.port)
             idle.ask("USE steady; START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT COUNT(*) FROM warehouse")
         measured, warmup = args.minutes * 60, max(args.minutes * 3, 10)
         runner = subprocess.Popen(load("run", "-c", args.connections, "--seconds", measured + warmup, "--warmup", 1), stdout=subprocess.PIPE, text=True)
@@ -173,17 +122,15 @@ def main():
             rows = idle.ask("SELECT SUM(w_ytd) = 300000 * COUNT(*) FROM warehouse")
             print("the idle snapshot still sees the warehouses as they were loaded:", rows[0][0] == "1" if fresh else "(data used before)")
         if not args.no_plot:
-            plot(seconds, median, ROOT / "docs/reliability/steady.svg")
+            title = f"TPC-C, {args.warehouses} warehouses, pool {args.pool}, {args.connections} connections: transactions that write, each second"
+            levels = [(median, "median", "#228833"), (median / 2, "half of it", "#aa3322")]
+            plot(ROOT / "docs/reliability/steady.svg", title, rates, levels, "seconds")
         return 1 if under else 0
     finally:
         if runner and runner.poll() is None:
             runner.terminate()
             runner.wait()
-        server.terminate()
-        try:
-            server.wait(60)
-        except subprocess.TimeoutExpired:
-            server.kill()
+        stop_server(server)
         if not args.keep:
             shutil.rmtree(data, ignore_errors=True)
 

@@ -67,7 +67,10 @@ impl BufferPool {
     pub fn start_cleaner(self: &Arc<Self>) -> std::io::Result<CleanerHandle> {
         let pool = Arc::clone(self);
         self.cleaner_stop.store(false, Ordering::Release);
-        let thread = thread::Builder::new().name("page-cleaner".into()).spawn(move || pool.run_cleaner())?;
+        let thread = thread::Builder::new().name("page-cleaner".into()).spawn(move || {
+            memory::begin_thread();
+            pool.run_cleaner()
+        })?;
         Ok(CleanerHandle { pool: Arc::clone(self), thread: Some(thread) })
     }
 

@@ -34,8 +34,11 @@ unsafe impl Send for Frames {}
 // SAFETY: as above.
 unsafe impl Sync for Frames {}
 
-fn zeros<T: Default>(count: usize) -> Box<[T]> {
-    (0..count).map(|_| T::default()).collect()
+fn zeros<T: Default>(count: usize) -> std::io::Result<Box<[T]>> {
+    let mut list = Vec::new();
+    memory::fallible(|| list.try_reserve_exact(count)).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    list.resize_with(count, T::default);
+    Ok(list.into_boxed_slice())
 }
 
 impl Frames {
@@ -45,10 +48,10 @@ impl Frames {
         Ok(Frames {
             start: arena.aligned_start(),
             count,
-            page: zeros(count),
-            first_dirty: zeros(count),
-            writing: zeros(count),
-            usage: zeros(count),
+            page: zeros(count)?,
+            first_dirty: zeros(count)?,
+            writing: zeros(count)?,
+            usage: zeros(count)?,
             _arena: arena,
         })
     }

@@ -84,7 +84,10 @@ impl BufferPool {
         self.ahead.stop.store(false, Ordering::Release);
         for _ in 0..self.config().read_ahead_threads {
             let pool = Arc::clone(self);
-            handle.threads.push(thread::Builder::new().name("read-ahead".into()).spawn(move || pool.run_read_ahead())?);
+            handle.threads.push(thread::Builder::new().name("read-ahead".into()).spawn(move || {
+                memory::begin_thread();
+                pool.run_read_ahead()
+            })?);
         }
         self.ahead.threads.store(handle.threads.len() as u32, Ordering::Relaxed);
         Ok(handle)

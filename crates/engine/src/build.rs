@@ -45,6 +45,9 @@ impl From<btree::Error> for BuildError {
 
 type BuildResult<T> = std::result::Result<T, BuildError>;
 
+/// What is more than a key's own parts take.
+const KEY_BYTES_MAX: usize = base::PAGE_BYTES;
+
 /// Keys of a new secondary index, gathered in one arena and sorted.
 struct KeyRun {
     bytes: Vec<u8>,
@@ -59,6 +62,9 @@ impl KeyRun {
 
     fn push(&mut self, row: RowRef<'_>, parts: &[KeyPart], primary_key: &[u8]) -> Result<()> {
         let start = self.bytes.len();
+        // The statement is marked, and ends as one that was stopped.
+        memory::reserve(&mut self.bytes, KEY_BYTES_MAX + primary_key.len()).map_err(|_| Error::Killed)?;
+        memory::reserve(&mut self.keys, 1).map_err(|_| Error::Killed)?;
         record::key::encode_columns(row, parts, &mut self.bytes).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
         let user_bytes = (self.bytes.len() - start) as u32;
         self.bytes.extend_from_slice(primary_key);
@@ -209,6 +215,7 @@ impl Engine {
                     new.note_auto_increment(value);
                 }
                 row_bytes += (key.capacity() + bytes.capacity() + size_of::<(Vec<u8>, Vec<u8>)>()) as u64;
+                memory::reserve(&mut rows, 1).map_err(|_| fail(Error::Killed))?;
                 rows.push((key, bytes));
             }
             if rows.len().is_multiple_of(1024) {

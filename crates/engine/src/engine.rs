@@ -410,7 +410,10 @@ impl Engine {
         work: fn(&Arc<Engine>, &AtomicBool),
     ) -> std::io::Result<sync::thread::JoinHandle<()>> {
         let (engine, stop) = (Arc::clone(self), Arc::clone(stop));
-        sync::thread::Builder::new().name(name.into()).spawn(move || work(&engine, &stop))
+        sync::thread::Builder::new().name(name.into()).spawn(move || {
+            memory::begin_thread();
+            work(&engine, &stop)
+        })
     }
 
     /// Stops the background work. With `clean`, everything is written and a checkpoint taken: the next start has nothing to recover.

@@ -159,6 +159,7 @@ impl Redo<'_> {
                     let (sender, batches) = sync_channel::<Batch>(BATCHES_WAITING);
                     let (done, failed) = (empty_sender.clone(), &failed);
                     scope.spawn(move || {
+                        memory::begin_thread();
                         if let Err(error) = self.work(&batches, &done) {
                             failed.lock().get_or_insert(error);
                         }

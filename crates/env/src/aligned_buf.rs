@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -22,14 +23,18 @@ unsafe impl Sync for AlignedBuf {}
 impl AlignedBuf {
     /// `len` zero bytes. Large buffers cost memory only when touched.
     pub fn new(len: usize) -> Self {
+        Self::try_new(len).unwrap_or_else(|_| handle_alloc_error(Self::layout(len)))
+    }
+
+    /// The same, for buffers whose size is a setting: an error where there is no memory.
+    pub fn try_new(len: usize) -> io::Result<Self> {
         if len == 0 {
-            return AlignedBuf { start: NonNull::dangling(), len };
+            return Ok(AlignedBuf { start: NonNull::dangling(), len });
         }
-        let layout = Self::layout(len);
         // SAFETY: the layout has a non-zero size.
-        let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        AlignedBuf { start, len }
+        let start = unsafe { alloc_zeroed(Self::layout(len)) };
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(AlignedBuf { start, len })
     }
 
     /// A copy of `bytes`, padded with zeros to a multiple of [`DIRECT_ALIGN`].

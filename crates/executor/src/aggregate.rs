@@ -216,8 +216,8 @@ impl<'a> Exec<'a> {
             if seen.get(key).is_some() {
                 return Ok(());
             }
-            seen.insert(key, ());
             self.memory.take_for(::memory::Kind::Groups, key.entry_bytes())?;
+            seen.insert(key, ())?;
         }
         match &mut acc.value {
             Sum::Count(n) => *n += 1,
@@ -270,10 +270,11 @@ impl<'a> Exec<'a> {
             }
         }
         if let Some(seen) = &mut acc.seen {
-            if !seen.insert(Key::Bytes(&key), ()) {
+            if seen.get(Key::Bytes(&key)).is_some() {
                 return Ok(());
             }
             self.memory.take_for(::memory::Kind::Groups, key.len() + 48)?;
+            seen.insert(Key::Bytes(&key), ())?;
         }
         let mut order = Vec::new();
         if !a.order.is_empty() {
@@ -283,6 +284,7 @@ impl<'a> Exec<'a> {
             Sum::Count(n) => *n += 1,
             Sum::Concat(parts) => {
                 self.memory.take_for(::memory::Kind::Groups, text.len() + order.len() + 48)?;
+                ::memory::reserve(parts, 1)?;
                 parts.push((order, text));
             }
             _ => {}

@@ -9,7 +9,7 @@ use crate::change::store::duplicate_entry;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
-use crate::hash_key::KeySet;
+use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
 use planner::expr::Expr;
 use planner::plan::{Delete, Update, UpdateTarget};
@@ -40,7 +40,7 @@ impl<'a> Exec<'a> {
                 let row = x.get(target.row_slot).clone();
                 let key = x.get(target.row_slot + 1).clone();
                 let Value::Bytes(key_bytes) = &key else { continue };
-                if several && !done[n].insert(key_bytes.as_slice().into()) {
+                if several && !insert_key(&mut done[n], key_bytes)? {
                     continue;
                 }
                 changes.matched += 1;
@@ -51,6 +51,7 @@ impl<'a> Exec<'a> {
                 if update.buffered {
                     let bytes = crate::memory::value_bytes(&row) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
                     x.memory.take(bytes + 64)?;
+                    ::memory::reserve(&mut pending, 1)?;
                     pending.push((n, row, key, values));
                 } else {
                     x.write_update(target, &row, &key, values, update.ignore, &mut changes)?;
@@ -163,8 +164,9 @@ impl<'a> Exec<'a> {
                     let session = x.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
                     session.delete(&plan.tables[target.table as usize].storage, key_bytes)?;
                     changes.affected += 1;
-                } else if done[n].insert(key_bytes.as_slice().into()) {
+                } else if insert_key(&mut done[n], key_bytes)? {
                     x.memory.take(key_bytes.len() + 96)?;
+                    ::memory::reserve(&mut pending, 1)?;
                     pending.push((n, key));
                 }
             }

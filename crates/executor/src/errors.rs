@@ -23,6 +23,15 @@ impl From<engine::Error> for Error {
     }
 }
 
+impl From<::memory::Excess> for Error {
+    fn from(excess: ::memory::Excess) -> Error {
+        match excess {
+            ::memory::Excess::Statement => out_of_sort_memory(),
+            _ => out_of_memory(),
+        }
+    }
+}
+
 impl From<base::Malformed> for Error {
     fn from(_: base::Malformed) -> Error {
         Error::Sql(SqlError::with_message(1712, "Index or row bytes are corrupted"))
@@ -40,13 +49,14 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// 1038.
+/// 1038: a statement has no more room of its own.
 #[cold]
 pub fn out_of_sort_memory() -> Error {
     codes::out_of_sortmemory().into()
 }
 
-/// 1041.
+/// 1041: the server has no more room.
+#[cold]
 pub fn out_of_memory() -> Error {
     codes::out_of_resources().into()
 }

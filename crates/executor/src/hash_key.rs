@@ -1,5 +1,6 @@
 //! Values as bytes: equal bytes for equal values (hashing), and bytes that order as values do (sorting).
 
+use ::memory::Excess;
 use types::{Collation, Value};
 
 /// Set of keys.
@@ -48,14 +49,40 @@ impl<V> KeyTable<V> {
         }
     }
 
-    /// Sets the value of a key; whether it is new.
+    /// Sets the value of a key; whether it is new. Fails where there is no room to grow.
     #[inline]
-    pub fn insert(&mut self, key: Key<'_>, value: V) -> bool {
+    pub fn insert(&mut self, key: Key<'_>, value: V) -> Result<bool, Excess> {
         match key {
-            Key::Int(i) => self.ints.insert(i, value).is_none(),
-            Key::Bytes(b) => self.bytes.insert(b.into(), value).is_none(),
+            Key::Int(i) => {
+                room_for_one(&mut self.ints)?;
+                Ok(self.ints.insert(i, value).is_none())
+            }
+            Key::Bytes(b) => {
+                room_for_one(&mut self.bytes)?;
+                Ok(self.bytes.insert(b.into(), value).is_none())
+            }
         }
     }
+}
+
+/// Room for one more entry; a table doubles when it is full.
+#[inline]
+fn room_for_one<K: Eq + std::hash::Hash, V>(map: &mut hashbrown::HashMap<K, V, foldhash::fast::RandomState>) -> Result<(), Excess> {
+    if map.len() < map.capacity() {
+        return Ok(());
+    }
+    ::memory::ask(2 * map.capacity() * (size_of::<(K, V)>() + 1))?;
+    ::memory::fallible(|| map.try_reserve(1)).map_err(|_| ::memory::failed())
+}
+
+/// Adds a key to a set; whether it is new. Fails where there is no room to grow.
+#[inline]
+pub fn insert_key(set: &mut KeySet, key: &[u8]) -> Result<bool, Excess> {
+    if set.len() == set.capacity() {
+        ::memory::ask(2 * set.capacity() * (size_of::<Box<[u8]>>() + 1))?;
+        ::memory::fallible(|| set.try_reserve(1)).map_err(|_| ::memory::failed())?;
+    }
+    Ok(set.insert(key.into()))
 }
 
 impl Key<'_> {
@@ -257,7 +284,7 @@ mod tests {
     fn equal_numbers_have_one_lone_key() {
         let mut table = KeyTable::default();
         let mut buffer = Vec::new();
-        let mut add = |v: Value| table.insert(lone_key(&v, Collation::DEFAULT, &mut buffer), ());
+        let mut add = |v: Value| table.insert(lone_key(&v, Collation::DEFAULT, &mut buffer), ()).expect("room");
         assert!(add(Value::Int(5)));
         assert!(!add(Value::UInt(5)));
         assert!(!add(Value::Decimal(Decimal::new(500, 2))));

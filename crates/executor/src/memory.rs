@@ -2,16 +2,30 @@
 //!
 //! Operators that keep rows take what they keep, before they keep it; past the statement's limit it fails with 1038 and when the server has no
 //! memory left with 1041 (spilling to disk comes later), so that one query cannot take the server's memory. What nobody takes here is
-//! still counted by the allocator: crate `memory`.
+//! still counted by the allocator: crate `memory`. Vectors and tables that grow with the data grow by [`heap::reserve`], so that an allocator that
+//! gives nothing is an error of the statement.
 
 use crate::run::Result;
-use ::memory::{self as heap, Excess, Kind};
+use ::memory::{self as heap, Excess, Kind, Use};
 use types::Value;
 
 /// Default limit of a statement.
 pub const STATEMENT_BYTES_MAX: usize = 1 << 30;
 /// What is held is booked for the server to see in steps of this: small statements book nothing.
 const BOOKED_STEP_BYTES: usize = 512 << 10;
+
+/// What operators keep, in the order of [`Memory::kinds`].
+const KINDS: [Kind; 4] = [Kind::Rows, Kind::Sorts, Kind::Joins, Kind::Groups];
+
+/// The place of a kind in [`KINDS`]; what operators do not keep counts as rows.
+const fn place(kind: Kind) -> usize {
+    match kind {
+        Kind::Sorts => 1,
+        Kind::Joins => 2,
+        Kind::Groups => 3,
+        _ => 0,
+    }
+}
 
 /// What a statement holds.
 #[derive(Debug)]
@@ -20,20 +34,15 @@ pub struct Memory {
     limit: usize,
     /// Past this the slow path books and looks at limits.
     look_at: usize,
-    booked: Option<Box<Booked>>,
-}
-
-/// What of it is booked, by kind.
-#[derive(Debug, Default)]
-struct Booked {
-    total: usize,
-    kinds: Vec<(Kind, u64)>,
+    /// What of it is for what.
+    kinds: [usize; KINDS.len()],
+    booked: Option<Box<[Use; KINDS.len()]>>,
 }
 
 impl Memory {
     /// Nothing held.
     pub fn new(limit: usize) -> Memory {
-        Memory { used: 0, limit, look_at: limit.min(BOOKED_STEP_BYTES), booked: None }
+        Memory { used: 0, limit, look_at: limit.min(BOOKED_STEP_BYTES), kinds: [0; KINDS.len()], booked: None }
     }
 
     /// Accounts for bytes about to be kept.
@@ -46,25 +55,30 @@ impl Memory {
     #[inline]
     pub fn take_for(&mut self, kind: Kind, bytes: usize) -> Result<()> {
         self.used = self.used.saturating_add(bytes);
-        if self.used > self.look_at { self.look(kind) } else { Ok(()) }
+        let of_kind = &mut self.kinds[place(kind)];
+        *of_kind = of_kind.saturating_add(bytes);
+        if self.used > self.look_at { self.look(bytes) } else { Ok(()) }
     }
 
+    /// Books what is held, and asks for room for the last `bytes` of it; the rest is allocated already.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, kind: Kind) -> Result<()> {
+    fn look(&mut self, bytes: usize) -> Result<()> {
         if self.used > self.limit {
             return Err(crate::errors::out_of_sort_memory());
         }
-        let booked = self.booked.get_or_insert_default();
-        let more = self.used.saturating_sub(booked.total);
-        booked.total += more;
-        heap::book(kind, more as u64);
-        match booked.kinds.iter_mut().find(|(of, _)| *of == kind) {
-            Some((_, bytes)) => *bytes += more as u64,
-            None => booked.kinds.push((kind, more as u64)),
-        }
+        self.book();
         self.look_at = self.limit.min(self.used.saturating_add(BOOKED_STEP_BYTES.max(self.used / 8)));
-        if heap::excess() == Excess::None && heap::room(more) { Ok(()) } else { Err(crate::errors::out_of_memory()) }
+        let excess = match heap::excess() {
+            Excess::None => heap::excess_with(bytes),
+            excess => excess,
+        };
+        if excess == Excess::None { Ok(()) } else { Err(excess.into()) }
+    }
+
+    fn book(&mut self) {
+        let booked = self.booked.get_or_insert_with(|| Box::new(KINDS.map(|kind| Use::new(kind, 0))));
+        booked.iter_mut().zip(self.kinds).for_each(|(booked, bytes)| booked.resize(bytes as u64));
     }
 
     /// Bytes held.
@@ -74,18 +88,21 @@ impl Memory {
 
     /// Gives back bytes that are held no longer.
     pub fn give_back(&mut self, bytes: usize) {
+        self.give_back_for(Kind::Rows, bytes);
+    }
+
+    /// The same, for what.
+    pub fn give_back_for(&mut self, kind: Kind, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
-        if self.booked.as_ref().is_some_and(|booked| self.used < booked.total / 2) {
-            // What remains is booked again when it grows.
-            self.booked = None;
+        let of_kind = &mut self.kinds[place(kind)];
+        *of_kind = of_kind.saturating_sub(bytes);
+        if self.booked.as_ref().is_some_and(|booked| (self.used as u64) < booked.iter().map(Use::bytes).sum::<u64>() / 2) {
+            match self.used {
+                small if small < BOOKED_STEP_BYTES => self.booked = None,
+                _ => self.book(),
+            }
             self.look_at = self.limit.min(self.used.saturating_add(BOOKED_STEP_BYTES));
         }
-    }
-}
-
-impl Drop for Booked {
-    fn drop(&mut self) {
-        self.kinds.iter().for_each(|(kind, bytes)| heap::unbook(*kind, *bytes));
     }
 }
 
@@ -111,8 +128,11 @@ mod tests {
         held.take_for(Kind::Sorts, 10 << 20).expect("room");
         held.take_for(Kind::Joins, 20 << 20).expect("room");
         assert!(heap::figures(Kind::Sorts).bytes >= sorts + (10 << 20) && heap::figures(Kind::Joins).bytes >= joins + (20 << 20));
-        held.give_back(29 << 20);
+        held.give_back_for(Kind::Joins, 20 << 20);
         assert_eq!(heap::figures(Kind::Joins).bytes, joins);
+        assert!(heap::figures(Kind::Sorts).bytes >= sorts + (10 << 20), "the sort is there still, as a sort");
+        held.give_back_for(Kind::Sorts, 10 << 20);
+        assert_eq!((heap::figures(Kind::Sorts).bytes, heap::figures(Kind::Joins).bytes), (sorts, joins));
         held.take_for(Kind::Joins, 30 << 20).expect("room");
         assert!(held.take_for(Kind::Joins, 80 << 20).is_err(), "past the limit");
         drop(held);

@@ -206,6 +206,7 @@ impl<'a> Exec<'a> {
                 row.push(value);
             }
             x.memory.take(bytes)?;
+            ::memory::reserve(&mut rows, 1)?;
             rows.push(row.into_boxed_slice());
             Ok(Flow::Continue)
         })?;

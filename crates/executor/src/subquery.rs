@@ -111,6 +111,7 @@ impl<'a> Exec<'a> {
                 row.push(x.eval(e)?);
             }
             x.memory.take(row.iter().map(crate::memory::value_bytes).sum())?;
+            ::memory::reserve(&mut rows, 1)?;
             rows.push(row.into_boxed_slice());
             Ok(if rows.len() >= max { Flow::Stop } else { Flow::Continue })
         };
@@ -190,7 +191,7 @@ impl<'a> Exec<'a> {
                         let mut key = Vec::new();
                         if self.form_key(&row[0], *collation, form, &mut key) {
                             self.memory.take(key.len() + 48)?;
-                            keys.insert(key.into());
+                            crate::hash_key::insert_key(&mut keys, &key)?;
                         } else {
                             null |= row[0].is_null();
                         }

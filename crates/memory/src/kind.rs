@@ -53,6 +53,8 @@ kinds! {
     Plans = "sql/plan_cache", true;
     /// What prepared statements keep beside their plans.
     Prepared = "sql/Prepared_statement", true;
+    /// Packets that clients send and results on their way.
+    Network = "sql/NET::buff", true;
     /// Index building and ALTER TABLE by copy.
     Ddl = "sql/index_build", true;
 }
@@ -128,6 +130,9 @@ pub fn figures(kind: Kind) -> Figures {
     }
 }
 
+/// Steps in which a [`Tally`] is booked.
+const TALLY_STEP_BYTES: u64 = 16 << 10;
+
 /// A booked use; taken back when dropped.
 #[derive(Debug)]
 pub struct Use {
@@ -154,7 +159,13 @@ impl Use {
         match bytes {
             bytes if bytes > self.bytes => book(self.kind, bytes - self.bytes),
             bytes if bytes < self.bytes => unbook(self.kind, self.bytes - bytes),
-            _ => {}
+            _ => return,
+        }
+        // One use, however often its size changes: what was booked less what was taken back is how many there are.
+        if self.bytes > 0 && bytes > 0 {
+            let counts = &COUNTS[self.kind as usize];
+            let other = if bytes > self.bytes { &counts.unbooked } else { &counts.booked };
+            other.fetch_add(1, Ordering::Relaxed);
         }
         self.bytes = bytes;
     }
@@ -165,6 +176,41 @@ impl Drop for Use {
         if self.bytes > 0 {
             unbook(self.kind, self.bytes);
         }
+    }
+}
+
+/// A use that changes often and by little: it is booked in steps, so that small ones write no shared line.
+#[derive(Debug)]
+pub struct Tally {
+    bytes: u64,
+    booked: Use,
+}
+
+impl Tally {
+    /// Nothing used.
+    pub fn new(kind: Kind) -> Tally {
+        Tally { bytes: 0, booked: Use::new(kind, 0) }
+    }
+
+    /// So many bytes are in use now.
+    #[inline]
+    pub fn set(&mut self, bytes: usize) {
+        self.bytes = bytes as u64;
+        if self.bytes.abs_diff(self.booked.bytes) >= TALLY_STEP_BYTES {
+            self.booked.resize(self.bytes);
+        }
+    }
+
+    /// So many more.
+    #[inline]
+    pub fn add(&mut self, bytes: usize) {
+        self.set(self.bytes as usize + bytes);
+    }
+
+    /// So many less.
+    #[inline]
+    pub fn remove(&mut self, bytes: usize) {
+        self.set((self.bytes as usize).saturating_sub(bytes));
     }
 }
 
@@ -179,11 +225,31 @@ mod tests {
         held.resize(5000);
         assert_eq!(figures(Kind::Ddl).bytes, before.bytes + 5000);
         held.resize(10);
+        let now = figures(Kind::Ddl);
+        assert_eq!((now.booked - before.booked) - (now.unbooked - before.unbooked), 1, "one use");
         assert_eq!(figures(Kind::Ddl).bytes, before.bytes + 10);
         drop(held);
         let after = figures(Kind::Ddl);
+        assert_eq!(after.booked - before.booked, after.unbooked - before.unbooked);
         assert_eq!((after.bytes, after.booked_bytes - before.booked_bytes), (before.bytes, 5000));
         assert!(after.bytes_max >= 5000);
+    }
+
+    #[test]
+    fn a_tally_is_booked_in_steps() {
+        let before = figures(Kind::Prepared);
+        let mut held = Tally::new(Kind::Prepared);
+        held.add(10 << 10);
+        assert_eq!(figures(Kind::Prepared), before, "little");
+        held.add(10 << 10);
+        assert_eq!(figures(Kind::Prepared).bytes, before.bytes + (20 << 10));
+        held.remove(15 << 10);
+        assert_eq!(figures(Kind::Prepared).bytes, before.bytes + (20 << 10), "within a step");
+        held.remove(5 << 10);
+        assert_eq!(figures(Kind::Prepared).bytes, before.bytes);
+        held.set(1 << 20);
+        drop(held);
+        assert_eq!(figures(Kind::Prepared).bytes, before.bytes);
     }
 
     #[test]

@@ -3,14 +3,20 @@
 /// Memory that this process may have: the machine's, or less where its control group has a limit.
 pub fn bytes_of_machine() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
-    let machine = read("/proc/meminfo").and_then(|text| total_of_meminfo(&text)).unwrap_or(u64::MAX);
+    let machine = read("/proc/meminfo").and_then(|text| of_meminfo(&text, "MemTotal:")).unwrap_or(u64::MAX);
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let limits = limit_files(&groups);
     limits.iter().filter_map(|path| read(path)?.trim().parse::<u64>().ok()).fold(machine, u64::min)
 }
 
-fn total_of_meminfo(text: &str) -> Option<u64> {
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?;
+/// What of it is free now, or held by the kernel for want of a better use. (Of the machine; what others in the control group hold is not known.)
+pub fn bytes_available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").ok();
+    text.and_then(|text| of_meminfo(&text, "MemAvailable:")).map_or_else(bytes_of_machine, |bytes| bytes.min(bytes_of_machine()))
+}
+
+fn of_meminfo(text: &str, key: &str) -> Option<u64> {
+    let kib = text.lines().find_map(|line| line.strip_prefix(key))?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?;
     Some(kib << 10)
 }
 
@@ -53,7 +59,9 @@ mod tests {
                 "/sys/fs/cgroup/memory.max",
             ]
         );
-        assert_eq!(total_of_meminfo("MemTotal:       24683736 kB\nMemFree: 1 kB\n"), Some(24_683_736 << 10));
+        let text = "MemTotal:       24683736 kB\nMemFree: 1 kB\nMemAvailable:   20 kB\n";
+        assert_eq!((of_meminfo(text, "MemTotal:"), of_meminfo(text, "MemAvailable:")), (Some(24_683_736 << 10), Some(20 << 10)));
+        assert!(bytes_available() <= bytes_of_machine());
         assert!(bytes_of_machine() > 64 << 20);
     }
 }

@@ -1,5 +1,6 @@
 //! The counts of the whole process.
 
+use crate::thread::Excess;
 use sync::CachePadded;
 use sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -72,11 +73,22 @@ pub(crate) fn is_past_limit(held: i64) -> bool {
     total() > limit
 }
 
-/// Whether there is room for an allocation of so many bytes, by the server's limit and by that of the statement; asked before large ones.
-pub fn room(bytes: usize) -> bool {
-    let fits = total().saturating_add(bytes as u64) <= limit() && crate::thread::statement_room() >= bytes as u64;
-    if !fits {
+/// What there would be too much of with so many bytes more: asked before large allocations.
+pub fn excess_with(bytes: usize) -> Excess {
+    let excess = judge(bytes);
+    if excess != Excess::None {
         refused();
     }
-    fits
+    excess
+}
+
+/// The same without a refusal: who asks can do with less.
+pub(crate) fn judge(bytes: usize) -> Excess {
+    if crate::thread::statement_room() < bytes as u64 {
+        Excess::Statement
+    } else if total().saturating_add(bytes as u64) > limit() {
+        Excess::Server
+    } else {
+        Excess::None
+    }
 }

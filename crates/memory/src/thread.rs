@@ -21,7 +21,8 @@ pub enum Excess {
     Server = 2,
 }
 
-/// All in one cache line of the thread's own.
+/// A thread's counts: in one cache line, which no other thread writes.
+#[repr(align(64))]
 struct Thread {
     /// Allocated less freed. What others free, or what was others', makes it drift; sums over all threads are right.
     held: Cell<i64>,
@@ -36,7 +37,11 @@ struct Thread {
     excess: Cell<Excess>,
     /// The thread ends: every change is told at once.
     ended: Cell<bool>,
+    /// What allocates now takes no for an answer.
+    fallible: Cell<bool>,
 }
+
+const _: () = assert!(size_of::<Thread>() == 64);
 
 thread_local! {
     // Without a destructor and made at compile time: access is one instruction, allowed at any time of a thread's life.
@@ -49,6 +54,7 @@ thread_local! {
             limit: Cell::new(-1),
             excess: Cell::new(Excess::None),
             ended: Cell::new(false),
+            fallible: Cell::new(false),
         }
     };
     static AT_EXIT: AtExit = const { AtExit };
@@ -131,6 +137,37 @@ pub fn begin_statement(limit: u64) {
 #[inline]
 pub fn excess() -> Excess {
     THREAD.with(|thread| thread.excess.get())
+}
+
+/// Marks the running statement: something that it needs was not to be had. The first mark stays; a thread without a statement takes none.
+pub(crate) fn mark(excess: Excess) {
+    THREAD.with(|thread| {
+        if thread.limit.get() >= 0 && thread.excess.get() == Excess::None {
+            thread.excess.set(excess);
+        }
+    });
+}
+
+/// Runs what can take a failed allocation: it is told at once, and lives not off what is set aside for those that cannot.
+#[inline]
+pub fn fallible<T>(allocate: impl FnOnce() -> T) -> T {
+    THREAD.with(|thread| {
+        thread.fallible.set(true);
+        let done = allocate();
+        thread.fallible.set(false);
+        done
+    })
+}
+
+/// The allocator gave nothing. Whether the allocation is to be tried again with the help of what is set aside: its statement is marked then.
+#[cold]
+pub(crate) fn starved() -> bool {
+    if THREAD.with(|thread| thread.fallible.get()) {
+        return false;
+    }
+    server::refused();
+    mark(Excess::Server);
+    true
 }
 
 /// The statement has been told; what it undoes now may take what it needs.

@@ -11,6 +11,8 @@ pub enum ClientGone {
     Protocol,
     /// A packet of the client is longer than `max_allowed_packet`.
     PacketTooLarge,
+    /// There is no memory for a packet.
+    NoMemory,
 }
 
 impl std::fmt::Display for ClientGone {
@@ -18,6 +20,7 @@ impl std::fmt::Display for ClientGone {
         f.write_str(match self {
             Self::Disconnected => "the client has gone",
             Self::Protocol => "the client broke the protocol",
+            Self::NoMemory => "there is no memory for a packet",
             Self::PacketTooLarge => "the client sent a packet bigger than max_allowed_packet",
         })
     }

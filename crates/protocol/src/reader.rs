@@ -21,6 +21,11 @@ pub enum ReadError {
         /// Sequence id of the reply.
         sequence: u8,
     },
+    /// There is no memory to receive the packet (1041). It is skipped as one that is too long.
+    NoMemory {
+        /// Sequence id of the reply.
+        sequence: u8,
+    },
 }
 
 /// Where a packet lies in its reader's buffer.
@@ -69,6 +74,8 @@ pub struct PacketReader {
     continued: bool,
     /// A packet over the limit is being thrown away: bytes of the current frame still to come.
     skipping: Option<Skip>,
+    /// It is thrown away because there was no memory for it.
+    starved: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +88,7 @@ struct Skip {
 impl PacketReader {
     /// An empty reader; its buffer grows at first use.
     pub const fn new() -> Self {
-        Self { buffer: Vec::new(), start: 0, joined: 0, header: 0, end: 0, sequence: 0, continued: false, skipping: None }
+        Self { buffer: Vec::new(), start: 0, joined: 0, header: 0, end: 0, sequence: 0, continued: false, skipping: None, starved: false }
     }
 
     /// The next frame must carry this sequence id: 0 for each command, more inside a dialogue.
@@ -118,7 +125,11 @@ impl PacketReader {
                     return Ok(None);
                 }
                 if self.skipping.is_none() {
-                    return Err(ReadError::TooLarge { sequence: self.sequence });
+                    let sequence = self.sequence;
+                    return Err(match std::mem::take(&mut self.starved) {
+                        true => ReadError::NoMemory { sequence },
+                        false => ReadError::TooLarge { sequence },
+                    });
                 }
             }
             if self.end - self.header < HEADER_BYTES {
@@ -130,11 +141,7 @@ impl PacketReader {
                 return Err(ReadError::OutOfOrder);
             }
             if self.joined + length >= limit {
-                self.header += HEADER_BYTES;
-                self.sequence = self.sequence.wrapping_add(1);
-                self.joined = 0;
-                self.continued = false;
-                self.skipping = Some(Skip { bytes_left: length, continued: length == FRAME_PAYLOAD_MAX });
+                self.skip_packet(length);
                 continue;
             }
             if self.end - self.header < HEADER_BYTES + length {
@@ -158,6 +165,15 @@ impl PacketReader {
                 return Ok(Some(place));
             }
         }
+    }
+
+    /// Begins to throw a packet away whose frame at `header` has so many bytes.
+    fn skip_packet(&mut self, length: usize) {
+        self.header += HEADER_BYTES;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.joined = 0;
+        self.continued = false;
+        self.skipping = Some(Skip { bytes_left: length, continued: length == FRAME_PAYLOAD_MAX });
     }
 
     /// Throws away received bytes of an over-long packet; false when more must arrive first.
@@ -234,9 +250,31 @@ impl PacketReader {
             self.end -= gap;
         }
         if self.buffer.len() - self.end < ROOM_MIN {
-            let size = (self.buffer.len() * 2).max(IDLE_BYTES);
-            self.buffer.resize(size, 0);
+            let more = self.buffer.len().max(IDLE_BYTES);
+            if memory::reserve_shared(&mut self.buffer, more).is_err() && self.starve() {
+                return;
+            }
+            self.buffer.resize(self.buffer.len() + more, 0);
         }
+    }
+
+    /// There is no memory for the packet that is being put together: it is thrown away, and its bytes make room. False when none has begun; the
+    /// little that a header needs is then taken all the same.
+    #[cold]
+    fn starve(&mut self) -> bool {
+        if self.skipping.is_some() || self.end - self.header < HEADER_BYTES {
+            return false;
+        }
+        let header = &self.buffer[self.header..self.header + HEADER_BYTES];
+        let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+        self.skip_packet(length);
+        self.starved = true;
+        if let Some(skip) = &mut self.skipping {
+            // All there is belongs to this frame: a whole one would have been taken.
+            skip.bytes_left -= self.end - self.header;
+            (self.start, self.header, self.end) = (0, 0, 0);
+        }
+        true
     }
 
     /// `count` bytes were received into `room`.

@@ -128,16 +128,23 @@ impl<'a> ResultSink<'a> {
         BinaryRow::begin(self.out, self.column_count)
     }
 
-    /// After each row: sends what has piled up if that is much.
+    /// After each row: sends what has piled up if that is much. Fails also where the row found no memory; it has been taken back then.
     #[inline]
     pub fn row_done(&mut self) -> Result<(), ClientGone> {
         self.row_count += 1;
-        if self.out.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
+        if self.out.len() >= FLUSH_BYTES { self.flush() } else { self.look_starved() }
+    }
+
+    /// Fails when the last row found no memory; it has been taken back then.
+    #[inline]
+    pub fn look_starved(&mut self) -> Result<(), ClientGone> {
+        if self.out.take_starved() { Err(ClientGone::NoMemory) } else { Ok(()) }
     }
 
     /// Sends everything written so far.
     #[cold]
     pub fn flush(&mut self) -> Result<(), ClientGone> {
+        self.look_starved()?;
         self.io.flush(self.out)
     }
 

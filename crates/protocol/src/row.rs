@@ -139,7 +139,9 @@ impl RowWriter for TextRow<'_> {
 
     #[inline]
     fn bytes(&mut self, value: &[u8]) {
-        put_lenenc_bytes(self.out.payload(), value);
+        if self.out.room_for_value(value.len()) {
+            put_lenenc_bytes(self.out.payload(), value);
+        }
     }
 
     #[inline]
@@ -161,7 +163,7 @@ impl RowWriter for TextRow<'_> {
 
     #[inline]
     fn end(self) {
-        self.out.end();
+        self.out.end_row();
     }
 }
 
@@ -248,7 +250,11 @@ impl RowWriter for BinaryRow<'_> {
 
     #[inline]
     fn bytes(&mut self, value: &[u8]) {
-        put_lenenc_bytes(self.next(), value);
+        let fits = self.out.room_for_value(value.len());
+        let out = self.next();
+        if fits {
+            put_lenenc_bytes(out, value);
+        }
     }
 
     #[inline]
@@ -271,7 +277,7 @@ impl RowWriter for BinaryRow<'_> {
     #[inline]
     fn end(self) {
         assert_eq!(self.column, self.column_count, "a binary row must have all its columns");
-        self.out.end();
+        self.out.end_row();
     }
 }
 

@@ -8,6 +8,9 @@ use crate::packet::{FRAME_PAYLOAD_MAX, HEADER_BYTES};
 /// Marks that no packet is open.
 const CLOSED: usize = usize::MAX;
 
+/// Longest length in front of a value.
+const LENGTH_BYTES_MAX: usize = 9;
+
 /// Builds packets one after another in one buffer that the connection sends and reuses.
 #[derive(Debug)]
 pub struct PacketWriter {
@@ -17,6 +20,8 @@ pub struct PacketWriter {
     sequence: u8,
     /// How often the buffer was cleared: bytes from before cannot be taken back.
     cleared: u32,
+    /// A value of the open packet found no memory: the packet is of no use.
+    starved: bool,
 }
 
 impl Default for PacketWriter {
@@ -28,12 +33,12 @@ impl Default for PacketWriter {
 impl PacketWriter {
     /// An empty writer; its buffer grows at first use.
     pub const fn new() -> Self {
-        Self { buffer: Vec::new(), start: CLOSED, sequence: 0, cleared: 0 }
+        Self { buffer: Vec::new(), start: CLOSED, sequence: 0, cleared: 0, starved: false }
     }
 
     /// An empty writer with room for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self { buffer: Vec::with_capacity(bytes), start: CLOSED, sequence: 0, cleared: 0 }
+        Self { buffer: Vec::with_capacity(bytes), start: CLOSED, sequence: 0, cleared: 0, starved: false }
     }
 
     /// The sequence id of the next packet; the reply to a command goes on from the command's last frame.
@@ -63,6 +68,25 @@ impl PacketWriter {
         &mut self.buffer
     }
 
+    /// Makes room for a value of so many bytes in the open packet. False when there is no memory for it: nothing need be appended any more, the packet
+    /// will not be sent, and [`PacketWriter::take_starved`] tells.
+    #[inline]
+    pub fn room_for_value(&mut self, bytes: usize) -> bool {
+        bytes < memory::LARGE_BYTES || self.room_for_large(bytes)
+    }
+
+    #[cold]
+    fn room_for_large(&mut self, bytes: usize) -> bool {
+        self.starved |= memory::reserve(&mut self.buffer, bytes + LENGTH_BYTES_MAX).is_err();
+        !self.starved
+    }
+
+    /// Whether a packet was given up because there was no memory for it.
+    #[inline]
+    pub const fn take_starved(&mut self) -> bool {
+        std::mem::replace(&mut self.starved, false)
+    }
+
     /// Payload bytes of the open packet so far.
     pub const fn payload_bytes(&self) -> usize {
         self.buffer.len() - self.start - HEADER_BYTES
@@ -86,6 +110,12 @@ impl PacketWriter {
         self.buffer[start..start + HEADER_BYTES].copy_from_slice(&header.to_le_bytes());
         self.sequence = self.sequence.wrapping_add(1);
         self.start = CLOSED;
+    }
+
+    /// Closes the open packet, a row; one without all its values is dropped.
+    #[inline]
+    pub(crate) fn end_row(&mut self) {
+        if self.starved { self.abandon() } else { self.end() }
     }
 
     /// Cuts a long payload into frames, from the last to the first so that each byte moves once.

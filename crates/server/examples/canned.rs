@@ -17,6 +17,7 @@ mod heap;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     heap::allow_huge_pages_elsewhere();
+    heap::set_aside();
     let port = std::env::args().nth(1).ok_or("usage: canned PORT")?.parse()?;
     let listeners = Listeners::bind("127.0.0.1", port, None)?;
     let server = Server::start(Arc::new(Canned::new(FrontSettings::default())), listeners, server::watcher::WATCH_INTERVAL)?;

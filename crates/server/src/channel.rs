@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
 use protocol::packet::PACKET_BYTES_LIMIT;
 use protocol::reader::{IDLE_BYTES, PacketPlace};
@@ -32,6 +33,8 @@ pub enum Received {
     Packet(PacketPlace),
     /// A packet over the limit, which was thrown away; the reply takes this sequence id.
     TooLarge(u8),
+    /// A packet that there was no memory for, thrown away; the reply takes this sequence id.
+    NoMemory(u8),
 }
 
 /// A client's packets in and out.
@@ -45,12 +48,15 @@ pub struct Channel {
     pub reader: PacketReader,
     /// Bytes to send.
     pub out: PacketWriter,
+    /// What both hold.
+    held: Tally,
 }
 
 impl Channel {
     /// A channel with empty buffers.
     pub fn new(socket: Socket, connection: Arc<Connection>) -> Self {
-        Self { socket, connection, reader: PacketReader::new(), out: PacketWriter::with_capacity(IDLE_BYTES) }
+        let held = Tally::new(Kind::Network);
+        Self { socket, connection, reader: PacketReader::new(), out: PacketWriter::with_capacity(IDLE_BYTES), held }
     }
 
     /// Waits for the next packet. Marks the connection as reading while a packet is incomplete, except in the
@@ -62,6 +68,7 @@ impl Channel {
                 Ok(Some(place)) => return Ok(Received::Packet(place)),
                 Ok(None) => {}
                 Err(ReadError::TooLarge { sequence }) => return Ok(Received::TooLarge(sequence)),
+                Err(ReadError::NoMemory { sequence }) => return Ok(Received::NoMemory(sequence)),
                 Err(ReadError::OutOfOrder) => return Err(Lost::OutOfOrder),
             }
             if self.reader.has_bytes() {
@@ -85,11 +92,19 @@ impl Channel {
             self.out.shrink_to(IDLE_BYTES);
             self.connection.shrink_statement();
         }
+        self.book();
+    }
+
+    /// Books what the buffers hold.
+    #[inline]
+    pub fn book(&mut self) {
+        self.held.set(self.reader.capacity() + self.out.capacity());
     }
 
     /// Sends what was written; false when the client has gone.
     #[inline]
     pub fn send(&mut self) -> bool {
+        self.book();
         if self.out.is_empty() {
             return true;
         }
@@ -197,6 +212,10 @@ impl ClientIo for StatementIo<'_> {
                 Err(ReadError::TooLarge { sequence }) => {
                     self.sequence = sequence;
                     return Err(ClientGone::PacketTooLarge);
+                }
+                Err(ReadError::NoMemory { sequence }) => {
+                    self.sequence = sequence;
+                    return Err(ClientGone::NoMemory);
                 }
             }
             self.connection.enter(Phase::Reading);

@@ -183,6 +183,12 @@ impl<S: Service> Front<S> {
                     channel.connection.end_command();
                     continue;
                 }
+                Ok(Received::NoMemory(sequence)) => {
+                    channel.out.set_sequence(sequence);
+                    channel.send_error(&codes::out_of_resources());
+                    channel.connection.end_command();
+                    continue;
+                }
                 Err(Lost::OutOfOrder) => {
                     channel.out.set_sequence(0);
                     return channel.send_error(&codes::net_packets_out_of_order());

@@ -15,9 +15,12 @@ unsafe extern "C" {
 
 /// Starts the thread that asks.
 pub fn start() -> std::io::Result<()> {
+    crate::heap::set_aside();
     let work = || {
         loop {
             std::thread::sleep(GIVE_BACK_INTERVAL);
+            // What was spent when memory ran out is set aside again once there is some.
+            crate::heap::set_aside();
             // SAFETY: any thread may call it at any time; it touches what this thread owns and what nobody owns.
             unsafe { mi_collect(false) };
         }

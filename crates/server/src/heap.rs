@@ -6,7 +6,12 @@
 //! variable is set before the allocator looks, and `main` takes the ban back.
 
 #[global_allocator]
-static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap(mimalloc::MiMalloc);
+static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap::new(mimalloc::MiMalloc);
+
+/// Sets memory aside for allocations that cannot fail, as far as it is not there.
+pub fn set_aside() {
+    ALLOCATOR.set_aside();
+}
 
 /// Runs before the allocator's own initialiser, which has no priority and thus comes later.
 #[used]

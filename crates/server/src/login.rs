@@ -268,6 +268,10 @@ fn read(channel: &mut Channel, refused: impl FnOnce(SqlError) -> Refused) -> Res
             channel.out.set_sequence(sequence);
             Err(refused(codes::net_packet_too_large()))
         }
+        Ok(Received::NoMemory(sequence)) => {
+            channel.out.set_sequence(sequence);
+            Err(refused(codes::out_of_resources()))
+        }
         Err(crate::channel::Lost::OutOfOrder) => Err(refused(codes::net_packets_out_of_order())),
         Err(crate::channel::Lost::End) => Err(Refused::Gone),
     }

@@ -6,7 +6,7 @@ use env::{Disk, OpenError, RealClock, RealDisk};
 use server::log;
 use server::options::{ByteSize, Settings};
 use server::serve::Failure;
-use session::{FixedAccounts, Shared, SqlService};
+use session::{FixedAccounts, Shared, SqlService, memory_limit_of};
 use std::sync::Arc;
 
 /// Smallest buffer pool that leaves room for what statements latch at once.
@@ -14,6 +14,8 @@ const FRAMES_MIN: usize = 256;
 
 /// The setting for the size of the log.
 const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
+/// The setting for all memory.
+const MEMORY_LIMIT: &str = "altiplano_memory_limit";
 /// Smallest log: three segments, and one to go on in.
 const LOG_BYTES_MIN: u64 = 256 << 20;
 
@@ -42,7 +44,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         // Not exit(): destructors must not write what the failed log does not cover.
         std::process::abort();
     });
-    memory::book(memory::Kind::BufferPool, config.pool.frames as u64 * base::PAGE_BYTES as u64);
+    check_memory(settings, &config)?;
+    memory::book(memory::Kind::BufferPool, pool_bytes(&config));
     memory::book(memory::Kind::Log, config.wal.buffer_bytes as u64);
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config)?;
     if let Some(directory) = archive {
@@ -78,6 +81,35 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     Ok(Arc::new(SqlService::new(shared)))
 }
 
+fn pool_bytes(config: &EngineConfig) -> u64 {
+    config.pool.frames as u64 * base::PAGE_BYTES as u64
+}
+
+/// What must be left of `altiplano_memory_limit` for statements, or the log says that many will be refused.
+const WORKING_BYTES_MIN: u64 = 64 << 20;
+
+/// Refuses to start where pool and log alone are past the limit: nearly every statement would get 1041.
+fn check_memory(settings: &Settings, config: &EngineConfig) -> Result<(), Failure> {
+    let set = match settings.variables.get(MEMORY_LIMIT) {
+        Some(text) => text.parse::<ByteSize>().map_err(|error| format!("--set {MEMORY_LIMIT}={text}: {error}"))?.0,
+        None => 0,
+    };
+    let (limit, pool, log) = (memory_limit_of(set), pool_bytes(config), config.wal.buffer_bytes as u64);
+    let mib = |bytes: u64| bytes >> 20;
+    let told = || {
+        let (pool, log, limit) = (mib(pool), mib(log), mib(limit));
+        let why = if set == 0 { " (nine tenths of what the machine or the control group has)" } else { "" };
+        format!("of {MEMORY_LIMIT}, {limit} MiB{why}, the buffer pool takes {pool} MiB and the log {log} MiB")
+    };
+    if pool + log > limit {
+        return Err(format!("{}: choose a smaller --buffer-pool-size or a larger limit", told()).into());
+    }
+    if limit - pool - log < WORKING_BYTES_MIN {
+        log::warning(&format!("{}: statements that need more than the {} MiB left will be refused", told(), mib(limit - pool - log)));
+    }
+    Ok(())
+}
+
 /// The archive's directory, if there is to be one; the log is kept from where it ends.
 fn open_archive(settings: &Settings, config: &mut EngineConfig) -> Result<Option<Arc<dyn Disk>>, Failure> {
     let Some(path) = settings.log_archive() else { return Ok(None) };
@@ -103,10 +135,13 @@ fn log_capacity(settings: &Settings, default: u64) -> Result<u64, Failure> {
 /// What DDL left behind at a crash is freed in the background.
 fn free_orphans(catalog: Arc<Catalog>) -> Result<(), Failure> {
     let before = catalog.orphan_horizon();
-    sync::thread::Builder::new().name("orphans".to_owned()).spawn(move || match catalog.free_orphans(before) {
-        Ok(0) => {}
-        Ok(count) => log::warning(&format!("{count} trees of interrupted DDL were freed")),
-        Err(error) => log::warning(&format!("trees of interrupted DDL could not be freed: {error}")),
+    sync::thread::Builder::new().name("orphans".to_owned()).spawn(move || {
+        memory::begin_thread();
+        match catalog.free_orphans(before) {
+            Ok(0) => {}
+            Ok(count) => log::warning(&format!("{count} trees of interrupted DDL were freed")),
+            Err(error) => log::warning(&format!("trees of interrupted DDL could not be freed: {error}")),
+        }
     })?;
     Ok(())
 }

@@ -67,14 +67,15 @@ pub struct ServeOptions {
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long, value_name = "ADDR", env = "ALTIPLANO_BIND")]
     pub bind: Option<String>,
-    /// Memory for pages, such as 512M or 4G [default: half of what is free]
+    /// Memory for pages, such as 512M or 4G [default: half of what is free, and of what the control group allows]
     #[arg(long, value_name = "BYTES", env = "ALTIPLANO_BUFFER_POOL_SIZE")]
     pub buffer_pool_size: Option<ByteSize>,
     /// Set a system variable; repeatable. Also `ALTIPLANO_SET_<NAME>=value`
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<Assignment>,
-    /// Copy the log to this directory, for restoring to a point in time. The same as --set altiplano_log_archive=DIR
-    #[arg(long, value_name = "DIR", env = "ALTIPLANO_LOG_ARCHIVE")]
+    /// Copy the log to this directory, for restoring to a point in time. The same as --set altiplano_log_archive=DIR [env: ALTIPLANO_LOG_ARCHIVE]
+    // The environment is read where that of `set` is: below both flags.
+    #[arg(long, value_name = "DIR")]
     pub log_archive: Option<PathBuf>,
     /// Settings file [default: altiplano.toml in the data directory, if it is there]
     #[arg(long, value_name = "FILE", env = "ALTIPLANO_CONFIG")]
@@ -272,6 +273,8 @@ impl ServeOptions {
         for (name, value) in environment {
             if let Some(name) = name.strip_prefix("ALTIPLANO_SET_") {
                 variables.insert(variable_name(name), value);
+            } else if name == "ALTIPLANO_LOG_ARCHIVE" {
+                variables.insert("altiplano_log_archive".to_owned(), value);
             }
         }
         for assignment in self.set {
@@ -316,23 +319,19 @@ fn plain(name: &str, value: toml::Value) -> Result<String, BadSettings> {
     }
 }
 
-/// Smallest and largest buffer pool that is chosen without being asked for.
-const POOL_BYTES_MIN: u64 = 128 << 20;
+/// Largest buffer pool that is chosen without being asked for.
 const POOL_BYTES_MAX: u64 = 64 << 30;
+/// What is chosen where other processes leave less.
+const POOL_BYTES_MIN: u64 = 128 << 20;
 
-/// Half of the memory that is free now, within the limit of the control group.
+/// Half of the memory that is free now, and of what this process may have at all.
 fn default_buffer_pool_bytes() -> u64 {
-    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| meminfo_bytes(&text, "MemAvailable:"));
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
-    let free = available.unwrap_or(POOL_BYTES_MIN * 2).min(group.unwrap_or(u64::MAX));
-    // Whole megabytes read better in the log.
-    (free / 2).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX) >> 20 << 20
+    pool_bytes(memory::bytes_available(), memory::bytes_of_machine())
 }
 
-fn meminfo_bytes(text: &str, key: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with(key))?;
-    let kilobytes: u64 = line[key.len()..].trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes << 10)
+fn pool_bytes(available: u64, machine: u64) -> u64 {
+    // Whole megabytes read better in the log.
+    (available / 2).clamp(POOL_BYTES_MIN, POOL_BYTES_MAX).min(machine / 2) >> 20 << 20
 }
 
 #[cfg(test)]
@@ -370,6 +369,14 @@ mod tests {
         let variables: Vec<_> = settings.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(variables, ["autocommit=OFF", "max_connections=7", "sql_mode=c", "x=y"]);
         assert_eq!(settings.socket, dir.path().join("altiplano.sock"));
+        let archive = |arguments: &[&str]| {
+            let environment = [("ALTIPLANO_LOG_ARCHIVE".to_owned(), "/environment".to_owned())];
+            parse(arguments).serve.resolve(environment.into_iter()).expect("good settings").log_archive().map(str::to_owned)
+        };
+        assert_eq!(archive(&[]).as_deref(), Some("/environment"));
+        assert_eq!(archive(&["--set", "altiplano_log_archive=/flag"]).as_deref(), Some("/flag"));
+        assert_eq!(archive(&["--log-archive", "/flag"]).as_deref(), Some("/flag"));
+        assert_eq!(archive(&["--set", "altiplano-log-archive=/other", "--log-archive", "/flag"]).as_deref(), Some("/flag"));
         std::fs::write(&file, "prot = 1\n").expect("written");
         let error = parse(&["--config", &file.to_string_lossy()]).serve.resolve(std::iter::empty()).expect_err("a typing error");
         assert!(error.to_string().contains("prot"), "{error}");
@@ -404,7 +411,12 @@ mod tests {
 
     #[test]
     fn the_buffer_pool_has_a_sensible_default() {
-        assert!((POOL_BYTES_MIN..=POOL_BYTES_MAX).contains(&default_buffer_pool_bytes()));
-        assert_eq!(meminfo_bytes("MemTotal: 1 kB\nMemAvailable:   20 kB\n", "MemAvailable:"), Some(20_480));
+        const GIB: u64 = 1 << 30;
+        assert_eq!(pool_bytes(8 * GIB, 16 * GIB), 4 * GIB);
+        assert_eq!(pool_bytes(8 * GIB, 2 * GIB), GIB, "within a control group, of whatever kind");
+        assert_eq!(pool_bytes(10 << 20, 16 * GIB), POOL_BYTES_MIN);
+        assert_eq!(pool_bytes(10 << 20, 100 << 20), 50 << 20, "never more than half of all there is");
+        assert_eq!(pool_bytes(1 << 40, 1 << 40), POOL_BYTES_MAX);
+        assert!(default_buffer_pool_bytes() <= memory::bytes_of_machine() / 2);
     }
 }

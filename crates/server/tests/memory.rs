@@ -47,8 +47,7 @@ fn a_greedy_statement_gets_an_error_and_nobody_else_does() {
     connection.query_drop("BEGIN").expect("a transaction");
     connection.query_drop("UPDATE t SET n = 100 WHERE id = 5").expect("updated");
     for sql in GREEDY {
-        let code = code(&mut connection, sql);
-        assert!([1038, 1041].contains(&code), "{sql}: {code}");
+        assert_eq!(code(&mut connection, sql), 1038, "{sql}");
         // The transaction is still there, and the connection.
         assert_eq!(connection.query_first::<u32, _>("SELECT n FROM t WHERE id = 5").expect("a read"), Some(100), "{sql}");
         assert_eq!(other.query_first::<u32, _>("SELECT n FROM t WHERE id = 5").expect("a read"), Some(5), "{sql}");
@@ -67,8 +66,7 @@ fn past_the_servers_limit_who_grows_gets_an_error_and_small_statements_go_on() {
     let used = status(&mut connection, "Altiplano_memory_heap") + status(&mut connection, "Altiplano_memory_mapped");
     connection.query_drop(format!("SET GLOBAL altiplano_memory_limit = {}", used + (4 << 20))).expect("set");
     for sql in GREEDY {
-        let code = code(&mut connection, sql);
-        assert!([1038, 1041].contains(&code), "{sql}: {code}");
+        assert_eq!(code(&mut connection, sql), 1041, "{sql}");
         assert_eq!(other.query_first::<usize, _>("SELECT COUNT(*) FROM t").expect("a read"), Some(ROWS));
         other.query_drop("UPDATE t SET n = n + 1 WHERE id = 7").expect("updated");
     }
@@ -97,6 +95,33 @@ fn what_is_held_is_shown_and_goes_back() {
 }
 
 #[test]
+fn the_rows_of_the_memory_table_are_consistent_and_add_up() {
+    let (_server, mut connection) = server(&[]);
+    for sql in GREEDY {
+        connection.query_drop(sql).expect("done");
+    }
+    connection.query_drop("ALTER TABLE t ADD COLUMN more INT NOT NULL FIRST, ALGORITHM=COPY").expect("altered");
+    connection.query_drop("CREATE INDEX s ON t (s(200))").expect("made");
+    type Row = (String, u64, u64, u64, u64, i64, i64, i64);
+    let sql = "SELECT EVENT_NAME, COUNT_ALLOC, COUNT_FREE, SUM_NUMBER_OF_BYTES_ALLOC, SUM_NUMBER_OF_BYTES_FREE, CURRENT_COUNT_USED, \
+               CURRENT_NUMBER_OF_BYTES_USED, HIGH_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name";
+    let rows: Vec<Row> = connection.query(sql).expect("rows");
+    for (name, allocated, freed, bytes_allocated, bytes_freed, count, bytes, high) in &rows {
+        assert_eq!(allocated - freed, *count as u64, "{name}");
+        assert_eq!(bytes_allocated - bytes_freed, *bytes as u64, "{name}");
+        assert!(high >= bytes, "{name}");
+        assert_eq!(*count == 0, *bytes == 0, "{name}: {count} uses of {bytes} bytes");
+    }
+    for (name, least) in [("sql/Filesort_buffer::sort_keys", 10 << 20), ("sql/hash_aggregation", 10 << 20), ("sql/index_build", 10 << 20)] {
+        let row = rows.iter().find(|row| row.0 == format!("memory/{name}")).unwrap_or_else(|| panic!("{name} in {rows:?}"));
+        assert!(row.7 >= least && row.6 == 0, "{row:?}");
+    }
+    let sum: i64 = rows.iter().map(|row| row.6).sum();
+    let held = ["Altiplano_memory_heap", "Altiplano_memory_mapped", "Altiplano_undo_bytes_memory"].map(|name| status(&mut connection, name)).iter().sum::<u64>() as i64;
+    assert!((sum - held).abs() < held / 10, "{sum} and {held}");
+}
+
+#[test]
 fn the_plan_cache_is_bounded_by_bytes_and_counts_hits() {
     let (_server, mut connection) = server(&[]);
     let (hits, misses) = (status(&mut connection, "Altiplano_plan_cache_hits"), status(&mut connection, "Altiplano_plan_cache_misses"));
@@ -119,4 +144,80 @@ fn the_plan_cache_is_bounded_by_bytes_and_counts_hits() {
     let (bytes, plans) = (status(&mut connection, "Altiplano_plan_cache_bytes"), status(&mut connection, "Altiplano_plan_cache_plans"));
     println!("{plans} plans, {} KiB each", (bytes / plans.max(1)) >> 10);
     assert!(bytes <= 128 << 20 && plans > 100, "{bytes} bytes, {plans} plans");
+}
+
+#[test]
+fn optimize_is_bounded_by_the_servers_limit_and_ends_as_a_whole() {
+    let (_server, mut connection) = server(&[]);
+    connection.query_drop("CREATE TABLE small (id INT PRIMARY KEY)").expect("created");
+    connection.query_drop("SET SESSION connection_memory_limit = 4000000").expect("set");
+    let told = |connection: &mut Conn| -> Vec<(String, String, String)> {
+        let rows: Vec<(String, String, String, String)> = connection.query("OPTIMIZE TABLE t, small").expect("rows");
+        rows.into_iter().map(|row| (row.0, row.2, row.3)).collect()
+    };
+    let statuses = |rows: Vec<(String, String, String)>| -> Vec<(String, String)> {
+        rows.into_iter().filter(|row| row.1 == "status").map(|row| (row.0, row.2)).collect()
+    };
+    let expect = [("d.t".to_owned(), "OK".to_owned()), ("d.small".to_owned(), "OK".to_owned())];
+    assert_eq!(statuses(told(&mut connection)), expect, "its own limit does not count");
+    let used = status(&mut connection, "Altiplano_memory_heap") + status(&mut connection, "Altiplano_memory_mapped");
+    connection.query_drop(format!("SET GLOBAL altiplano_memory_limit = {}", used + (4 << 20))).expect("set");
+    assert_eq!(code(&mut connection, "OPTIMIZE TABLE t, small"), 1041, "not a row that tells of it, and the next table");
+    assert_eq!(code(&mut connection, "ALTER TABLE t ADD COLUMN more INT NOT NULL FIRST, ALGORITHM=COPY"), 1041);
+    connection.query_drop("OPTIMIZE TABLE small").expect("the next statement is not marked");
+    connection.query_drop("SET GLOBAL altiplano_memory_limit = 0").expect("set");
+    assert_eq!(statuses(told(&mut connection)), expect);
+    let checked: Vec<(String, String, String, String)> = connection.query("CHECK TABLE t, small").expect("rows");
+    assert!(checked.iter().all(|row| row.3 == "OK"), "{checked:?}");
+}
+
+#[test]
+fn prepared_statements_and_packets_are_booked() {
+    let (server, mut connection) = server(&[]);
+    let held = |connection: &mut Conn, name: &str| -> u64 {
+        let sql = format!(
+            "SELECT CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name WHERE EVENT_NAME = 'memory/sql/{name}'"
+        );
+        connection.query_first(sql).expect("a row").expect("a row")
+    };
+    assert_eq!(held(&mut connection, "Prepared_statement"), 0);
+    let mut other = Conn::new(server.options(Some("d"))).expect("a connection");
+    let text = format!("SELECT ? + {}", "1 + ".repeat(200).repeat(200) + "1");
+    let statement = other.prep(&text);
+    // Whatever the limits of expressions say, a text that was taken is booked.
+    match statement {
+        Ok(statement) => {
+            assert!(held(&mut connection, "Prepared_statement") >= text.len() as u64);
+            other.close(statement).expect("closed");
+        }
+        Err(_) => {
+            let list = format!("SELECT n FROM t WHERE id IN ({}?)", "1,".repeat(50_000));
+            let statement = other.prep(&list).expect("prepared");
+            assert!(held(&mut connection, "Prepared_statement") >= list.len() as u64);
+            other.close(statement).expect("closed");
+        }
+    }
+    // Closing has no reply; the next command has.
+    other.ping().expect("there");
+    assert_eq!(held(&mut connection, "Prepared_statement"), 0);
+    other.query_drop(format!("SELECT LENGTH('{}')", "x".repeat(3 << 20))).expect("a long packet");
+    assert!(held(&mut connection, "NET::buff") >= 3 << 20);
+    drop(other);
+    harness::until("the connection ended", || held(&mut connection, "NET::buff") < 3 << 20);
+}
+
+#[test]
+fn a_pool_past_the_limit_is_refused_at_the_start_and_a_limit_below_the_pool_while_running() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_altiplano"))
+        .args(["--port", "0", "--buffer-pool-size", "128M", "--set", "altiplano_memory_limit=160M", "--data-dir"])
+        .arg(directory.path().join("data"))
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{told}");
+    assert!(told.contains("of altiplano_memory_limit, 160 MiB, the buffer pool takes 128 MiB and the log 64 MiB"), "{told}");
+    let (_server, mut connection) = server(&[]);
+    assert_eq!(code(&mut connection, "SET GLOBAL altiplano_memory_limit = 100000000"), 1231);
+    connection.query_drop("SELECT * FROM t ORDER BY s, n DESC, id").expect("as before");
 }

@@ -50,5 +50,5 @@ mod virtual_tables;
 mod xa;
 
 pub use client_session::ClientSession;
-pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService};
+pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
 pub use show::create_table_text;

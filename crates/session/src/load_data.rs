@@ -5,6 +5,7 @@ use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
 use crate::variables::find;
+use memory::Excess;
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
 use protocol::{Capabilities, ClientGone, OkReply, ResultSink};
@@ -45,12 +46,14 @@ struct Upload<'a, 's> {
     at: usize,
     ended: bool,
     gone: Option<ClientGone>,
+    /// There was no memory for a line: nothing more is read from here.
+    starved: Option<Excess>,
 }
 
 impl Upload<'_, '_> {
     /// Reads more bytes; false at the end of the file.
     fn fill(&mut self) -> bool {
-        if self.ended {
+        if self.ended || self.starved.is_some() {
             return false;
         }
         if self.at > 0 {
@@ -60,20 +63,38 @@ impl Upload<'_, '_> {
         let (_, client) = self.sink.client();
         match client.read_packet() {
             Ok([]) => self.ended = true,
-            Ok(bytes) => self.buffer.extend_from_slice(bytes),
+            Ok(bytes) => match memory::reserve(&mut self.buffer, bytes.len()) {
+                Ok(()) => self.buffer.extend_from_slice(bytes),
+                Err(excess) => self.starved = Some(excess),
+            },
             Err(gone) => {
                 self.gone = Some(gone);
                 self.ended = true;
             }
         }
-        !self.ended
+        !self.ended && self.starved.is_none()
     }
 
     /// Reads the rest of the upload away, so that the connection can go on after an error.
     fn drain(&mut self) {
+        self.buffer = Vec::new();
         while !self.ended {
-            self.at = self.buffer.len();
-            self.fill();
+            match self.sink.client().1.read_packet() {
+                Ok([]) => self.ended = true,
+                Ok(_) => {}
+                Err(gone) => {
+                    self.gone = Some(gone);
+                    self.ended = true;
+                }
+            }
+        }
+    }
+
+    /// Appends to a field.
+    fn push(&mut self, field: &mut Vec<u8>, byte: u8) {
+        match memory::reserve(field, 1) {
+            Ok(()) => field.push(byte),
+            Err(excess) => self.starved = Some(excess),
         }
     }
 
@@ -147,6 +168,9 @@ fn starts_with(upload: &mut Upload<'_, '_>, wanted: &[u8]) -> bool {
 }
 
 fn next_byte(upload: &mut Upload<'_, '_>) -> Option<u8> {
+    if upload.starved.is_some() {
+        return None;
+    }
     while upload.rest().is_empty() {
         if !upload.fill() {
             return None;
@@ -180,15 +204,15 @@ fn read_field(upload: &mut Upload<'_, '_>, format: &Format) -> (Option<Vec<u8>>,
         let Some(byte) = next_byte(upload) else { return (finish(field, null, enclosed, format), FieldEnd::File) };
         if Some(byte) == format.escape {
             match next_byte(upload) {
-                None => field.push(byte),
+                None => upload.push(&mut field, byte),
                 Some(b'N') if field.is_empty() && !enclosed => null = true,
-                Some(b'0') => field.push(0),
-                Some(b'b') => field.push(8),
-                Some(b'n') => field.push(b'\n'),
-                Some(b'r') => field.push(b'\r'),
-                Some(b't') => field.push(b'\t'),
-                Some(b'Z') => field.push(26),
-                Some(other) => field.push(other),
+                Some(b'0') => upload.push(&mut field, 0),
+                Some(b'b') => upload.push(&mut field, 8),
+                Some(b'n') => upload.push(&mut field, b'\n'),
+                Some(b'r') => upload.push(&mut field, b'\r'),
+                Some(b't') => upload.push(&mut field, b'\t'),
+                Some(b'Z') => upload.push(&mut field, 26),
+                Some(other) => upload.push(&mut field, other),
             }
             continue;
         }
@@ -196,13 +220,13 @@ fn read_field(upload: &mut Upload<'_, '_>, format: &Format) -> (Option<Vec<u8>>,
             // A doubled quote is a quote; otherwise the enclosed part ends here.
             if starts_with(upload, &[byte]) {
                 upload.at += 1;
-                field.push(byte);
+                upload.push(&mut field, byte);
             } else {
                 inside = false;
             }
             continue;
         }
-        field.push(byte);
+        upload.push(&mut field, byte);
     }
 }
 
@@ -254,22 +278,28 @@ impl ClientSession {
 
         protocol::reply::write_infile_request(load.file, sink.packets());
         sink.flush().map_err(|_| codes::query_interrupted())?;
-        let mut upload = Upload { sink, buffer: Vec::new(), at: 0, ended: false, gone: None };
+        let mut upload = Upload { sink, buffer: Vec::new(), at: 0, ended: false, gone: None, starved: None };
         for _ in 0..load.ignore_lines {
             if read_line(&mut upload, &format).is_none() {
                 break;
             }
         }
         let result = executor::execute_load(&plan, &mut self.engine, &mut self.core, &mut self.scratch, &mut || {
-            Ok(read_line(&mut upload, &format).map(|fields| row_values(fields, width)))
+            let fields = read_line(&mut upload, &format);
+            match upload.starved {
+                Some(excess) => Err(excess.into()),
+                None => Ok(fields.map(|fields| row_values(fields, width))),
+            }
         });
         upload.drain();
         let gone = upload.gone;
         let sequence = sink.client().1.reply_sequence();
         sink.packets().set_sequence(sequence);
         let changes = result.map_err(|error| executor_error(error, || self.core.stop_error()))?;
-        if gone.is_some() {
-            return Err(codes::query_interrupted().into());
+        match gone {
+            None => {}
+            Some(ClientGone::NoMemory) => return Err(codes::out_of_resources().into()),
+            Some(_) => return Err(codes::query_interrupted().into()),
         }
         self.statement_done()?;
         let warnings = self.core.diagnostics.warning_count();

@@ -4,7 +4,7 @@ use crate::row_output::{put_column, put_value};
 use executor::RowConsumer;
 use mysql_error::codes;
 use planner::plan::OutputColumn;
-use protocol::{ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
+use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
 use record::RowRef;
 use std::sync::Arc;
 use types::{TimeZone, Value};
@@ -81,7 +81,7 @@ impl RowConsumer for Output<'_, '_> {
         if self.sink.packets().len() >= protocol::result::FLUSH_BYTES {
             self.settle()?;
         }
-        self.sink.row_done().map_err(|_| codes::query_interrupted().into())
+        self.sink.row_done().map_err(stopped)
     }
 
     #[inline]
@@ -98,11 +98,21 @@ impl RowConsumer for Output<'_, '_> {
                 out.end();
             }
         }
+        self.sink.look_starved().map_err(stopped)?;
         Ok(self.sink.packets().len() >= protocol::result::FLUSH_BYTES)
     }
 
     fn drain(&mut self) -> executor::Result<()> {
         self.settle()?;
-        self.sink.flush().map_err(|_| codes::query_interrupted().into())
+        self.sink.flush().map_err(stopped)
+    }
+}
+
+/// Why rows do not go on: for want of memory (the statement is marked with whose), or the client has gone.
+#[cold]
+fn stopped(why: ClientGone) -> executor::Error {
+    match why {
+        ClientGone::NoMemory => memory::excess().into(),
+        _ => codes::query_interrupted().into(),
     }
 }

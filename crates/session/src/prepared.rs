@@ -12,6 +12,7 @@ use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::sink::PrepareReply;
 use executor::StatementContext;
+use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use protocol::command::Execute;
@@ -22,11 +23,18 @@ use std::sync::Arc;
 use types::{Decimal, Value};
 
 /// Prepared statements of a session.
-#[derive(Default)]
 pub struct PreparedStatements {
     by_id: HashMap<u32, Prepared, foldhash::fast::FixedState>,
     by_name: HashMap<String, u32>,
     next_id: u32,
+    /// Texts and values that came in pieces. (Plans are the plan cache's.)
+    held: Tally,
+}
+
+impl Default for PreparedStatements {
+    fn default() -> Self {
+        Self { by_id: HashMap::default(), by_name: HashMap::new(), next_id: 0, held: Tally::new(Kind::Prepared) }
+    }
 }
 
 /// One of them.
@@ -40,21 +48,29 @@ struct Prepared {
     types: Vec<ParamType>,
     /// Values that came in pieces.
     long_data: HashMap<u16, Vec<u8>>,
-    /// A piece made a value longer than `max_allowed_packet`.
-    too_long: bool,
+    /// Why one of them could not be kept: it became longer than `max_allowed_packet`, or there was no memory for it.
+    unfit: Option<fn() -> SqlError>,
+}
+
+impl Prepared {
+    fn long_data_bytes(&self) -> usize {
+        self.long_data.values().map(Vec::capacity).sum()
+    }
 }
 
 impl PreparedStatements {
     /// COM_STMT_CLOSE.
     pub fn close(&mut self, id: u32) {
-        self.by_id.remove(&id);
+        if let Some(prepared) = self.by_id.remove(&id) {
+            self.held.remove(prepared.sql.len() + size_of::<Prepared>() + prepared.long_data_bytes());
+        }
     }
 
     /// COM_STMT_RESET; false when there is no such statement.
     pub fn reset(&mut self, id: u32) -> bool {
         let Some(prepared) = self.by_id.get_mut(&id) else { return false };
-        prepared.long_data.clear();
-        prepared.too_long = false;
+        forget_long_data(prepared, &mut self.held);
+        prepared.unfit = None;
         true
     }
 
@@ -64,16 +80,21 @@ impl PreparedStatements {
             && usize::from(param) < prepared.param_count
         {
             let value = prepared.long_data.entry(param).or_default();
+            let before = value.capacity();
             if value.len() + data.len() > bytes_max {
-                prepared.too_long = true;
+                prepared.unfit = Some(codes::net_packet_too_large);
+            } else if memory::reserve_shared(value, data.len()).is_err() {
+                prepared.unfit = Some(codes::out_of_resources);
             } else {
                 value.extend_from_slice(data);
             }
+            self.held.add(value.capacity() - before);
         }
     }
 
     fn add(&mut self, prepared: Prepared) -> u32 {
         self.next_id = self.next_id.wrapping_add(1).max(1);
+        self.held.add(prepared.sql.len() + size_of::<Prepared>());
         self.by_id.insert(self.next_id, prepared);
         self.next_id
     }
@@ -149,7 +170,7 @@ impl ClientSession {
             param_count: parsed.param_count as usize,
             types: Vec::new(),
             long_data: HashMap::new(),
-            too_long: false,
+            unfit: None,
         };
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
@@ -205,9 +226,9 @@ impl ClientSession {
             return Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into());
         };
         self.connection.set_statement(&prepared.sql);
-        if std::mem::take(&mut prepared.too_long) {
-            prepared.long_data.clear();
-            return Err(codes::net_packet_too_large().into());
+        if let Some(error) = prepared.unfit.take() {
+            forget_long_data(prepared, &mut self.prepared.held);
+            return Err(error().into());
         }
         self.params.clear();
         let (params, long_data, mut bad) = (&mut self.params, &prepared.long_data, None);
@@ -223,7 +244,7 @@ impl ClientSession {
             },
         );
         if !prepared.long_data.is_empty() {
-            prepared.long_data.clear();
+            forget_long_data(prepared, &mut self.prepared.held);
         }
         decoded.map_err(|_| codes::malformed_packet())?;
         if let Some(error) = bad {
@@ -335,6 +356,11 @@ impl ClientSession {
             None => Err(codes::unknown_stmt_handler(name, "DEALLOCATE PREPARE").into()),
         }
     }
+}
+
+fn forget_long_data(prepared: &mut Prepared, held: &mut Tally) {
+    held.remove(prepared.long_data_bytes());
+    prepared.long_data.clear();
 }
 
 /// A parameter as a value.

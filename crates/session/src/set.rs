@@ -2,6 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::shared::{memory_limit_of, memory_of_storage};
 use crate::variables::{Definition, Scope, check, find};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
@@ -78,6 +79,12 @@ impl ClientSession {
 
     /// Values that the kind allows and the server cannot carry out.
     fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
+        if let ("altiplano_memory_limit", Value::UInt(bytes)) = (definition.name, value)
+            && memory_limit_of(*bytes) < memory_of_storage()
+        {
+            // Nearly every statement would be refused from now on.
+            return Err(codes::wrong_value_for_var(definition.name, bytes).into());
+        }
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {

@@ -135,16 +135,25 @@ impl Shared {
 
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.
     pub fn apply_memory_limit(&self) {
-        let bytes = match self.number("altiplano_memory_limit") {
-            0 => memory::bytes_of_machine() / 10 * 9,
-            bytes => bytes,
-        };
-        memory::set_limit(bytes);
+        memory::set_limit(memory_limit_of(self.number("altiplano_memory_limit")));
     }
 
     fn seconds(&self, name: &str) -> Duration {
         Duration::from_secs(self.number(name))
     }
+}
+
+/// The limit that a value of `altiplano_memory_limit` stands for.
+pub fn memory_limit_of(value: u64) -> u64 {
+    match value {
+        0 => memory::bytes_of_machine() / 10 * 9,
+        bytes => bytes,
+    }
+}
+
+/// Buffer pool and log: what the server holds from its start, and no statement can give back.
+pub fn memory_of_storage() -> u64 {
+    memory::figures(memory::Kind::BufferPool).bytes + memory::figures(memory::Kind::Log).bytes
 }
 
 /// What reports of deadlocks tell of their members.

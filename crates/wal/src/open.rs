@@ -52,7 +52,7 @@ impl Wal {
         segments.start_at(LSN_FIRST);
         segments.prepare(LSN_FIRST)?;
         let control = Control::create(disk, slot)?;
-        let wal = Wal::assemble(&config, segments, pins, control, counters);
+        let wal = Wal::assemble(&config, segments, pins, control, counters)?;
         wal.start_at(LSN_FIRST, 1)?;
         Ok(wal)
     }
@@ -79,10 +79,10 @@ impl Wal {
         let reading = Segments::new(disk, config.file_kind, slot.segment_bytes, counters.clone(), Pins::new(0));
         reading.open_existing(slot.redo, u64::MAX)?;
         let reader = LogReader::new(reading, &slot);
-        Ok((Wal::assemble(&config, segments, pins, control, counters), checkpoint, reader))
+        Ok((Wal::assemble(&config, segments, pins, control, counters)?, checkpoint, reader))
     }
 
-    fn assemble(config: &WalConfig, segments: Segments, pins: Arc<Pins>, control: Control, counters: Arc<Counters>) -> Wal {
+    fn assemble(config: &WalConfig, segments: Segments, pins: Arc<Pins>, control: Control, counters: Arc<Counters>) -> Result<Wal, WalError> {
         let redo = control.newest().redo;
         let positions = Positions {
             written: AtomicU64::new(0),
@@ -94,8 +94,8 @@ impl Wal {
             epoch: AtomicU32::new(0),
             failed: AtomicBool::new(false),
         };
-        Wal {
-            ring: Ring::new(config.buffer_bytes),
+        Ok(Wal {
+            ring: Ring::new(config.buffer_bytes)?,
             links: LinkBuffer::new(config.link_window_bytes as u64, 0),
             reserver: Reserver::new(0),
             group: Group::new(config.exact_wakeups),
@@ -116,7 +116,7 @@ impl Wal {
             observer: OnceLock::new(),
             failure: Mutex::new(Rank::Leaf, None),
             mark_bytes: config.mark_bytes,
-        }
+        })
     }
 
     /// Recovery has read everything below `end`: pages with those changes may be written, before the log goes on.

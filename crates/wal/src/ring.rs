@@ -17,10 +17,10 @@ unsafe impl Sync for Ring {}
 
 impl Ring {
     /// `capacity` is a power of two.
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> std::io::Result<Self> {
         assert!(capacity.is_power_of_two());
-        let mut buf = AlignedBuf::new(capacity);
-        Ring { memory: buf.as_mut_ptr(), capacity, _buf: buf }
+        let mut buf = AlignedBuf::try_new(capacity)?;
+        Ok(Ring { memory: buf.as_mut_ptr(), capacity, _buf: buf })
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn copies_wrap_around_the_end() {
-        let ring = Ring::new(16);
+        let ring = Ring::new(16).expect("memory");
         let mut out = [0; 16];
         // SAFETY: one thread, nothing else touches the ring.
         unsafe {

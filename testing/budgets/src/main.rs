@@ -16,7 +16,7 @@ mod window;
 
 // As the server's program has it: allocation is part of what a statement costs.
 #[global_allocator]
-static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap(mimalloc::MiMalloc);
+static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap::new(mimalloc::MiMalloc);
 
 fn main() {
     // What counting itself costs: once for each call of a loop, and once for each window around a single call. It is in all other figures.

@@ -4,6 +4,7 @@
 //! column into plain [`Value`]s. So a column holds anything, and loops over numbers run over plain arrays.
 
 use crate::hash_key;
+use ::memory::Excess;
 use types::{Collation, Date, DateTime, Decimal, Time, Timestamp, Value};
 
 /// One column of a chunk, or of what an operator keeps.
@@ -173,6 +174,38 @@ impl Column {
         if let Data::Values(values) = &mut self.data {
             values[at] = Value::Null;
         }
+    }
+
+    /// Makes room for more values of the type that the column has, strings of so many bytes in all.
+    #[inline]
+    pub fn reserve(&mut self, count: usize, text_bytes: usize) -> Result<(), Excess> {
+        for_fixed!(&mut self.data, v => ::memory::reserve(v, count), Data::Bytes(s) => {
+            ::memory::reserve(&mut s.ends, count)?;
+            ::memory::reserve(&mut s.bytes, text_bytes)
+        }, _ => Ok(()))
+    }
+
+    /// Makes room for a value.
+    #[inline]
+    pub fn reserve_for(&mut self, value: &Value) -> Result<(), Excess> {
+        let text_bytes = match value {
+            Value::Bytes(text) => text.len(),
+            _ => 0,
+        };
+        self.reserve(1, text_bytes)
+    }
+
+    /// Makes room for the values of another column at some places, to be gathered.
+    pub fn reserve_from(&mut self, from: &Column, rows: impl ExactSizeIterator<Item = usize>) -> Result<(), Excess> {
+        if self.len == 0 {
+            self.become_like(from);
+        }
+        let count = rows.len();
+        let text_bytes = match (&self.data, &from.data) {
+            (Data::Bytes(_), Data::Bytes(strings)) => rows.map(|at| strings.get(at).len()).sum(),
+            _ => 0,
+        };
+        self.reserve(count, text_bytes)
     }
 
     /// Forgets the values; memory and type stay for the next ones.
@@ -399,9 +432,7 @@ impl Column {
         }
         if self.len == 0 {
             // Takes over the type, so that the loops below are the usual case.
-            if std::mem::discriminant(&self.data) != std::mem::discriminant(&from.data) || matches!(from.data, Data::Decimal(..)) {
-                self.adopt(&from.data);
-            }
+            self.become_like(from);
         }
         if from.has_nulls() {
             return rows.for_each(|at| self.push_from(from, at));
@@ -425,6 +456,13 @@ impl Column {
                 self.len += to.ends.len() - start;
             }
             _ => rows.for_each(|at| self.push_from(from, at)),
+        }
+    }
+
+    /// An empty column takes over another one's type; what is of that type already keeps its memory.
+    fn become_like(&mut self, from: &Column) {
+        if std::mem::discriminant(&self.data) != std::mem::discriminant(&from.data) || matches!(from.data, Data::Decimal(..)) {
+            self.adopt(&from.data);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::batch::keys;
 use crate::exec::Exec;
 use crate::hash_key::KeyTable;
 use crate::run::{Flow, Result};
+use ::memory::Kind;
 use planner::expr::{Expr, ExprKind, Slot};
 use planner::plan::{LimitSpec, Node, Query};
 use types::Collation;
@@ -164,24 +165,23 @@ impl<'a> Exec<'a> {
         let mut held = 0;
         let flow = self.run_batches(input, &mut |x, chunk| {
             let mut kept = Vec::new();
-            let mut bytes = 0;
             let parts: Vec<Vector<'_>> = slots.iter().map(|slot| x.slot_vector(*slot, chunk)).collect();
             for row in chunk.rows() {
                 let key = keys::key_at(&parts, collations, usize::from(*row), &mut buffer);
-                if seen.insert(key, ()) {
-                    bytes += key.entry_bytes();
+                if seen.get(key).is_none() {
+                    x.memory.take_for(Kind::Groups, key.entry_bytes())?;
+                    held += key.entry_bytes();
+                    seen.insert(key, ())?;
                     kept.push(*row);
                 }
             }
-            held += bytes;
-            x.memory.take(bytes)?;
             if kept.is_empty() {
                 return Ok(Flow::Continue);
             }
             chunk.select(kept);
             sink(x, chunk)
         })?;
-        self.memory.give_back(held);
+        self.memory.give_back_for(Kind::Groups, held);
         Ok(flow)
     }
 

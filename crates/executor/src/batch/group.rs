@@ -11,6 +11,7 @@ use crate::exec::Exec;
 use crate::hash_key::{self, Key, KeyTable};
 use crate::memory::value_bytes;
 use crate::run::{Flow, Result};
+use ::memory::Kind;
 use planner::plan::{Aggregate, AggregateKind, Group};
 use std::cmp::Ordering;
 use types::{Decimal, Value};
@@ -55,7 +56,7 @@ impl<'a> Exec<'a> {
         }
         let held = groups.held;
         let flow = groups.emit(self, sink)?;
-        self.memory.give_back(held);
+        self.memory.give_back_for(Kind::Groups, held);
         Ok(flow)
     }
 }
@@ -84,12 +85,14 @@ impl<'a> Groups<'a> {
                 None => x.get(*slot).clone(),
             };
             bytes += value_bytes(&value);
+            column.reserve_for(&value)?;
             column.push(&value);
         }
+        x.memory.take_for(Kind::Groups, bytes)?;
+        self.held += bytes;
+        ::memory::reserve(&mut self.sums, self.group.aggregates.len())?;
         self.sums.extend(self.group.aggregates.iter().map(|(_, a)| Accumulator::new(a)));
         self.count += 1;
-        self.held += bytes;
-        x.memory.take_for(::memory::Kind::Groups, bytes)?;
         Ok(self.count - 1)
     }
 
@@ -123,9 +126,10 @@ impl<'a> Groups<'a> {
                     let mut bytes = key.entry_bytes();
                     for ((slot, _), column) in group.keys.iter().zip(&mut self.keys) {
                         bytes += value_bytes(x.get(*slot));
+                        column.reserve_for(x.get(*slot))?;
                         column.push(x.get(*slot));
                     }
-                    self.index.insert(key, self.count as u32);
+                    self.index.insert(key, self.count as u32)?;
                     self.open(x, None, Some(bytes))?
                 }
             };
@@ -224,10 +228,11 @@ impl<'a> Groups<'a> {
                     for (part, column) in parts.iter().zip(&mut self.keys) {
                         let value = part.value(at);
                         bytes += value_bytes(&value);
+                        column.reserve_for(&value)?;
                         column.push(&value);
                     }
                     let number = self.count as u32;
-                    self.index.insert(key, number);
+                    self.index.insert(key, number)?;
                     self.open(x, Some((chunk, at)), Some(bytes))?;
                     number
                 }

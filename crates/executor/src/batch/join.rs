@@ -8,6 +8,7 @@ use crate::batch::{harmless, keys};
 use crate::exec::{Cache, Exec};
 use crate::hash_key::{self, Key, KeyTable};
 use crate::run::{Flow, Result, same_values};
+use ::memory::Kind;
 use planner::expr::Expr;
 use planner::plan::{HashJoin, JoinKind, KeyForm};
 use std::rc::Rc;
@@ -31,7 +32,8 @@ pub struct HashTable {
 }
 
 impl HashTable {
-    fn add(&mut self, key: Key<'_>) {
+    fn add(&mut self, key: Key<'_>) -> Result<()> {
+        ::memory::reserve(&mut self.next, 1)?;
         let row = self.next.len() as u32;
         self.next.push(NO_ROW);
         match self.heads.get_mut(key) {
@@ -41,9 +43,10 @@ impl HashTable {
                 self.has_chains = true;
             }
             None => {
-                self.heads.insert(key, (row, row));
+                self.heads.insert(key, (row, row))?;
             }
         }
+        Ok(())
     }
 
     fn is_empty(&self) -> bool {
@@ -380,13 +383,14 @@ impl<'a> Exec<'a> {
             return Ok(());
         };
         let mut bytes = key.entry_bytes();
+        bytes += join.build_slots.iter().map(|slot| crate::memory::value_bytes(&self.frame[*slot as usize])).sum::<usize>();
+        self.memory.take_for(Kind::Joins, bytes)?;
         for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
             let value = &self.frame[*slot as usize];
-            bytes += crate::memory::value_bytes(value);
+            column.reserve_for(value)?;
             column.push(value);
         }
-        table.add(key);
-        self.memory.take_for(::memory::Kind::Joins, bytes)
+        table.add(key)
     }
 
     fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, chunk: &Chunk) -> Result<()> {
@@ -399,25 +403,34 @@ impl<'a> Exec<'a> {
         };
         let mut buffer = Vec::new();
         let mut kept: Vec<u16> = Vec::with_capacity(chunk.rows().len());
-        let mut bytes = 0;
+        let share = chunk.bytes() / chunk.len().max(1);
         for row in chunk.rows() {
             match self.key_at(join, &parts, usize::from(*row), &mut buffer) {
                 None => table.has_null = true,
                 Some(key) => {
-                    bytes += key.entry_bytes();
-                    table.add(key);
+                    self.memory.take_for(Kind::Joins, key.entry_bytes() + share)?;
+                    table.add(key)?;
                     kept.push(*row);
                 }
             }
         }
         for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
             match chunk.column(*slot) {
-                Some(from) => column.gather(from, kept.iter().map(|row| usize::from(*row))),
-                None => kept.iter().for_each(|_| column.push(self.get(*slot))),
+                Some(from) => {
+                    let rows = kept.iter().map(|row| usize::from(*row));
+                    column.reserve_from(from, rows.clone())?;
+                    column.gather(from, rows);
+                }
+                None => {
+                    let value = self.get(*slot);
+                    for _ in &kept {
+                        column.reserve_for(value)?;
+                        column.push(value);
+                    }
+                }
             }
         }
-        bytes += chunk.bytes() / chunk.len().max(1) * kept.len();
-        self.memory.take_for(::memory::Kind::Joins, bytes)
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use crate::batch::chunk::Chunk;
 use crate::batch::column::Column;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
+use ::memory::Kind;
 use planner::expr::Slot;
 use planner::plan::{LimitSpec, Node, SortKey};
 
@@ -73,7 +74,7 @@ impl<'a> Exec<'a> {
         }
         self.check_cancel()?;
         self.forget_lookups();
-        let order = sorter.order();
+        let order = sorter.order()?;
         let mut order = order.get(offset as usize..).unwrap_or_default();
         let mut chunk = self.take_chunk(saved.iter().copied());
         let mut flow = Flow::Continue;
@@ -88,7 +89,7 @@ impl<'a> Exec<'a> {
             order = later;
         }
         self.return_chunk(chunk);
-        self.memory.give_back(sorter.held);
+        self.memory.give_back_for(Kind::Sorts, sorter.held);
         Ok(flow)
     }
 }
@@ -103,16 +104,24 @@ impl<'a> Sorter<'a> {
         &self.key_bytes[start..self.key_ends[row]]
     }
 
-    /// Keeps the key in `buffer` for a new row, unless the row is not wanted.
+    /// Whether the row with the key in `buffer` is wanted.
     #[inline]
-    fn push_key(&mut self) -> bool {
+    fn wants(&self) -> bool {
         // Of equal keys the earlier ones stay.
-        if self.bound.as_ref().is_some_and(|bound| self.buffer.as_slice() >= bound.as_slice()) {
-            return false;
-        }
+        self.bound.as_ref().is_none_or(|bound| self.buffer.as_slice() < bound.as_slice())
+    }
+
+    /// Keeps the key in `buffer` for a new row of so many bytes, when there is room for both.
+    #[inline]
+    fn push_key(&mut self, x: &mut Exec<'a>, row_bytes: usize) -> Result<()> {
+        let bytes = self.buffer.len() + ROW_BYTES + row_bytes;
+        x.memory.take_for(Kind::Sorts, bytes)?;
+        self.held += bytes;
+        ::memory::reserve(&mut self.key_bytes, self.buffer.len())?;
+        ::memory::reserve(&mut self.key_ends, 1)?;
         self.key_bytes.extend_from_slice(&self.buffer);
         self.key_ends.push(self.key_bytes.len());
-        true
+        Ok(())
     }
 
     /// Adds the row in the frame.
@@ -120,16 +129,15 @@ impl<'a> Sorter<'a> {
         let mut buffer = std::mem::take(&mut self.buffer);
         x.sort_key(self.keys, &mut buffer)?;
         self.buffer = buffer;
-        if self.push_key() {
-            let mut bytes = self.buffer.len() + ROW_BYTES;
+        if self.wants() {
+            let bytes = self.saved.iter().map(|slot| crate::memory::value_bytes(x.get(*slot))).sum();
+            self.push_key(x, bytes)?;
             for (slot, column) in self.saved.iter().zip(&mut self.columns) {
                 let value = x.get(*slot);
-                bytes += crate::memory::value_bytes(value);
+                column.reserve_for(value)?;
                 column.push(value);
             }
-            self.held += bytes;
-            x.memory.take_for(::memory::Kind::Sorts, bytes)?;
-            self.drop_surplus(x);
+            self.drop_surplus(x)?;
         }
         Ok(())
     }
@@ -149,7 +157,7 @@ impl<'a> Sorter<'a> {
                 }
             }
         }
-        let (rows_before, bytes_before) = (self.len(), self.key_bytes.len());
+        let share = chunk.bytes() / chunk.len().max(1);
         let mut kept = std::mem::take(&mut self.kept);
         kept.clear();
         for row in chunk.rows() {
@@ -165,31 +173,38 @@ impl<'a> Sorter<'a> {
                     self.buffer[start..].iter_mut().for_each(|b| *b = !*b);
                 }
             }
-            if self.push_key() {
+            if self.wants() {
+                self.push_key(x, share)?;
                 kept.push(*row);
             }
         }
         if !kept.is_empty() {
             for (slot, column) in self.saved.iter().zip(&mut self.columns) {
                 match chunk.column(*slot) {
-                    Some(from) => column.gather(from, kept.iter().map(|row| usize::from(*row))),
-                    None => kept.iter().for_each(|_| column.push(x.get(*slot))),
+                    Some(from) => {
+                        let rows = kept.iter().map(|row| usize::from(*row));
+                        column.reserve_from(from, rows.clone())?;
+                        column.gather(from, rows);
+                    }
+                    None => {
+                        let value = x.get(*slot);
+                        for _ in &kept {
+                            column.reserve_for(value)?;
+                            column.push(value);
+                        }
+                    }
                 }
             }
-            let share = chunk.bytes() / chunk.len().max(1);
-            let bytes = (share + ROW_BYTES) * (self.len() - rows_before) + self.key_bytes.len() - bytes_before;
-            self.held += bytes;
-            x.memory.take_for(::memory::Kind::Sorts, bytes)?;
-            self.drop_surplus(x);
+            self.drop_surplus(x)?;
         }
         self.kept = kept;
         Ok(())
     }
 
     /// Rows in the order of their keys; equal ones in the order in which they came. At most those wanted.
-    fn order(&self) -> Vec<u32> {
+    fn order(&self) -> Result<Vec<u32>> {
         if self.len() == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         // Keys often begin alike (the tag, the leading zeros of numbers). The eight bytes behind that decide most comparisons.
         let first = self.key(0);
@@ -211,7 +226,9 @@ impl<'a> Sorter<'a> {
                 }
             }
         };
-        let mut order: Vec<(u64, u32)> = (0..self.len()).map(|row| (head(row), row as u32)).collect();
+        let mut order: Vec<(u64, u32)> = Vec::new();
+        ::memory::reserve(&mut order, self.len())?;
+        order.extend((0..self.len()).map(|row| (head(row), row as u32)));
         let by_key = |a: &(u64, u32), b: &(u64, u32)| {
             a.0.cmp(&b.0).then_with(|| self.key(a.1 as usize).cmp(self.key(b.1 as usize))).then_with(|| a.1.cmp(&b.1))
         };
@@ -220,30 +237,34 @@ impl<'a> Sorter<'a> {
             order.truncate(self.keep);
         }
         order.sort_unstable_by(by_key);
-        order.into_iter().map(|(_, row)| row).collect()
+        // In place.
+        Ok(order.into_iter().map(|(_, row)| row).collect())
     }
 
     /// Throws rows past the LIMIT away, once there are many of them.
-    fn drop_surplus(&mut self, x: &mut Exec<'a>) {
+    fn drop_surplus(&mut self, x: &mut Exec<'a>) -> Result<()> {
         if self.len() < self.keep.saturating_add(self.keep.max(SURPLUS_ROWS)) {
-            return;
+            return Ok(());
         }
-        let order = self.order();
-        let mut key_ends = Vec::with_capacity(order.len());
-        let mut key_bytes = Vec::new();
+        let order = self.order()?;
+        let (mut key_ends, mut key_bytes) = (Vec::new(), Vec::new());
+        ::memory::reserve(&mut key_ends, order.len())?;
+        ::memory::reserve(&mut key_bytes, order.iter().map(|row| self.key(*row as usize).len()).sum())?;
         for row in &order {
             key_bytes.extend_from_slice(self.key(*row as usize));
             key_ends.push(key_bytes.len());
         }
         for column in &mut self.columns {
             let mut sorted = Column::new();
+            sorted.reserve_from(column, order.iter().map(|row| *row as usize))?;
             sorted.gather(column, order.iter().map(|row| *row as usize));
             *column = sorted;
         }
         (self.key_ends, self.key_bytes) = (key_ends, key_bytes);
         self.bound = order.len().checked_sub(1).map(|last| self.key(last).to_vec());
         let held = self.columns.iter().map(Column::bytes).sum::<usize>() + self.key_bytes.len() + ROW_BYTES * order.len();
-        x.memory.give_back(self.held.saturating_sub(held));
+        x.memory.give_back_for(Kind::Sorts, self.held.saturating_sub(held));
         self.held = self.held.min(held);
+        Ok(())
     }
 }

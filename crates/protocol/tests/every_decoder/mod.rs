@@ -58,7 +58,7 @@ pub fn read_packets(bytes: &[u8], piece: usize, limit: usize) {
                 Ok(Some(place)) => assert!(reader.payload(&place).len() <= limit),
                 Ok(None) => break,
                 Err(protocol::ReadError::OutOfOrder) => return,
-                Err(protocol::ReadError::TooLarge { .. }) => reader.expect_sequence(0),
+                Err(protocol::ReadError::TooLarge { .. } | protocol::ReadError::NoMemory { .. }) => reader.expect_sequence(0),
             }
         }
     }

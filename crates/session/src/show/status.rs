@@ -106,6 +106,7 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
         ("Altiplano_memory_limit", memory::limit()),
         ("Altiplano_memory_mapped", memory::mapped()),
         ("Altiplano_memory_refusals", memory::refusals()),
+        ("Altiplano_memory_rescues", memory::rescues()),
         ("Altiplano_plan_cache_bytes", shared.plans.bytes()),
         ("Altiplano_plan_cache_hits", shared.status.plan_cache_hits()),
         ("Altiplano_plan_cache_plans", shared.plans.len() as u64),

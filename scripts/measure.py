@@ -1,0 +1,66 @@
+"""What the measuring scripts share: a server of their own, a session of the `mysql` client that stays open, a plot."""
+import subprocess
+import time
+
+
+class Client:
+    """A session of the `mysql` client that stays open."""
+
+    def __init__(self, port):
+        command = ["mysql", "-h127.0.0.1", f"-P{port}", "-uroot", "-N", "-B", "--unbuffered", "--skip-reconnect"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def ask(self, sql):
+        self.process.stdin.write(sql + "; SELECT 'that is all';\n")
+        self.process.stdin.flush()
+        rows = []
+        while (line := self.process.stdout.readline().rstrip("\n")) != "that is all":
+            if line == "" and self.process.poll() is not None:
+                raise SystemExit("the client has gone: " + sql)
+            rows.append(line.split("\t"))
+        return rows
+
+
+def start_server(binary, data, port, pool, settings, log):
+    """Starts a server and waits until it answers."""
+    command = [binary, "--data-dir", data, "--port", port, "--buffer-pool-size", pool]
+    command += [part for setting in settings for part in ("--set", setting)]
+    server = subprocess.Popen([str(part) for part in command], stdout=open(log, "w"), stderr=subprocess.STDOUT)
+    for _ in range(600):
+        if subprocess.run(["mysql", "-h127.0.0.1", f"-P{port}", "-uroot", "-e", "SELECT 1"], capture_output=True).returncode == 0:
+            return server
+        time.sleep(0.1)
+    server.kill()
+    raise SystemExit(f"the server does not answer; see {log}")
+
+
+def stop_server(server):
+    server.terminate()
+    try:
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+def plot(path, title, values, levels, label):
+    """Draws a line over `label`ed samples, and levels: (value, text, color)."""
+    width, height, left, bottom = 960, 300, 60, 40
+    top = max(max(values), 1) * 1.05
+    x = lambda i: left + i * (width - left - 10) / max(len(values) - 1, 1)
+    y = lambda v: height - bottom - v * (height - bottom - 20) / top
+    line = " ".join(f"{x(i):.1f},{y(v):.1f}" for i, v in enumerate(values))
+    level = lambda v, text, color: (
+        f'<line x1="{left}" x2="{width - 10}" y1="{y(v):.1f}" y2="{y(v):.1f}" stroke="{color}" stroke-dasharray="4 3"/>'
+        f'<text x="{left + 4}" y="{y(v) - 4:.1f}" fill="{color}">{text}</text>'
+    )
+    ticks = "".join(f'<text x="{x(i):.0f}" y="{height - bottom + 16}" text-anchor="middle">{i}</text>' for i in range(0, len(values), max(len(values) // 10, 1)))
+    marks = "".join(f'<text x="{left - 6}" y="{y(top * f):.0f}" text-anchor="end">{top * f:.0f}</text>' for f in (0, 0.25, 0.5, 0.75, 0.95))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
+        f'<rect width="{width}" height="{height}" fill="white"/>'
+        f'<text x="{left}" y="14">{title}</text>'
+        f'{marks}{ticks}<polyline points="{line}" fill="none" stroke="#2266aa"/>'
+        f'{"".join(level(*each) for each in levels)}'
+        f'<text x="{(width + left) / 2}" y="{height - 6}" text-anchor="middle">{label}</text></svg>\n'
+    )
