@@ -70,6 +70,7 @@ impl<'a> Exec<'a> {
             let size = size_of::<Row>() + bytes.len() + values.iter().map(value_bytes).sum::<usize>();
             x.memory.take(size)?;
             taken += size;
+            ::memory::reserve(&mut rows, 1)?;
             rows.push(Row { key: bytes.into(), partition_bytes, values });
             Ok(Flow::Continue)
         })?;
