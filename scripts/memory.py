@@ -90,6 +90,15 @@ class Visitor(threading.Thread):
                 self.surprises.append(f"{sql[:80]}: {done.stderr.strip() or 'no error'}")
 
 
+def fill_undo(client):
+    """Each of 64 places to append undo at keeps a segment of 1 MiB, touched as it fills: all are filled now, or that would look like growth."""
+    client.ask("USE sbtest; CREATE TABLE undo (id INT PRIMARY KEY, s VARCHAR(1000) NOT NULL); INSERT INTO undo SELECT id, REPEAT('x', 1000) FROM sbtest1 WHERE id <= 1200")
+    for _ in range(80):
+        sql = "BEGIN; UPDATE undo SET s = REPEAT('y', 1000); ROLLBACK"
+        subprocess.run(["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "sbtest", "-e", sql], check=True)
+    client.ask("DROP TABLE undo")
+
+
 def resident(pid):
     for line in open(f"/proc/{pid}/status"):
         if line.startswith("VmRSS:"):
@@ -116,6 +125,7 @@ def main():
         client = Client(args.port)
         client.ask("CREATE DATABASE sbtest")
         subprocess.run(sysbench("prepare"), check=True, stdout=subprocess.DEVNULL)
+        fill_undo(client)
         measured, warmup = args.minutes * 60, min(args.minutes * 6, 300)
         with open(args.results / "sysbench.log", "w") as log:
             load = subprocess.Popen(sysbench("run", "--threads=8", f"--rate={args.rate}", f"--time={int(warmup + measured + 60)}", "--report-interval=60"), stdout=log, stderr=log)

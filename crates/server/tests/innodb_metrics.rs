@@ -6,12 +6,18 @@ use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
 
 fn metrics(connection: &mut Conn) -> BTreeMap<String, (i64, String)> {
-    let rows: Vec<(String, i64, String)> = connection.query("SELECT NAME, COUNT, COMMENT FROM information_schema.INNODB_METRICS").expect("rows");
+    let rows: Vec<(String, i64, String)> =
+        connection.query("SELECT NAME, COUNT, COMMENT FROM information_schema.INNODB_METRICS").expect("rows");
     rows.into_iter().map(|(name, count, comment)| (name, (count, comment))).collect()
 }
 
 fn status(connection: &mut Conn) -> BTreeMap<String, String> {
-    connection.query::<(String, String), _>("SHOW GLOBAL STATUS").expect("rows").into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect()
+    connection
+        .query::<(String, String), _>("SHOW GLOBAL STATUS")
+        .expect("rows")
+        .into_iter()
+        .map(|(name, value)| (name.to_lowercase(), value))
+        .collect()
 }
 
 fn code(result: mysql::Result<()>) -> u16 {
@@ -25,7 +31,9 @@ fn code(result: mysql::Result<()>) -> u16 {
 fn metrics_count_what_happens_and_agree_with_the_status() {
     let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
     let mut connection = server.connect();
-    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(200))", "INSERT INTO t VALUES (1, 'a'), (2, 'b')"] {
+    for sql in
+        ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(200))", "INSERT INTO t VALUES (1, 'a'), (2, 'b')"]
+    {
         connection.query_drop(sql).expect("done");
     }
     let mut other = Conn::new(server.options(Some("d"))).expect("a connection");

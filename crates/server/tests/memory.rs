@@ -117,7 +117,10 @@ fn the_rows_of_the_memory_table_are_consistent_and_add_up() {
         assert!(row.7 >= least && row.6 == 0, "{row:?}");
     }
     let sum: i64 = rows.iter().map(|row| row.6).sum();
-    let held = ["Altiplano_memory_heap", "Altiplano_memory_mapped", "Altiplano_undo_bytes_memory"].map(|name| status(&mut connection, name)).iter().sum::<u64>() as i64;
+    let held = ["Altiplano_memory_heap", "Altiplano_memory_mapped", "Altiplano_undo_bytes_memory"]
+        .map(|name| status(&mut connection, name))
+        .iter()
+        .sum::<u64>() as i64;
     assert!((sum - held).abs() < held / 10, "{sum} and {held}");
 }
 

@@ -192,15 +192,25 @@ fn cases() -> Vec<Case> {
         case("SELECT s FROM t WHERE k = 1 UNION SELECT s FROM t WHERE k = 2 ORDER BY 1"),
         case("SELECT REPEAT('x', 300000), id FROM t ORDER BY id LIMIT 3"),
         case("SELECT * FROM t ORDER BY id"),
-        case("WITH RECURSIVE n (i, s) AS (SELECT 1, CAST(REPEAT('a', 100) AS CHAR(200)) UNION ALL SELECT i + 1, s FROM n WHERE i < 900) SELECT * FROM n ORDER BY i"),
+        case(
+            "WITH RECURSIVE n (i, s) AS (SELECT 1, CAST(REPEAT('a', 100) AS CHAR(200)) UNION ALL SELECT i + 1, s FROM n WHERE i < 900) SELECT * FROM n ORDER BY i",
+        ),
         Case { before: "", sql: "INSERT INTO u SELECT * FROM t".into(), after: "DELETE FROM u" },
         Case { before: "", sql: format!("INSERT INTO u VALUES {}", values.join(", ")), after: "DELETE FROM u" },
         Case { before: "", sql: format!("INSERT INTO u VALUES {}", long.join(", ")), after: "DELETE FROM u" },
         Case { before: "", sql: "UPDATE t SET k = k + 10 ORDER BY s, id".into(), after: "UPDATE t SET k = k - 10" },
         Case { before: "", sql: "UPDATE t a JOIN t b ON a.id = b.id SET a.k = b.k + 10".into(), after: "UPDATE t SET k = k - 10" },
         Case { before: "INSERT INTO u SELECT * FROM t", sql: "DELETE FROM u ORDER BY s, id".into(), after: "DELETE FROM u" },
-        Case { before: "INSERT INTO u SELECT * FROM t", sql: "ALTER TABLE u ADD COLUMN more INT NOT NULL DEFAULT 3 FIRST, ALGORITHM=COPY".into(), after: "DROP TABLE u; CREATE TABLE u LIKE t" },
-        Case { before: "INSERT INTO u SELECT * FROM t", sql: "CREATE INDEX extra ON u (s(500), k)".into(), after: "DROP TABLE u; CREATE TABLE u LIKE t" },
+        Case {
+            before: "INSERT INTO u SELECT * FROM t",
+            sql: "ALTER TABLE u ADD COLUMN more INT NOT NULL DEFAULT 3 FIRST, ALGORITHM=COPY".into(),
+            after: "DROP TABLE u; CREATE TABLE u LIKE t",
+        },
+        Case {
+            before: "INSERT INTO u SELECT * FROM t",
+            sql: "CREATE INDEX extra ON u (s(500), k)".into(),
+            after: "DROP TABLE u; CREATE TABLE u LIKE t",
+        },
         Case { before: "INSERT INTO u SELECT * FROM t", sql: "TRUNCATE TABLE u".into(), after: "DELETE FROM u" },
         case("OPTIMIZE TABLE t"),
         case("CHECK TABLE t"),
@@ -214,7 +224,9 @@ fn run_all(client: &mut Client, list: &str) {
 
 /// What there is: rows and definitions, byte for byte.
 fn state(client: &mut Client) -> Vec<Vec<u8>> {
-    ["SELECT * FROM t ORDER BY id", "SELECT * FROM u ORDER BY id", "SHOW CREATE TABLE t", "SHOW CREATE TABLE u"].map(|sql| client.run(sql)).to_vec()
+    ["SELECT * FROM t ORDER BY id", "SELECT * FROM u ORDER BY id", "SHOW CREATE TABLE t", "SHOW CREATE TABLE u"]
+        .map(|sql| client.run(sql))
+        .to_vec()
 }
 
 fn check_tables(client: &mut Client, sql: &str) {
@@ -228,11 +240,17 @@ fn a_statement_whose_allocation_fails_answers_an_error_or_does_all_it_should() {
     let directory = tempfile::tempdir().expect("a directory");
     let shared = server(directory.path());
     let mut client = connect(&shared);
-    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))", "CREATE TABLE u LIKE t"] {
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))",
+        "CREATE TABLE u LIKE t",
+    ] {
         client.run(sql);
     }
     for from in (0..ROWS).step_by(500) {
-        let rows: Vec<String> = (from..from + 500).map(|id| format!("({id}, {}, CONCAT('{}', REPEAT('s', 400)))", id % 9, id * 7919 % 1009)).collect();
+        let rows: Vec<String> =
+            (from..from + 500).map(|id| format!("({id}, {}, CONCAT('{}', REPEAT('s', 400)))", id % 9, id * 7919 % 1009)).collect();
         client.run(&format!("INSERT INTO t VALUES {}", rows.join(", ")));
     }
     let (mut tries, mut errors, mut saved) = (0, 0, 0);
@@ -297,14 +315,21 @@ fn a_rollback_goes_on_where_an_allocation_fails() {
     let directory = tempfile::tempdir().expect("a directory");
     let shared = server(directory.path());
     let mut client = connect(&shared);
-    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))", "CREATE TABLE u LIKE t"] {
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))",
+        "CREATE TABLE u LIKE t",
+    ] {
         client.run(sql);
     }
     let rows: Vec<String> = (0..500).map(|id| format!("({id}, {}, REPEAT('s', 600))", id % 9)).collect();
     client.run(&format!("INSERT INTO t VALUES {}", rows.join(", ")));
     let old = state(&mut client);
     for nth in 1..20 {
-        for sql in ["BEGIN", "INSERT INTO u SELECT * FROM t", "UPDATE t SET s = CONCAT(s, 'more'), k = k + 1", "DELETE FROM t WHERE id % 3 = 0"] {
+        for sql in
+            ["BEGIN", "INSERT INTO u SELECT * FROM t", "UPDATE t SET s = CONCAT(s, 'more'), k = k + 1", "DELETE FROM t WHERE id % 3 = 0"]
+        {
             client.run(sql);
         }
         let (reply, failed) = client.run_failing("ROLLBACK", nth);

@@ -82,7 +82,13 @@ impl Wal {
         Ok((Wal::assemble(&config, segments, pins, control, counters)?, checkpoint, reader))
     }
 
-    fn assemble(config: &WalConfig, segments: Segments, pins: Arc<Pins>, control: Control, counters: Arc<Counters>) -> Result<Wal, WalError> {
+    fn assemble(
+        config: &WalConfig,
+        segments: Segments,
+        pins: Arc<Pins>,
+        control: Control,
+        counters: Arc<Counters>,
+    ) -> Result<Wal, WalError> {
         let redo = control.newest().redo;
         let positions = Positions {
             written: AtomicU64::new(0),
