@@ -78,11 +78,6 @@ impl Hold {
         self.held.load(Ordering::Relaxed)
     }
 
-    #[inline]
-    fn suits(&self, share: Share) -> bool {
-        self.kind == HoldKind::Share(share) || (share == Share::Read && self.kind == HoldKind::Share(Share::Write) && self.held_by_me())
-    }
-
     fn share(&self) -> Share {
         match self.kind {
             HoldKind::Share(share) => share,
@@ -101,7 +96,30 @@ impl std::fmt::Debug for Hold {
 #[derive(Debug)]
 pub struct SharedTables {
     owner: Arc<Owner>,
-    holds: Vec<Arc<Hold>>,
+    holds: Vec<Shared>,
+}
+
+/// A hold of [`SharedTables`] with what is looked at in each statement: the list is searched without touching the holds, which lie apart and are
+/// in nobody's cache when a session's turn comes.
+#[derive(Debug)]
+struct Shared {
+    /// Address of the hold's lock, which lives as long as the hold: to be compared only.
+    lock: usize,
+    kind: HoldKind,
+    /// What the hold's mark says; none but this session writes that.
+    held: bool,
+    hold: Arc<Hold>,
+}
+
+fn address(lock: &Arc<TableLock>) -> usize {
+    Arc::as_ptr(lock) as usize
+}
+
+impl Shared {
+    #[inline]
+    fn suits(&self, share: Share) -> bool {
+        self.kind == HoldKind::Share(share) || (share == Share::Read && self.kind == HoldKind::Share(Share::Write) && self.held)
+    }
 }
 
 /// Tables that are remembered from one transaction to the next.
@@ -116,12 +134,14 @@ impl SharedTables {
     /// Shares a table until [`Self::release`], if nobody is in the way. `spread` tells sessions apart, so that they count on different lines.
     #[inline]
     pub fn share_now(&mut self, lock: &Arc<TableLock>, share: Share, spread: usize) -> bool {
-        match self.holds.iter().find(|hold| Arc::ptr_eq(&hold.lock, lock) && hold.suits(share)) {
-            Some(hold) if hold.held_by_me() => true,
-            Some(hold) => {
-                let entered = lock.enter_now(share, hold.stripe);
+        let wanted = address(lock);
+        match self.holds.iter_mut().find(|shared| shared.lock == wanted && shared.suits(share)) {
+            Some(shared) if shared.held => true,
+            Some(shared) => {
+                let entered = lock.enter_now(share, shared.hold.stripe);
                 if entered {
-                    hold.held.store(true, Ordering::Release);
+                    shared.held = true;
+                    shared.hold.held.store(true, Ordering::Release);
                 }
                 entered
             }
@@ -142,7 +162,7 @@ impl SharedTables {
     fn add(&mut self, lock: &Arc<TableLock>, share: Share, stripe: usize) {
         let hold = Hold::new(lock, stripe, HoldKind::Share(share), true);
         self.owner.add_hold(&hold);
-        self.holds.push(hold);
+        self.holds.push(Shared { lock: address(lock), kind: hold.kind, held: true, hold });
     }
 
     /// Shares a table, waiting for who has more rights, or for a short turn of who waits for them.
@@ -172,8 +192,8 @@ impl SharedTables {
         asker: Asker<'_>,
     ) -> Result<(), LockError> {
         let mut wanted = vec![(Arc::clone(lock), share)];
-        let held = self.holds.iter().filter(|hold| hold.held_by_me());
-        wanted.extend(held.map(|hold| (Arc::clone(&hold.lock), hold.share())));
+        let held = self.holds.iter().filter(|shared| shared.held);
+        wanted.extend(held.map(|shared| (Arc::clone(&shared.hold.lock), shared.hold.share())));
         loop {
             self.release();
             let mut failed = None;
@@ -196,14 +216,16 @@ impl SharedTables {
 
     /// How many tables are shared at present.
     pub fn held_count(&self) -> usize {
-        self.holds.iter().filter(|hold| hold.held_by_me()).count()
+        self.holds.iter().filter(|shared| shared.held).count()
     }
 
     /// Gives all tables back: the end of the transaction.
     #[inline]
     pub fn release(&mut self) {
-        for hold in &self.holds {
-            if hold.held_by_me() {
+        for shared in &mut self.holds {
+            if shared.held {
+                shared.held = false;
+                let hold = &shared.hold;
                 hold.held.store(false, Ordering::Release);
                 hold.lock.leave(hold.share(), hold.stripe);
             }
@@ -215,7 +237,7 @@ impl SharedTables {
 
     #[cold]
     fn forget(&mut self) {
-        self.owner.remove_holds(|hold| self.holds.iter().any(|own| Arc::ptr_eq(own, hold)));
+        self.owner.remove_holds(|hold| self.holds.iter().any(|own| Arc::ptr_eq(&own.hold, hold)));
         self.holds.clear();
     }
 }
