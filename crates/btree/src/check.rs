@@ -57,10 +57,9 @@ impl<E: Into<Error>> From<E> for CheckError {
 }
 
 /// What the walk has seen on each level: the latest page and its right link.
-struct Seen<'s> {
+struct Seen {
     latest: Vec<Option<(PageNo, PageNo)>>,
     stats: TreeStats,
-    stop: &'s dyn Fn() -> bool,
 }
 
 macro_rules! require {
@@ -72,15 +71,10 @@ macro_rules! require {
 }
 
 impl BTree {
-    /// Checks every page of the tree. Readers may go on; writers may make it fail, so it is for tests and for tables locked against writing.
+    /// Checks every page of the tree. Readers may go on; writers may make it fail, so it is for tests.
     pub fn check(&self) -> Result<TreeStats, CheckError> {
-        self.check_until(&|| false)
-    }
-
-    /// The same; it ends when `stop`, asked at each page, says so.
-    pub fn check_until(&self, stop: &dyn Fn() -> bool) -> Result<TreeStats, CheckError> {
         let height = self.height()?;
-        let mut seen = Seen { latest: vec![None; height as usize], stats: TreeStats { height, ..TreeStats::default() }, stop };
+        let mut seen = Seen { latest: vec![None; height as usize], stats: TreeStats { height, ..TreeStats::default() } };
         self.check_page(self.root, height - 1, None, None, &mut seen)?;
         for latest in seen.latest.into_iter().flatten() {
             require!(latest.0, latest.1.is_none(), "the last page of a level has a right sibling, {}", latest.1);
@@ -88,10 +82,7 @@ impl BTree {
         Ok(seen.stats)
     }
 
-    fn check_page(&self, page: PageNo, level: u16, low: Option<&[u8]>, high: Option<&[u8]>, seen: &mut Seen<'_>) -> Result<(), CheckError> {
-        if (seen.stop)() {
-            return Err(CheckError::Stopped);
-        }
+    fn check_page(&self, page: PageNo, level: u16, low: Option<&[u8]>, high: Option<&[u8]>, seen: &mut Seen) -> Result<(), CheckError> {
         let guard = self.pool().shared(page)?;
         let node = Node::open(&guard, page, self.index)?;
         require!(page, node.level() == level, "level {} where {level} belongs", node.level());
@@ -118,6 +109,154 @@ impl BTree {
             self.check_page(node.child(slot), level - 1, low, high, seen)?;
         }
         Ok(())
+    }
+}
+
+/// Pages that were seen beside each other and did not name each other: a split or merge may have come between the two looks.
+struct Suspects {
+    level: u16,
+    left: PageNo,
+    right: PageNo,
+}
+
+/// Most splits that come between two looks at neighbours.
+const SPLITS_MAX: usize = 1000;
+
+/// A check that lets writers work: no more than a page over leaves and one of those are latched at a time.
+struct Beside<'s> {
+    stats: TreeStats,
+    /// What was seen last on each level: a page and its right link.
+    latest: Vec<Option<(PageNo, PageNo)>>,
+    suspects: Vec<Suspects>,
+    stop: &'s dyn Fn() -> bool,
+}
+
+impl Beside<'_> {
+    /// Checks a page of a level that is met for the first time, in the order of keys. Its latch and its parent's are held.
+    fn page(&mut self, node: Node<'_>, page: PageNo, low: Option<&[u8]>, high: Option<&[u8]>) -> Result<(), CheckError> {
+        if (self.stop)() {
+            return Err(CheckError::Stopped);
+        }
+        check_layout(node, page)?;
+        check_order(node, page, low, high)?;
+        let level = usize::from(node.level());
+        if self.latest.len() <= level {
+            self.latest.resize(level + 1, None);
+        }
+        match self.latest[level].replace((page, node.right())) {
+            None if low.is_none() => require!(page, node.left().is_none(), "the first page of a level has a left sibling, {}", node.left()),
+            // The tree has grown a level since the check began.
+            None => {}
+            Some((left, right)) if left != node.left() || right != page => {
+                self.suspects.push(Suspects { level: node.level(), left, right: page });
+            }
+            Some(_) => {}
+        }
+        if high.is_none() {
+            require!(page, node.right().is_none(), "the last page of a level has a right sibling, {}", node.right());
+        }
+        if node.is_inner() {
+            require!(page, node.count() > 0, "an inner page without children");
+            self.stats.inner_pages += 1;
+        } else {
+            self.stats.leaf_pages += 1;
+            self.stats.entries += node.count() as u64;
+            self.stats.leaf_bytes += node.used_bytes() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// The range of a child: its first key and the one past it, where its parent says more than the parent's own range.
+fn child_range(node: Node<'_>, slot: usize, low: Option<&[u8]>, high: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+    let from = if slot == 0 { low.map(<[u8]>::to_vec) } else { Some(node.key_vec(slot)) };
+    let to = if slot + 1 < node.count() { Some(node.key_vec(slot + 1)) } else { high.map(<[u8]>::to_vec) };
+    (from, to)
+}
+
+impl BTree {
+    /// Checks every page of the tree while others write. What is told was so at the moment that the page was looked at; the sums are of different
+    /// moments. It ends when `stop`, asked at each page, says so.
+    pub fn check_beside_writers(&self, stop: &dyn Fn() -> bool) -> Result<TreeStats, CheckError> {
+        let mut beside = Beside { stats: TreeStats::default(), latest: Vec::new(), suspects: Vec::new(), stop };
+        let mut next = self.check_under_one_parent(None, &mut beside)?;
+        while let Some(key) = next {
+            next = self.check_under_one_parent(Some(&key), &mut beside)?;
+        }
+        for Suspects { level, left, right } in std::mem::take(&mut beside.suspects) {
+            require!(left, self.are_neighbours(level, left, right), "the right siblings of this page do not lead to {right}, or not back");
+        }
+        Ok(beside.stats)
+    }
+
+    /// Checks the leaves under the lowest inner page that has `low`, and the inner pages above them that begin there. Returns where the next one begins.
+    fn check_under_one_parent(&self, low: Option<&[u8]>, beside: &mut Beside<'_>) -> Result<Option<Vec<u8>>, CheckError> {
+        let (mut page, mut from, mut to) = (self.root, None::<Vec<u8>>, None::<Vec<u8>>);
+        let mut guard = self.pool().shared(page)?;
+        let root = Node::open(&guard, page, self.index)?;
+        beside.stats.height = root.level() + 1;
+        if low.is_none() {
+            beside.page(root, page, None, None)?;
+        }
+        while Node::open(&guard, page, self.index)?.level() > 1 {
+            let node = Node::open(&guard, page, self.index)?;
+            require!(page, node.count() > 0, "an inner page without children");
+            let after = low.map_or(1, |low| (1..node.count()).take_while(|slot| node.key_vec(*slot).as_slice() <= low).count() + 1);
+            let (child_from, child_to) = child_range(node, after - 1, from.as_deref(), to.as_deref());
+            let child = node.child(after - 1);
+            // From parent to child: the parent's latch stays until the child's is there.
+            let child_guard = self.pool().shared(child)?;
+            let child_node = Node::open(&child_guard, child, self.index)?;
+            require!(child, child_node.level() + 1 == node.level(), "level {} below one of level {}", child_node.level(), node.level());
+            if child_from.as_deref() == low {
+                beside.page(child_node, child, child_from.as_deref(), child_to.as_deref())?;
+            }
+            (guard, page, from, to) = (child_guard, child, child_from, child_to);
+        }
+        let node = Node::open(&guard, page, self.index)?;
+        if node.level() == 0 {
+            return Ok(None);
+        }
+        for slot in 0..node.count() {
+            let (child_from, child_to) = child_range(node, slot, from.as_deref(), to.as_deref());
+            // A merge may have put what was seen before in front of this.
+            if low.is_some_and(|low| child_to.as_deref().is_some_and(|to| to <= low)) {
+                continue;
+            }
+            let child = node.child(slot);
+            let leaf = self.pool().shared(child)?;
+            let leaf = Node::open(&leaf, child, self.index)?;
+            require!(child, leaf.level() == 0, "level {} below one of level 1", leaf.level());
+            beside.page(leaf, child, child_from.as_deref(), child_to.as_deref())?;
+        }
+        require!(page, to.as_deref().is_none_or(|to| low.is_none_or(|low| low < to)), "the range of this page ends before it begins");
+        Ok(to)
+    }
+
+    /// Whether the right siblings of `left` lead to `right`, and each names the one before; or one of the two has gone since. Nothing is latched.
+    fn are_neighbours(&self, level: u16, left: PageNo, right: PageNo) -> bool {
+        // What cannot be read was told when it was first looked at.
+        let is_node = |guard: &[u8], page| Node::open(guard, page, self.index).is_ok_and(|node| node.level() == level);
+        let (mut at, Ok(mut guard)) = (left, self.pool().shared(left)) else { return true };
+        for _ in 0..SPLITS_MAX {
+            if !is_node(&guard, at) {
+                return true;
+            }
+            let next = Node::new(&guard[..]).right();
+            if next.is_none() {
+                break;
+            }
+            // From left to right, as all who take two.
+            let Ok(next_guard) = self.pool().shared(next) else { return true };
+            if !is_node(&next_guard, next) || Node::new(&next_guard[..]).left() != at {
+                return false;
+            }
+            if next == right {
+                return true;
+            }
+            (at, guard) = (next, next_guard);
+        }
+        self.pool().shared(right).is_ok_and(|guard| !is_node(&guard, right))
     }
 }
 

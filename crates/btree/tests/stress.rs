@@ -103,6 +103,18 @@ fn scanner(tree: &BTree, stop: &AtomicBool, steady: &[Vec<u8>], seed: u64) {
     }
 }
 
+/// Checks the tree again and again while it is written.
+fn checker(tree: &BTree, stop: &AtomicBool) {
+    let mut checks = 0;
+    while checks == 0 || !stop.load(Ordering::Relaxed) {
+        match tree.check_beside_writers(&|| false) {
+            Ok(_) => checks += 1,
+            Err(error) => panic!("after {checks} checks: {error}"),
+        }
+    }
+    println!("{checks} checks");
+}
+
 fn stress(seed: u64, frames: usize, threads: u64, steps: u64) {
     println!("seed {seed}");
     let rig = Arc::new(Rig::new(seed, frames));
@@ -122,6 +134,7 @@ fn stress(seed: u64, frames: usize, threads: u64, steps: u64) {
                 })
             })
             .collect();
+        let checker = scope.spawn(|| checker(&tree, &stop));
         let owners: Vec<_> = (0..threads)
             .map(|thread| {
                 scope.spawn({
@@ -135,6 +148,7 @@ fn stress(seed: u64, frames: usize, threads: u64, steps: u64) {
         for scanner in scanners {
             scanner.join().unwrap();
         }
+        checker.join().unwrap();
         for result in results {
             model.extend(result.unwrap());
         }

@@ -75,13 +75,11 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
         known.extend(def.indexes.iter().map(|index| index.id));
         report.progress("tables", no as u64, count);
         let name = format!("{}.{}", def.database, def.name);
-        let parts_fit = def.indexes.iter().flat_map(|index| &index.parts).all(|part| part.column < def.columns.len());
         let spec = match table_spec(def) {
-            Ok(spec) if parts_fit => spec,
-            other => {
-                let what = other.err().map_or_else(|| "an index names a column that there is not".to_owned(), |error| error.to_string());
-                report.error(DATA, None, Some(&name), what.clone());
-                comment(out, &format!("table {name} is left out: {what}"))?;
+            Ok(spec) => spec,
+            Err(error) => {
+                report.error(DATA, None, Some(&name), error.to_string());
+                comment(out, &format!("table {name} is left out: {error}"))?;
                 continue;
             }
         };

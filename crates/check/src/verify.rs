@@ -224,15 +224,8 @@ fn check_tables(shared: &Shared<'_>, dictionary: PageNo, counters: PageNo, broke
 }
 
 fn check_table(shared: &Shared<'_>, def: &TableDef, broken: &mut Vec<IndexId>) -> Counted {
-    let columns = def.columns.len();
-    let parts_fit = def.indexes.iter().flat_map(|index| &index.parts).all(|part| part.column < columns);
     match table_spec(def) {
-        Ok(spec) if parts_fit => TableCheck::new(shared, def, spec).run(broken),
-        Ok(_) => {
-            shared.report.error(DATA, None, Some(&format!("{}.{}", def.database, def.name)), "an index names a column that there is not");
-            broken.extend(def.indexes.iter().map(|index| index.id));
-            Counted::default()
-        }
+        Ok(spec) => TableCheck::new(shared, def, spec).run(broken),
         Err(error) => {
             shared.report.error(DATA, None, Some(&format!("{}.{}", def.database, def.name)), error.to_string());
             broken.extend(def.indexes.iter().map(|index| index.id));

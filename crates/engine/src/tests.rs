@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use types::{Collation, ColumnType, Value};
 
+mod check;
 mod concurrent;
 mod covered;
 mod early_release;

@@ -8,6 +8,8 @@ mod regexp_pattern;
 mod strings;
 pub(crate) mod temporal;
 
+pub use numbers::crc32;
+
 use crate::context::UserLockCall;
 use crate::convert::{self, coerce, compare, text};
 use crate::exec::Exec;

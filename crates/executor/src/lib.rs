@@ -39,5 +39,6 @@ pub use convert::{append_text, compare, local_time, to_f64, to_i64};
 pub use errors::Error;
 pub use exec::Scratch;
 pub use execute::{Changes, Outcome, RowConsumer, evaluate, execute, execute_load};
+pub use functions::crc32;
 pub use memory::{Memory, STATEMENT_BYTES_MAX};
 pub use run::Result;

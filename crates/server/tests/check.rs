@@ -212,6 +212,62 @@ fn what_disagrees_is_told_where_every_page_is_whole() {
 }
 
 #[test]
+fn check_and_checksum_table_run_beside_open_and_prepared_transactions() {
+    let server = populated();
+    let mut c = server.connect();
+    c.query_drop("SET lock_wait_timeout = 1").expect("set");
+    let checked = |c: &mut mysql::Conn| -> Vec<(String, String, String, String)> { c.query("CHECK TABLE d.t, d.hidden, d.long_ones").expect("checks") };
+    let sum = |c: &mut mysql::Conn| -> Vec<(String, Option<u64>)> { c.query("CHECKSUM TABLE d.t, d.hidden, d.long_ones").expect("sums") };
+    let before = sum(&mut c);
+    let (mut open, mut prepared) = (server.connect(), server.connect());
+    open.query_drop("BEGIN").expect("begins");
+    open.query_drop("UPDATE d.t SET n = n + 1000, s = CONCAT('open ', id) WHERE id < 1000").expect("updates");
+    open.query_drop("DELETE FROM d.long_ones WHERE id = 1").expect("deletes");
+    for statement in ["XA START 'x'", "INSERT INTO d.hidden VALUES (7, 'prepared')", "DELETE FROM d.t WHERE id = 2001", "XA END 'x'", "XA PREPARE 'x'"] {
+        prepared.query_drop(statement).expect(statement);
+    }
+    assert!(checked(&mut c).iter().all(|(_, _, _, text)| text == "OK"), "{:?}", checked(&mut c));
+    assert_eq!(sum(&mut c), before);
+    // Within a transaction the sum is of its snapshot, and the transaction goes on.
+    c.query_drop("BEGIN").expect("begins");
+    assert_eq!(sum(&mut c), before);
+    open.query_drop("COMMIT").expect("commits");
+    prepared.query_drop("XA COMMIT 'x'").expect("commits");
+    assert_eq!(sum(&mut c), before);
+    c.query_drop("COMMIT").expect("commits");
+    assert!(sum(&mut c).iter().zip(&before).all(|(now, before)| now.1.is_some() && now != before));
+    assert!(checked(&mut c).iter().all(|(_, _, _, text)| text == "OK"));
+}
+
+#[test]
+fn check_table_tells_what_disagrees_beside_an_open_transaction() {
+    let (mut server, index) = closed();
+    let dir = server.data_dir();
+    let page = pages(&dir, |kind, of| kind == LEAF && of == index + 2)[0];
+    rewrite(&dir, page, |image| {
+        let word = |at: usize| usize::from(u16::from_le_bytes([image[at], image[at + 1]]));
+        let key_end = |slot: usize| word(88 + 8 * slot) + 2 + word(90 + 8 * slot) - 4;
+        let slot = (0..word(48)).find(|slot| image[key_end(*slot)] & 1 == 0).expect("a live entry");
+        image[key_end(slot) + 1] = 4;
+    });
+    // The left sibling of a leaf of the other index.
+    let leaf = pages(&dir, |kind, of| kind == LEAF && of == index + 1)[3];
+    rewrite(&dir, leaf, |image| image[56] ^= 1);
+    server.restart();
+    let mut open = server.connect();
+    open.query_drop("BEGIN").expect("begins");
+    open.query_drop("INSERT INTO d.t VALUES (1000000, 'open', NULL)").expect("inserts");
+    let mut c = server.connect();
+    c.query_drop("SET lock_wait_timeout = 1").expect("set");
+    let told: Vec<(String, String, String, String)> = c.query("CHECK TABLE d.t").expect("checks");
+    let has = |kind: &str, what: &str| told.iter().any(|(_, _, of, text)| of == kind && text.contains(what));
+    assert!(has("Warning", "Index k: ") && has("Warning", "Index u: ") && has("error", "Corrupt"), "{told:?}");
+    assert!(has("Warning", "sibling"), "{told:?}");
+    let quick: Vec<(String, String, String, String)> = c.query("CHECK TABLE d.t QUICK").expect("checks");
+    assert!(quick.iter().any(|(_, _, _, text)| text.contains("Index u: ")) && quick.len() == 2, "{quick:?}");
+}
+
+#[test]
 fn a_stored_length_that_does_not_fit_is_told() {
     let mut server = populated();
     assert_eq!(server.stop(), Some(0));

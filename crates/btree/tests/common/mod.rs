@@ -132,6 +132,8 @@ pub fn contents(tree: &BTree) -> BTreeMap<Vec<u8>, Vec<u8>> {
 /// The tree is sound, owns exactly the pages it reaches, and holds what the model holds.
 pub fn verify(rig: &Rig, tree: &BTree, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     let stats = tree.check().unwrap_or_else(|error| panic!("{error}"));
+    let beside = tree.check_beside_writers(&|| false).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(beside, stats);
     assert_eq!(stats.entries as usize, model.len());
     assert_eq!(rig.space.pages_of(tree.index), stats.leaf_pages + stats.inner_pages, "pages lost or shared: {stats:?}");
     assert!(contents(tree) == *model, "contents differ");

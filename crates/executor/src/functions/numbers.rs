@@ -260,16 +260,25 @@ fn group_thousands(text: &str) -> String {
     out
 }
 
-/// CRC-32 of IEEE 802.3.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for b in bytes {
-        crc ^= u32::from(*b);
-        for _ in 0..8 {
+/// What a byte does to a CRC-32.
+const CRC32_OF_BYTE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut crc, mut bit) = (byte as u32, 0);
+        while bit < 8 {
             crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+            bit += 1;
         }
+        table[byte] = crc;
+        byte += 1;
     }
-    !crc
+    table
+};
+
+/// CRC-32 of IEEE 802.3.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC32_OF_BYTE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
 /// CONV: the number at the start of a text, from one base to another; `None` for bases that do not exist and for an empty text.

@@ -1,12 +1,14 @@
 //! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE: a result with a few rows for each table.
 
+use super::checksum::{RowSum, Unreadable};
 use super::{FullName, full_name};
 use crate::client_session::ClientSession;
-use crate::error_map::Outcome;
+use crate::error_map::{Outcome, Undo, engine_error};
 use crate::result_columns::plain;
-use catalog::{CatalogError, Change};
-use engine::Depth;
+use catalog::{CatalogError, Change, TableEntry};
+use engine::{Depth, Direction, Isolation, KeyRange, Step};
 use executor::StatementContext;
+use lock_manager::metadata::Share;
 use mysql_error::WarningLevel;
 use mysql_error::codes;
 use parser::ast::{Maintenance, TableMaintenance};
@@ -28,8 +30,11 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     if statement.histogram.is_some() {
         return Err(codes::not_supported_yet("histograms").into());
     }
-    // MySQL's CHECKSUM TABLE reads within the transaction; this one needs the table for itself, which its own transaction's lock would keep from it.
-    session.implicit_commit()?;
+    // CHECKSUM TABLE is a read within the transaction; the others end it.
+    match statement.kind {
+        Maintenance::Checksum => session.refuse_in_ended_branch()?,
+        _ => session.implicit_commit()?,
+    }
     let mut names = Vec::with_capacity(statement.tables.len());
     for table in statement.tables {
         names.push(full_name(session, table)?);
@@ -53,7 +58,7 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
         };
         match maintain_one(session, name, statement.kind, statement.options, &mut say) {
             Ok(()) => {}
-            Err(outcome) if outcome.is_stop() => return Err(outcome),
+            Err(outcome) if ends_statement(&outcome) => return Err(outcome),
             Err(outcome) => {
                 say("Error", outcome.error.message);
                 say("status", "Operation failed".into());
@@ -64,15 +69,15 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     Ok(())
 }
 
-/// CHECKSUM TABLE: a sum over the rows that does not depend on their order, NULL for a table that there is not, and with QUICK, which only tables
-/// with a kept sum have.
+/// CHECKSUM TABLE: MySQL's sum over the rows that the transaction sees (`checksum.rs`), NULL for a table that there is not, and with QUICK, which only
+/// tables with a kept sum have.
 fn checksum(session: &mut ClientSession, names: &[FullName], quick: bool, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
     let columns = vec![plain("Table", ColumnType::varchar(128, Collation::DEFAULT)), plain("Checksum", ColumnType::bigint())];
     let mut rows = Vec::new();
     for name in names {
         let sum = match table_checksum(session, name, quick) {
             Ok(sum) => sum,
-            Err(outcome) if outcome.is_stop() => return Err(outcome),
+            Err(outcome) if ends_statement(&outcome) => return Err(outcome),
             Err(outcome) => {
                 session.core.warn(outcome.error.into_warning(WarningLevel::Error));
                 Value::Null
@@ -80,8 +85,15 @@ fn checksum(session: &mut ClientSession, names: &[FullName], quick: bool, sink: 
         };
         rows.push(vec![Value::from(name.dotted()), sum]);
     }
+    session.statement_done()?;
+    session.settle()?;
     session.send_rows(&columns, &rows, sink);
     Ok(())
+}
+
+/// What ends the statement and does not only cost one table its answer: it was stopped, or has lost its transaction.
+fn ends_statement(outcome: &Outcome) -> bool {
+    outcome.is_stop() || outcome.undo == Undo::Transaction
 }
 
 fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> Result<Value, Outcome> {
@@ -90,13 +102,47 @@ fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> 
     if quick {
         return Ok(Value::Null);
     }
-    let table = session.lock_table(name)?;
-    let storage = Arc::clone(&table.entry.storage);
-    let cancel = Arc::clone(session.engine.cancel());
-    match session.engine.engine().checksum_table(&storage, &|| cancel.is_cancelled()) {
-        Ok(sum) => Ok(Value::Int(i64::from(sum))),
-        Err(engine::Error::Killed) => Err(session.stop_error().into()),
-        Err(error) => Err(crate::error_map::engine_error(error, || session.stop_error())),
+    session.ensure_transaction();
+    let entry = share_table(session, name)?;
+    let mut sum = RowSum::new(&entry.def);
+    session.engine.statement_start();
+    let read = session.engine.plain_read();
+    let mut unreadable = None;
+    let scanned = session.engine.scan(&entry.storage, 0, KeyRange::all(), Direction::Forward, read).and_then(|mut scan| {
+        loop {
+            let more = scan.for_each(|row, _| match sum.add(row) {
+                Ok(()) => Step::Continue,
+                Err(error) => {
+                    unreadable = Some(error);
+                    Step::Stop
+                }
+            })?;
+            // A locking read comes back before it waits: there is more then.
+            if !more || unreadable.is_some() {
+                return Ok(());
+            }
+        }
+    });
+    scanned.map_err(|error| engine_error(error, || session.stop_error()))?;
+    match unreadable {
+        None => Ok(Value::Int(i64::from(sum.sum()))),
+        Some(Unreadable) => {
+            let error = engine::Error::Corruption { page: base::PageNo::NONE, what: format!("a row of {} cannot be read", name.dotted()) };
+            Err(engine_error(error, || session.stop_error()))
+        }
+    }
+}
+
+/// Takes a table as a reading statement does, until the transaction ends.
+fn share_table(session: &mut ClientSession, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
+    loop {
+        let entry = session.find_table(name)?;
+        session.use_table(&entry, Share::Read)?;
+        // DDL may have replaced the table while this waited.
+        let found = session.find_table(name)?;
+        if Arc::ptr_eq(&found.storage, &entry.storage) {
+            return Ok(found);
+        }
     }
 }
 
@@ -137,11 +183,23 @@ fn maintain_one(
 }
 
 /// CHECK TABLE. QUICK looks at each tree by itself; the others compare rows and entries, too: there is nothing that would make a table not need it.
+/// Others may write meanwhile: it looks at what one snapshot sees.
 fn check(session: &mut ClientSession, name: &FullName, options: &[&str], say: &mut impl FnMut(&str, String)) -> Result<(), Outcome> {
-    let table = session.lock_table(name)?;
-    let entry = &table.entry;
+    // The statement has ended the transaction that was; this one is for the check alone, whatever the session's level.
+    session.engine.begin(Isolation::RepeatableRead, true);
+    let checked = share_table(session, name).and_then(|entry| check_shared(session, &entry, options, say));
+    // What it had in its hands goes before the next table; there is nothing to be made durable or taken back.
+    session.commit()?;
+    checked
+}
+
+fn check_shared(
+    session: &mut ClientSession,
+    entry: &TableEntry,
+    options: &[&str],
+    say: &mut impl FnMut(&str, String),
+) -> Result<(), Outcome> {
     let depth = if options.contains(&"QUICK") { Depth::Trees } else { Depth::Rows };
-    let cancel = Arc::clone(session.engine.cancel());
     let mut told = 0;
     let mut report = |index_no: usize, error: engine::Error| {
         told += 1;
@@ -150,14 +208,20 @@ fn check(session: &mut ClientSession, name: &FullName, options: &[&str], say: &m
             say("Warning", format!("InnoDB: Index {index}: {error}"));
         }
     };
-    let checked = session.engine.engine().check_table_with(&entry.storage, depth, &|| cancel.is_cancelled(), &mut report);
+    let checked = session.engine.check_table(&entry.storage, depth, &mut report);
     match checked {
-        Ok(_) if told == 0 => say("status", "OK".into()),
-        Ok(_) => say("error", "Corrupt".into()),
-        Err(engine::Error::Killed) => return Err(session.stop_error().into()),
-        Err(error) => {
+        Ok(()) if told == 0 => say("status", "OK".into()),
+        Ok(()) => say("error", "Corrupt".into()),
+        Err(error @ engine::Error::Corruption { .. }) => {
             say("Warning", format!("InnoDB: {error}"));
             say("error", "Corrupt".into());
+        }
+        Err(error) => {
+            // What was found before stands; of the rest nothing is known.
+            if told > 0 {
+                say("error", "Corrupt".into());
+            }
+            return Err(engine_error(error, || session.stop_error()));
         }
     }
     Ok(())

@@ -9,6 +9,7 @@
 //! [`execute`]; `definition.rs` and `key.rs` turn what is written into definitions, `alter.rs` compares old and new.
 
 mod alter;
+mod checksum;
 mod convert;
 mod create_select;
 mod create_table;
