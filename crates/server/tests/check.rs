@@ -216,14 +216,18 @@ fn check_and_checksum_table_run_beside_open_and_prepared_transactions() {
     let server = populated();
     let mut c = server.connect();
     c.query_drop("SET lock_wait_timeout = 1").expect("set");
-    let checked = |c: &mut mysql::Conn| -> Vec<(String, String, String, String)> { c.query("CHECK TABLE d.t, d.hidden, d.long_ones").expect("checks") };
+    let checked = |c: &mut mysql::Conn| -> Vec<(String, String, String, String)> {
+        c.query("CHECK TABLE d.t, d.hidden, d.long_ones").expect("checks")
+    };
     let sum = |c: &mut mysql::Conn| -> Vec<(String, Option<u64>)> { c.query("CHECKSUM TABLE d.t, d.hidden, d.long_ones").expect("sums") };
     let before = sum(&mut c);
     let (mut open, mut prepared) = (server.connect(), server.connect());
     open.query_drop("BEGIN").expect("begins");
     open.query_drop("UPDATE d.t SET n = n + 1000, s = CONCAT('open ', id) WHERE id < 1000").expect("updates");
     open.query_drop("DELETE FROM d.long_ones WHERE id = 1").expect("deletes");
-    for statement in ["XA START 'x'", "INSERT INTO d.hidden VALUES (7, 'prepared')", "DELETE FROM d.t WHERE id = 2001", "XA END 'x'", "XA PREPARE 'x'"] {
+    for statement in
+        ["XA START 'x'", "INSERT INTO d.hidden VALUES (7, 'prepared')", "DELETE FROM d.t WHERE id = 2001", "XA END 'x'", "XA PREPARE 'x'"]
+    {
         prepared.query_drop(statement).expect(statement);
     }
     assert!(checked(&mut c).iter().all(|(_, _, _, text)| text == "OK"), "{:?}", checked(&mut c));
