@@ -160,9 +160,9 @@ fn put_datetime(at: DateTime, digits: u8, out: &mut Vec<u8>) {
 fn put_time(time: Time, digits: u8, out: &mut Vec<u8>) {
     let magnitude = time.micros().unsigned_abs();
     let (seconds, micros) = (magnitude / 1_000_000, magnitude % 1_000_000);
-    let fields = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60;
+    let fields = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | (seconds % 60);
     let fraction = 8 * fraction_bytes(digits) as u32;
-    let number = (fields << fraction | micros / fraction_unit(digits)) as i64;
+    let number = ((fields << fraction) | (micros / fraction_unit(digits))) as i64;
     let number = if time.micros() < 0 { -number } else { number } + (0x80_0000_i64 << fraction);
     out.extend_from_slice(&number.to_be_bytes()[5 - fraction as usize / 8..]);
 }
