@@ -112,7 +112,7 @@ fn writers_do_not_disturb_a_check() {
                         }
                     }
                     match done {
-                        Ok(()) if random.next() % 4 > 0 => s.commit().expect("committed"),
+                        Ok(()) if !random.next().is_multiple_of(4) => s.commit().expect("committed"),
                         Ok(()) | Err(Error::Deadlock | Error::LockWaitTimeout) => s.rollback().expect("rolled back"),
                         Err(error) => panic!("{error}"),
                     }
