@@ -17,6 +17,8 @@ use crate::leftover::Leftover;
 use crate::prepared::Xid;
 use crate::{Error, Result};
 use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
+#[cfg(test)]
+use sync::Mutex;
 use sync::atomic::Ordering;
 use wal::Checkpoint;
 
@@ -143,7 +145,27 @@ impl Payload {
     }
 }
 
+/// Where a test gets between the steps of a checkpoint.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckpointStep {
+    Begun,
+    SlotsRead,
+}
+
+/// What a test does there, once.
+#[cfg(test)]
+pub(crate) type CheckpointHook = Mutex<Option<(CheckpointStep, Box<dyn FnOnce() + Send>)>>;
+
 impl Engine {
+    #[cfg(test)]
+    fn checkpoint_hook(&self, step: CheckpointStep) {
+        let planned = self.checkpoint_hook.lock().take_if(|(at, _)| *at == step);
+        if let Some((_, work)) = planned {
+            work();
+        }
+    }
+
     /// Writes a checkpoint. Sessions go on meanwhile.
     pub fn checkpoint(&self) -> Result<()> {
         let _one = self.checkpoint_latch.lock();
@@ -154,14 +176,18 @@ impl Engine {
     pub(crate) fn checkpoint_latched(&self) -> Result<Checkpoint> {
         let position = self.wal.written_contiguous();
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
-        // Losers before slots: one that moves from the list to a slot is found.
-        let mut running = self.losers.lock().listed();
-        // What is prepared may move between its own list and a slot, either way; what stands later here counts.
-        running.extend(self.branches.detached());
+        // Slots first, and nothing moves from a list to a slot meanwhile: what leaves a slot is found in a list. What stands later here counts.
+        let handover = self.handover.write();
+        #[cfg(test)]
+        self.checkpoint_hook(CheckpointStep::Begun);
         let (committed, named): (Vec<_>, Vec<_>) = self.slots.named().into_iter().partition(|named| named.committed);
-        running.extend(named.iter().map(|named| (named.txn, named.last_undo)));
+        let mut running: Vec<_> = named.iter().map(|named| (named.txn, named.last_undo)).collect();
+        #[cfg(test)]
+        self.checkpoint_hook(CheckpointStep::SlotsRead);
+        running.extend(self.losers.lock().listed());
         running.extend(self.branches.detached());
         running.extend(self.abandoned.lock().iter().copied());
+        drop(handover);
         // After the slots: see `prepared.rs`.
         let prepared = self.branches.listed();
         // Those whose commit record is logged are committed by the time that the checkpoint is written: the log is durable up to them then.

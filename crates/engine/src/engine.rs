@@ -72,6 +72,10 @@ pub struct Engine {
     tables: RwLock<HashMap<TableId, Arc<Table>>>,
     source: OnceLock<Arc<dyn TableSource>>,
     pub(crate) checkpoint_latch: Mutex<()>,
+    /// Held shared by whom moves an unfinished transaction from a list to its session's slot; by a checkpoint while it looks through slots and lists.
+    pub(crate) handover: RwLock<()>,
+    #[cfg(test)]
+    pub(crate) checkpoint_hook: crate::checkpoint::CheckpointHook,
     /// Transactions whose rollback failed; it is tried again, also by a restart.
     pub(crate) abandoned: Mutex<Vec<(TxnId, UndoPtr)>>,
     pub(crate) leftovers: Leftovers,
@@ -143,6 +147,9 @@ impl Engine {
             tables: RwLock::with_order(Rank::Catalog, 5, HashMap::new()),
             source: OnceLock::new(),
             checkpoint_latch: Mutex::new(Rank::Catalog, ()),
+            handover: RwLock::with_order(Rank::Catalog, 8, ()),
+            #[cfg(test)]
+            checkpoint_hook: Mutex::new(Rank::Leaf, None),
             abandoned: Mutex::new(Rank::Leaf, Vec::new()),
             leftovers: Leftovers::new(opened.leftovers),
             branches: Branches::new(),

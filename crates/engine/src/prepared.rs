@@ -4,7 +4,7 @@
 //! 1. An XID names at most one branch: one that a session works on, or a prepared one.
 //! 2. A prepared transaction keeps a slot, a lock owner and its shares of metadata locks: checkpoints, readers and those who wait for its
 //!    rows take it for a running one.
-//! 3. A checkpoint reads the detached transactions, the slots, and the detached ones again: one that moves either way is found. A branch is listed as prepared from before its slot settles after the `PREPARE` record until after its `COMMIT` record, or until just
+//! 3. A checkpoint reads the slots, then the detached transactions, and nobody takes one over meanwhile (`Engine::handover`): one that moves is found. A branch is listed as prepared from before its slot settles after the `PREPARE` record until after its `COMMIT` record, or until just
 //!    before the first step of its rollback is logged. A checkpoint reads the slots first and this list second: it never takes a prepared
 //!    transaction for one that is to be rolled back, nor one that is half rolled back for a prepared one.
 //! 4. A restart finds row locks again by the ids in rows. Locks of reads and gaps are not logged and do not survive it, as in MySQL. A branch
@@ -243,6 +243,7 @@ impl Session {
     /// Makes a prepared transaction the session's; the shares of metadata locks are the caller's.
     fn take_over(&mut self, xid: &Xid) -> Option<SharedTables> {
         let engine = Arc::clone(&self.engine);
+        let _handover = engine.handover.read();
         let detached = engine.branches.take(xid, |detached| self.attach(detached.txn, detached.last_undo, Arc::clone(&detached.owner)))?;
         Some(detached.tables)
     }

@@ -94,6 +94,14 @@ impl PlannedSkip {
     }
 }
 
+/// A version that somebody needs.
+enum Met<'c> {
+    /// The newest, or one that it may be rolled back to; the last of them is settled.
+    Top { version: RowHeader, bytes: &'c [u8], settled: bool },
+    /// What an old view sees, and the undo records that it comes by on its way from the newest settled version.
+    Seen { version: RowHeader, bytes: &'c [u8], way: &'c [UndoPtr] },
+}
+
 impl Session {
     /// How readers go on that do not see the version `replaced`, when versions behind it are needed by nobody. One load when no view lags. Reads no file: it is called
     /// with the row's leaf latched exclusively.
@@ -209,40 +217,11 @@ impl Engine {
 
     /// Whether `f` says so of a version of a row that somebody needs: the newest, those that it may be rolled back to, and those that old views see.
     pub(crate) fn any_needed_version(&self, value: &[u8], mut f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
-        // Purge alone sets them, and this is purge.
+        // As of the last round: what was needed then may be needed no more, never the other way round.
         let views = self.prune.views.lock().clone();
-        let mut chain = Chain::new(&self.undo, header(value)?, value, Vec::new());
-        loop {
-            if f(chain.version(), &chain.buffer)? {
-                return Ok(true);
-            }
-            if views.as_ref().is_some_and(|views| views.settled(chain.version().txn)) {
-                break;
-            }
-            match chain.step_direct() {
-                Ok(Some(_)) => {}
-                Ok(None) | Err(Error::UndoGone) => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        let (settled, bytes) = (chain.version(), std::mem::take(&mut chain.buffer));
-        for view in views.iter().flat_map(|views| views.blind_to(settled.txn)) {
-            let mut chain = Chain::new(&self.undo, settled, &bytes, Vec::new());
-            loop {
-                match chain.step() {
-                    Ok(Some(version)) if view.sees(version.txn, TxnId::NONE) => {
-                        if f(version, &chain.buffer)? {
-                            return Ok(true);
-                        }
-                        break;
-                    }
-                    Ok(Some(_)) => {}
-                    Ok(None) | Err(Error::UndoGone) => break,
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(false)
+        self.any_met(views.as_deref(), value, |met| match met {
+            Met::Top { version, bytes, .. } | Met::Seen { version, bytes, .. } => f(version, bytes),
+        })
     }
 
     /// Whether a view comes by this undo record on its way to a row that it sees. Also of records that purge deals with when all see them only.
@@ -269,43 +248,60 @@ impl Engine {
     }
 
     fn is_on_the_way(&self, views: &Snapshots, value: &[u8], address: UndoPtr) -> Result<bool> {
-        let mut chain = Chain::new(&self.undo, header(value)?, value, Vec::new());
-        // To the newest version that is settled: what is newer may be rolled back, and then the way begins there.
-        for _ in 0..LOOK_STEPS_MAX {
-            if views.settled(chain.version().txn) {
-                let (settled, bytes) = (chain.version(), std::mem::take(&mut chain.buffer));
-                for view in views.blind_to(settled.txn) {
-                    if self.leads_to_row(view, Chain::new(&self.undo, settled, &bytes, Vec::new()), address)? {
-                        return Ok(true);
-                    }
-                }
-                return Ok(false);
-            }
-            if chain.version().undo == address {
-                return Ok(true);
-            }
-            match chain.step_direct() {
-                Ok(Some(_)) => {}
-                Ok(None) | Err(Error::UndoGone) => return Ok(false),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(true)
+        self.any_met(Some(views), value, |met| {
+            Ok(match met {
+                // A rollback may take the versions above away, and then the way begins here.
+                Met::Top { version, settled, .. } => !settled && version.undo == address,
+                Met::Seen { version, way, .. } => way.contains(&address) && version.flags & DELETE_MARK == 0,
+            })
+        })
     }
 
-    /// Whether the way of a view from a version that it does not see leads by a record to a row.
-    fn leads_to_row(&self, view: &ReadView, mut chain: Chain<'_>, address: UndoPtr) -> Result<bool> {
-        let mut comes_by = false;
-        for _ in 0..LOOK_STEPS_MAX {
-            comes_by |= !chain.skips() && chain.version().undo == address;
-            match chain.step() {
-                Ok(Some(version)) if view.sees(version.txn, TxnId::NONE) => return Ok(comes_by && version.flags & DELETE_MARK == 0),
-                Ok(Some(_)) => {}
+    /// Whether `f` says so of what is met on the way from a row's newest version to the newest one that is settled, and from there to what each old view sees
+    /// that does not see that. Also when a way is longer than [`LOOK_STEPS_MAX`].
+    fn any_met(&self, views: Option<&Snapshots>, value: &[u8], mut f: impl FnMut(Met<'_>) -> Result<bool>) -> Result<bool> {
+        let mut chain = Chain::new(&self.undo, header(value)?, value, Vec::new());
+        let mut steps = 0;
+        loop {
+            let version = chain.version();
+            let settled = views.is_some_and(|views| views.settled(version.txn));
+            if f(Met::Top { version, bytes: &chain.buffer, settled })? || steps == LOOK_STEPS_MAX {
+                return Ok(true);
+            }
+            if settled {
+                break;
+            }
+            match chain.step_direct() {
+                Ok(Some(_)) => steps += 1,
                 Ok(None) | Err(Error::UndoGone) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
-        Ok(true)
+        let (settled, bytes) = (chain.version(), std::mem::take(&mut chain.buffer));
+        for view in views.into_iter().flat_map(|views| views.blind_to(settled.txn)) {
+            let mut chain = Chain::new(&self.undo, settled, &bytes, std::mem::take(&mut chain.buffer));
+            let mut way = SmallVec::<[UndoPtr; 8]>::new();
+            for step in 0.. {
+                if step == LOOK_STEPS_MAX {
+                    return Ok(true);
+                }
+                if !chain.skips() {
+                    way.push(chain.version().undo);
+                }
+                match chain.step() {
+                    Ok(Some(version)) if view.sees(version.txn, TxnId::NONE) => {
+                        if f(Met::Seen { version, bytes: &chain.buffer, way: &way })? {
+                            return Ok(true);
+                        }
+                        break;
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(Error::UndoGone) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether some open view does not see a finished transaction that all later views see.

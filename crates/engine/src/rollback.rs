@@ -31,7 +31,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(crate) struct Losers {
     pub(crate) waiting: Vec<(TxnId, UndoPtr)>,
-    /// A session is about to take them over.
+    /// A session is about to take them over: they stand here until its slot names them.
     taken: Vec<(TxnId, UndoPtr)>,
 }
 
@@ -293,9 +293,11 @@ impl Engine {
         let next = self.losers.lock().take();
         let Some((txn, last_undo)) = next else { return false };
         let mut session = self.connect();
-        session.adopt(txn, last_undo);
-        // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
-        self.losers.lock().taken.retain(|(id, _)| *id != txn);
+        {
+            let _handover = self.handover.read();
+            session.adopt(txn, last_undo);
+            self.losers.lock().taken.retain(|(id, _)| *id != txn);
+        }
         let undone = self.undo_loser(&mut session, stop);
         if undone == Ok(false) {
             session.leave_unfinished(|last_undo| self.losers.lock().waiting.push((txn, last_undo)));
@@ -368,9 +370,11 @@ impl Engine {
             // Counted as long as it is in nobody's list.
             self.recovering.fetch_add(1, Ordering::AcqRel);
             let mut session = self.connect();
-            session.adopt(txn, last_undo);
-            // Only now: a checkpoint finds it in the list, in the session's slot, or in both.
-            self.abandoned.lock().retain(|(id, _)| *id != txn);
+            {
+                let _handover = self.handover.read();
+                session.adopt(txn, last_undo);
+                self.abandoned.lock().retain(|(id, _)| *id != txn);
+            }
             count += usize::from(session.rollback().is_ok());
             self.recovering.fetch_sub(1, Ordering::AcqRel);
         }

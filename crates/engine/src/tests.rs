@@ -9,6 +9,7 @@ use std::time::Duration;
 use types::{Collation, ColumnType, Value};
 
 mod check;
+mod checkpoints;
 mod concurrent;
 mod covered;
 mod early_release;

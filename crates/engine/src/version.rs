@@ -1,8 +1,8 @@
 //! Which version of a row a reader sees.
 //!
 //! # Invariants
-//! 1. The chain is walked under the leaf's latch: what purge may release is never on the walked part, because every version up to and
-//!    including the one that is seen was written by a transaction that the reader's view does not see, or is the seen one.
+//! 1. The chain is walked under the leaf's latch. On the way to a row that the reader sees nothing is released: every version up to and including that one was
+//!    written by a transaction that the reader's view does not see, or is the seen one. Where the reader sees no row a record on the way may be gone (invariant 3).
 //! 2. A row whose header has no undo address has no older version.
 //! 3. Where a record on the way was released, no open view sees anything behind it.
 

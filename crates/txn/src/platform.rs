@@ -40,6 +40,8 @@ pub(crate) fn zeroed_words() -> Box<[atomic::AtomicU64; RING_IDS as usize]> {
 /// - `word_taken_by_store`: a word goes over to a later id without regard to a finisher.
 /// - `old_number_before_latch`: an id that the window has left is numbered before the list is latched.
 /// - `read_before_publish`: a view reads its number before its bound is published.
+/// - `horizon_high_of_the_oldest`: what all but the old views see is bounded by the high bound of the oldest of them, not by the smallest.
+/// - `horizon_without_newest`: it is bounded by the views that were found, not by what was newest before they were looked for.
 /// - `word_taken_without_list`: a word of released bits goes over to later ids, and those it had released are forgotten.
 /// - `drain_unsorted`: queued commits are finished in the order in which they came.
 /// - `drain_all`: queued commits are finished whether they are durable or not.

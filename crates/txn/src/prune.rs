@@ -5,10 +5,11 @@
 //!
 //! # Why a copy may be stale
 //! The open views are copied once and used for a while. Of the views that were open then some may have closed: what they needed is kept a little longer. A
-//! view opened later has a number at or above the `horizon`'s, so whatever the horizon sees, it sees.
+//! view opened later has a number at or above the `horizon`'s, so whatever the horizon sees, it sees. The horizon's upper bound counts as well: an id past the bound
+//! of an open view is not kept for that view when the ring's window leaves it (`old_ids.rs`), and then looks as if all saw it; so the horizon has the smallest bound of all.
 
 use crate::ids::Ids;
-use crate::platform::Arc;
+use crate::platform::{Arc, planted};
 use crate::slots::Slots;
 use crate::view::ReadView;
 use base::TxnId;
@@ -40,7 +41,23 @@ impl Snapshots {
         let high = ids.next().0;
         let open = slots.exact_views()?;
         let lagging = open.partition_point(|(number, ..)| number + lag < newest).min(Self::OLD_MAX);
-        let horizon = open.get(lagging).map_or_else(|| view(low, newest, high), |(number, low, high)| view(*low, *number, *high));
+        // Each bound by itself: the view with the smallest number may have a high bound past another's, of ids given out while it was being opened. And a
+        // view that was opened after its slot was looked at has bounds at or above what was read first of all.
+        let (mut bound_low, mut bound_number, mut bound_high) = (low, newest, high);
+        for (number, low, high) in &open[lagging..] {
+            bound_low = bound_low.min(*low);
+            bound_number = bound_number.min(*number);
+            bound_high = bound_high.min(*high);
+        }
+        if let Some((number, _, high)) = open.get(lagging) {
+            if planted("horizon_high_of_the_oldest") {
+                bound_high = *high;
+            }
+            if planted("horizon_without_newest") {
+                bound_number = *number;
+            }
+        }
+        let horizon = view(bound_low, bound_number, bound_high);
         let old = open[..lagging].iter().map(|(number, low, high)| view(*low, *number, *high)).collect();
         Some(Snapshots { old, horizon })
     }

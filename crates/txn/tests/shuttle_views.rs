@@ -336,6 +336,102 @@ fn purge_takes_nothing_from_a_view_being_opened() {
     SCHEDULES.check(purge_against_views, &["read_before_publish"]);
 }
 
+/// What purge between snapshots goes by, while views are opened and transactions finish: all views but the old ones see what it calls settled, and of the
+/// others it knows which do not.
+fn snapshots_against_views() {
+    let system = Arc::new(TxnSystem::new(TxnId(60), &[]));
+    let ids: Vec<TxnId> = (0..3).map(|_| system.allocate_id()).collect();
+    let readers: Vec<_> = (0..2)
+        .map(|_| {
+            let (system, slot) = (Arc::clone(&system), system.register_slot());
+            let again = coin();
+            shuttle::thread::spawn(move || {
+                let mut view = ReadView::new();
+                system.open_view(&mut view, &slot);
+                if again {
+                    system.close_view(&slot);
+                    system.open_view(&mut view, &slot);
+                }
+                (view, slot)
+            })
+        })
+        .collect();
+    let finisher = {
+        let (system, ids) = (Arc::clone(&system), ids.clone());
+        shuttle::thread::spawn(move || {
+            ids.into_iter().for_each(|id| {
+                system.finish(id);
+            })
+        })
+    };
+    let lag = if coin() { 1000 } else { 0 };
+    let collected = [system.snapshots(lag), system.snapshots(lag)];
+    let views: Vec<_> = readers.into_iter().map(|reader| reader.join().expect("no panic")).collect();
+    finisher.join().expect("no panic");
+    let last = system.snapshots(lag);
+    assert!(last.is_some(), "no view is being opened");
+    for snapshots in collected.into_iter().chain([last]).flatten() {
+        for id in ids.iter().filter(|id| snapshots.settled(**id)) {
+            for (view, _) in views.iter().filter(|(view, _)| !view.sees(*id, NONE)) {
+                let known = snapshots.blind_to(*id).any(|old| old.number() == view.number());
+                assert!(known, "{snapshots:?} has {id} settled, which {view:?} does not see");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_settled_is_seen_by_all_views_but_the_old() {
+    SCHEDULES.check(snapshots_against_views, &["horizon_without_newest"]);
+}
+
+/// A view is stopped between its number and its upper bound while another is opened and a transaction comes and finishes that neither sees; then it closes,
+/// and the window leaves that transaction behind.
+fn stalled_view_is_the_horizon() {
+    let system = Arc::new(TxnSystem::new(TxnId(100), &[]));
+    let first = system.allocate_id();
+    let (tell, told) = shuttle::sync::mpsc::channel::<()>();
+    let stalled = {
+        let (system, slot) = (Arc::clone(&system), system.register_slot());
+        shuttle::thread::spawn(move || {
+            let mut view = ReadView::new();
+            system.open_view(&mut view, &slot);
+            told.recv().expect("told to close");
+            system.close_view(&slot);
+        })
+    };
+    system.finish(first);
+    let (slot, mut view) = (system.register_slot(), ReadView::new());
+    if coin() {
+        // Bounds of an earlier view in the same slot, with the same number.
+        system.open_view(&mut view, &slot);
+        system.close_view(&slot);
+    }
+    system.open_view(&mut view, &slot);
+    let later = system.allocate_id();
+    system.finish(later);
+    let snapshots = loop {
+        match system.snapshots(1000) {
+            Some(snapshots) => break snapshots,
+            None => shuttle::thread::yield_now(),
+        }
+    };
+    tell.send(()).expect("it waits");
+    stalled.join().expect("no panic");
+    // The window moves on to 116.
+    for _ in 0..42 {
+        let id = system.allocate_id();
+        system.finish(id);
+    }
+    assert!(!view.sees(later, NONE) && view.sees(first, NONE));
+    assert!(!snapshots.settled(later), "{snapshots:?} has {later} settled, which {view:?} does not see");
+}
+
+#[test]
+fn the_horizon_of_a_stalled_view_does_not_pass_others() {
+    SCHEDULES.check(stalled_view_is_the_horizon, &["horizon_high_of_the_oldest"]);
+}
+
 /// All finish, in three threads; the low mark must follow, and be left with somebody who moves it on.
 fn low_mark_follows() {
     let system = Arc::new(TxnSystem::new(TxnId(1), &[]));
