@@ -9,10 +9,12 @@
 //! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
 //! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
 //! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory; in version 2 then those of the running
-//! transactions that are prepared (id, format, global part, branch). Version 1 is written when there is none, so that the release before can
-//! open the directory.
+//! transactions that are prepared (id, format, global part, branch); in version 3 then the blocks of the history (undo address, length; `blocks.rs`). The oldest
+//! version is written that can say it, so that an earlier release can open the directory.
 
+use crate::blocks::ListedHistory;
 use crate::engine::Engine;
+use crate::format::Feature;
 use crate::leftover::Leftover;
 use crate::prepared::Xid;
 use crate::{Error, Result};
@@ -20,10 +22,13 @@ use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_byte
 #[cfg(test)]
 use sync::Mutex;
 use sync::atomic::Ordering;
+use undo::UndoStore;
 use wal::Checkpoint;
 
 /// Format of the data directory as far as a checkpoint knows it: of its own payload, and of the engine's log records.
-const PAYLOAD_VERSION: u64 = 2;
+const PAYLOAD_VERSION: u64 = 3;
+/// The version without blocks of the history.
+const PAYLOAD_VERSION_UNBLOCKED: u64 = 2;
 /// The version without prepared transactions.
 const PAYLOAD_VERSION_PLAIN: u64 = 1;
 
@@ -41,12 +46,18 @@ pub(crate) struct Payload {
     pub leftovers: Vec<Leftover>,
     pub undo_directory: Vec<u8>,
     pub prepared: Vec<(TxnId, Xid)>,
+    /// More of the history: records of the undo store with their lengths.
+    pub history_blocks: Vec<(UndoPtr, usize)>,
 }
 
 impl Payload {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let version = if self.prepared.is_empty() { PAYLOAD_VERSION_PLAIN } else { PAYLOAD_VERSION };
+        let version = match (self.prepared.is_empty(), self.history_blocks.is_empty()) {
+            (true, true) => PAYLOAD_VERSION_PLAIN,
+            (false, true) => PAYLOAD_VERSION_UNBLOCKED,
+            (_, false) => PAYLOAD_VERSION,
+        };
         for number in
             [version, self.next_txn.0, u64::from(self.next_table), u64::from(self.next_index), self.dictionary_root.0, self.counters_root.0]
         {
@@ -80,6 +91,13 @@ impl Payload {
                 put_bytes(&mut out, &xid.bqual);
             }
         }
+        if version > PAYLOAD_VERSION_UNBLOCKED {
+            put_varint(&mut out, self.history_blocks.len() as u64);
+            for (at, bytes) in &self.history_blocks {
+                put_varint(&mut out, at.0);
+                put_varint(&mut out, *bytes as u64);
+            }
+        }
         out
     }
 
@@ -87,7 +105,7 @@ impl Payload {
     pub(crate) fn read(bytes: &[u8]) -> Result<Payload> {
         let found = Reader::new(bytes).varint().unwrap_or_default();
         match Payload::decode(bytes) {
-            Ok(payload) if found == PAYLOAD_VERSION || found == PAYLOAD_VERSION_PLAIN => Ok(payload),
+            Ok(payload) if (PAYLOAD_VERSION_PLAIN..=PAYLOAD_VERSION).contains(&found) => Ok(payload),
             _ if found == PAYLOAD_VERSION_PLAIN => Err(Error::DataFormat { found, reads: found }),
             _ => Err(Error::DataFormat { found, reads: PAYLOAD_VERSION }),
         }
@@ -126,6 +144,12 @@ impl Payload {
                 prepared.push((txn, Xid { format_id: r.varint()?, gtrid: r.bytes()?.into(), bqual: r.bytes()?.into() }));
             }
         }
+        let mut history_blocks = Vec::new();
+        if version > PAYLOAD_VERSION_UNBLOCKED {
+            for _ in 0..r.varint()? {
+                history_blocks.push((UndoPtr(r.varint()?), usize::try_from(r.varint()?).map_err(|_| Malformed)?));
+            }
+        }
         if !r.rest().is_empty() {
             return Err(Malformed);
         }
@@ -141,7 +165,21 @@ impl Payload {
             leftovers,
             undo_directory,
             prepared,
+            history_blocks,
         })
+    }
+
+    /// Adds to the history what its blocks say. The undo store is loaded, and nothing else has been done to it.
+    pub(crate) fn read_history_blocks(&mut self, undo: &UndoStore) -> Result<()> {
+        for (at, bytes) in std::mem::take(&mut self.history_blocks) {
+            let read = undo.read(at, |block| (block.len() == bytes).then(|| crate::blocks::decode(block, &mut self.history)));
+            match read {
+                Ok(Some(Ok(()))) => {}
+                Ok(_) | Err(undo::UndoError::Released) => return Err(Error::corrupt(format!("block {at} of the history"))),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -192,7 +230,8 @@ impl Engine {
         let prepared = self.branches.listed();
         // Those whose commit record is logged are committed by the time that the checkpoint is written: the log is durable up to them then.
         let committed = committed.iter().map(|named| (named.txn, named.last_undo));
-        let history = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).chain(committed).collect();
+        let mut history = self.list_history();
+        history.single.extend(committed);
         let undo_directory = self.undo.checkpoint()?;
         let payload = Payload {
             next_txn: self.txns.next_id(),
@@ -201,17 +240,48 @@ impl Engine {
             dictionary_root: self.dictionary_root,
             counters_root: self.counters.root(),
             running,
-            history,
+            history: history.single,
             counters: self.counters.snapshot(),
             leftovers: self.leftovers.snapshot(),
             undo_directory,
             prepared,
+            history_blocks: history.blocks,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
         let checkpoint = Checkpoint { redo_lsn, payload: payload.encode() };
         self.wal.write_checkpoint(checkpoint.clone()).map_err(|e| self.note_log_failure(e))?;
         self.undo.checkpoint_written();
         Ok(checkpoint)
+    }
+
+    /// Releases blocks whose entries are all purged, unless a checkpoint is being taken, which may be about to list them: it does so itself.
+    pub(crate) fn release_emptied_blocks(&self) {
+        if self.history.has_emptied()
+            && let Some(_latch) = self.checkpoint_latch.try_lock()
+        {
+            self.release_emptied_blocks_latched();
+        }
+    }
+
+    fn release_emptied_blocks_latched(&self) {
+        for (at, bytes) in self.history.take_emptied() {
+            self.undo.release(at, bytes);
+        }
+    }
+
+    /// The history, most of it in blocks that checkpoints before have written. The caller holds `checkpoint_latch`, and lists the undo store's directory after it.
+    fn list_history(&self) -> ListedHistory {
+        self.release_emptied_blocks_latched();
+        if self.allows(Feature::HistoryBlocks).is_err() {
+            let single = self.history.snapshot().iter().map(|f| (f.txn, f.last_undo)).collect();
+            return ListedHistory { single, blocks: Vec::new() };
+        }
+        self.history.list(&mut |shard, entries| {
+            let block = crate::blocks::encode(entries);
+            // Without room for it the entries are listed one by one.
+            let at = self.undo.append(shard, &block).ok()?;
+            Some((at, block.len()))
+        })
     }
 
     /// Writes every dirty page, then a checkpoint: the next start has nothing to redo.
@@ -240,8 +310,12 @@ mod tests {
             leftovers: vec![Leftover { table: TableId(20), index: IndexId(21), key: b"key".to_vec() }],
             undo_directory: b"directory".to_vec(),
             prepared: vec![(TxnId(9), Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() })],
+            history_blocks: vec![(UndoPtr::new(5, 8), 1000)],
         };
-        for payload in [Payload { prepared: Vec::new(), ..payload.clone() }, payload] {
+        let plain = Payload { prepared: Vec::new(), history_blocks: Vec::new(), ..payload.clone() };
+        let unblocked = Payload { history_blocks: Vec::new(), ..payload.clone() };
+        for (version, payload) in [(1, plain), (2, unblocked), (3, Payload { prepared: Vec::new(), ..payload.clone() }), (3, payload)] {
+            assert_eq!(payload.encode()[0], version);
             let bytes = payload.encode();
             assert_eq!(Payload::decode(&bytes), Ok(payload));
             for end in 0..bytes.len() {
@@ -257,7 +331,7 @@ mod tests {
         bytes.extend_from_slice(b"what that format has");
         let error = Payload::read(&bytes).unwrap_err();
         assert_eq!(error, Error::DataFormat { found: 7, reads: PAYLOAD_VERSION });
-        assert_eq!(error.to_string(), "data directory format 7, this program reads 2");
+        assert_eq!(error.to_string(), "data directory format 7, this program reads 3");
         // An earlier layout under the same number, as development had it.
         let error = Payload::read(&[1, 2, 3]).unwrap_err();
         assert_eq!(error.to_string(), "data directory format 1 of another layout, written by a development version of this program");

@@ -139,6 +139,7 @@ impl Session {
         }
         self.leave_to_purge();
         self.end();
+        self.help_purge();
         Ok(())
     }
 
@@ -212,9 +213,9 @@ impl Session {
         if self.running.leaves_garbage {
             // Somebody else finished it, maybe; a later position only keeps purge a little.
             let seq = self.engine.txns.finished_now();
-            let finished = Finished { txn: self.running.id, seq, last_undo: self.running.last_undo };
+            let finished = Finished::new(self.running.id, seq, self.running.last_undo);
             if self.engine.history.push(self.shard, finished) {
-                self.engine.purge_wake.notify();
+                self.engine.wake_purge();
             }
         } else {
             for (address, bytes) in self.running.fresh_undo.drain(..) {

@@ -66,6 +66,10 @@ pub struct EngineConfig {
     /// A view that is more than so many finished transactions behind does not keep versions that it does not need (`prune.rs`). Younger ones are left alone: they
     /// will be closed before it pays.
     pub prune_lag: u64,
+    /// Threads that purge (`innodb_purge_threads`).
+    pub purge_threads: usize,
+    /// Entries of the history that a checkpoint writes as one block.
+    pub history_block_max: usize,
     /// Format of a directory that is made; an older one for those who may want to go back to an earlier release.
     pub new_format: u32,
     /// Longest time between two checkpoints.
@@ -90,6 +94,8 @@ impl Default for EngineConfig {
             lock_shards: 256,
             mechanisms: Mechanisms::default(),
             prune_lag: 512,
+            purge_threads: 1,
+            history_block_max: 4096,
             new_format: page_store::FORMAT_NEWEST,
             checkpoint_interval: Duration::from_secs(5),
             redo_workers: 0,
@@ -115,6 +121,7 @@ impl EngineConfig {
             undo: UndoConfig { shards: 4, ..UndoConfig::default() },
             lock_shards: 16,
             prune_lag: 0,
+            history_block_max: 8,
             ..EngineConfig::default()
         }
     }

@@ -12,6 +12,7 @@ use crate::log_op::LogOp;
 use crate::prepared::Branches;
 use crate::prune::Prune;
 use crate::purge::Postponed;
+use crate::purge_rounds::Purging;
 use crate::redo::RedoReport;
 use crate::rollback::Losers;
 use crate::slots::{Slots, TransactionInfo};
@@ -100,7 +101,7 @@ pub struct Engine {
     failed: AtomicBool,
     background: Mutex<Option<Background>>,
     pub(crate) archiver: Mutex<Option<wal::Archiver>>,
-    pub(crate) purge_wake: sync::Signal,
+    pub(crate) purging: Purging,
     pub(crate) spill_wake: sync::Signal,
     /// The undo store has no room, neither in memory nor in its file: rows cannot be changed until it has. Relaxed: looked at before each change.
     pub(crate) undo_stuck: AtomicBool,
@@ -136,7 +137,7 @@ impl Engine {
                 false => TxnSystem::with_classic_views(payload.next_txn, &unfinished),
             }),
             locks: LockManager::new(if config.mechanisms.lock_shards { config.lock_shards } else { 1 }),
-            history: History::new(config.undo.shards),
+            history: History::new(config.undo.shards, config.history_block_max),
             slots: Slots::new(),
             coarse_ms: sync::CachePadded::new(AtomicU64::new(clock.wall_us() as u64 / 1000)),
             counters,
@@ -166,7 +167,7 @@ impl Engine {
             failed: AtomicBool::new(false),
             background: Mutex::with_order(Rank::Catalog, 1, None),
             archiver: Mutex::with_order(Rank::Catalog, 2, None),
-            purge_wake: sync::Signal::new(),
+            purging: Purging::new(config.purge_threads),
             spill_wake: sync::Signal::new(),
             undo_stuck: AtomicBool::new(false),
             wal: opened.wal,
@@ -188,7 +189,7 @@ impl Engine {
         // Every view opened from now on sees all that finished before the crash.
         let seq = engine.txns.purge_limit().finished;
         for (no, (txn, last_undo)) in found.history.into_iter().enumerate() {
-            let _ = engine.history.push(no, crate::history::Finished { txn, seq, last_undo });
+            let _ = engine.history.push(no, crate::history::Finished::new(txn, seq, last_undo));
         }
         Ok(Arc::new(engine))
     }
@@ -286,13 +287,18 @@ impl Engine {
         Ok(Arc::new(table))
     }
 
+    /// A table by id that is open.
+    pub(crate) fn open_table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        match id {
+            DICTIONARY_TABLE => Some(Arc::clone(&self.dictionary)),
+            _ => self.tables.read().get(&id).cloned(),
+        }
+    }
+
     /// A table met by id (purge, rollback after a restart); `None` when it was dropped.
     pub(crate) fn table_by_id(&self, id: TableId) -> Result<Option<Arc<Table>>> {
-        if id == DICTIONARY_TABLE {
-            return Ok(Some(Arc::clone(&self.dictionary)));
-        }
-        if let Some(table) = self.tables.read().get(&id) {
-            return Ok(Some(Arc::clone(table)));
+        if let Some(table) = self.open_table_by_id(id) {
+            return Ok(Some(table));
         }
         // Without a source nothing is known: to take the table for dropped would leave what a crash cut off in it.
         let source = self.source.get().ok_or(Error::TableGone(id))?;
@@ -392,6 +398,9 @@ impl Engine {
             self.spawn("checkpoint", &stop, Engine::checkpoint_loop).map_err(io)?,
             self.spawn("undo-spill", &stop, Engine::spill_loop).map_err(io)?,
         ];
+        for worker in 1..self.purging.workers() {
+            threads.push(self.spawn("purge-more", &stop, move |engine, stop| engine.purge_more_loop(worker, stop)).map_err(io)?);
+        }
         if self.uncounted.lock().is_some() {
             threads.push(self.spawn("undo-count", &stop, |engine, stop| engine.count_undo(stop)).map_err(io)?);
         }
@@ -414,7 +423,7 @@ impl Engine {
         self: &Arc<Engine>,
         name: &str,
         stop: &Arc<AtomicBool>,
-        work: fn(&Arc<Engine>, &AtomicBool),
+        work: impl FnOnce(&Arc<Engine>, &AtomicBool) + Send + 'static,
     ) -> std::io::Result<sync::thread::JoinHandle<()>> {
         let (engine, stop) = (Arc::clone(self), Arc::clone(stop));
         sync::thread::Builder::new().name(name.into()).spawn(move || {
@@ -429,7 +438,7 @@ impl Engine {
         let background = self.background.lock().take();
         if let Some(background) = background {
             background.stop.store(true, Ordering::SeqCst);
-            self.purge_wake.notify();
+            self.wake_purge();
             self.wal.pressure().notify();
             self.spill_wake.notify();
             for thread in background.threads {
@@ -468,11 +477,6 @@ impl Engine {
     /// latches: it hands on what it hears and touches no page.
     pub fn on_damaged_page(&self, told: impl Fn(PageNo, &str) + Send + Sync + 'static) {
         self.pool.store().set_damage_observer(Box::new(move |page, error| told(page, &error.to_string())));
-    }
-
-    /// Memory of undo records.
-    pub fn undo_bytes(&self) -> u64 {
-        self.undo.stats().memory_bytes
     }
 
     /// The buffer pool.

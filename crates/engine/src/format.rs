@@ -18,16 +18,19 @@ pub enum Feature {
     PreparedTransactions,
     /// Versions between snapshots that nobody sees are pruned: undo records of kind 6.
     PrunedVersions,
+    /// Checkpoints list the history in blocks that are written once: version 3 of their payload, records of the undo store that begin with 0x80.
+    HistoryBlocks,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 2] = [Feature::PreparedTransactions, Feature::PrunedVersions];
+    pub const ALL: [Feature; 3] = [Feature::PreparedTransactions, Feature::PrunedVersions, Feature::HistoryBlocks];
 
     /// The format that it came with.
     pub const fn format(self) -> u32 {
         match self {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
+            Feature::HistoryBlocks => 3,
         }
     }
 
@@ -36,6 +39,7 @@ impl Feature {
         match self {
             Feature::PreparedTransactions => "XA PREPARE",
             Feature::PrunedVersions => "pruning versions between snapshots",
+            Feature::HistoryBlocks => "checkpoints of a long history in blocks",
         }
     }
 }

@@ -3,27 +3,38 @@
 //! # Invariants
 //! 1. A transaction enters the history before it leaves its session's slot, so a checkpoint that reads slots first and history second misses none.
 //! 2. Order does not matter to purge: a record is purged once every view sees its transaction.
+//! 3. Each entry belongs to a block of its shard (`blocks.rs`), which is how checkpoints list it without writing it again each time.
 //!
 //! Sharded, so that committers on different undo shards do not meet.
 
+use crate::blocks::{Blocks, Entries, ListedHistory, WriteBlock};
 use base::{TxnId, UndoPtr};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-use sync::atomic::{AtomicU64, Ordering};
+use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 use txn::FinishSeq;
 
 /// A finished transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {
     pub txn: TxnId,
     /// Its place in the order of finishing: purge compares it with what open views see.
     pub seq: FinishSeq,
     pub last_undo: UndoPtr,
+    /// Set by [`History::push`]. Copies outside of the history may be out of date.
+    block: u32,
+}
+
+impl Finished {
+    pub(crate) fn new(txn: TxnId, seq: FinishSeq, last_undo: UndoPtr) -> Finished {
+        Finished { txn, seq, last_undo, block: 0 }
+    }
 }
 
 #[derive(Default)]
 struct Shard {
+    blocks: Blocks,
     /// Older than those that wait: looked at by `prune.rs`, and needed by a view.
     kept: VecDeque<Finished>,
     /// How many were kept when they were last looked at again, and the oldest view then.
@@ -71,6 +82,21 @@ impl Ages {
 const KEPT_MORE: usize = 128;
 
 impl Shard {
+    /// Takes an entry out of those that purge works on.
+    fn leave_purge(&mut self, txn: TxnId) -> Option<Finished> {
+        let at = self.in_purge.iter().position(|f| f.txn == txn)?;
+        Some(self.in_purge.swap_remove(at))
+    }
+
+    /// Puts the entries that are left into full blocks; returns the written ones that they were in.
+    fn pack(&mut self, block_max: usize) -> Vec<(UndoPtr, usize)> {
+        let old = self.blocks.forget();
+        for entry in self.kept.iter_mut().chain(&mut self.in_purge).chain(&mut self.waiting) {
+            entry.block = self.blocks.add((entry.txn, entry.last_undo), block_max);
+        }
+        old
+    }
+
     fn look_again(&mut self) {
         self.kept_before = self.kept.len();
         self.kept.append(&mut self.waiting);
@@ -80,6 +106,12 @@ impl Shard {
 
 pub(crate) struct History {
     shards: Vec<CachePadded<Place>>,
+    /// Entries of a block.
+    block_max: usize,
+    /// Written blocks whose entries are all purged, to be released.
+    emptied: Mutex<Vec<(UndoPtr, usize)>>,
+    /// The shard whose blocks are looked at by the next checkpoint, whether they are to be put together.
+    packed_next: AtomicUsize,
 }
 
 struct Place {
@@ -92,17 +124,32 @@ struct Place {
 const LONG: u64 = 256;
 
 impl History {
-    pub(crate) fn new(shards: usize) -> History {
+    /// `block_max`: entries that a checkpoint writes as one block.
+    pub(crate) fn new(shards: usize, block_max: usize) -> History {
         let place = |_| CachePadded::new(Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: AtomicU64::new(0) });
-        History { shards: (0..shards).map(place).collect() }
+        History {
+            shards: (0..shards).map(place).collect(),
+            block_max: block_max.max(1),
+            emptied: Mutex::new(Rank::Leaf, Vec::new()),
+            packed_next: AtomicUsize::new(0),
+        }
     }
 
     /// Adds a transaction; `true` when its shard is so long that purge should come.
     #[must_use]
     pub(crate) fn push(&self, shard: usize, finished: Finished) -> bool {
         let place = &self.shards[shard % self.shards.len()];
-        place.shard.lock().waiting.push_back(finished);
+        {
+            let mut shard = place.shard.lock();
+            let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
+            shard.waiting.push_back(Finished { block, ..finished });
+        }
         (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
+    }
+
+    /// Entries of a shard.
+    pub(crate) fn shard_len(&self, shard: usize) -> u64 {
+        self.shards[shard % self.shards.len()].length.load(Ordering::Relaxed)
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -146,8 +193,17 @@ impl History {
     /// What [`History::take_between`] gave is needed by a view.
     pub(crate) fn keep(&self, shard: usize, finished: Finished) {
         let mut shard = self.shards[shard].shard.lock();
-        shard.in_purge.retain(|f| *f != finished);
-        shard.kept.push_back(finished);
+        if let Some(entry) = shard.leave_purge(finished.txn) {
+            shard.kept.push_back(entry);
+        }
+    }
+
+    /// What [`History::take`] or [`History::take_between`] gave is for somebody else, soon.
+    pub(crate) fn put_back(&self, shard: usize, finished: &Finished) {
+        let mut shard = self.shards[shard].shard.lock();
+        if let Some(entry) = shard.leave_purge(finished.txn) {
+            shard.waiting.push_front(entry);
+        }
     }
 
     /// Lets those that were kept be looked at again when they have become half as many again, or the oldest view is another.
@@ -181,7 +237,14 @@ impl History {
     /// What was taken from a shard is purged.
     pub(crate) fn purged(&self, shard: usize, finished: &Finished) {
         let place = &self.shards[shard];
-        place.shard.lock().in_purge.retain(|f| f != finished);
+        {
+            let mut shard = place.shard.lock();
+            if let Some(entry) = shard.leave_purge(finished.txn)
+                && let Some(written) = shard.blocks.remove(entry.block)
+            {
+                self.emptied.lock().push(written);
+            }
+        }
         place.length.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -193,7 +256,46 @@ impl History {
         })
     }
 
-    /// All entries, for a checkpoint.
+    pub(crate) fn has_emptied(&self) -> bool {
+        !self.emptied.lock().is_empty()
+    }
+
+    /// Written blocks that nobody needs any more but the last checkpoint that lists them.
+    pub(crate) fn take_emptied(&self) -> Vec<(UndoPtr, usize)> {
+        std::mem::take(&mut *self.emptied.lock())
+    }
+
+    /// The history for a checkpoint: `write` keeps a block and says where, or declines; then its entries are listed one by one. What is listed of a
+    /// block may have been purged. One caller at a time.
+    pub(crate) fn list(&self, write: &mut WriteBlock<'_>) -> ListedHistory {
+        let mut listed = ListedHistory::default();
+        let packed = self.packed_next.fetch_add(1, Ordering::Relaxed) % self.shards.len();
+        for (number, place) in self.shards.iter().enumerate() {
+            let unwritten = {
+                let mut shard = place.shard.lock();
+                if number == packed && shard.blocks.are_sparse(self.block_max) {
+                    let old = shard.pack(self.block_max);
+                    self.emptied.lock().extend(old);
+                }
+                shard.blocks.take_unwritten(self.block_max)
+            };
+            let written: Vec<(u32, Entries, Option<(UndoPtr, usize)>)> = unwritten
+                .into_iter()
+                .map(|(block, entries)| (block, write(number, &entries), entries))
+                .map(|(b, at, e)| (b, e, at))
+                .collect();
+            let mut shard = place.shard.lock();
+            for (block, entries, at) in written {
+                if let Some(unneeded) = shard.blocks.written(block, entries, at) {
+                    self.emptied.lock().push(unneeded);
+                }
+            }
+            shard.blocks.list(&mut listed);
+        }
+        listed
+    }
+
+    /// All entries.
     pub(crate) fn snapshot(&self) -> Vec<Finished> {
         let mut all = Vec::new();
         for place in &self.shards {
@@ -228,17 +330,86 @@ mod tests {
 
     #[test]
     fn taken_entries_stay_listed_until_purged() {
-        let history = History::new(2);
-        let entry = |n| Finished { txn: TxnId(n), seq: FinishSeq(n), last_undo: UndoPtr(n) };
+        let history = History::new(2, 4);
+        let entry = |n| Finished::new(TxnId(n), FinishSeq(n), UndoPtr(n));
+        let ids = |entries: Vec<Finished>| entries.iter().map(|f| f.txn.0).collect::<Vec<_>>();
         for n in 1..=4 {
             assert!(!history.push(0, entry(n)));
         }
         let taken = history.take(0, 10, |f| f.seq <= FinishSeq(2));
-        assert_eq!(taken, [entry(1), entry(2)]);
+        assert_eq!(ids(taken.clone()), [1, 2]);
         assert_eq!(history.snapshot().len(), 4);
         taken.iter().for_each(|finished| history.purged(0, finished));
-        assert_eq!(history.snapshot(), [entry(3), entry(4)]);
+        assert_eq!(ids(history.snapshot()), [3, 4]);
         assert_eq!(history.len(), 2);
         assert!(history.take(1, 10, |_| true).is_empty());
+    }
+
+    /// What checkpoints wrote, as recovery would read it.
+    #[derive(Default)]
+    struct Written {
+        blocks: std::collections::BTreeMap<UndoPtr, Entries>,
+        made: u64,
+        entries: usize,
+    }
+
+    impl Written {
+        fn checkpoint(&mut self, history: &History) -> (usize, Vec<u64>) {
+            for (at, _) in history.take_emptied() {
+                assert!(self.blocks.remove(&at).is_some(), "released once");
+            }
+            let listed = history.list(&mut |_, entries| {
+                self.made += 1;
+                self.entries += entries.len();
+                self.blocks.insert(UndoPtr(self.made), entries.to_vec());
+                Some((UndoPtr(self.made), 1))
+            });
+            let size = listed.single.len() + listed.blocks.len();
+            let blocks = listed.blocks.iter().flat_map(|(at, _)| self.blocks[at].clone());
+            let mut all: Vec<u64> = listed.single.iter().copied().chain(blocks).map(|(txn, _)| txn.0).collect();
+            all.sort_unstable();
+            (size, all)
+        }
+    }
+
+    #[test]
+    fn checkpoints_list_all_that_waits_and_write_little() {
+        let history = History::new(2, 64);
+        let mut written = Written::default();
+        let entry = |n| Finished::new(TxnId(n), FinishSeq(n), UndoPtr(n));
+        let mut most = 0;
+        for round in 0..200u64 {
+            for n in 0..100 {
+                let _ = history.push(n as usize, entry(round * 100 + n));
+            }
+            let (size, all) = written.checkpoint(&history);
+            assert_eq!(all, (0..(round + 1) * 100).collect::<Vec<_>>());
+            most = most.max(size);
+        }
+        // 20,000 entries in blocks of up to 64, each written about once.
+        assert!(most < 20_000 / 32 + 200, "{most}");
+        assert!(written.entries < 3 * 20_000, "{}", written.entries);
+        // Most are purged between snapshots, the rest stays: blocks are put together again.
+        for shard in 0..2 {
+            history.look_again(shard, None);
+            for finished in history.take_between(shard, 1 << 20, |_| true) {
+                match finished.txn.0 % 50 {
+                    0 | 1 => history.keep(shard, finished),
+                    _ => history.purged(shard, &finished),
+                }
+            }
+        }
+        let left: Vec<u64> = (0..20_000).filter(|n| n % 50 < 2).collect();
+        for _ in 0..4 {
+            let (_, all) = written.checkpoint(&history);
+            assert!(left.iter().all(|n| all.binary_search(n).is_ok()));
+        }
+        let (size, all) = written.checkpoint(&history);
+        assert!(size < 80 && all.len() < 2 * left.len() + 200, "{size} for {} entries", all.len());
+        for shard in 0..2 {
+            history.take(shard, 1 << 20, |_| true).iter().for_each(|finished| history.purged(shard, finished));
+        }
+        assert_eq!(written.checkpoint(&history), (0, Vec::new()));
+        assert!(written.blocks.is_empty(), "{} blocks are left", written.blocks.len());
     }
 }

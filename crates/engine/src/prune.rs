@@ -15,14 +15,13 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
-use crate::history::Finished;
 use crate::purge::Why;
+use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use crate::undo_record::{Change, NOTHING, OldHeader, Skip, UndoRecord, common_ends};
 use crate::version::{Chain, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
-use lock_manager::WaitPolicy;
 use lock_manager::metadata::Share;
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use smallvec::SmallVec;
@@ -35,8 +34,6 @@ use txn::{ReadView, Snapshots};
 const PLAN_STEPS_MAX: usize = 4;
 /// Versions of a row that purge looks at, at most; a row with more keeps them.
 const LOOK_STEPS_MAX: usize = 64;
-/// Transactions of one history shard that are looked at between two looks at the views.
-const BATCH: usize = 64;
 
 /// The views that writers and purge go by.
 pub(crate) struct Prune {
@@ -47,8 +44,6 @@ pub(crate) struct Prune {
     views: Mutex<Option<Arc<Snapshots>>>,
     /// Transactions purged between snapshots.
     pub(crate) pruned: AtomicU64,
-    /// Transactions purged in all.
-    pub(crate) purged: AtomicU64,
 }
 
 /// A session's copy of the views.
@@ -61,7 +56,7 @@ pub(crate) struct CachedViews {
 impl Prune {
     pub(crate) fn new() -> Prune {
         let views = Mutex::new(Rank::Leaf, None);
-        Prune { on: AtomicBool::new(false), generation: AtomicU64::new(0), views, pruned: AtomicU64::new(0), purged: AtomicU64::new(0) }
+        Prune { on: AtomicBool::new(false), generation: AtomicU64::new(0), views, pruned: AtomicU64::new(0) }
     }
 
     /// There is no history to prune.
@@ -163,43 +158,55 @@ impl Session {
 }
 
 impl Engine {
-    /// Looks for views that lag, and purges what they do not need: a batch of each shard. Returns how many transactions were purged.
-    pub(crate) fn prune_round(self: &Arc<Engine>, session: &mut Session) -> usize {
+    /// Looks for views that lag. For all workers, and for writers.
+    pub(crate) fn look_for_lagging_views(&self) {
         if self.allows(crate::format::Feature::PrunedVersions).is_err() {
-            return 0;
+            return;
         }
         // None: a view is just being opened. The views of the last round are as good.
-        let Some(views) = self.txns.snapshots(self.config.prune_lag) else { return 0 };
-        if views.is_empty() {
-            self.prune.set(None);
-            return 0;
+        let Some(views) = self.txns.snapshots(self.config.prune_lag) else { return };
+        self.prune.set((!views.is_empty()).then(|| Arc::new(views)));
+    }
+
+    /// The views that lag, as of the last look.
+    pub(crate) fn lagging_views(&self) -> Option<Arc<Snapshots>> {
+        if !self.prune.on.load(Ordering::Relaxed) {
+            return None;
         }
-        let views = Arc::new(views);
-        self.prune.set(Some(Arc::clone(&views)));
+        self.prune.views.lock().clone()
+    }
+
+    /// Purges what lagging views do not need: a batch of each of these shards. Returns how many transactions were purged.
+    pub(crate) fn prune_shards(self: &Arc<Engine>, session: &mut Session, shards: impl Iterator<Item = usize>) -> usize {
         let mut count = 0;
-        for shard in 0..self.history.shard_count() {
+        for shard in shards {
+            self.look_at_views_again();
+            let Some(views) = self.lagging_views() else { continue };
             self.history.look_again(shard, views.oldest());
             for finished in self.history.take_between(shard, BATCH, |finished| views.settled(finished.txn)) {
-                match self.prune_transaction(session, &views, shard, finished) {
-                    Ok(true) => count += 1,
-                    Ok(false) => self.history.keep(shard, finished),
-                    Err(error) => {
-                        // What cannot be read now is purged in its turn, which tells of it.
-                        let _ = error;
-                        self.history.keep(shard, finished);
-                    }
-                }
+                count += usize::from(self.prune_or_keep(session, &views, Postponed::new(shard, finished)));
             }
         }
-        self.prune.pruned.fetch_add(count as u64, Ordering::Relaxed);
         count
     }
 
+    /// Purges a transaction, of which nothing is purged yet, if no view needs any of its undo records; else it is kept. Returns whether it is purged.
+    pub(crate) fn prune_or_keep(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, work: Postponed) -> bool {
+        let (shard, finished) = work.place();
+        // What cannot be read now is purged in its turn, which tells of it.
+        let pruned = self.prune_transaction(session, views, work).unwrap_or(false);
+        if pruned {
+            self.prune.pruned.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.history.keep(shard, finished);
+        }
+        pruned
+    }
+
     /// Purges a transaction if no view needs any of its undo records. `false` when it has to stay.
-    fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, shard: usize, finished: Finished) -> Result<bool> {
-        let mut work = Postponed::new(shard, finished);
-        let unread = self.read_chain(finished.last_undo, &mut work.records);
-        if !unread.is_none() {
+    fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<bool> {
+        let finished = work.finished;
+        if !self.read_all(&mut work) {
             return Ok(false);
         }
         for (address, _) in &work.records {
@@ -236,8 +243,8 @@ impl Engine {
             Change::Update { .. } | Change::Delete { .. } => {}
         }
         loop {
-            let Some(table) = self.table_by_id(record.table)? else { return Ok(false) };
-            let _shared = table.lock.share(Share::Definition, session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+            let Some(table) = self.table_to_purge(session, record.table)? else { return Ok(false) };
+            let _shared = table.lock.share(Share::Definition, session.shard, session.purge_wait(), &session.cancel)?;
             if self.is_current(&table) {
                 return table.primary().tree.get(record.key, |value| match value {
                     Some(value) => self.is_on_the_way(views, value, address),
@@ -313,11 +320,6 @@ impl Engine {
             std::hint::spin_loop();
         }
         true
-    }
-
-    /// Finished transactions that were purged since the start, between snapshots or when all views saw them.
-    pub fn purged(&self) -> u64 {
-        self.prune.purged.load(Ordering::Relaxed)
     }
 
     /// Finished transactions that were purged although an old view does not see them.

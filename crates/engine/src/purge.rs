@@ -5,7 +5,8 @@
 //! 2. Purging twice does no harm: after a crash the history since the last checkpoint is purged again. A row goes before its overflow chain, and
 //!    the undo record of the deletion names the chain, so the second time frees what the first one left.
 //! 3. Purge holds the table's metadata lock shared while it works on one record, so DROP TABLE never pulls pages from under it.
-//! 4. A record whose row was changed since by a transaction that still runs is asked again later: were that one rolled back, what the
+//! 4. Records of one row are purged one at a time ([`RowLatches`]), whoever does it: a chain of pages that two records name is freed once.
+//! 5. A record whose row was changed since by a transaction that still runs is asked again later: were that one rolled back, what the
 //!    record left behind would be garbage again, and nobody else would know of it.
 
 use crate::engine::Engine;
@@ -18,30 +19,40 @@ use crate::undo_record::{Change, UndoRecord, old_keys};
 use crate::version::header;
 use crate::{Error, Result};
 use base::UndoPtr;
-use lock_manager::WaitPolicy;
 use lock_manager::metadata::Share;
 use record::header::DELETE_MARK;
+use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use sync::atomic::{AtomicBool, Ordering};
+use sync::{CachePadded, Mutex, Rank};
 
-/// Transactions of one history shard that are purged between two looks at the limit.
-const BATCH: usize = 64;
-/// How long purge sleeps when there is nothing it may remove.
-const PAUSE: Duration = Duration::from_millis(20);
-/// How often the age of the history is looked at.
-const AGE_PAUSE: Duration = Duration::from_secs(1);
-/// How often the AUTO_INCREMENT counters that moved are written to their tree.
-const COUNTERS_PAUSE: Duration = Duration::from_secs(10);
-/// How often rollbacks that failed are tried again.
-const ROLLBACK_PAUSE: Duration = Duration::from_secs(1);
+/// Latches for rows, by hash: two workers never purge records of one row at once.
+pub(crate) struct RowLatches {
+    latches: Box<[CachePadded<Mutex<()>>]>,
+    hasher: foldhash::fast::RandomState,
+}
+
+/// Enough that workers seldom meet by chance.
+const ROW_LATCHES: usize = 256;
+
+impl RowLatches {
+    pub(crate) fn new() -> RowLatches {
+        let latch = |_| CachePadded::new(Mutex::with_order(Rank::Catalog, 9, ()));
+        RowLatches { latches: (0..ROW_LATCHES).map(latch).collect(), hasher: foldhash::fast::RandomState::default() }
+    }
+
+    fn of(&self, record: &UndoRecord<'_>) -> &Mutex<()> {
+        &self.latches[self.hasher.hash_one((record.table.0, record.key)) as usize % ROW_LATCHES]
+    }
+}
 
 /// A transaction of which some records could not be purged yet. It stays in the history, with all its records, until they are.
 pub(crate) struct Postponed {
     shard: usize,
-    finished: Finished,
+    pub(crate) finished: Finished,
     pub(crate) records: Vec<(UndoPtr, usize)>,
     postponed: Vec<UndoPtr>,
+    /// Whether `records` were purged, but for those postponed.
+    begun: bool,
     /// Where its chain goes on below `records`: the record that could not be read yet, or none.
     unread: UndoPtr,
 }
@@ -49,7 +60,14 @@ pub(crate) struct Postponed {
 impl Postponed {
     /// A transaction of which nothing is purged yet.
     pub(crate) fn new(shard: usize, finished: Finished) -> Postponed {
-        Postponed { shard, finished, records: Vec::new(), postponed: Vec::new(), unread: finished.last_undo }
+        Postponed { shard, finished, records: Vec::new(), postponed: Vec::new(), begun: false, unread: finished.last_undo }
+    }
+}
+
+impl Postponed {
+    /// What the history is told of it.
+    pub(crate) fn place(&self) -> (usize, Finished) {
+        (self.shard, self.finished)
     }
 }
 
@@ -64,65 +82,17 @@ pub(crate) enum Why {
 
 /// Whether an error may be gone another time (a full disk, a failed read). What is given up for such a one is garbage for ever.
 fn may_pass(error: &Error) -> bool {
-    matches!(error, Error::Io(_) | Error::DiskFull | Error::NoFrames | Error::LogFailed)
+    matches!(error, Error::Io(_) | Error::DiskFull | Error::NoFrames | Error::LogFailed) || is_in_the_way(error)
+}
+
+/// Whether who helps between two transactions of its own found somebody in the way, for whom it does not wait.
+fn is_in_the_way(error: &Error) -> bool {
+    matches!(error, Error::LockNotAvailable | Error::Killed)
 }
 
 impl Engine {
-    pub(crate) fn purge_loop(self: &Arc<Engine>, stop: &AtomicBool) {
-        let mut session = self.connect();
-        let mut counters_next = Instant::now() + COUNTERS_PAUSE;
-        let mut rollback_next = Instant::now() + ROLLBACK_PAUSE;
-        let mut age_next = Instant::now();
-        while !stop.load(Ordering::SeqCst) {
-            if self.purge_round(&mut session) == 0 {
-                self.purge_wake.wait(Some(Instant::now() + PAUSE));
-            }
-            if Instant::now() >= age_next {
-                let (newest, oldest) = (self.txns.finished_now(), self.history.oldest());
-                self.ages.lock().note(Instant::now(), newest, oldest);
-                age_next = Instant::now() + AGE_PAUSE;
-            }
-            if Instant::now() >= counters_next {
-                if let Err(error) = self.counters.write_back() {
-                    (self.config.on_warning)(&format!("AUTO_INCREMENT counters: {error}; checkpoints carry them on"));
-                }
-                counters_next = Instant::now() + COUNTERS_PAUSE;
-            }
-            if self.rollbacks_pending() > 0 && Instant::now() >= rollback_next {
-                self.roll_back_abandoned();
-                rollback_next = Instant::now() + ROLLBACK_PAUSE;
-            }
-        }
-    }
-
-    /// Purges all that may be purged now; for tests and for an orderly shutdown.
-    pub fn purge_all(self: &Arc<Engine>) {
-        self.count_undo(&AtomicBool::new(false));
-        let mut session = self.connect();
-        self.history.look_again_at_all();
-        while self.purge_round(&mut session) > 0 {}
-    }
-
-    /// One batch of each shard; returns how many transactions (and entries that rollbacks left) were purged.
-    fn purge_round(self: &Arc<Engine>, session: &mut Session) -> usize {
-        let mut count = self.purge_leftovers(session);
-        if self.history.len() == 0 {
-            self.prune.off();
-            return count;
-        }
-        count += self.purge_postponed(session);
-        let limit = self.txns.purge_limit();
-        for shard in 0..self.history.shard_count() {
-            let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));
-            for finished in taken {
-                count += usize::from(self.purge_transaction(session, Postponed::new(shard, finished)));
-            }
-        }
-        count + self.prune_round(session)
-    }
-
     /// Tries again what had to wait for running transactions; returns how many transactions were purged.
-    fn purge_postponed(self: &Arc<Engine>, session: &mut Session) -> usize {
+    pub(crate) fn purge_postponed(self: &Arc<Engine>, session: &mut Session) -> usize {
         let works = std::mem::take(&mut *self.postponed.lock());
         let mut count = 0;
         for work in works {
@@ -132,10 +102,12 @@ impl Engine {
     }
 
     /// Purges what it can of a transaction; keeps the rest for another round. Returns whether the transaction is done with.
-    fn purge_transaction(self: &Arc<Engine>, session: &mut Session, mut work: Postponed) -> bool {
+    pub(crate) fn purge_transaction(self: &Arc<Engine>, session: &mut Session, mut work: Postponed) -> bool {
         let again = std::mem::take(&mut work.postponed);
-        let known = work.records.len();
-        work.unread = self.read_chain(work.unread, &mut work.records);
+        // Of one that is new to purge, all that somebody may have read already.
+        let known = if work.begun { work.records.len() } else { 0 };
+        work.begun = true;
+        self.read_all(&mut work);
         let fresh = work.records[known..].iter().map(|(address, _)| *address);
         work.postponed = self.purge_records(session, work.finished, Why::SeenByAll, again.into_iter().chain(fresh));
         let done = work.postponed.is_empty() && work.unread.is_none();
@@ -147,10 +119,21 @@ impl Engine {
         done
     }
 
-    /// Adds a transaction's undo records from `at` on, the newest first, with their lengths. Ends where the chain was released (before a
+    /// Reads what is not read yet of a transaction's chain; `false` when that cannot be done now.
+    pub(crate) fn read_all(&self, work: &mut Postponed) -> bool {
+        self.read_few(work, usize::MAX)
+    }
+
+    /// The same for a transaction of up to `max` records; `false` when there are more, too.
+    pub(crate) fn read_few(&self, work: &mut Postponed, max: usize) -> bool {
+        work.unread = self.read_chain(work.unread, &mut work.records, max);
+        work.unread.is_none()
+    }
+
+    /// Adds a transaction's undo records from `at` on, the newest first, with their lengths, until there are `max`. Ends where the chain was released (before a
     /// crash) or is damaged. Returns the record that cannot be read now but may be later, or none.
-    pub(crate) fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>) -> UndoPtr {
-        while !at.is_none() {
+    fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>, max: usize) -> UndoPtr {
+        while !at.is_none() && records.len() < max {
             let read = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
             match read.map_err(Error::from).and_then(|record| record.map_err(|_| Error::corrupt("undo record"))) {
                 Ok((bytes, previous)) => {
@@ -196,7 +179,7 @@ impl Engine {
             self.undo.release(address, bytes);
         }
         self.history.purged(work.shard, &work.finished);
-        self.prune.purged.fetch_add(1, Ordering::Relaxed);
+        self.purging.note_purged();
     }
 
     fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr, why: Why) -> Result<Removed> {
@@ -208,9 +191,10 @@ impl Engine {
         let Some(bytes) = bytes else { return Ok(Removed::Settled) };
         let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
         loop {
-            let Some(table) = self.table_by_id(record.table)? else { return Ok(Removed::Settled) };
-            let _shared = table.lock.share(Share::Definition, session.shard, WaitPolicy::Wait(None), &session.cancel)?;
+            let Some(table) = self.table_to_purge(session, record.table)? else { return Ok(Removed::Settled) };
+            let _shared = table.lock.share(Share::Definition, session.shard, session.purge_wait(), &session.cancel)?;
             if self.is_current(&table) {
+                let _one = self.purging.rows.of(&record).lock();
                 return self.purge_record_in(session, &table, address, &record, why);
             }
             // DDL put another in its place while this thread waited for the lock.

@@ -87,6 +87,7 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         leftovers: Vec::new(),
         undo_directory: undo.checkpoint()?,
         prepared: Vec::new(),
+        history_blocks: Vec::new(),
     };
     pool.flush_all()?;
     wal.flush_to(wal.lsn_head())?;
@@ -154,6 +155,7 @@ fn recover(
     let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
     let undo = UndoStore::new(Arc::clone(disk), config.undo)?;
     undo.load(&payload.undo_directory)?;
+    payload.read_history_blocks(&undo)?;
     let handlers = RedoHandlers::new().with(0x10..=0x1F, Arc::new(space_map::Redo)).with(0x20..=0x3F, Arc::new(btree::Redo));
     let mut learned = Learned::new(&mut payload);
     let note = &*config.on_note;

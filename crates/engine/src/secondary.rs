@@ -402,12 +402,16 @@ impl crate::Engine {
                 return Ok(Needed { by_version: self.any_needed_version(value, has)?, newest: Some(newest) });
             }
             let by_newest = why != Remove::RolledBack && has(newest, value)?;
-            if by_newest || is_last(newest) {
+            // What is behind a version that all views see, and that is not taken back, is needed by nobody: without this, purge that is behind would walk from the newest version to
+            // the oldest for each entry, and fall behind the more.
+            let horizon = if why == Remove::RolledBack { None } else { self.purging.horizon() };
+            let is_seen_by_all = |version: RowHeader| horizon.as_ref().is_some_and(|horizon| horizon.settled(version.txn));
+            if by_newest || is_last(newest) || is_seen_by_all(newest) {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
             }
-            let limit = self.txns.purge_limit();
+            let limit = (why == Remove::RolledBack).then(|| self.txns.purge_limit());
             let is_oldest_seen =
-                |version: RowHeader| why == Remove::RolledBack && version.txn != newest.txn && self.all_see(version.txn, &limit);
+                |version: RowHeader| version.txn != newest.txn && limit.as_ref().is_some_and(|limit| self.all_see(version.txn, limit));
             let mut chain = Chain::new(&self.undo, newest, value, Vec::new());
             loop {
                 // What a skip leads to is for views that do not see the version it starts from. Should there be none left, it may lie behind a purged transaction.
@@ -426,7 +430,7 @@ impl crate::Engine {
                 }
                 // An undo record may be readable for a while after its release: what lies behind a purged transaction must not
                 // keep the entry, for nobody would come back for it.
-                if is_last(version) || is_oldest_seen(version) {
+                if is_last(version) || is_seen_by_all(version) || is_oldest_seen(version) {
                     break;
                 }
             }

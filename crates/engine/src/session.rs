@@ -97,9 +97,11 @@ pub struct Session {
     pub(crate) owner: Arc<Owner>,
     pub(crate) cancel: Arc<Cancel>,
     /// See [`Session::set_client`].
-    client: u64,
+    pub(crate) client: u64,
     lock_wait_timeout: Duration,
     pub(crate) flush_policy: FlushPolicy,
+    /// It purges between two transactions of its own (`purge_rounds.rs`): it waits for nobody then.
+    pub(crate) helps: bool,
     /// Reused buffers of the write path.
     pub(crate) buffers: Buffers,
 }
@@ -135,6 +137,7 @@ impl Engine {
             client: 0,
             lock_wait_timeout: Duration::from_secs(50),
             flush_policy: FlushPolicy::Durable,
+            helps: false,
             buffers: Buffers::default(),
         }
     }
@@ -466,6 +469,7 @@ impl Session {
         }
         self.before_locks();
         if self.running.id.is_none() {
+            self.wait_for_purge();
             let id = self.engine.txns.allocate_id();
             self.running.id = id;
             self.slot.start(id, UndoPtr::NONE);

@@ -20,6 +20,7 @@ mod mvcc;
 mod offline;
 mod prepared;
 mod prune;
+mod purge;
 mod recovery;
 mod restarts;
 mod undone;

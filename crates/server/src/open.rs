@@ -16,6 +16,10 @@ const FRAMES_MIN: usize = 256;
 const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
 /// The setting for all memory.
 const MEMORY_LIMIT: &str = "altiplano_memory_limit";
+/// The setting for the threads that purge.
+const PURGE_THREADS: &str = "innodb_purge_threads";
+/// Processors past which there are several by default, as in MySQL.
+const PROCESSORS_FEW: usize = 16;
 /// Smallest log: three segments, and one to go on in.
 const LOG_BYTES_MIN: u64 = 256 << 20;
 
@@ -35,6 +39,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     config.wal.capacity_bytes = log_bytes;
     config.mechanisms = settings.mechanisms;
     let archive = open_archive(settings, &mut config)?;
+    config.purge_threads = purge_threads(settings)?;
+    let purge_threads = config.purge_threads.to_string();
     config.redo_workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 16);
     config.new_format = settings.new_format;
     config.on_warning = Arc::new(log::warning);
@@ -60,6 +66,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let facts = [
         ("innodb_buffer_pool_size", pool_bytes),
         (LOG_CAPACITY, log_bytes.to_string()),
+        (PURGE_THREADS, purge_threads),
         ("datadir", settings.data_dir.display().to_string()),
         ("port", settings.port.to_string()),
         ("socket", settings.socket.display().to_string()),
@@ -72,7 +79,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         shared.set_at_start("altiplano_admission", "off")?;
     }
     shared.apply_memory_limit();
-    for (name, value) in settings.variables.iter().filter(|(name, _)| *name != LOG_CAPACITY) {
+    for (name, value) in settings.variables.iter().filter(|(name, _)| ![LOG_CAPACITY, PURGE_THREADS].contains(&name.as_str())) {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }
     free_orphans(catalog)?;
@@ -130,6 +137,18 @@ fn log_capacity(settings: &Settings, default: u64) -> Result<u64, Failure> {
         return Err(format!("--set {LOG_CAPACITY}={text}: at least {LOG_BYTES_MIN}").into());
     }
     Ok(size.0)
+}
+
+/// Threads that purge: as set, or by the processors.
+fn purge_threads(settings: &Settings) -> Result<usize, Failure> {
+    let Some(text) = settings.variables.get(PURGE_THREADS) else {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        return Ok(if processors <= PROCESSORS_FEW { 1 } else { 4 });
+    };
+    match text.parse() {
+        Ok(threads @ 1..=32) => Ok(threads),
+        _ => Err(format!("--set {PURGE_THREADS}={text}: 1 to 32").into()),
+    }
 }
 
 /// What DDL left behind at a crash is freed in the background.

@@ -115,6 +115,9 @@ impl ClientSession {
         if definition.name == "altiplano_memory_limit" {
             self.shared().apply_memory_limit();
         }
+        if matches!(definition.name, "innodb_max_purge_lag" | "innodb_max_purge_lag_delay") {
+            self.shared().apply_max_purge_lag();
+        }
         if let ("altiplano_admission", Value::Bytes(text)) = (definition.name, value)
             && let Some(mode) = admission::Mode::parse(&text.to_text())
         {

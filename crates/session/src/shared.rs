@@ -124,6 +124,7 @@ impl Shared {
         match name.replace('-', "_").to_ascii_lowercase().as_str() {
             "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit")),
             "altiplano_memory_limit" => self.apply_memory_limit(),
+            "innodb_max_purge_lag" | "innodb_max_purge_lag_delay" => self.apply_max_purge_lag(),
             "altiplano_admission" => {
                 let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
                 self.admission.set_mode(mode);
@@ -136,6 +137,11 @@ impl Shared {
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.
     pub fn apply_memory_limit(&self) {
         memory::set_limit(memory_limit_of(self.number("altiplano_memory_limit")));
+    }
+
+    /// Puts `innodb_max_purge_lag` and its bound in force.
+    pub fn apply_max_purge_lag(&self) {
+        self.engine.set_max_purge_lag(self.number("innodb_max_purge_lag"), self.number("innodb_max_purge_lag_delay"));
     }
 
     fn seconds(&self, name: &str) -> Duration {

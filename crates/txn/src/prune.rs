@@ -72,6 +72,9 @@ impl Snapshots {
         self.old.first().map(ReadView::number)
     }
 
+    /// A lag that no view has: then none is taken by itself, and [`Snapshots::settled`] says what all views see.
+    pub const NO_LAG: u64 = 1 << 60;
+
     /// Whether all views but the old ones see `txn`.
     #[inline]
     pub fn settled(&self, txn: TxnId) -> bool {

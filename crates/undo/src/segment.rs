@@ -155,8 +155,9 @@ pub(crate) struct Segments {
 }
 
 /// What is free and what can be spilled.
-#[derive(Default)]
 struct List {
+    /// Memory of all buffers but the cold ones: the server's limit counts it.
+    booked: memory::Use,
     slots_free: VecDeque<u32>,
     slots_made: u32,
     recovery_slots_free: Vec<u32>,
@@ -176,13 +177,34 @@ struct List {
     generation_floor: u64,
 }
 
+impl List {
+    fn new() -> List {
+        List {
+            booked: memory::Use::new(memory::Kind::Undo, 0),
+            slots_free: VecDeque::new(),
+            slots_made: 0,
+            recovery_slots_free: Vec::new(),
+            recovery_slots_made: 0,
+            buffers_free: Vec::new(),
+            buffers_cold: Vec::new(),
+            buffers_made: 0,
+            places_free: BTreeSet::new(),
+            places_made: 0,
+            places_freed: Vec::new(),
+            places_unlisted: Vec::new(),
+            sealed: VecDeque::new(),
+            generation_floor: 0,
+        }
+    }
+}
+
 impl Segments {
     pub(crate) fn new() -> Segments {
         Segments {
             slots: Chunked::new(ALL_SLOTS as usize),
             buffers: Chunked::new(ALL_SLOTS as usize),
             // Above the shards, which are of the same rank.
-            list: Mutex::with_order(Rank::UndoSegments, u32::MAX, List::default()),
+            list: Mutex::with_order(Rank::UndoSegments, u32::MAX, List::new()),
             buffers_used: AtomicU32::new(0),
             holds: Arc::default(),
         }
@@ -254,7 +276,12 @@ impl Segments {
 
     fn take_buffer(&self, list: &mut List) -> u32 {
         self.buffers_used.fetch_add(1, Ordering::Relaxed);
-        list.buffers_free.pop().or_else(|| list.buffers_cold.pop()).unwrap_or_else(|| {
+        if let Some(warm) = list.buffers_free.pop() {
+            return warm;
+        }
+        // It gets memory with its first record.
+        list.booked.resize(list.booked.bytes() + SEGMENT_BYTES as u64);
+        list.buffers_cold.pop().unwrap_or_else(|| {
             list.buffers_made += 1;
             list.buffers_made - 1
         })
@@ -284,7 +311,10 @@ impl Segments {
                 memory.give_back();
             }
         }
-        self.list.lock().buffers_cold.extend(surplus);
+        let mut list = self.list.lock();
+        let left = list.booked.bytes() - surplus.len() as u64 * SEGMENT_BYTES as u64;
+        list.booked.resize(left);
+        list.buffers_cold.extend(surplus);
     }
 
     /// Notes that a record of a segment that recovery has found is needed; `false` when the segment is gone.
@@ -487,5 +517,26 @@ impl Segments {
         buffer.copy(start..start + header.bytes.next_multiple_of(8), out);
         let same = slot.number.load(Ordering::Relaxed) == ptr.segment() && slot.buffer.load(Ordering::Relaxed) == at;
         same.then_some(header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_buffers_have_is_booked_and_what_the_system_has_again_is_not() {
+        let segments = Segments::new();
+        let booked = || segments.list.lock().booked.bytes() / SEGMENT_BYTES as u64;
+        let before = memory::mapped();
+        for _ in 0..2 {
+            let numbers: Vec<u64> = (0..20).map(|_| segments.open().expect("a slot")).collect();
+            assert_eq!(booked(), 20);
+            assert!(memory::mapped() >= before + 20 * SEGMENT_BYTES as u64);
+            numbers.into_iter().for_each(|number| segments.recycle(number));
+            assert_eq!(booked(), 20, "free buffers keep their memory");
+            segments.trim();
+            assert_eq!(booked(), BUFFERS_FREE_KEPT as u64);
+        }
     }
 }

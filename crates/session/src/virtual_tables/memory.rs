@@ -37,7 +37,6 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
     for kind in Kind::ALL.iter().copied() {
         // Who knows its size need not book it.
         let figures = match kind {
-            Kind::Undo => held(core.shared.engine.undo_bytes()),
             Kind::Plans => held(core.shared.plans.bytes()),
             kind => heap::figures(kind),
         };
