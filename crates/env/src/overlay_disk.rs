@@ -142,7 +142,7 @@ impl Disk for OverlayDisk {
         let made_here = self.names.lock().directories.contains(dir);
         let mut all: BTreeSet<String> = match self.base.list(dir) {
             Ok(names) => names.into_iter().collect(),
-            Err(_) if made_here => BTreeSet::new(),
+            Err(error) if made_here && error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
             Err(error) => return Err(error),
         };
         let prefix = if dir.is_empty() { String::new() } else { format!("{dir}/") };
@@ -237,19 +237,20 @@ impl OverlayFile {
 
 impl File for OverlayFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let blocks = offset / BLOCK..(offset + buf.len() as u64).div_ceil(BLOCK);
+        let blocks_read = blocks.end - blocks.start;
         let (base_len, places) = {
             let state = self.state.lock();
             if offset + buf.len() as u64 > state.len {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let blocks = offset / BLOCK..(offset + buf.len() as u64).div_ceil(BLOCK);
             let places: Vec<(u64, u64)> = match state.blocks.is_empty() {
                 true => Vec::new(),
                 false => blocks.filter_map(|block| state.blocks.get(&block).map(|place| (block, *place))).collect(),
             };
             (state.base_len, places)
         };
-        if (places.len() as u64) * BLOCK < buf.len() as u64 || places.is_empty() {
+        if (places.len() as u64) < blocks_read {
             self.read_base(buf, offset, base_len)?;
         }
         let end = offset + buf.len() as u64;
@@ -358,6 +359,16 @@ mod tests {
                 file.read_at(out, 0).expect("reads");
             }
             assert!(contents[0] == contents[1], "step {step}");
+            // Parts, across the borders of blocks.
+            for _ in 0..20 {
+                let from = random.below(size + 1);
+                let count = random.below((size - from).min(10_000) + 1) as usize;
+                for (file, out) in files.iter().zip(&mut contents) {
+                    out[..count].fill(0xEE);
+                    file.read_at(&mut out[..count], from).expect("reads");
+                }
+                assert!(contents[0][..count] == contents[1][..count], "step {step}: {count} bytes at {from}");
+            }
         }
         let mut now = vec![0; before.len()];
         base.open("f", OpenMode::Existing, FileKind::Buffered).expect("opens").read_at(&mut now, 0).expect("reads");
@@ -385,5 +396,9 @@ mod tests {
         assert_eq!(&bytes, b"log/a");
         assert!(overlay.remove("log/b").is_err() && overlay.open("log/b", OpenMode::Existing, FileKind::Buffered).is_err());
         assert_eq!(base.list("log").expect("lists"), ["a", "b"]);
+        // Only what is not there below is empty: another error of the disk below is one.
+        overlay.create_dir_all("log/a").expect("makes");
+        let error = overlay.list("log/a").expect_err("a file below");
+        assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
     }
 }
