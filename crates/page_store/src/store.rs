@@ -1,6 +1,6 @@
 //! The data file and its doublewrite area.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use base::{IndexId, PAGE_BYTES, PageNo};
@@ -70,8 +70,36 @@ pub struct PageRead<'b> {
 /// Told of a damaged page when it is read for the first time. It must not read pages: the reader may hold latches.
 pub type DamageObserver = Box<dyn Fn(PageNo, &StoreError) + Send + Sync>;
 
-/// Damaged pages that are remembered, and so told once.
+/// Damaged pages that are remembered, and so told once; while there are so many, no other is told.
 const DAMAGED_MAX: usize = 10_000;
+
+/// What is wrong with a page.
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    Checksum,
+    Misdirected { found: PageNo },
+    Stale,
+}
+
+impl Damage {
+    /// `None` for what is no damage of the page.
+    fn of(error: &StoreError) -> Option<Damage> {
+        match error {
+            StoreError::Checksum { .. } => Some(Damage::Checksum),
+            StoreError::Misdirected { found, .. } => Some(Damage::Misdirected { found: *found }),
+            StoreError::Stale { .. } => Some(Damage::Stale),
+            _ => None,
+        }
+    }
+
+    fn error(self, page: PageNo) -> StoreError {
+        match self {
+            Damage::Checksum => StoreError::Checksum { page },
+            Damage::Misdirected { found } => StoreError::Misdirected { page, found },
+            Damage::Stale => StoreError::Stale { page },
+        }
+    }
+}
 
 /// The batch whose copies the doublewrite area holds.
 struct LastBatch {
@@ -94,7 +122,7 @@ pub struct PageStore {
     written: Written,
     stats: StoreStats,
     /// Pages found damaged and not written since.
-    damaged: Mutex<BTreeSet<PageNo>>,
+    damaged: Mutex<BTreeMap<PageNo, Damage>>,
     observer: OnceLock<DamageObserver>,
 }
 
@@ -168,7 +196,7 @@ impl PageStore {
             write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
             written: Written::new(),
             stats: StoreStats::default(),
-            damaged: Mutex::new(Rank::Leaf, BTreeSet::new()),
+            damaged: Mutex::new(Rank::Leaf, BTreeMap::new()),
             observer: OnceLock::new(),
         })
     }
@@ -280,9 +308,9 @@ impl PageStore {
             self.data.read_at(buffer, page.0 * PAGE_BYTES as u64)?;
             outcome = self.judge(page, buffer);
         }
-        if let Err(error) = &outcome {
+        if let Some(damage) = outcome.as_ref().err().and_then(Damage::of) {
             self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
-            self.note_damage(page, error);
+            self.note_damage(page, damage);
         }
         outcome
     }
@@ -311,25 +339,34 @@ impl PageStore {
     /// Sets who is told of damaged pages; those found before are told at once. Only the first call counts.
     pub fn set_damage_observer(&self, observer: DamageObserver) {
         if self.observer.set(observer).is_ok() {
-            let known: Vec<PageNo> = self.damaged.lock().iter().copied().collect();
-            known.into_iter().for_each(|page| self.tell_damage(page, &StoreError::Checksum { page }));
+            let known: Vec<(PageNo, Damage)> = self.damaged.lock().iter().map(|(page, damage)| (*page, *damage)).collect();
+            known.into_iter().for_each(|(page, damage)| self.tell_damage(page, damage));
         }
     }
 
     #[cold]
-    fn note_damage(&self, page: PageNo, error: &StoreError) {
+    fn note_damage(&self, page: PageNo, damage: Damage) {
         let is_new = {
             let mut damaged = self.damaged.lock();
-            damaged.len() < DAMAGED_MAX && damaged.insert(page)
+            damaged.len() < DAMAGED_MAX && damaged.insert(page, damage).is_none()
         };
         if is_new {
-            self.tell_damage(page, error);
+            self.tell_damage(page, damage);
         }
     }
 
-    fn tell_damage(&self, page: PageNo, error: &StoreError) {
+    /// What was written or punched out is damaged no more; should it be so again, that is told again.
+    fn forget_damage(&self, pages: impl Iterator<Item = PageNo>) {
+        // Relaxed: who finds damage in a page that is written meanwhile has waited for the write.
+        if self.stats.pages_broken.load(Ordering::Relaxed) > 0 {
+            let mut damaged = self.damaged.lock();
+            pages.for_each(|page| drop(damaged.remove(&page)));
+        }
+    }
+
+    fn tell_damage(&self, page: PageNo, damage: Damage) {
         if let Some(observer) = self.observer.get() {
-            observer(page, error);
+            observer(page, &damage.error(page));
         }
     }
 
@@ -373,6 +410,8 @@ impl PageStore {
             pieces.push((batch.images(from, to), pages[from].0 * PAGE_BYTES as u64));
             from = to;
         }
+        // An error leaves old images and new ones; which, nobody knows until they are written again.
+        pages.iter().for_each(|page| self.written.note(*page, 0));
         self.data.write_many(&pieces)?;
         let end = pages.iter().map(|page| page.0 + 1).max().unwrap_or(0);
         self.page_count.fetch_max(end, Ordering::AcqRel);
@@ -382,6 +421,7 @@ impl PageStore {
             self.written.note(batch.pages()[i], header::checksum(batch.images(i, i + 1)));
         }
         let pages = batch.pages();
+        self.forget_damage(pages.iter().copied());
         self.stats.pages_written.fetch_add(pages.len() as u64, Ordering::Relaxed);
         self.stats.batches.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -426,6 +466,7 @@ impl PageStore {
         if first.0 < end {
             (first.0..end).for_each(|page| self.written.note(PageNo(page), 0));
             self.data.punch_hole(first.0 * PAGE_BYTES as u64, (end - first.0) * PAGE_BYTES as u64)?;
+            self.forget_damage((first.0..end).map(PageNo));
         }
         Ok(())
     }

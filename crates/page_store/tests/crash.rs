@@ -190,6 +190,54 @@ fn a_write_that_the_device_lost_is_found_when_the_page_is_read() {
 }
 
 #[test]
+fn a_batch_that_failed_halfway_leaves_pages_that_can_be_read() {
+    let (sim, disk) = disk(8);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let mut batch = Batch::new(4);
+    write(&store, &mut batch, &[20, 40], 1).expect("write");
+    // Two writes in place: the first arrives, the second does not.
+    sim.plan_write("data", 2, WriteFault::Error);
+    assert!(matches!(write(&store, &mut batch, &[20, 40], 2), Err(StoreError::Io(_))));
+    assert_eq!(generation(&store, PageNo(20)).expect("the new image"), 2);
+    assert_eq!(generation(&store, PageNo(40)).expect("the old image"), 1);
+    write(&store, &mut batch, &[20, 40], 3).expect("written again");
+    assert_eq!((generation(&store, PageNo(20)).expect("read"), generation(&store, PageNo(40)).expect("read")), (3, 3));
+    assert_eq!(store.stats().pages_broken.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn damage_is_told_once_with_its_kind_and_again_after_the_page_was_written() {
+    let (sim, disk) = disk(9);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let mut batch = Batch::new(4);
+    write(&store, &mut batch, &[3, 4, 5], 1).expect("write");
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    // Found before anybody wants to hear of it.
+    sim.plan_write("data", 1, WriteFault::Lost);
+    write(&store, &mut batch, &[5], 2).expect("the device says so");
+    assert!(matches!(generation(&store, PageNo(5)), Err(StoreError::Stale { .. })));
+    let hears = Arc::clone(&told);
+    store.set_damage_observer(Box::new(move |page, error| hears.lock().unwrap().push((page.0, error.to_string()))));
+    let heard = || told.lock().unwrap().len();
+    assert!(told.lock().unwrap()[0].1.contains("lost a write"), "{told:?}");
+    for round in 0..3 {
+        sim.flip_bit("data", 3 * PAGE_BYTES as u64 + 900, 1).expect("flips");
+        for _ in 0..2 {
+            assert!(matches!(generation(&store, PageNo(3)), Err(StoreError::Checksum { .. })));
+        }
+        assert_eq!(heard(), 2 + round, "once");
+        match round {
+            1 => store.punch(PageNo(3), 1).expect("punch"),
+            _ => write(&store, &mut batch, &[3], 2).expect("written again"),
+        }
+        if round == 1 {
+            write(&store, &mut batch, &[3], 2).expect("written again");
+        }
+        assert_eq!(generation(&store, PageNo(3)).expect("mended"), 2);
+    }
+}
+
+#[test]
 fn what_was_spoilt_on_its_way_is_read_again() {
     let (sim, disk) = disk(10);
     let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
