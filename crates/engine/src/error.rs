@@ -176,12 +176,8 @@ impl From<undo::UndoError> for Error {
         match error {
             undo::UndoError::Released => Error::UndoGone,
             undo::UndoError::Full => Error::DiskFull,
-            undo::UndoError::Io(error) if is_full(&error) => Error::DiskFull,
+            undo::UndoError::Io(error) if env::is_disk_full(&error) => Error::DiskFull,
             other => Error::Io(other.to_string()),
         }
     }
-}
-
-fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }

@@ -24,6 +24,11 @@ pub enum FileKind {
     Buffered,
 }
 
+/// Whether an error says that there is no room: on the device, or for this user of it.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// A data directory.
 pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing.

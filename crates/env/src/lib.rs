@@ -30,7 +30,7 @@ mod sim_file;
 
 pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
 pub use clock::{Clock, RealClock, SimClock};
-pub use disk::{Disk, File, FileKind, OpenMode, ReadPiece};
+pub use disk::{Disk, File, FileKind, OpenMode, ReadPiece, is_disk_full};
 pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use overlay_disk::OverlayDisk;
 pub use read_only_disk::ReadOnlyDisk;

@@ -58,10 +58,9 @@ impl std::error::Error for StoreError {}
 
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::StorageFull || error.kind() == std::io::ErrorKind::QuotaExceeded {
-            StoreError::NoSpace
-        } else {
-            StoreError::Io(error)
+        match env::is_disk_full(&error) {
+            true => StoreError::NoSpace,
+            false => StoreError::Io(error),
         }
     }
 }

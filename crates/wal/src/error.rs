@@ -44,9 +44,9 @@ impl std::error::Error for WalError {}
 
 impl From<io::Error> for WalError {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => WalError::DiskFull,
-            _ => WalError::Io(Arc::new(error)),
+        match env::is_disk_full(&error) {
+            true => WalError::DiskFull,
+            false => WalError::Io(Arc::new(error)),
         }
     }
 }
