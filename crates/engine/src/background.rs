@@ -115,14 +115,17 @@ impl Engine {
                 self.undo_stuck.store(false, Ordering::Relaxed);
                 continue;
             }
-            let spilled = self.undo.spill();
+            let mut spilled = self.undo.spill().map_err(Error::from);
+            if spilled == Err(Error::DiskFull) && self.wal.give_up_kept() {
+                spilled = self.undo.spill().map_err(Error::from);
+            }
             let too_much = self.undo.memory_bytes() > UNDO_MEMORY_TIMES_MAX * self.config.undo.memory_bytes_max;
             self.undo_stuck.store(spilled.is_err() && too_much, Ordering::Relaxed);
             match spilled {
                 Ok(_) => failing = false,
                 Err(error) if !failing => {
                     failing = true;
-                    (self.config.on_warning)(&format!("undo: {error}; it stays in memory and is tried again"));
+                    (self.config.on_warning)(&format!("undo file: {error}; it stays in memory and is tried again"));
                 }
                 Err(_) => {}
             }

@@ -232,7 +232,10 @@ impl Engine {
         let committed = committed.iter().map(|named| (named.txn, named.last_undo));
         let mut history = self.list_history();
         history.single.extend(committed);
-        let undo_directory = self.undo.checkpoint()?;
+        let undo_directory = match self.undo.checkpoint().map_err(Error::from) {
+            Err(Error::DiskFull) if self.wal.make_room() => self.undo.checkpoint()?,
+            other => other?,
+        };
         let payload = Payload {
             next_txn: self.txns.next_id(),
             next_table: self.next_table_id.load(Ordering::Acquire),

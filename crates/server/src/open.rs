@@ -125,7 +125,7 @@ fn open_archive(settings: &Settings, config: &mut EngineConfig) -> Result<Option
         error => format!("log archive {path}: {error}"),
     })?;
     let state = wal::ArchiveState::read(&disk).map_err(|error| format!("log archive {path}: {error}"))?;
-    config.wal.keep_from = state.map(|state| state.keep_from());
+    config.wal.keep_from = state.map(|state| state.compare_from());
     Ok(Some(Arc::new(disk)))
 }
 

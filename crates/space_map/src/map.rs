@@ -143,8 +143,11 @@ impl SpaceMap {
         }
         let step = (now / 8).clamp(STEP_MIN, STEP_MAX);
         let grown = match store.grow(pages.max(now + step)) {
-            // A little may fit where the step does not.
-            Err(StoreError::NoSpace) => store.grow(pages),
+            // A little may fit where the step does not; and log that only backups and the archive want gives way.
+            Err(StoreError::NoSpace) => match store.grow(pages) {
+                Err(StoreError::NoSpace) if self.pool.wal().give_up_kept() => store.grow(pages),
+                other => other,
+            },
             other => other,
         };
         grown.map_err(|error| match error {

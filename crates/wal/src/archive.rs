@@ -83,6 +83,13 @@ impl ArchiveState {
     pub fn keep_from(&self) -> Lsn {
         Lsn(self.to.0 / self.segment_bytes * self.segment_bytes)
     }
+
+    /// From where the log is to be kept at a start, so that it can be compared with what the archive has: of an archive that ends with a segment,
+    /// its last block.
+    pub fn compare_from(&self) -> Lsn {
+        let last_block = self.to.0.saturating_sub(BLOCK);
+        Lsn(self.keep_from().0.min(last_block)).max(self.from.min(self.to))
+    }
 }
 
 /// How the archive stands, for status.
@@ -155,13 +162,20 @@ impl LogArchive {
         self.state
     }
 
-    /// Whether the bytes of the segment in the works are the log's.
+    /// Whether the bytes of the segment in the works are the log's; where the archive ends with a segment, the last block of that, if the log has it.
     fn agrees(&mut self) -> Result<bool, WalError> {
-        let mut at = self.state.keep_from();
-        let name = segment_name(at.0 / self.state.segment_bytes);
+        let mut at = self.state.compare_from();
         if at == self.state.to {
             return Ok(true);
         }
+        let kept_before = match at < self.pin.from() {
+            true => self.wal.pin(at),
+            false => None,
+        };
+        if at < self.pin.from() && kept_before.is_none() {
+            return Ok(true);
+        }
+        let name = segment_name(at.0 / self.state.segment_bytes);
         if !self.disk.exists(&name)? {
             return Ok(false);
         }
@@ -177,7 +191,8 @@ impl LogArchive {
             }
             file.read_at(&mut theirs[..count], offset)?;
             if theirs[..count] != self.buffer[..count] {
-                return Ok(false);
+                // What was given up while it was read tells nothing.
+                return Ok(kept_before.is_some_and(|pin| pin.is_overrun()));
             }
             at = Lsn(at.0 + count as u64);
         }
@@ -189,17 +204,12 @@ impl LogArchive {
         let done = self.copy();
         if done.is_err() {
             self.figures.failures.fetch_add(1, Ordering::Relaxed);
-            // A file whose write or sync failed is opened again, and its segment copied from the start.
+            // A file whose write or sync failed is opened again, and its segment copied from the start: the pin has moved only past what was synced.
             self.file = None;
-            self.state.to = self.state.to.min(self.durable_in_archive());
+            self.state.to = self.state.to.min(self.pin.from());
         }
         self.figures.failing.store(done.is_err(), Ordering::Relaxed);
         done
-    }
-
-    /// After a failure only what `archive` says counts.
-    fn durable_in_archive(&self) -> Lsn {
-        ArchiveState::read(&*self.disk).ok().flatten().map_or(self.state.keep_from(), |state| state.keep_from().max(self.pin.from()))
     }
 
     fn copy(&mut self) -> Result<(), WalError> {
@@ -368,6 +378,10 @@ mod tests {
         assert_eq!(ArchiveState::parse(&state.text()), Some(state));
         assert_eq!(ArchiveState::parse(&state.text().replace("99000", "99001")), None);
         assert_eq!(ArchiveState::parse(""), None);
-        assert_eq!(state.keep_from(), Lsn(65536));
+        assert_eq!((state.keep_from(), state.compare_from()), (Lsn(65536), Lsn(65536)));
+        let at_boundary = ArchiveState { to: Lsn(131_072), ..state };
+        assert_eq!((at_boundary.keep_from(), at_boundary.compare_from()), (Lsn(131_072), Lsn(131_072 - BLOCK)));
+        let empty = ArchiveState { from: Lsn(131_072), ..at_boundary };
+        assert_eq!((empty.keep_from(), empty.compare_from()), (Lsn(131_072), Lsn(131_072)));
     }
 }

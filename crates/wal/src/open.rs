@@ -47,7 +47,8 @@ impl Wal {
         };
         let counters = Arc::new(Counters::default());
         let pins = Pins::new(config.keep_bytes_max);
-        let segments = Segments::new(disk.clone(), config.file_kind, config.segment_bytes, counters.clone(), Arc::clone(&pins));
+        let segments = Segments::new(disk.clone(), config.file_kind, config.segment_bytes, counters.clone(), Arc::clone(&pins))
+            .with_capacity(config.capacity_bytes);
         segments.remove_all()?;
         segments.start_at(LSN_FIRST);
         segments.prepare(LSN_FIRST)?;
@@ -71,7 +72,8 @@ impl Wal {
         config.check();
         let counters = Arc::new(Counters::default());
         let pins = Pins::new(config.keep_bytes_max);
-        let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone(), Arc::clone(&pins));
+        let segments = Segments::new(disk.clone(), config.file_kind, slot.segment_bytes, counters.clone(), Arc::clone(&pins))
+            .with_capacity(config.capacity_bytes);
         segments.open_existing(slot.redo, config.keep_from.map_or(u64::MAX, |from| from.0))?;
         // What recovery reads counts as durable: a page may be written as soon as its changes were read, and a loss of power after that must not
         // take the log back behind the page.
@@ -172,7 +174,11 @@ impl Wal {
         if self.has_failed() {
             return Err(WalError::Failed);
         }
-        match control.write_checkpoint(&checkpoint, self.durable().0) {
+        let mut written = control.write_checkpoint(&checkpoint, self.durable().0);
+        if matches!(written, Err(WalError::DiskFull)) && self.make_room() {
+            written = control.write_checkpoint(&checkpoint, self.durable().0);
+        }
+        match written {
             Ok(()) => {}
             Err(WalError::DiskFull) => return Err(WalError::DiskFull),
             Err(error) => {
@@ -184,7 +190,7 @@ impl Wal {
         self.positions.redo.store(redo.0, Ordering::Relaxed);
         self.segments.retire_below(redo.0);
         // What pins kept for a while is not kept for ever. A file that cannot be removed is tried again at the next checkpoint.
-        let _ = self.segments.trim_spare((self.space.capacity() / self.segments.segment_bytes()) as usize);
+        let _ = self.segments.trim();
         self.space.move_to(redo.0, &self.segments);
         if self.has_failed() {
             // Failed meanwhile: the line above may have opened what the failure closed.

@@ -20,6 +20,8 @@ pub(crate) struct Segments {
     segment_bytes: u64,
     counters: Arc<Counters>,
     pins: Arc<Pins>,
+    /// Spare segments that the log may come to use by itself.
+    spare_max: usize,
     /// Start of what recovery needs; relaxed, only who retires segments and who runs out of disk look at it.
     redo: AtomicU64,
     table: Mutex<Table>,
@@ -34,6 +36,14 @@ struct Table {
     live: BTreeMap<u64, Arc<dyn File>>,
     /// Whole segment files that hold nothing needed, by the number they are still named for.
     spare: Vec<(u64, Arc<dyn File>)>,
+}
+
+/// What [`Segments::give_up_kept`] has done.
+pub(crate) struct GivenUp {
+    /// Segments that became spare.
+    pub(crate) retired: usize,
+    /// Segment files removed: their space is free.
+    pub(crate) removed: usize,
 }
 
 /// Name of a segment's file.
@@ -62,11 +72,18 @@ impl Segments {
             segment_bytes,
             counters,
             pins,
+            spare_max: usize::MAX,
             redo: AtomicU64::new(0),
             table: Mutex::new(Rank::LogSegment, Table::default()),
             growing: Mutex::new(Rank::LogGrow, ()),
             prepared_end: AtomicU64::new(0),
         }
+    }
+
+    /// For a log that uses so many bytes of segments by itself.
+    pub(crate) fn with_capacity(mut self, bytes: u64) -> Self {
+        self.spare_max = (bytes / self.segment_bytes) as usize;
+        self
     }
 
     pub(crate) fn segment_bytes(&self) -> u64 {
@@ -209,7 +226,7 @@ impl Segments {
                         file
                     }
                     // What only backups and the archive want gives way to writers.
-                    Err(WalError::DiskFull) if self.give_up_kept() => continue,
+                    Err(WalError::DiskFull) if self.give_up_kept().retired > 0 => continue,
                     Err(error) => return Err(error),
                 },
             };
@@ -252,20 +269,25 @@ impl Segments {
     /// Segments wholly below `redo` become spare, but for those that pins keep.
     pub(crate) fn retire_below(&self, redo: u64) {
         self.redo.store(redo, Ordering::Relaxed);
-        self.make_spare_below(self.pins.keep_from(redo));
+        self.make_spare_below(|pins| pins.keep_from(redo));
     }
 
-    /// Gives up what is kept only for pins; whether there was any.
-    fn give_up_kept(&self) -> bool {
+    /// The disk is full: gives up what is kept only for pins, and removes of it what the log does not use by itself.
+    pub(crate) fn give_up_kept(&self) -> GivenUp {
         let redo = self.redo.load(Ordering::Relaxed);
         let first = redo / self.segment_bytes * self.segment_bytes;
-        self.pins.overrun_below(first);
-        self.make_spare_below(first) > 0
+        let retired = self.make_spare_below(|pins| {
+            pins.overrun_below(first);
+            first
+        });
+        // What cannot be removed is tried again at the next checkpoint.
+        GivenUp { retired, removed: self.trim().unwrap_or(0) }
     }
 
-    fn make_spare_below(&self, position: u64) -> usize {
-        let first = position / self.segment_bytes;
+    /// Segments wholly below a position become spare. It is decided, and pins are marked, while the table is latched: see [`crate::Wal::pin`].
+    fn make_spare_below(&self, position: impl FnOnce(&Pins) -> u64) -> usize {
         let mut table = self.table.lock();
+        let first = position(&self.pins) / self.segment_bytes;
         let kept = table.live.split_off(&first);
         let retired = std::mem::replace(&mut table.live, kept);
         let count = retired.len();
@@ -274,20 +296,32 @@ impl Segments {
         count
     }
 
-    /// Removes spare segments beyond `count`: what pins have kept made the log longer than it is by itself.
-    pub(crate) fn trim_spare(&self, count: usize) -> Result<(), WalError> {
+    /// Removes spare segments beyond what the log uses by itself: what pins have kept made it longer.
+    pub(crate) fn trim(&self) -> Result<usize, WalError> {
+        self.trim_spare(self.spare_max)
+    }
+
+    /// Removes spare segments beyond `count`; how many. Their space is free when this returns.
+    pub(crate) fn trim_spare(&self, count: usize) -> Result<usize, WalError> {
+        let mut removed = 0;
         loop {
             let spare = {
                 let mut table = self.table.lock();
                 if table.spare.len() <= count { None } else { table.spare.pop() }
             };
-            let Some((number, file)) = spare else { return Ok(()) };
+            let Some((number, file)) = spare else { break };
             if let Err(error) = self.disk.remove(&path(number)) {
                 // Still there: for the next use, or the next try.
                 self.table.lock().spare.push((number, file));
                 return Err(error.into());
             }
+            removed += 1;
         }
+        if removed > 0 {
+            // A file whose removal is not durable may still take its space.
+            self.disk.sync_dir(DIR)?;
+        }
+        Ok(removed)
     }
 
     /// Reads up to `buf.len()` bytes at a block-aligned position, all inside one segment; returns how many there are before the file ends.
@@ -301,5 +335,32 @@ impl Segments {
             file.read_at(&mut buf[..count], offset)?;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use env::SimDisk;
+
+    /// A pin that is added while it is decided what is retired finds the segments gone, or counts: the decision is made under the table's latch.
+    #[test]
+    fn what_is_retired_is_decided_while_the_table_is_latched() {
+        let disk = SimDisk::new(1);
+        disk.create_dir_all(DIR).expect("makes");
+        let pins = Pins::new(1 << 20);
+        let segments = Segments::new(Arc::new(disk), FileKind::Direct, 4096, Arc::default(), Arc::clone(&pins)).with_capacity(3 * 4096);
+        segments.prepare(5 * 4096).expect("room");
+        let pin = pins.add(base::Lsn(2 * 4096));
+        segments.make_spare_below(|pins| {
+            assert!(segments.table.try_lock().is_none(), "somebody may look at the table, and then pin what is retired");
+            pins.keep_from(4 * 4096)
+        });
+        assert_eq!(segments.live_from(), Some(2 * 4096));
+        segments.retire_below(4 * 4096);
+        assert_eq!((segments.live_from(), pin.is_overrun()), (Some(2 * 4096), false));
+        let given_up = segments.give_up_kept();
+        assert_eq!((segments.live_from(), pin.is_overrun()), (Some(4 * 4096), true));
+        assert_eq!((given_up.retired, given_up.removed), (2, 1), "three spare ones are the log's own");
     }
 }

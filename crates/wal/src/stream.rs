@@ -9,10 +9,21 @@ use sync::atomic::Ordering;
 impl Wal {
     /// Keeps the log from a position on; `None` when it is not there any more. Its holder is overrun rather than that writers wait.
     pub fn pin(&self, from: Lsn) -> Option<LogPin> {
-        // First the pin: what is there after it stays.
+        // First the pin: what is there after it stays. Who retires segments looks at the pins while the table is latched, so that this look at the
+        // table comes either before, and the pin counts, or after, and the segments are gone.
         let pin = self.pins.add(from);
         let there = self.segments.live_from().is_some_and(|start| start <= from.0) && from <= self.lsn_head();
         (there && !pin.is_overrun()).then_some(pin)
+    }
+
+    /// The disk is full, and somebody needs room for data: gives up the log that is kept only for backups and the archive. Whether that freed any.
+    pub fn give_up_kept(&self) -> bool {
+        self.segments.give_up_kept().removed > 0
+    }
+
+    /// The same for a checkpoint, without which the log cannot go on: segments that it has in reserve go, too, but for one.
+    pub fn make_room(&self) -> bool {
+        self.give_up_kept() || self.segments.trim_spare(1).unwrap_or(0) > 0
     }
 
     /// How many pins there are.
