@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A backup counts as one only when its `manifest` is there, which is written last.
-//! 2. What is in a backup has its checksum checked when it is written, when it is verified and when it is restored: frames, and pages by their own.
+//! 2. What is in a backup has its checksum checked when it is written, when it is verified and when it is restored: frames, and what is in them by its
+//!    own: pages, records of the log and of undo.
 //! 3. No page of a backup is newer than its end LSN, and none lacks a change from before its redo LSN (`docs/design/backup.md` says why).
 //! 4. A restored directory becomes a data directory by the last file that is written, `log/control`.
 //!
@@ -14,10 +15,12 @@
 
 mod error;
 mod frame;
+mod log_disk;
 mod manifest;
 mod online;
 mod parts;
 mod point_in_time;
+mod prune;
 mod restore;
 mod set;
 mod source;
@@ -28,6 +31,7 @@ pub use frame::{Begin, Frame, Kind};
 pub use manifest::Manifest;
 pub use online::{Activity, ActivityFigures, Online};
 pub use point_in_time::Until;
+pub use prune::{Pruned, prune_archive};
 pub use restore::{Restored, restore};
 pub use set::{BackupSet, Verified, is_empty_directory};
 pub use source::{Source, Step};

@@ -1,6 +1,7 @@
 //! From a backup, and perhaps archived log, to a directory that a server opens.
 
 use crate::frame::{Begin, Kind};
+use crate::manifest::Manifest;
 use crate::parts::Place;
 use crate::point_in_time::Until;
 use crate::set::{BackupSet, check_page, is_empty_directory};
@@ -50,9 +51,39 @@ pub fn restore(
     if until != Until::Last && archive.is_none() {
         return Err(Error::Refused("a point in time needs the log archive".into()));
     }
+    let restored = write(set, &target, archive, until, now_us, &manifest, &mut progress);
+    if restored.is_err() {
+        // Half a directory would be in the way of the next attempt. What went wrong first is what the caller hears.
+        let _ = remove_written(&*target);
+    }
+    restored
+}
+
+/// Takes away what a restore that failed has written; the directory was empty.
+fn remove_written(target: &dyn Disk) -> Result<()> {
+    for dir in ["", "log", "undo"] {
+        for name in target.list(dir).unwrap_or_default() {
+            let path = if dir.is_empty() { name } else { format!("{dir}/{name}") };
+            if !["lock", "log", "undo"].contains(&path.as_str()) {
+                target.remove(&path)?;
+            }
+        }
+    }
+    Ok(target.sync_dir("")?)
+}
+
+fn write(
+    set: &mut BackupSet,
+    target: &Arc<dyn Disk>,
+    archive: Option<&dyn Disk>,
+    until: Until,
+    now_us: i64,
+    manifest: &Manifest,
+    progress: &mut impl FnMut(u64, u64),
+) -> Result<Restored> {
     let (redo_lsn, begin) = set.begin()?;
     // The log first: what cannot be reached is told before the pages are copied.
-    let mut log = RestoredLog::new(Arc::clone(&target), begin.segment_bytes, redo_lsn)?;
+    let mut log = RestoredLog::new(Arc::clone(target), begin.segment_bytes, redo_lsn)?;
     let archived = match archive {
         Some(archive) => write_archived(archive, &begin, redo_lsn, manifest.end_lsn, until, &mut log)?,
         None => Lsn(0)..Lsn(0),
@@ -62,8 +93,8 @@ pub fn restore(
     if cut.end < manifest.end_lsn {
         return Err(Error::Refused(format!("the backup itself reaches further, to {}; use an earlier backup", manifest.end_lsn)));
     }
-    let pages = write_pages(set, &*target, manifest.pages, manifest.end_lsn, &mut progress)?;
-    write_undo(set, &*target)?;
+    let pages = write_pages(set, &**target, manifest.pages, manifest.end_lsn, progress)?;
+    write_undo(set, &**target)?;
     target.sync_dir("")?;
     let step = match archive {
         // Spread by the time of the restore.
@@ -84,7 +115,7 @@ fn write_pages(set: &mut BackupSet, target: &dyn Disk, count: u64, end: Lsn, pro
         let body = set.reader.body(&place)?;
         let mut run: Option<(u64, usize, usize)> = None;
         for (no, image) in body.chunks(PAGE_BYTES).enumerate() {
-            let page = check_page(image, &place, end)?.0;
+            let page = check_page(image, place.header.first..place.header.next, end)?.0;
             pages += 1;
             // Consecutive pages are written at once.
             match &mut run {

@@ -1,6 +1,7 @@
 //! A backup on disk: which of its frames count, whether it is complete and whole, and what an interrupted one has.
 
 use crate::frame::{Begin, Kind};
+use crate::log_disk::{LogDisk, LogFrames};
 use crate::manifest::{Manifest, Part};
 use crate::parts::{End, Place, Reader, part_name};
 use crate::{Error, Result};
@@ -8,14 +9,18 @@ use base::{Lsn, PAGE_BYTES, PageNo};
 use env::{Disk, FileKind, OpenMode};
 use page_store::header::{self, Verdict};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
+use wal::LogReader;
 
 pub(crate) const MANIFEST: &str = "manifest";
 const MANIFEST_NEW: &str = "manifest.new";
 
-/// Whether nothing is in a directory but the lock of who looks.
+/// Whether nothing is in a directory but the lock of who looks, and empty directories.
 pub fn is_empty_directory(disk: &dyn Disk) -> Result<bool> {
-    Ok(disk.list("")?.iter().all(|name| name == "lock"))
+    // What cannot be listed is a file.
+    let is_nothing = |name: &String| name == "lock" || disk.list(name).is_ok_and(|inside| inside.is_empty());
+    Ok(disk.list("")?.iter().all(is_nothing))
 }
 
 /// The frames that count.
@@ -93,6 +98,8 @@ pub struct BackupSet {
 pub struct Verified {
     /// Pages.
     pub pages: u64,
+    /// Records of the log, and of undo.
+    pub records: u64,
     /// Bytes of all frames as they were.
     pub bytes: u64,
     /// Bytes of the parts.
@@ -159,14 +166,76 @@ impl BackupSet {
             verified.bytes += body.len() as u64;
             if place.header.kind == Kind::Pages {
                 for image in body.chunks(PAGE_BYTES) {
-                    check_page(image, &place, manifest.end_lsn)?;
+                    check_page(image, place.header.first..place.header.next, manifest.end_lsn)?;
                     verified.pages += 1;
                 }
             }
             progress(verified.bytes);
         }
-        self.check_log(&manifest)?;
+        verified.records = self.check_records(&manifest)?;
         Ok(verified)
+    }
+
+    /// Where recovery of the backup begins, when it is complete.
+    pub fn redo_lsn(&self) -> Option<Lsn> {
+        self.manifest.as_ref().map(|manifest| manifest.redo_lsn)
+    }
+
+    /// The log of the backup.
+    pub(crate) fn log(&self, manifest: &Manifest) -> Result<LogDisk> {
+        let segment_bytes = manifest.segment_bytes;
+        if segment_bytes == 0 || !segment_bytes.is_multiple_of(env::DIRECT_ALIGN as u64) {
+            return Err(Error::Damaged("the segment size in the backup's manifest".into()));
+        }
+        let frames = Arc::new(LogFrames::new(Arc::clone(&self.disk), self.index.log.clone())?);
+        let (first, last) = (manifest.redo_lsn.0 / segment_bytes, manifest.end_lsn.0 / segment_bytes);
+        Ok(LogDisk { frames, segment_bytes, first, last })
+    }
+
+    /// Each record of the log up to the end LSN and each of undo fits its own checksum: damage from before they were copied is found, too.
+    /// How many there are.
+    pub(crate) fn check_records(&mut self, manifest: &Manifest) -> Result<u64> {
+        self.check_log(manifest)?;
+        Ok(self.check_log_records(manifest)? + self.check_undo()?)
+    }
+
+    fn check_log_records(&self, manifest: &Manifest) -> Result<u64> {
+        let mut records = 0;
+        let end = manifest.end_lsn;
+        if end <= manifest.redo_lsn {
+            return Ok(records);
+        }
+        let mut reader = LogReader::over(Arc::new(self.log(manifest)?), manifest.segment_bytes, manifest.redo_lsn, end)?;
+        loop {
+            let Some(entry) = reader.next()? else { return Err(Error::Damaged(format!("the backup's log ends before {end}"))) };
+            engine::offline::check_record(entry.body).map_err(|what| Error::Damaged(format!("the backup's log at {}: {what}", entry.start)))?;
+            records += 1;
+            match entry.end.cmp(&end) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Ok(records),
+                std::cmp::Ordering::Greater => {
+                    return Err(Error::Damaged(format!("the backup ends inside the log record at {}", entry.start)));
+                }
+            }
+        }
+    }
+
+    fn check_undo(&mut self) -> Result<u64> {
+        let damaged = |what: String| Error::Damaged(format!("the backup's undo: {what}"));
+        let (_, begin) = self.begin()?;
+        let extents = engine::undo_extents(&begin.payload).map_err(|error| damaged(error.to_string()))?;
+        if extents.len() != self.index.undo.len() {
+            return Err(damaged(format!("{} segments of {}", self.index.undo.len(), extents.len())));
+        }
+        let mut records = 0;
+        for (extent, place) in extents.iter().zip(self.index.undo.clone()) {
+            if place.header.first != extent.offset {
+                return Err(damaged(format!("a segment from {} where {} was expected", place.header.first, extent.offset)));
+            }
+            let body = self.reader.body(&place)?;
+            records += extent.check(&body).map_err(|error| damaged(format!("segment {}: {error}", extent.segment)))?;
+        }
+        Ok(records)
     }
 
     /// The log must be there without a gap.
@@ -186,12 +255,12 @@ impl BackupSet {
 }
 
 /// A page image is whole, belongs to its frame, and is not newer than the log.
-pub(crate) fn check_page(image: &[u8], place: &Place, end: Lsn) -> Result<PageNo> {
+pub(crate) fn check_page(image: &[u8], pages: Range<u64>, end: Lsn) -> Result<PageNo> {
     if image.len() != PAGE_BYTES {
         return Err(Error::Damaged("a frame of pages ends inside a page".into()));
     }
     let page = header::page_no(image);
-    if header::inspect(image, page) != Verdict::Good || !(place.header.first..place.header.next).contains(&page.0) {
+    if header::inspect(image, page) != Verdict::Good || !pages.contains(&page.0) {
         return Err(Error::Damaged(format!("page {page} of the backup is damaged")));
     }
     if header::lsn(image) > end {

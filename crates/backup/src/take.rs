@@ -5,7 +5,7 @@
 use crate::frame::{Begin, Frame, Kind};
 use crate::manifest::Manifest;
 use crate::parts::Writer;
-use crate::set::{BackupSet, write_manifest};
+use crate::set::{BackupSet, check_page, write_manifest};
 use crate::source::{Source, Step, unexpected};
 use crate::{Error, Result};
 use base::{Lsn, PAGE_BYTES, crc32c};
@@ -86,10 +86,19 @@ pub fn take(
         pages,
         parts,
     };
+    // What was damaged at the server already is better heard of now than when it is needed.
+    BackupSet::load(Arc::clone(&target), false)?.check_records(&manifest)?;
     write_manifest(&*target, &manifest)?;
     // The backup is complete whether the server hears of it or not.
     let _ = source.step(Step::Stop(end.0));
     Ok(Outcome { manifest, progress: figures, resumed })
+}
+
+/// Images are whole when they arrive.
+fn check_pages(frame: &Frame) -> Result<()> {
+    // How far the log will reach is not known yet.
+    let end = Lsn(u64::MAX);
+    frame.body.chunks(PAGE_BYTES).try_for_each(|image| check_page(image, frame.first..frame.next, end).map(drop))
 }
 
 struct Taking<'a> {
@@ -103,6 +112,8 @@ struct Taking<'a> {
     redo_lsn: Lsn,
     begin: Begin,
     next_page: u64,
+    /// Pages of the server's file when this backup began; it only grows while the server runs.
+    pages_at_begin: u64,
     next_log: u64,
     undo_complete: bool,
     /// Of what was read.
@@ -130,6 +141,7 @@ impl<'a> Taking<'a> {
             redo_lsn: Lsn(0),
             begin: Begin { segment_bytes: 0, epoch: 0, wall_us: 0, program: String::new(), payload: Vec::new() },
             next_page: 0,
+            pages_at_begin: 0,
             next_log: 0,
             undo_complete: false,
             log_bytes: 0,
@@ -159,7 +171,7 @@ impl<'a> Taking<'a> {
         let frame = self.ask(Step::Start, Kind::Begin)?;
         self.redo_lsn = Lsn(frame.first);
         self.begin = Begin::decode(&frame.body)?;
-        self.figures.pages = frame.next;
+        (self.figures.pages, self.pages_at_begin) = (frame.next, frame.next);
         self.next_log = Begin::log_start(self.redo_lsn).0;
         self.keep(&frame)?;
         let known = self.set.index.begin.is_some();
@@ -200,6 +212,7 @@ impl<'a> Taking<'a> {
         }
         (self.redo_lsn, self.begin) = self.set.begin()?;
         self.next_page = self.set.index.next_page();
+        self.pages_at_begin = self.set.index.begin.map_or(0, |begin| begin.header.next);
         self.undo_complete = true;
         self.next_log = frame.next;
         self.figures.pages = self.next_page;
@@ -261,6 +274,9 @@ impl<'a> Taking<'a> {
             if frame.next == first {
                 return Ok(());
             }
+            if frame.kind == Kind::Pages {
+                check_pages(&frame)?;
+            }
             self.next_page = frame.next;
             self.figures.pages = self.figures.pages.max(self.next_page);
             self.keep(&frame)?;
@@ -271,6 +287,10 @@ impl<'a> Taking<'a> {
     /// A piece from `first` on that was copied before the backup began anew: up to where, and the checksum of its images.
     fn copied(&mut self, first: u64) -> Result<Option<(u64, u32)>> {
         let Some(place) = self.set.index.earlier.remove(&first) else { return Ok(None) };
+        // A server whose file ended earlier after a crash has no such pages any more.
+        if place.header.next > self.pages_at_begin {
+            return Ok(None);
+        }
         let body = self.set.reader.body(&place)?;
         Ok(Some((place.header.next, crc32c(&body))))
     }

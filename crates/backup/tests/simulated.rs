@@ -285,10 +285,15 @@ fn an_interrupted_backup_goes_on() {
         let target = Arc::new(SimDisk::new(seed));
         let mut stop = 1 + bank.below(4) as usize;
         let mut tries = 0;
+        // Whether what an attempt has left is certainly there.
+        let mut is_left = false;
         loop {
             tries += 1;
             match bank.back_up(&target, &Options::default(), Some(stop)) {
-                Ok(_) => break,
+                Ok(outcome) => {
+                    assert!(outcome.resumed || !is_left, "seed {seed}: it began anew");
+                    break;
+                }
                 Err(backup::Error::Io(text)) if text == "the connection is lost" => {}
                 Err(error) => panic!("seed {seed}: {error}"),
             }
@@ -299,6 +304,9 @@ fn an_interrupted_backup_goes_on() {
             if bank.below(3) == 0 {
                 // Power loss at the backup's disk.
                 target.crash();
+                is_left = false;
+            } else {
+                is_left = true;
             }
             stop += 1 + bank.below(3) as usize;
         }
@@ -431,4 +439,204 @@ fn a_pin_gives_way_when_too_much_is_kept() {
         bank.work();
     }
     assert_eq!(online.step(Step::Log(start.0 / 4096 * 4096)), Err(backup::Error::LogGone));
+}
+
+/// A bit of the log or of undo that rots in the server's own files, below what is durable: no backup is said to be complete with it.
+#[test]
+fn damage_of_log_and_undo_at_the_server_is_found_when_the_backup_is_made() {
+    for which in ["log", "undo"] {
+        let bank = Bank::new(41);
+        // Undo of a transaction that stays open, written out by the backup's checkpoint.
+        let mut open_one = bank.session();
+        for id in 100..150 {
+            bank.set(&mut open_one, id, -1, 20);
+        }
+        let mut online = bank.online();
+        let disk = Arc::clone(&bank.disk);
+        let redo = std::cell::Cell::new(0);
+        let mut damaged = 0;
+        let mut source = |step: Step| -> backup::Result<Frame> {
+            if which == "log" && matches!(step, Step::Finish) {
+                let segment_bytes = bank.engine.wal().segment_bytes();
+                let (number, offset) = (redo.get() / segment_bytes, redo.get() % segment_bytes + 40);
+                disk.flip_bit(&format!("log/{}", wal::segment_name(number)), offset, 2).expect("flips");
+                damaged += 1;
+            }
+            let frame = online.step(step)?;
+            match step {
+                Step::Start => {
+                    redo.set(frame.first);
+                    for _ in 0..20 {
+                        let balances = bank.ledger.last().expect("opened").balances.clone();
+                        let mut session = bank.session();
+                        bank.set(&mut session, 5, balances[5], 100);
+                        session.commit().expect("a commit");
+                    }
+                    if which == "undo" {
+                        disk.flip_bit("undo/segments", 60, 2).expect("flips");
+                        damaged += 1;
+                    }
+                }
+                // What is asked for from the log is only copied once it is damaged.
+                Step::Log(_) if which == "log" && damaged == 0 => {
+                    return Ok(Frame { next: frame.first, body: Vec::new(), ..frame });
+                }
+                _ => {}
+            }
+            Ok(frame)
+        };
+        let target = Arc::new(SimDisk::new(1));
+        let directory: Arc<dyn Disk> = target.clone();
+        let error = take(&mut source, directory, &Options::default(), &*bank.clock, &mut |_| {}).expect_err("it is damaged");
+        assert!(matches!(&error, backup::Error::Damaged(text) if text.contains(which)), "{which}: {error}");
+        assert!(damaged > 0 && !target.exists("manifest").expect("asks"));
+        open_one.rollback().expect("a rollback");
+    }
+}
+
+#[test]
+fn a_backup_after_a_crash_has_sound_undo() {
+    for seed in seeds(6) {
+        let mut bank = Bank::new(seed);
+        for _ in 0..60 {
+            bank.work();
+        }
+        let mut open_one = bank.session();
+        for id in 0..50 {
+            bank.set(&mut open_one, id, -1, 20);
+        }
+        std::mem::forget(open_one);
+        bank.engine.wal().flush_all().expect("a log");
+        if seed % 2 == 0 {
+            bank.engine.checkpoint().expect("a checkpoint");
+        }
+        bank.disk.crash();
+        let engine = open(&bank.disk, &bank.clock);
+        engine.set_table_source(Arc::new(OneTable(bank.spec.clone())));
+        // What recovery has put back is in the checkpoint that the backup takes.
+        let mut online = Online::new(Arc::clone(&engine), Arc::default(), "test");
+        let target = Arc::new(SimDisk::new(seed));
+        let directory: Arc<dyn Disk> = target.clone();
+        take(&mut online, directory, &Options::default(), &*bank.clock, &mut |_| {}).expect("a backup");
+        let (directory, _) = restore_to(&target, None, Until::Last).expect("a restore");
+        assert_eq!(bank.restored(&directory).0, bank.ledger.last().expect("opened").balances, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_restore_that_is_refused_leaves_an_empty_directory() {
+    let mut bank = Bank::new(51);
+    let archive_disk = Arc::new(SimDisk::new(1));
+    let mut archive = LogArchive::open(bank.engine.wal(), archive_disk.clone()).expect("an archive");
+    let target = Arc::new(SimDisk::new(1));
+    let outcome = bank.back_up(&target, &Options::default(), None).expect("a backup");
+    archive.catch_up().expect("archives");
+    let directory: Arc<dyn Disk> = Arc::new(SimDisk::new(9));
+    let mut set = BackupSet::open(target.clone()).expect("complete");
+    let too_far = Until::Lsn(Lsn(bank.engine.wal().durable().0 + 800));
+    let refused = restore(&mut set, Arc::clone(&directory), Some(&*archive_disk), too_far, 5, |_, _| {}).expect_err("out of reach");
+    assert!(matches!(refused, backup::Error::Refused(_)), "{refused}");
+    assert!(backup::is_empty_directory(&*directory).expect("lists"), "{:?}", directory.list("log"));
+    // The same directory takes the next attempt.
+    let restored = restore(&mut set, directory, None, Until::Last, 5, |_, _| {}).expect("a restore");
+    assert_eq!(restored.end, outcome.manifest.end_lsn);
+}
+
+/// After a crash a server's file may end before pages that an interrupted backup has copied: they are asked for anew.
+#[test]
+fn pages_past_the_end_of_the_file_are_not_compared() {
+    let mut bank = Bank::new(61);
+    bank.flush();
+    let target = Arc::new(SimDisk::new(1));
+    let pages = bank.engine.pool().store().page_count();
+    // One that was interrupted behind pages that are not there any more.
+    let mut online = bank.online();
+    let mut source = |step: Step| -> backup::Result<Frame> {
+        match step {
+            Step::Finish => Err(backup::Error::Io("the connection is lost".into())),
+            Step::Pages(first) if first == pages => Ok(Frame { kind: Kind::Pages, first, next: pages + 64, body: Vec::new() }),
+            Step::Pages(first) if first > pages => Ok(Frame { kind: Kind::Pages, first, next: first, body: Vec::new() }),
+            Step::Check(..) => unreachable!("nothing was copied before"),
+            step => online.step(step),
+        }
+    };
+    take(&mut source, target.clone(), &Options::default(), &*bank.clock, &mut |_| {}).expect_err("interrupted");
+    drop(online);
+    while bank.engine.wal().durable().0 < 24 << 20 {
+        bank.work();
+    }
+    let grown = bank.engine.pool().store().page_count();
+    println!("{pages} pages, {grown} later");
+    let mut online = bank.online();
+    let mut source = |step: Step| -> backup::Result<Frame> {
+        match step {
+            // As if the file had not grown.
+            Step::Resume(lsn) => Ok(Frame { kind: Kind::Gone, first: lsn, next: lsn, body: Vec::new() }),
+            Step::Check(_, next, _) if next > grown.max(pages) => panic!("pages past the end are compared"),
+            step => online.step(step),
+        }
+    };
+    let outcome = take(&mut source, target.clone(), &Options::default(), &*bank.clock, &mut |_| {}).expect("a backup");
+    assert!(outcome.resumed);
+    let (directory, restored) = restore_to(&target, None, Until::Last).expect("a restore");
+    assert_eq!(bank.restored(&directory).0, bank.at(restored.end).balances);
+}
+
+#[test]
+fn a_pruned_archive_serves_the_backups_that_are_left() {
+    let mut bank = Bank::new(71);
+    let archive_disk = Arc::new(SimDisk::new(1));
+    let mut archive = LogArchive::open(bank.engine.wal(), archive_disk.clone()).expect("an archive");
+    let mut backups = Vec::new();
+    for no in 0..3 {
+        for _ in 0..300 {
+            bank.work();
+        }
+        archive.catch_up().expect("archives");
+        let target = Arc::new(SimDisk::new(no));
+        bank.back_up(&target, &Options::default(), None).expect("a backup");
+        backups.push(target);
+    }
+    for _ in 0..100 {
+        bank.work();
+    }
+    let open = |no: usize| BackupSet::open(backups[no].clone()).expect("complete");
+    // The archive does not reach the last backup's end yet: it might be another server's.
+    assert!(matches!(backup::prune_archive(&*archive_disk, &mut [open(2)]), Err(backup::Error::Refused(_))));
+    assert!(backup::prune_archive(&*archive_disk, &mut []).is_err());
+    archive.catch_up().expect("archives");
+    let before = archive_disk.list("").expect("lists").len();
+    let pruned = backup::prune_archive(&*archive_disk, &mut [open(2), open(1)]).expect("prunes");
+    assert!(pruned.segments > 0 && pruned.from <= open(1).manifest().expect("complete").redo_lsn, "{pruned:?}");
+    assert!(archive_disk.list("").expect("lists").len() < before);
+    archive_disk.crash();
+    // The server knows nothing of it, and goes on; its own note does not bring back what was removed.
+    for _ in 0..100 {
+        bank.work();
+    }
+    let last = bank.engine.wal().durable();
+    let mut archive = LogArchive::open(bank.engine.wal(), archive_disk.clone()).expect("its own archive");
+    archive.catch_up().expect("archives");
+    let state = wal::ArchiveState::read(&*archive_disk).expect("reads").expect("a state");
+    assert!(state.from == pruned.from && state.to == last, "{state:?}");
+    for (no, is_reached) in [(0, false), (1, true), (2, true)] {
+        match restore_to(&backups[no], Some(&archive_disk), Until::Lsn(last)) {
+            Ok((directory, restored)) => {
+                assert!(is_reached && restored.end == last);
+                assert_eq!(bank.restored(&directory).0, bank.at(last).balances);
+            }
+            Err(error) => assert!(!is_reached && matches!(error, backup::Error::Refused(_)), "{no}: {error}"),
+        }
+    }
+    // Nothing more to remove, and no other server's backup is an argument to remove anything.
+    assert_eq!(backup::prune_archive(&*archive_disk, &mut [open(1)]).expect("prunes").segments, 0);
+    let mut stranger = Bank::new(72);
+    for _ in 0..10 {
+        stranger.work();
+    }
+    let target = Arc::new(SimDisk::new(5));
+    stranger.back_up(&target, &Options::default(), None).expect("a backup");
+    let set = BackupSet::open(target).expect("complete");
+    let refused = backup::prune_archive(&*archive_disk, &mut [set]).expect_err("another server");
+    println!("{refused}");
 }

@@ -38,8 +38,7 @@ impl Engine {
         let log = self.wal.pin(self.wal.redo_lsn()).ok_or(Error::LogFailed)?;
         let checkpoint = self.checkpoint_latched()?;
         log.move_to(checkpoint.redo_lsn);
-        let payload = Payload::read(&checkpoint.payload)?;
-        let undo = UndoExtent::listed(&payload.undo_directory)?;
+        let undo = undo_extents(&checkpoint.payload)?;
         Ok(BackupPoint { redo_lsn: checkpoint.redo_lsn, payload: checkpoint.payload, log, undo, _places: places })
     }
 
@@ -55,6 +54,11 @@ impl Engine {
     pub fn read_undo(&self, extent: UndoExtent) -> Result<Vec<u8>> {
         Ok(self.undo.read_extent(extent)?)
     }
+}
+
+/// What a checkpoint's payload lists of the undo file, in the order in which it is copied.
+pub fn undo_extents(payload: &[u8]) -> Result<Vec<UndoExtent>> {
+    Ok(UndoExtent::listed(&Payload::read(payload)?.undo_directory)?)
 }
 
 /// The wall clock, in microseconds since 1970, of the commit in a log record's body, if it has one.

@@ -64,7 +64,7 @@ mod undo_record;
 mod version;
 mod write;
 
-pub use backup::{BackupPoint, commit_time};
+pub use backup::{BackupPoint, commit_time, undo_extents};
 pub use base::{IndexId, PageNo, TableId};
 pub use build::BuildError;
 pub use check::{Depth, IndexCheck, TableCheck};

@@ -50,10 +50,19 @@ pub struct RealDisk {
 impl RealDisk {
     /// Opens the directory, makes it when absent, and locks it.
     pub fn open(dir: impl AsRef<Path>) -> Result<RealDisk, OpenError> {
-        let root = dir.as_ref().to_path_buf();
+        RealDisk::lock(dir.as_ref(), "lock")
+    }
+
+    /// Opens the directory beside the process that has it open: for work on files that are not that one's any more. One such process at a time.
+    pub fn beside_owner(dir: impl AsRef<Path>) -> Result<RealDisk, OpenError> {
+        RealDisk::lock(dir.as_ref(), "lock.beside")
+    }
+
+    fn lock(dir: &Path, name: &str) -> Result<RealDisk, OpenError> {
+        let root = dir.to_path_buf();
         fs::create_dir_all(&root)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let lock = rustix::fs::open(root.join("lock"), flags, Mode::from_raw_mode(0o640)).map_err(io::Error::from)?;
+        let lock = rustix::fs::open(root.join(name), flags, Mode::from_raw_mode(0o640)).map_err(io::Error::from)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(OpenError::Locked(root)),

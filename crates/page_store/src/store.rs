@@ -360,7 +360,9 @@ impl PageStore {
         // Relaxed: who finds damage in a page that is written meanwhile has waited for the write.
         if self.stats.pages_broken.load(Ordering::Relaxed) > 0 {
             let mut damaged = self.damaged.lock();
-            pages.for_each(|page| drop(damaged.remove(&page)));
+            for page in pages {
+                damaged.remove(&page);
+            }
         }
     }
 

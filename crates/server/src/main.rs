@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Some(Action::Sql(options)) => ExitCode::from(u8::from(client::shell::run(options) != 0)),
         Some(Action::Backup(options)) => commands::backup::run(options),
         Some(Action::Restore(options)) => commands::restore::run(options),
+        Some(Action::PruneArchive(options)) => commands::prune_archive::run(options),
         Some(Action::Check(options)) => commands::check::run(&options),
         Some(Action::Salvage(options)) => commands::salvage::run(&options),
         Some(Action::Seal(options)) => commands::seal::run(&options),

@@ -41,6 +41,8 @@ pub enum Action {
     Backup(crate::commands::backup::BackupOptions),
     /// Make a data directory of a backup
     Restore(crate::commands::restore::RestoreOptions),
+    /// Remove archived log that is older than the backups that are kept
+    PruneArchive(crate::commands::prune_archive::PruneArchiveOptions),
     /// Check a data directory that no server runs on: every page, index, row, undo and the log
     Check(crate::commands::check::CheckOptions),
     /// Write what can be read of a damaged data directory as SQL

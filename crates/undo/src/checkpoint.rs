@@ -10,13 +10,65 @@
 //! | per segment: number, place, bytes filled, live bytes | varint each |
 
 use crate::error::UndoError;
-use crate::frame::SEGMENT_BYTES;
+use crate::frame::{HEADER_BYTES, Header, SEGMENT_BYTES, frame_bytes};
 use crate::segment::{NO_BUFFER, generation_of};
 use crate::store::UndoStore;
-use base::{Reader, put_u8, put_varint};
+use base::{Reader, UndoPtr, put_u8, put_varint};
 use sync::atomic::Ordering;
 
 const VERSION: u8 = 1;
+
+/// A segment as the directory lists it.
+pub(crate) struct Listed {
+    pub(crate) number: u64,
+    pub(crate) place: u64,
+    /// Bytes filled.
+    pub(crate) tail: u64,
+}
+
+/// The highest generation, and the segments.
+pub(crate) fn read_directory(directory: &[u8]) -> Result<(u64, Vec<Listed>), UndoError> {
+    let mut reader = Reader::new(directory);
+    if reader.u8()? != VERSION {
+        return Err(UndoError::Corrupt { what: "version of the directory" });
+    }
+    let (generation, count) = (reader.varint()?, reader.varint()?);
+    let mut listed = Vec::new();
+    for _ in 0..count {
+        let (number, place) = (reader.varint()?, reader.varint()?);
+        let (tail, live) = (reader.varint()?, reader.varint()?);
+        let sound = tail <= SEGMENT_BYTES as u64 && (1..=tail).contains(&live) && tail.is_multiple_of(8);
+        let fresh = number < 1 << 44 && generation_of(number) > 0 && generation_of(number) <= generation;
+        if !sound || !fresh || place >= 1 << 24 {
+            return Err(UndoError::Corrupt { what: "entry of the directory" });
+        }
+        listed.push(Listed { number, place, tail });
+    }
+    match reader.is_empty() {
+        true => Ok((generation, listed)),
+        false => Err(UndoError::Corrupt { what: "end of the directory" }),
+    }
+}
+
+/// Looks at the frames in an image of a segment, up to where it is filled: each fits its checksum. How many there are.
+pub(crate) fn check_frames(number: u64, image: &[u8]) -> Result<u64, UndoError> {
+    let (mut offset, mut records) = (0, 0);
+    while let Some(word) = image.get(offset..).and_then(|rest| rest.first_chunk()) {
+        let header = Header::from_word(u64::from_le_bytes(*word));
+        // What a recovery did not restore reads as zeros.
+        if header.is_gap() {
+            offset += HEADER_BYTES;
+            continue;
+        }
+        let start = offset + HEADER_BYTES;
+        if !header.fits(offset, image.len()) || !header.matches(&image[start..start + header.bytes], UndoPtr::new(number, offset as u32)) {
+            return Err(UndoError::Corrupt { what: "a record does not fit its checksum" });
+        }
+        offset += frame_bytes(header.bytes);
+        records += 1;
+    }
+    Ok(records)
+}
 
 impl UndoStore {
     /// Whether segments take more memory than they should: a background thread calls [`Self::spill`] then.
@@ -99,33 +151,20 @@ impl UndoStore {
     /// Starts from a directory. To be called on a new store, before anything else.
     pub fn load(&self, directory: &[u8]) -> Result<(), UndoError> {
         let _maintenance = self.maintenance.lock();
-        let mut reader = Reader::new(directory);
-        if reader.u8()? != VERSION {
-            return Err(UndoError::Corrupt { what: "version of the directory" });
-        }
-        let generation = reader.varint()?;
+        let (generation, listed) = read_directory(directory)?;
         self.segments.raise_generation(generation);
         let file_bytes = self.file.len()?;
-        let count = reader.varint()?;
-        for _ in 0..count {
-            let (number, place) = (reader.varint()?, reader.varint()?);
-            let (tail, live) = (reader.varint()?, reader.varint()?);
-            let end = place.checked_mul(SEGMENT_BYTES as u64).and_then(|at| at.checked_add(tail));
-            let sound = tail <= SEGMENT_BYTES as u64 && (1..=tail).contains(&live) && tail.is_multiple_of(8);
-            let fresh = number < 1 << 44 && generation_of(number) > 0 && generation_of(number) <= generation;
-            if !sound || !fresh || place >= 1 << 24 || self.segments.find(number).is_some() {
+        for Listed { number, place, tail } in listed {
+            if self.segments.find(number).is_some() {
                 return Err(UndoError::Corrupt { what: "entry of the directory" });
             }
-            if end.is_none_or(|end| end > file_bytes) {
+            if place * SEGMENT_BYTES as u64 + tail > file_bytes {
                 return Err(UndoError::Corrupt { what: "undo file is shorter than its directory says" });
             }
             // How much of it is needed is counted anew: the checkpoint looked while the account changed.
             self.segments.adopt(number, place as u32, tail as u32);
         }
-        match reader.is_empty() {
-            true => Ok(()),
-            false => Err(UndoError::Corrupt { what: "end of the directory" }),
-        }
+        Ok(())
     }
 
     /// Gives memory that no segment uses back to the system, but for a little. For whoever comes by now and then.

@@ -1,9 +1,9 @@
 //! For backups: the file as a checkpoint's directory lists it, kept as it is while it is copied.
 
+use crate::checkpoint::{Listed, check_frames, read_directory};
 use crate::error::UndoError;
 use crate::frame::SEGMENT_BYTES;
 use crate::store::UndoStore;
-use base::Reader;
 use std::sync::Arc;
 use sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +20,8 @@ impl Drop for PlacesHold {
 /// A stretch of the undo file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UndoExtent {
+    /// Number of the segment.
+    pub segment: u64,
     /// Where it begins in the file.
     pub offset: u64,
     /// Its length.
@@ -29,17 +31,17 @@ pub struct UndoExtent {
 impl UndoExtent {
     /// What a directory lists, in its order.
     pub fn listed(directory: &[u8]) -> Result<Vec<UndoExtent>, UndoError> {
-        let mut reader = Reader::new(directory);
-        let (_version, _generation, count) = (reader.u8()?, reader.varint()?, reader.varint()?);
-        let mut extents = Vec::new();
-        for _ in 0..count {
-            let (_number, place, bytes, _live) = (reader.varint()?, reader.varint()?, reader.varint()?, reader.varint()?);
-            if bytes > SEGMENT_BYTES as u64 || place >= 1 << 24 {
-                return Err(UndoError::Corrupt { what: "entry of the directory" });
-            }
-            extents.push(UndoExtent { offset: place * SEGMENT_BYTES as u64, bytes });
+        let extent =
+            |listed: &Listed| UndoExtent { segment: listed.number, offset: listed.place * SEGMENT_BYTES as u64, bytes: listed.tail };
+        Ok(read_directory(directory)?.1.iter().map(extent).collect())
+    }
+
+    /// Whether a copy of it is whole: each record fits its checksum. How many there are.
+    pub fn check(&self, copy: &[u8]) -> Result<u64, UndoError> {
+        if copy.len() as u64 != self.bytes {
+            return Err(UndoError::Corrupt { what: "length of a segment" });
         }
-        Ok(extents)
+        check_frames(self.segment, copy)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The log archive: what is durable is copied to another directory, and kept in the log until it is there.
 //!
-//! The directory holds `segment-N`, the log's own segment files as far as they are copied, and `archive`, a few lines of text that say how far.
+//! The directory holds `segment-N`, the log's own segment files as far as they are copied, and `archive`, a few lines of text that say how far;
+//! `pruned` says up to where old segments were removed ([`prune`]).
 //! Copying is no part of a commit: nobody waits for it, and when it fails the log goes on and keeps segments, up to the bound of pins.
 //!
 //! # Invariants
@@ -8,7 +9,7 @@
 //! 2. An archive holds one history: what it has must be what the log has, where both have something.
 
 use crate::pins::LogPin;
-use crate::segments::{read_whole, segment_name};
+use crate::segments::{read_whole, segment_name, segment_numbers};
 use crate::{Wal, WalError};
 use base::{Lsn, crc32c};
 use env::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode};
@@ -19,7 +20,8 @@ use sync::thread::{self, JoinHandle};
 use sync::{Mutex, Rank, Signal};
 
 const STATE: &str = "archive";
-const STATE_NEW: &str = "archive.new";
+const PRUNED: &str = "pruned";
+const PRUNED_HEAD: &str = "altiplano log archive pruned 1";
 const HEAD: &str = "altiplano log archive 1";
 const PIECE_BYTES: usize = 1 << 20;
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -39,44 +41,28 @@ pub struct ArchiveState {
 }
 
 impl ArchiveState {
-    /// Reads the state of the archive in a directory; `None` when there is none.
+    /// Reads the state of the archive in a directory; `None` when there is none. What was pruned does not count.
     pub fn read(disk: &dyn Disk) -> Result<Option<ArchiveState>, WalError> {
-        if !disk.exists(STATE)? {
-            return Ok(None);
-        }
-        let text = read_whole(&*disk.open(STATE, OpenMode::Existing, FileKind::Buffered)?)?;
         let damaged = WalError::Corrupt { what: "the state of the log archive", lsn: Lsn(0) };
-        Self::parse(&String::from_utf8_lossy(&text)).ok_or(damaged).map(Some)
+        let Some(text) = read_text(disk, STATE)? else { return Ok(None) };
+        let mut state = Self::parse(&text).ok_or(damaged)?;
+        state.from = state.from.max(pruned_below(disk)?).min(state.to);
+        Ok(Some(state))
     }
 
     fn parse(text: &str) -> Option<ArchiveState> {
-        let (body, crc) = text.trim_end().rsplit_once("\ncrc ")?;
-        if u32::from_str_radix(crc, 16).ok()? != crc32c(body.as_bytes()) {
-            return None;
-        }
-        let mut lines = body.lines();
-        if lines.next()? != HEAD {
-            return None;
-        }
+        let mut lines = checked_lines(text, HEAD)?;
         let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse().ok();
         let state = ArchiveState { segment_bytes: number("segment_bytes")?, from: Lsn(number("from")?), to: Lsn(number("to")?) };
         (state.segment_bytes > 0).then_some(state)
     }
 
     fn text(&self) -> String {
-        let body = format!("{HEAD}\nsegment_bytes {}\nfrom {}\nto {}", self.segment_bytes, self.from.0, self.to.0);
-        format!("{body}\ncrc {:08x}\n", crc32c(body.as_bytes()))
+        with_checksum(&format!("{HEAD}\nsegment_bytes {}\nfrom {}\nto {}", self.segment_bytes, self.from.0, self.to.0))
     }
 
     fn write(&self, disk: &dyn Disk) -> Result<(), WalError> {
-        let text = self.text();
-        let file = disk.open(STATE_NEW, OpenMode::Create, FileKind::Buffered)?;
-        file.set_len(text.len() as u64)?;
-        file.write_at(text.as_bytes(), 0)?;
-        file.sync()?;
-        disk.rename(STATE_NEW, STATE)?;
-        disk.sync_dir("")?;
-        Ok(())
+        write_text(disk, STATE, &self.text())
     }
 
     /// From where the log has to be kept until the archive goes on: the start of the segment that is being copied.
@@ -90,6 +76,64 @@ impl ArchiveState {
         let last_block = self.to.0.saturating_sub(BLOCK);
         Lsn(self.keep_from().0.min(last_block)).max(self.from.min(self.to))
     }
+}
+
+/// The lines behind the first of a small text file, when its checksum fits.
+fn checked_lines<'t>(text: &'t str, head: &str) -> Option<std::str::Lines<'t>> {
+    let (body, crc) = text.trim_end().rsplit_once("\ncrc ")?;
+    let mut lines = body.lines();
+    (u32::from_str_radix(crc, 16).ok()? == crc32c(body.as_bytes()) && lines.next()? == head).then_some(lines)
+}
+
+fn with_checksum(body: &str) -> String {
+    format!("{body}\ncrc {:08x}\n", crc32c(body.as_bytes()))
+}
+
+fn read_text(disk: &dyn Disk, path: &str) -> Result<Option<String>, WalError> {
+    if !disk.exists(path)? {
+        return Ok(None);
+    }
+    let text = read_whole(&*disk.open(path, OpenMode::Existing, FileKind::Buffered)?)?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Replaces a small text file: after a crash it is the old or the new one.
+fn write_text(disk: &dyn Disk, path: &str, text: &str) -> Result<(), WalError> {
+    let new = format!("{path}.new");
+    let file = disk.open(&new, OpenMode::Create, FileKind::Buffered)?;
+    file.set_len(text.len() as u64)?;
+    file.write_at(text.as_bytes(), 0)?;
+    file.sync()?;
+    disk.rename(&new, path)?;
+    disk.sync_dir("")?;
+    Ok(())
+}
+
+/// Below this, segments may have been removed by [`prune`].
+fn pruned_below(disk: &dyn Disk) -> Result<Lsn, WalError> {
+    let Some(text) = read_text(disk, PRUNED)? else { return Ok(Lsn(0)) };
+    let below = || checked_lines(&text, PRUNED_HEAD)?.next()?.strip_prefix("below ")?.parse().ok();
+    below().map(Lsn).ok_or(WalError::Corrupt { what: "what says how far the log archive was pruned", lsn: Lsn(0) })
+}
+
+/// Removes segments of an archive that lie wholly below a position, but for what its server compares at its start; how many. The server may go on
+/// archiving: what says how far the archive reaches is its own, and what says how far it was pruned is this function's.
+pub fn prune(disk: &dyn Disk, below: Lsn) -> Result<u64, WalError> {
+    let Some(state) = ArchiveState::read(disk)? else { return Err(WalError::Missing) };
+    let first = below.min(state.compare_from()).0 / state.segment_bytes;
+    let numbers = segment_numbers(&disk.list("")?);
+    let old: Vec<u64> = numbers.into_iter().filter(|number| *number < first).collect();
+    if old.is_empty() {
+        return Ok(0);
+    }
+    // First it is said, then done: what is not there is never claimed.
+    let below = pruned_below(disk)?.max(Lsn(first * state.segment_bytes));
+    write_text(disk, PRUNED, &with_checksum(&format!("{PRUNED_HEAD}\nbelow {}", below.0)))?;
+    for number in &old {
+        disk.remove(&segment_name(*number))?;
+    }
+    disk.sync_dir("")?;
+    Ok(old.len() as u64)
 }
 
 /// How the archive stands, for status.

@@ -48,7 +48,7 @@ mod stream;
 mod wal;
 mod writer;
 
-pub use archive::{ArchiveState, ArchiveStatus, Archiver, LogArchive};
+pub use archive::{ArchiveState, ArchiveStatus, Archiver, LogArchive, prune as prune_archive};
 pub use background::WalBackground;
 pub use config::{FlushPolicy, WalConfig};
 pub use control::{Checkpoint, ControlSlot, control_slots};

@@ -74,24 +74,7 @@ impl RestoredLog {
 
     /// Reads the records from the redo position to where they stop being valid. An error when that is below `reach`.
     pub fn reader(&self, reach: Lsn) -> Result<LogReader, WalError> {
-        let counters = Arc::new(Counters::default());
-        let segments = Segments::new(Arc::clone(&self.disk), FileKind::Buffered, self.segment_bytes, counters, Pins::new(0));
-        segments.open_existing(self.redo.0, u64::MAX)?;
-        Ok(LogReader::new(segments, &self.slot(u32::MAX, reach)))
-    }
-
-    fn slot(&self, epoch: u32, durable: Lsn) -> Slot {
-        Slot {
-            sequence: 1,
-            epoch,
-            redo: self.redo.0,
-            durable: durable.0,
-            segment_bytes: self.segment_bytes,
-            has_payload: false,
-            payload_file: 0,
-            payload_len: 0,
-            payload_crc: 0,
-        }
+        LogReader::over(Arc::clone(&self.disk), self.segment_bytes, self.redo, reach)
     }
 
     /// Ends the log at `end`, where a record ends, and makes it one that a server opens: `epoch` is above that of all records. What is
@@ -110,8 +93,33 @@ impl RestoredLog {
         }
         self.disk.sync_dir(DIR)?;
         // The payload goes to the file that this first slot does not name.
-        let mut control = Control::create(Arc::clone(&self.disk), Slot { payload_file: 1, ..self.slot(epoch, self.redo) })?;
+        let mut control =
+            Control::create(Arc::clone(&self.disk), Slot { payload_file: 1, ..slot(self.segment_bytes, epoch, self.redo, self.redo) })?;
         control.write_checkpoint(&Checkpoint { redo_lsn: self.redo, payload }, end.0)
+    }
+}
+
+impl LogReader {
+    /// Reads the records of a log that no server uses, by its segments alone: from `redo` to where they stop being valid. An error when that is
+    /// below `reach`.
+    pub fn over(disk: Arc<dyn Disk>, segment_bytes: u64, redo: Lsn, reach: Lsn) -> Result<LogReader, WalError> {
+        let segments = Segments::new(disk, FileKind::Buffered, segment_bytes, Arc::new(Counters::default()), Pins::new(0));
+        segments.open_existing(redo.0, u64::MAX)?;
+        Ok(LogReader::new(segments, &slot(segment_bytes, u32::MAX, redo, reach)))
+    }
+}
+
+fn slot(segment_bytes: u64, epoch: u32, redo: Lsn, durable: Lsn) -> Slot {
+    Slot {
+        sequence: 1,
+        epoch,
+        redo: redo.0,
+        durable: durable.0,
+        segment_bytes,
+        has_payload: false,
+        payload_file: 0,
+        payload_len: 0,
+        payload_crc: 0,
     }
 }
 

@@ -51,6 +51,13 @@ pub fn segment_name(number: u64) -> String {
     format!("{PREFIX}{number:08}")
 }
 
+/// Numbers of the segments among the names in a directory, ascending.
+pub(crate) fn segment_numbers(names: &[String]) -> Vec<u64> {
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.strip_prefix(PREFIX)?.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
 fn path(number: u64) -> String {
     format!("{DIR}/{}", segment_name(number))
 }
@@ -102,10 +109,7 @@ impl Segments {
 
     /// Numbers of the segment files in the directory, ascending.
     fn numbers(&self) -> Result<Vec<u64>, WalError> {
-        let names = self.disk.list(DIR)?;
-        let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.strip_prefix(PREFIX)?.parse().ok()).collect();
-        numbers.sort_unstable();
-        Ok(numbers)
+        Ok(segment_numbers(&self.disk.list(DIR)?))
     }
 
     /// Removes every segment file: leftovers of a creation that a crash interrupted.

@@ -25,7 +25,7 @@ pub struct BackupOptions {
     #[arg(long, value_name = "DIR", required_unless_present = "verify")]
     pub to: Option<PathBuf>,
     /// Read at most so many megabytes of pages a second; the log that is written meanwhile comes on top
-    #[arg(long, value_name = "MB/S")]
+    #[arg(long, value_name = "MB/S", value_parser = clap::value_parser!(u64).range(1..))]
     pub rate: Option<u64>,
     /// Compress with zstd [levels 1 to 19; 1 when no level is given]
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = clap::value_parser!(i32).range(1..=19))]
@@ -78,7 +78,8 @@ fn make(options: &BackupOptions) -> Result<String, Error> {
     });
     bar.clear();
     let outcome = outcome.map_err(|error| match error {
-        Error::Refused(_) | Error::DamagedPage(_) => error,
+        // To try again does not help.
+        Error::Refused(_) | Error::DamagedPage(_) | Error::Damaged(_) => error,
         error => Error::Io(format!("{error}; the same command goes on where it ended")),
     })?;
     server.0.quit();
@@ -118,6 +119,8 @@ impl Source for Server {
         });
         asked.map_err(|error| match error {
             ClientError::Server { code: 1064 | 1235, .. } => Error::Refused("the server does not know BACKUP".into()),
+            // No right to, or a damaged page of the server: nothing that the next attempt would not meet.
+            ClientError::Server { code: 1227 | 1712, message } => Error::Refused(format!("the server says: {message}")),
             ClientError::Server { message, .. } => Error::Engine(format!("the server says: {message}")),
             lost => Error::Io(lost.to_string()),
         })?;

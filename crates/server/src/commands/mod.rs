@@ -4,6 +4,7 @@ pub mod backup;
 mod bar;
 pub mod check;
 mod progress;
+pub mod prune_archive;
 pub mod restore;
 pub mod salvage;
 pub mod seal;

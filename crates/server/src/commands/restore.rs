@@ -66,7 +66,7 @@ fn restore(options: &RestoreOptions) -> Result<String, Error> {
 }
 
 /// A directory that is only read; a server may be writing to it.
-fn reading(path: &Path) -> Result<Arc<dyn Disk>, Error> {
+pub(super) fn reading(path: &Path) -> Result<Arc<dyn Disk>, Error> {
     if !path.is_dir() {
         return Err(Error::Refused(format!("there is no directory {}", path.display())));
     }
