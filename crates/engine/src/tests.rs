@@ -12,6 +12,7 @@ mod check;
 mod checkpoints;
 mod concurrent;
 mod covered;
+mod disk_full;
 mod early_release;
 pub(crate) mod gaps;
 mod locking;

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use base::{IndexId, PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, ReadFault, SimDisk, WriteFault};
 use page_store::{Batch, PageStore, PageType, StoreConfig, StoreError, header};
+use sync::{Mutex, Rank};
 
 fn disk(seed: u64) -> (Arc<SimDisk>, Arc<dyn Disk>) {
     let sim = Arc::new(SimDisk::new(seed));
@@ -211,15 +212,15 @@ fn damage_is_told_once_with_its_kind_and_again_after_the_page_was_written() {
     let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
     let mut batch = Batch::new(4);
     write(&store, &mut batch, &[3, 4, 5], 1).expect("write");
-    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::new(Mutex::new(Rank::Leaf, Vec::new()));
     // Found before anybody wants to hear of it.
     sim.plan_write("data", 1, WriteFault::Lost);
     write(&store, &mut batch, &[5], 2).expect("the device says so");
     assert!(matches!(generation(&store, PageNo(5)), Err(StoreError::Stale { .. })));
     let hears = Arc::clone(&told);
-    store.set_damage_observer(Box::new(move |page, error| hears.lock().unwrap().push((page.0, error.to_string()))));
-    let heard = || told.lock().unwrap().len();
-    assert!(told.lock().unwrap()[0].1.contains("lost a write"), "{told:?}");
+    store.set_damage_observer(Box::new(move |page, error| hears.lock().push((page.0, error.to_string()))));
+    let heard = || told.lock().len();
+    assert!(told.lock()[0].1.contains("lost a write"), "{:?}", *told.lock());
     for round in 0..3 {
         sim.flip_bit("data", 3 * PAGE_BYTES as u64 + 900, 1).expect("flips");
         for _ in 0..2 {

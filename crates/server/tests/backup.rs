@@ -292,19 +292,6 @@ fn archived_log_leads_to_any_point() {
     assert_eq!(totals(&mut conn), (1000 * ACCOUNTS as i64, 40));
     check_tables(&mut conn);
     drop(restored);
-    // What is older than the backup goes, and the rest serves it still; a backup of another server is no reason to remove anything.
-    let pruned = fine(&run(&["prune-archive", path(&archive), "--before-backup", path(&to)]));
-    assert!(pruned.contains("segments removed"), "{pruned}");
-    let stranger = Server::start(BINARY, &[]);
-    let other = dir.path().join("other");
-    fine(&run(&["backup", "-P", &stranger.port().to_string(), "--to", path(&other), "--quiet"]));
-    complaint(&run(&["prune-archive", path(&archive), "--before-backup", path(&other)]));
-    assert!(complaint(&run(&["prune-archive", path(&archive)])).contains("--before-backup"));
-    assert!(complaint(&run(&["backup", "--to", path(&other), "--rate", "0"])).contains("--rate"));
-    let again = dir.path().join("again");
-    let until = points[33].0.to_string();
-    fine(&run(&["restore", path(&to), "--to", path(&again), "--archive", path(&archive), "--until-lsn", &until, "--quiet"]));
-    assert_eq!(totals(&mut On::start(&again).connect()).1, points[33].1);
     // The new history does not go into the old one's archive.
     let refused = run(&["--port", "0", "--data-dir", path(&data), "--log-archive", path(&archive)]);
     assert!(complaint(&refused).contains("another history"), "{refused:?}");
