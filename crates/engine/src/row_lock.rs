@@ -71,9 +71,15 @@ pub(crate) enum Obstacle {
 }
 
 impl Session {
+    /// Whether this transaction wrote the version. Rows that DDL has copied have no writer, and a transaction that only reads has no id: they are not its own.
+    #[inline]
+    fn wrote(&self, row: RowHeader) -> bool {
+        row.txn == self.txn_id() && !row.txn.is_none()
+    }
+
     /// Under the leaf's latch: is there anything that forbids this session to write the row? Takes no lock where none is needed.
     pub(crate) fn write_obstacle(&mut self, table: &Table, key: &[u8], row: RowHeader) -> Result<Option<Obstacle>> {
-        if row.txn == self.txn_id() {
+        if self.wrote(row) {
             return Ok(None);
         }
         if self.locked_by_writer(row.txn) {
@@ -98,7 +104,7 @@ impl Session {
         mode: LockMode,
     ) -> Result<std::result::Result<RowLock, Obstacle>> {
         let lock = LockKeyRef { index: table.primary().id, key };
-        if row.txn == self.txn_id() {
+        if self.wrote(row) {
             if mode.has_gap() {
                 self.try_lock(lock, mode.gap_only())?;
             }
@@ -143,7 +149,7 @@ impl Session {
     /// Under the leaf's exclusive latch, when nothing stood in the way: locks the row explicitly, to stay as it is. `false` when somebody who
     /// had waited for it outside the latch was granted it just now; then it is to be waited for.
     pub(crate) fn lock_in_place(&mut self, table: &Table, key: &[u8], row: RowHeader) -> Result<bool> {
-        if row.txn == self.txn_id() {
+        if self.wrote(row) {
             return Ok(true);
         }
         self.try_lock(LockKeyRef { index: table.primary().id, key }, LockMode::Exclusive).map(|granted| granted.is_some())
