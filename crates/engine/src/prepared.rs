@@ -98,7 +98,7 @@ impl Branches {
     }
 
     /// Says whether recovery is to take a branch that a session works on for prepared.
-    fn list(&self, xid: &Xid, txn: TxnId) {
+    pub(crate) fn list(&self, xid: &Xid, txn: TxnId) {
         let old = self.shard(xid).lock().insert(xid.clone(), Branch::Claimed(txn));
         assert!(matches!(old, Some(Branch::Claimed(_))), "a branch is listed by the session that works on it");
     }
@@ -122,7 +122,7 @@ impl Branches {
     }
 
     /// The name is free again.
-    fn release(&self, xid: &Xid) {
+    pub(crate) fn release(&self, xid: &Xid) {
         self.shard(xid).lock().remove(xid);
     }
 
@@ -241,7 +241,7 @@ impl Session {
 
 impl Session {
     /// Makes a prepared transaction the session's; the shares of metadata locks are the caller's.
-    fn take_over(&mut self, xid: &Xid) -> Option<SharedTables> {
+    pub(crate) fn take_over(&mut self, xid: &Xid) -> Option<SharedTables> {
         let engine = Arc::clone(&self.engine);
         let _handover = engine.handover.read();
         let detached = engine.branches.take(xid, |detached| self.attach(detached.txn, detached.last_undo, Arc::clone(&detached.owner)))?;

@@ -205,7 +205,6 @@ impl Engine {
 
     /// Purges a transaction if no view needs any of its undo records. `false` when it has to stay.
     fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<bool> {
-        let finished = work.finished;
         if !self.read_all(&mut work) {
             return Ok(false);
         }
@@ -214,12 +213,17 @@ impl Engine {
                 return Ok(false);
             }
         }
+        Ok(self.purge_between(session, work))
+    }
+
+    /// Purges a transaction that was read, and of which no view needs anything; `false` when some of it has to wait.
+    pub(crate) fn purge_between(self: &Arc<Engine>, session: &mut Session, work: Postponed) -> bool {
         let addresses: Vec<UndoPtr> = work.records.iter().map(|(address, _)| *address).collect();
-        if !self.purge_records(session, finished, Why::NeededByNobody, addresses.into_iter()).is_empty() {
-            return Ok(false);
+        if !self.purge_records(session, work.finished, Why::NeededByNobody, addresses.into_iter()).is_empty() {
+            return false;
         }
         self.end_purge(work);
-        Ok(true)
+        true
     }
 
     /// Whether `f` says so of a version of a row that somebody needs: the newest, those that it may be rolled back to, and those that old views see.

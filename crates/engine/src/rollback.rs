@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// Takes back up to `count` changes of a transaction that is to be rolled back whole; returns how many.
-    fn undo_stretch(&mut self, count: u64) -> Result<u64> {
+    pub(crate) fn undo_stretch(&mut self, count: u64) -> Result<u64> {
         for done in 0..count {
             if self.running.last_undo.is_none() {
                 return Ok(done);

@@ -3,8 +3,10 @@
 
 use crate::Result;
 use crate::engine::Engine;
+use crate::prepared::Xid;
 use crate::session::Session;
-use base::Lsn;
+use base::{Lsn, TxnId};
+use std::sync::Arc;
 use wal::FlushPolicy;
 
 /// The first half of a commit with policy `Durable`: the record is in the log, the locks are gone, nothing is durable. Returns the end of the
@@ -28,6 +30,31 @@ pub fn finish_commit(session: &mut Session, lsn: Lsn) -> Result<()> {
 /// The process dies between the halves.
 pub fn leave_commit(session: &mut Session) {
     session.abandon();
+}
+
+/// Takes back so many changes of a prepared transaction, as a rollback does that is cut off, and makes that durable; one that has none left is rolled back
+/// to its end. `false` when none has that name.
+pub fn roll_back_prepared_in_part(session: &mut Session, xid: &Xid, changes: u64) -> Result<bool> {
+    let Some(tables) = session.take_over(xid) else { return Ok(false) };
+    let engine = Arc::clone(&session.engine);
+    engine.branches.list(xid, TxnId::NONE);
+    let undone = match session.undo_stretch(changes) {
+        Ok(0) => session.rollback(),
+        undone => {
+            session.abandon();
+            undone.map(drop)
+        }
+    };
+    engine.branches.release(xid);
+    drop(tables);
+    undone?;
+    session.make_log_durable()?;
+    Ok(true)
+}
+
+/// Entries that rollbacks have left to purge, and purge has not dealt with.
+pub fn leftovers(engine: &Engine) -> usize {
+    engine.leftovers.snapshot().len()
 }
 
 /// Shares the metadata locks of the tables of prepared transactions, as the start of the background threads does.
@@ -74,5 +101,13 @@ pub fn unlock_prepared(engine: &Engine) {
 pub fn unlock_early(session: &Session) {
     if session.has_writes() {
         session.engine.txns.release(session.running.id);
+    }
+}
+
+/// A bug: what finished between snapshots is purged without a look at what they need.
+pub fn prune_needed(engine: &Arc<Engine>) {
+    let Some(views) = engine.txns.snapshots(engine.config.prune_lag) else { return };
+    if !views.is_empty() {
+        engine.prune_unneeded(&mut engine.connect(), Arc::new(views), |_, _, _| Ok(false));
     }
 }

@@ -18,7 +18,7 @@ mod sync_filter;
 mod target;
 mod wait;
 
-pub use server::Server;
+pub use server::{NOT_STARTED, Server};
 pub use sync_filter::with_sync_filter;
 pub use target::Target;
 pub use wait::until;

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// What is done between the death of a server and its next start.
 type BetweenLives = Arc<dyn Fn() + Send + Sync>;
 
+/// How the panic begins that says that a server has ended before it accepted connections.
+pub const NOT_STARTED: &str = "the server ended before it listened";
+
 /// A running server; killed when dropped.
 pub struct Server {
     binary: PathBuf,
@@ -130,7 +133,7 @@ impl Server {
         self.port = loop {
             let mut line = String::new();
             let count = lines.read_line(&mut line).expect("the server's log");
-            assert!(count > 0, "the server ended before it listened:\n{seen}");
+            assert!(count > 0, "{NOT_STARTED}:\n{seen}");
             seen.push_str(&line);
             if let Some((_, rest)) = line.split_once("listening on 127.0.0.1:") {
                 let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

@@ -81,7 +81,13 @@ impl World {
         let mut state = self.newest().next();
         let changes = state.prepared.remove(&name);
         let commit = self.random.percent(60);
+        let has_writes = self.branches.get(&name).is_some_and(|branch| branch.has_writes);
+        let cut_off = !commit && has_writes && self.random.percent(25);
         let result = match commit {
+            _ if cut_off => {
+                let some = self.random.between(1, 3) as u64;
+                simulation::roll_back_prepared_in_part(&mut client.session, &xid(name), some)
+            }
             true => client.session.commit_prepared(&xid(name)),
             false => {
                 if self.plant == Some(Plant::BranchRollbackNotSynced) {
@@ -100,9 +106,16 @@ impl World {
                 self.count(if commit { "branches committed" } else { "branches rolled back" });
                 let has_writes = self.branches.remove(&name).is_some_and(|branch| branch.has_writes);
                 if has_writes {
+                    let policy = if cut_off { FlushPolicy::Durable } else { policy };
                     self.acknowledge_branch(state, commit.then_some(changes).flatten(), policy);
                 }
-                Ok(())
+                match cut_off {
+                    true => {
+                        self.count("rollbacks of branches cut off");
+                        Err(Stop::Restart("the rollback of a branch was cut off".into()))
+                    }
+                    false => Ok(()),
+                }
             }
             Ok(false) => Err(Stop::Violation(format!("branch {name} is not there"))),
             Err(error) => {

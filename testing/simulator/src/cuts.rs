@@ -21,12 +21,25 @@ pub enum Feature {
     Lazy,
     /// Rows with overflow chains.
     Large,
+    /// Purge between snapshots.
+    Prune,
+    /// Other levels than READ COMMITTED and REPEATABLE READ.
+    Levels,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 7] =
-        [Feature::Faults, Feature::Nested, Feature::Ddl, Feature::Branches, Feature::Halves, Feature::Lazy, Feature::Large];
+    pub const ALL: [Feature; 9] = [
+        Feature::Faults,
+        Feature::Nested,
+        Feature::Ddl,
+        Feature::Branches,
+        Feature::Halves,
+        Feature::Lazy,
+        Feature::Large,
+        Feature::Prune,
+        Feature::Levels,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> String {

@@ -213,6 +213,7 @@ impl World {
 
     /// Whether it was done. An operation that a fault cut off is in doubt until the next recovery.
     fn finish_ddl(&mut self, doing: &str, state: State, result: std::result::Result<(), CatalogError>) -> Result<bool> {
+        self.former.clear();
         self.trace.line(format!("{doing}: {}", result.as_ref().map_or_else(ToString::to_string, |()| "ok".into())));
         match result {
             Ok(()) => {

@@ -62,8 +62,11 @@ impl World {
                 }
             },
             Faults::Damage => match self.random.below(5) {
-                0 => self.flip("data")?,
-                1 => self.flip("undo/")?,
+                kind @ (0 | 1) => {
+                    if !self.flip(if kind == 0 { "data" } else { "undo/" })? {
+                        return Ok(());
+                    }
+                }
                 kind => {
                     let fault = if kind == 2 { WriteFault::Misdirected } else { WriteFault::Lost };
                     let n = self.draw_distance("data");
@@ -93,9 +96,10 @@ impl World {
     /// What a medium does while nobody uses it, between two lives.
     pub(crate) fn damage_at_rest(&mut self) -> Result<()> {
         let path = *self.random.one_of(&["data", "data", "log/segment", "log/control", "log/checkpoint", "undo/", "doublewrite"]);
-        self.flip(path)?;
-        self.count("faults: damage at rest");
-        self.armed = true;
+        if self.flip(path)? {
+            self.count("faults: damage at rest");
+            self.armed = true;
+        }
         Ok(())
     }
 
@@ -110,11 +114,11 @@ impl World {
         self.trace.line(format!("fault: read {n} of {path:?} while opening: {fault:?}"));
     }
 
-    /// Flips a bit in some file of this kind.
-    fn flip(&mut self, prefix: &str) -> Result<()> {
+    /// Flips a bit in some file of this kind; `false` when there is none, or none that would be told of.
+    fn flip(&mut self, prefix: &str) -> Result<bool> {
         let files: Vec<(String, u64)> = self.files()?.into_iter().filter(|(path, bytes)| path.starts_with(prefix) && *bytes > 0).collect();
         if files.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let (path, bytes) = self.random.one_of(&files).clone();
         // What was durable long ago is at the front of the log and at the beginning of the data.
@@ -123,7 +127,7 @@ impl World {
             false => self.random.below((bytes as usize).min(64 * 16 * 1024)),
         } as u64;
         if prefix == "log/segment" && !self.is_told_of(&path, spot) {
-            return Ok(());
+            return Ok(false);
         }
         let bit = self.random.below(8) as u8;
         if self.disk.flip_bit(&path, spot, bit).is_err() {
@@ -134,7 +138,7 @@ impl World {
         }
         self.damage = self.damage.or(Some(Damage::Flipped));
         self.trace.line(format!("fault: bit {bit} of byte {spot} of {path}"));
-        Ok(())
+        Ok(true)
     }
 
     /// Whether the log behind this place says that it was durable. The very end of the log is like one that a crash has torn.

@@ -10,7 +10,7 @@
 //! 4. A step draws from the seed and its own number, so that a run without some of its steps (`cuts.rs`) is much the same run.
 //!
 //! # Not here
-//! Threads: the engine's background work is driven by hand. SQL.
+//! SQL. Threads, but for `threads.rs`: elsewhere the engine's background work is driven by hand.
 //!
 //! # Start at
 //! [`run`], then `world.rs` for the state of a run, `life.rs` for what lies between two crashes.
@@ -30,7 +30,9 @@ mod read;
 mod run;
 mod schema;
 mod shrink;
+mod threads;
 mod verify;
+mod watch;
 mod world;
 mod write;
 
@@ -38,3 +40,4 @@ pub use cuts::{Cuts, Feature};
 pub use planted::Plant;
 pub use run::{Failure, Report, replay_command, run, run_cut};
 pub use shrink::shrink;
+pub use threads::{ThreadReport, run_threads};

@@ -1,6 +1,7 @@
 //! What lies between two crashes: opening and recovery, a stretch of random steps, faults, and the end.
 
 use crate::options::Faults;
+use crate::planted::Plant;
 use crate::random::{Purpose, Random};
 use crate::schema::DATABASE;
 use crate::world::{Client, Live, Result, Stop, World};
@@ -10,6 +11,7 @@ use engine::{Engine, Isolation};
 use env::SimClock;
 use std::sync::Arc;
 use std::time::Duration;
+use txn::Snapshots;
 use types::Collation;
 
 impl World {
@@ -145,21 +147,23 @@ impl World {
         match self.random.below(100) {
             0..3 => self.checkpoint(),
             3..7 => self.flush_some(),
-            7..10 => {
-                self.trace.line("purge".into());
-                self.engine().purge_all();
+            7..11 => {
+                self.purge();
                 Ok(())
             }
-            10 => self.housekeeping(),
-            11..14 if self.options.ddl => self.ddl(),
-            14 | 15 if self.unfinished => {
+            11 | 12 => self.housekeeping(),
+            13..16 if self.options.ddl => self.ddl(),
+            16 | 17 if self.unfinished => {
                 let more = self.engine().roll_back_loser();
                 self.trace.line(format!("roll back a loser: {more}"));
                 if more { Ok(()) } else { self.finish_recovery() }
             }
             _ if self.newest().tables.is_empty() => self.create_table(),
             _ => {
-                let no = self.random.below(self.options.sessions);
+                let mut no = self.random.below(self.options.sessions);
+                if self.is_idle(no) && self.random.percent(70) {
+                    no = self.random.below(self.options.sessions);
+                }
                 let mut client = self.live().clients[no].take().expect("put back after each step");
                 let result = self.client_step(&mut client);
                 self.live().clients[no] = Some(client);
@@ -168,9 +172,36 @@ impl World {
         }
     }
 
+    fn is_idle(&self, no: usize) -> bool {
+        let client = self.live.as_ref().and_then(|live| live.clients[no].as_ref());
+        client.and_then(|client| client.txn.as_ref()).is_some_and(|txn| txn.idle)
+    }
+
+    fn purge(&mut self) {
+        let left = engine::simulation::leftovers(self.engine());
+        self.count_by("entries that rollbacks left to purge", left as u64);
+        let before = self.engine().pruned();
+        if self.plant == Some(Plant::PrunedNeeded) {
+            engine::simulation::prune_needed(self.engine());
+        }
+        self.engine().purge_all();
+        let pruned = self.engine().pruned() - before;
+        let views = self.other_transactions(usize::MAX).filter(|txn| txn.model.snapshot().is_some()).count();
+        self.trace.line(format!("purge: {pruned} transactions between {views} snapshots"));
+        self.count_by("transactions pruned between snapshots", pruned);
+        if views > Snapshots::OLD_MAX {
+            self.count_by("of those, with more snapshots than are looked at one by one", pruned);
+        }
+    }
+
     /// What the other background threads do.
     fn housekeeping(&mut self) -> Result<()> {
         let engine = Arc::clone(self.engine());
+        if self.random.percent(30) {
+            // As when there is little to do: nothing waits for purge, and the checkpoint says so.
+            self.purge();
+            return self.checkpoint();
+        }
         let done = match self.random.percent(50) {
             true => engine::simulation::spill_undo(&engine).map(|bytes| format!("{bytes} bytes of undo spilled")),
             false => engine::simulation::write_counters(&engine).map(|()| "counters written".into()),
@@ -223,10 +254,12 @@ impl World {
             return self.begin(client);
         }
         let is_branch = client.txn.as_ref().is_some_and(|txn| txn.branch.is_some());
+        let idle = client.txn.as_ref().is_some_and(|txn| txn.idle);
         match self.random.below(100) {
-            0..10 if is_branch && self.random.percent(70) => return self.prepare(client),
-            0..10 => return self.commit(client),
-            10..13 => return self.rollback(client),
+            0..96 if idle => {}
+            0..12 if is_branch && self.random.percent(70) => return self.prepare(client),
+            0..12 => return self.commit(client),
+            12 => return self.rollback(client),
             13..16 => {
                 self.savepoint(client);
                 return Ok(());
@@ -246,6 +279,7 @@ impl World {
             }
         }
         match self.random.below(100) {
+            0..55 if idle => self.read_point(client, &name, &entry),
             0..55 => self.write_statement(client, &name, &entry),
             55..70 => self.read_point(client, &name, &entry),
             70..74 => self.read_unique(client, &name, &entry),
@@ -333,6 +367,7 @@ impl World {
         }
         self.power_lost |= power_loss;
         self.branches.clear();
+        self.former.clear();
         self.disk.set_capacity(None);
         self.disk.set_full(None);
         if let Some(mut live) = self.live.take() {

@@ -58,6 +58,10 @@ pub(crate) struct Options {
     /// What crashes tear by.
     pub sector_bytes: usize,
     pub undo_memory_bytes: u64,
+    /// Views that lag by so many finished transactions do not keep what they do not need.
+    pub prune_lag: u64,
+    /// Some transactions run under true snapshot isolation, some at the other levels than READ COMMITTED and REPEATABLE READ.
+    pub levels: bool,
 }
 
 impl Options {
@@ -86,7 +90,13 @@ impl Options {
             nested: true,
             sector_bytes: *random.one_of(&[512, 512, 4096]),
             undo_memory_bytes: *random.one_of(&[1 << 20, 3 << 20]),
+            prune_lag: *random.one_of(&[0, 0, 3, 512]),
+            levels: random.percent(50),
         };
+        if random.percent(20) {
+            // More views than purge looks at one by one.
+            options.sessions = random.between(6, 9);
+        }
         if plant == Some(Plant::NoPageChecksum) {
             options.faults = Faults::Damage;
         }
@@ -99,6 +109,10 @@ impl Options {
         options.halves &= cuts.has(Feature::Halves);
         options.lazy_commits &= cuts.has(Feature::Lazy);
         options.large_rows &= cuts.has(Feature::Large);
+        options.levels &= cuts.has(Feature::Levels);
+        if !cuts.has(Feature::Prune) {
+            options.prune_lag = 512;
+        }
         options
     }
 
@@ -123,6 +137,7 @@ impl Options {
             store: StoreConfig { doublewrite: self.doublewrite },
             undo: UndoConfig { shards: 2, memory_bytes_max: self.undo_memory_bytes },
             lock_shards: 4,
+            prune_lag: self.prune_lag,
             on_warning: Arc::new(move |text| warnings.lock().push(text.to_owned())),
             ..EngineConfig::default()
         }

@@ -56,11 +56,13 @@ pub enum Plant {
     BranchRollbackNotSynced,
     /// A restart does not lock the rows of prepared branches again.
     PreparedUnlocked,
+    /// Purge between snapshots releases versions that a view needs.
+    PrunedNeeded,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 26] = [
+    pub const ALL: [Plant; 27] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -87,6 +89,7 @@ impl Plant {
         Plant::PrepareNotSynced,
         Plant::BranchRollbackNotSynced,
         Plant::PreparedUnlocked,
+        Plant::PrunedNeeded,
     ];
 
     /// Its name on the command line.

@@ -3,7 +3,7 @@
 use crate::schema::{self, Row};
 use crate::world::{Client, Result, Rows, Stop, Table, World};
 use catalog::TableEntry;
-use engine::{Direction, Error, KeyRange, Read, RowBatch, Step, Wait};
+use engine::{Direction, Error, Isolation, KeyRange, Read, RowBatch, Step, Wait};
 use record::RowRef;
 use std::sync::Arc;
 use types::Value;
@@ -55,7 +55,13 @@ impl World {
             // A new snapshot waits for what its transaction has built on. An error meets the read itself.
             let _ = client.session.settle();
         }
+        if read != Read::Snapshot && !self.before_locks(client, name) {
+            return None;
+        }
         let (newest, visible) = (self.newest(), self.visible());
+        if read == Read::Snapshot && client.txn.as_ref()?.isolation == Isolation::ReadUncommitted {
+            return self.newest_of_all(client, name);
+        }
         let txn = client.txn.as_mut()?;
         if read != Read::Snapshot {
             return Some(txn.model.rows(&newest, name));
@@ -69,10 +75,28 @@ impl World {
         Some(txn.model.rows(&snapshot, name))
     }
 
-    fn draw_read(&mut self) -> Read {
+    /// READ UNCOMMITTED: the newest version of each row, whoever wrote it. `None` while somebody runs whose changes are not known.
+    fn newest_of_all(&self, client: &Client, name: &str) -> Option<Rows> {
+        if self.unfinished || self.abandoned {
+            return None;
+        }
+        let mut rows = client.txn.as_ref()?.model.rows(&self.newest(), name);
+        for (key, row) in self.foreign(client.no).flat_map(|model| model.changes_of(name)) {
+            match row {
+                Some(row) => rows.insert(key.clone(), Arc::clone(row)),
+                None => rows.remove(key),
+            };
+        }
+        Some(rows)
+    }
+
+    fn draw_read(&mut self, client: &Client) -> Read {
+        if client.txn.as_ref().is_some_and(|txn| txn.idle) {
+            return client.session.plain_read();
+        }
         let wait = *self.random.one_of(&[Wait::NoWait, Wait::SkipLocked, Wait::SkipLocked, Wait::Block]);
         match self.random.below(10) {
-            0..6 => Read::Snapshot,
+            0..6 => client.session.plain_read(),
             6 | 7 => Read::Share(wait),
             _ => Read::Exclusive(wait),
         }
@@ -80,13 +104,13 @@ impl World {
 
     /// One point read.
     pub(crate) fn read_point(&mut self, client: &mut Client, name: &str, entry: &TableEntry) -> Result<()> {
-        let read = self.draw_read();
+        let read = self.draw_read(client);
         let Some(rows) = self.expected(client, name, read) else { return Ok(()) };
         let key = self.draw_key(&rows, name);
         let found = client.session.get(&entry.storage, &key, read, values);
         self.trace.line(format!("c{} get {name} {key:02x?} {read:?}: {}", client.no, outcome(&found)));
         let expected = rows.get(&key);
-        let found = match self.check_locking(client, read, found, "get")? {
+        let found = match self.check_locking(client, name, read, found, "get")? {
             Some(found) => found.transpose().map_err(Stop::Violation)?,
             None => return Ok(()),
         };
@@ -94,6 +118,8 @@ impl World {
         self.compare_one(client, name, read, &key, expected, found)?;
         if read != Read::Snapshot && (expected.is_none() || found_some) {
             self.met(client, name, &key);
+            self.watch_row(client, name, &key, read, found_some);
+            self.check_unchanged(client, name, &key)?;
         }
         self.tell(client)
     }
@@ -103,7 +129,7 @@ impl World {
         let table = self.newest().tables[name].clone();
         let Some(index_no) = (1..table.def.indexes.len()).find(|no| table.def.indexes[*no].unique) else { return Ok(()) };
         let parts = &table.def.indexes[index_no].parts;
-        let read = self.draw_read();
+        let read = self.draw_read(client);
         let Some(rows) = self.expected(client, name, read) else { return Ok(()) };
         let probe = match rows.len() {
             0 => schema::row(&mut self.random, &self.options, &table.def),
@@ -120,13 +146,17 @@ impl World {
         let expected = rows.iter().find(|(_, row)| schema::encode(&table.def, parts, row) == user);
         let found = client.session.get_unique(&entry.storage, index_no, &user, read, values);
         self.trace.line(format!("c{} get {name}.{index_no} {user:02x?} {read:?}: {}", client.no, outcome(&found)));
-        let Some(found) = self.check_locking(client, read, found, "get by unique key")? else { return Ok(()) };
+        let Some(found) = self.check_locking(client, name, read, found, "get by unique key")? else { return Ok(()) };
         let found = found.transpose().map_err(Stop::Violation)?;
         let key = expected.map(|(key, _)| key.clone()).unwrap_or_default();
         let found_some = found.is_some();
         self.compare_one(client, name, read, &key, expected.map(|(_, row)| row), found)?;
         if read != Read::Snapshot && found_some {
             self.met(client, name, &key);
+            self.watch_row(client, name, &key, read, true);
+            self.check_unchanged(client, name, &key)?;
+        } else if expected.is_none() {
+            self.watch_range(client, name, index_no, KeyRange::prefix(&user), read);
         }
         self.tell(client)
     }
@@ -159,7 +189,14 @@ impl World {
     }
 
     /// Notes locks and sorts out errors. `None` when the statement ended without an answer.
-    fn check_locking<T>(&mut self, client: &mut Client, read: Read, result: engine::Result<T>, doing: &str) -> Result<Option<T>> {
+    fn check_locking<T>(
+        &mut self,
+        client: &mut Client,
+        name: &str,
+        read: Read,
+        result: engine::Result<T>,
+        doing: &str,
+    ) -> Result<Option<T>> {
         if read != Read::Snapshot
             && let Some(txn) = &mut client.txn
         {
@@ -174,6 +211,9 @@ impl World {
             Read::Share(Wait::Block) | Read::Exclusive(Wait::Block) => error == Error::LockWaitTimeout,
             _ => false,
         };
+        if error == Error::Changed {
+            return self.first_updater_won(client, name).map(|()| None);
+        }
         if conflict && self.others_hold_locks(client.no) {
             self.count("lock conflicts");
             return Ok(None);
@@ -186,7 +226,7 @@ impl World {
     /// A scan of an index in a range, in one piece or in several.
     pub(crate) fn read_range(&mut self, client: &mut Client, name: &str, entry: &TableEntry) -> Result<()> {
         let table = self.newest().tables[name].clone();
-        let read = self.draw_read();
+        let read = self.draw_read(client);
         let Some(rows) = self.expected(client, name, read) else { return Ok(()) };
         let index_no = self.random.below(table.def.indexes.len());
         let ordered = in_order(&table, index_no, &rows);
@@ -209,7 +249,7 @@ impl World {
                 Err(error) => error.to_string(),
             }
         ));
-        let Some(seen) = self.check_locking(client, read, seen, "scan")? else { return Ok(()) };
+        let Some(seen) = self.check_locking(client, name, read, seen, "scan")? else { return Ok(()) };
         let exact = read == Read::Snapshot || !self.others_hold_locks(client.no);
         let mut expected = expected.into_iter();
         for (key, row) in &seen {
@@ -238,9 +278,12 @@ impl World {
             _ if read == Read::Snapshot => self.tell(client),
             _ => {
                 seen.iter().for_each(|(key, _)| self.met(client, name, key));
+                seen.iter().for_each(|(key, _)| self.watch_row(client, name, key, read, true));
                 if exact {
                     self.met_range(client, name, &table, index_no, &range);
+                    self.check_range_unchanged(client, name, index_no, &range)?;
                 }
+                self.watch_range(client, name, index_no, range, read);
                 self.tell(client)
             }
         }

@@ -13,7 +13,7 @@ pub(crate) const DATABASE: &str = "d";
 /// A row's values, shared between the states that hold it.
 pub(crate) type Row = Arc<Vec<Value>>;
 
-fn column(name: &str, ty: ColumnType) -> ColumnDef {
+pub(crate) fn column(name: &str, ty: ColumnType) -> ColumnDef {
     ColumnDef {
         name: name.into(),
         ty,

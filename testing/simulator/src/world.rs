@@ -7,6 +7,7 @@ use crate::planted::Plant;
 use crate::planted_disk::PlantedDisk;
 use crate::random::{Purpose, Random};
 use crate::schema::Row;
+use crate::watch::Watch;
 use base::{Lsn, TableId};
 use catalog::{Catalog, CatalogError, TableDef, TableEntry};
 use engine::{Engine, Error, FlushPolicy, Isolation, Savepoint, Session};
@@ -74,6 +75,12 @@ pub(crate) struct OpenTransaction {
     pub model: Transaction,
     pub isolation: Isolation,
     pub read_only: bool,
+    /// `snapshot_isolation`: the first of two who change a row wins.
+    pub true_snapshot: bool,
+    /// What its locking reads hold.
+    pub watches: Vec<Watch>,
+    /// It only looks, at an old snapshot, for long.
+    pub idle: bool,
     pub policy: FlushPolicy,
     /// Its name, if it is a branch of a distributed transaction.
     pub branch: Option<u64>,
@@ -126,6 +133,8 @@ pub(crate) struct World {
     pub warnings: Arc<Mutex<Vec<String>>>,
     pub trace: Trace,
     pub counts: BTreeMap<&'static str, u64>,
+    /// What rows were before their last change, so that a change may bring an old key back.
+    pub former: BTreeMap<(String, Vec<u8>), Row>,
     /// Largest AUTO_INCREMENT value that each table gave out in this life.
     pub given: BTreeMap<TableId, u64>,
 }
@@ -207,6 +216,7 @@ impl World {
             warnings: crate::options::warnings(),
             trace,
             counts: BTreeMap::new(),
+            former: BTreeMap::new(),
             given: BTreeMap::new(),
         }
     }
@@ -220,7 +230,11 @@ impl World {
     }
 
     pub(crate) fn count(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
+        self.count_by(what, 1);
+    }
+
+    pub(crate) fn count_by(&mut self, what: &'static str, by: u64) {
+        *self.counts.entry(what).or_default() += by;
     }
 
     /// The newest acknowledged state.

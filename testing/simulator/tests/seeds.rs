@@ -1,11 +1,12 @@
 //! A stretch of seeds with every test run, that runs repeat, and that planted bugs are found.
 
 use simulator::{Plant, run};
+use std::collections::BTreeMap;
 
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 9] = [
+const EASY_PLANTS: [(Plant, u64); 10] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -15,6 +16,7 @@ const EASY_PLANTS: [(Plant, u64); 9] = [
     (Plant::PrepareNotSynced, 150),
     (Plant::BranchRollbackNotSynced, 150),
     (Plant::PreparedUnlocked, 150),
+    (Plant::PrunedNeeded, 100),
 ];
 
 fn run_seeds(seeds: std::ops::Range<u64>) {
@@ -33,6 +35,27 @@ fn first_half_of_the_seeds_finds_nothing() {
 #[test]
 fn second_half_of_the_seeds_finds_nothing() {
     run_seeds(SEEDS / 2..SEEDS);
+}
+
+/// What the seeds are for happens in them.
+#[test]
+fn seeds_come_where_they_should() {
+    let mut totals = BTreeMap::new();
+    for seed in 0..SEEDS / 2 {
+        let report = run(seed, None, false).unwrap_or_else(|failure| panic!("{failure}"));
+        report.counts.into_iter().for_each(|(what, count)| *totals.entry(what).or_insert(0) += count);
+    }
+    for what in [
+        "transactions pruned between snapshots",
+        "of those, with more snapshots than are looked at one by one",
+        "crashes in recovery",
+        "faults: silent damage",
+        "faults: damage at rest",
+        "replies that waited for others' commits",
+        "prepared branches found after a crash",
+    ] {
+        assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:#?}");
+    }
 }
 
 #[test]
