@@ -2,8 +2,8 @@
 
 use crate::error::UndoError;
 use crate::frame::{
-    Header, INLINE_BYTES_MAX, RECORD_BYTES_MAX, SEGMENT_BYTES, chain_head_bytes, chunk_lengths, decode_chain_head, encode_chain_head,
-    frame_bytes,
+    HEADER_BYTES, Header, INLINE_BYTES_MAX, RECORD_BYTES_MAX, SEGMENT_BYTES, chain_head_bytes, chunk_lengths, decode_chain_head,
+    encode_chain_head, frame_bytes,
 };
 use crate::segment::{NO_BUFFER, generation_of};
 use crate::store::UndoStore;
@@ -108,11 +108,36 @@ impl UndoStore {
             let place = slot.place.load(Ordering::Relaxed).checked_sub(1);
             let place = place.ok_or(UndoError::Corrupt { what: "segment without a place" })?;
             let mut bytes = vec![0; slot.tail.load(Ordering::Relaxed) as usize];
-            self.file.read_at(&mut bytes, u64::from(place) * SEGMENT_BYTES as u64)?;
+            let mut read =
+                || self.file.read_at(&mut bytes, u64::from(place) * SEGMENT_BYTES as u64).map(|()| spoil_misfits(&mut bytes, number));
+            // A bit that was wrong in one read only must not stay: records in memory are not checked again.
+            if read()? > 0 {
+                read()?;
+            }
             self.segments.give_back_buffer(number, &bytes);
         }
         Ok(true)
     }
+}
+
+/// Makes whatever is no record and no gap in a segment's bytes what no header can be, so that who needs it is told. Returns how many places that were.
+fn spoil_misfits(bytes: &mut [u8], number: u64) -> usize {
+    let (mut at, mut misfits) = (0, 0);
+    while at + HEADER_BYTES <= bytes.len() {
+        let word = bytes[at..].first_chunk::<HEADER_BYTES>().map_or(0, |word| u64::from_le_bytes(*word));
+        let header = Header::from_word(word);
+        let start = at + HEADER_BYTES;
+        if header.is_gap() {
+            at += 8;
+        } else if header.fits(at, bytes.len()) && header.matches(&bytes[start..start + header.bytes], UndoPtr::new(number, at as u32)) {
+            at += frame_bytes(header.bytes);
+        } else {
+            bytes[at..start].fill(u8::MAX);
+            misfits += 1;
+            at += 8;
+        }
+    }
+    misfits
 }
 
 /// Reads records that lie near each other, in any order: what was spilled is read a segment at a time.
@@ -165,7 +190,7 @@ impl ChainReader<'_> {
         if header.is_gap() || header.chain || !offset.is_multiple_of(8) || !header.fits(offset, self.image.len()) {
             return None;
         }
-        let start = offset + crate::frame::HEADER_BYTES;
+        let start = offset + HEADER_BYTES;
         let record = &self.image[start..start + header.bytes];
         header.matches(record, ptr).then_some(record)
     }
