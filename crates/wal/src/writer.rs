@@ -24,6 +24,9 @@ pub(crate) struct Writer {
     unsynced: Vec<(u64, Arc<dyn File>)>,
 }
 
+/// Reads of the last block in pairs, until both of a pair are alike.
+const BLOCK_READS_MAX: usize = 3;
+
 impl Writer {
     pub(crate) fn new(ring_bytes: usize) -> Self {
         let staging = AlignedBuf::new(ring_bytes.min(STAGING_BYTES_MAX));
@@ -39,9 +42,22 @@ impl Writer {
         let block = end / BLOCK * BLOCK;
         if block < end {
             self.zeros_from = self.zeros_from.max(BLOCK as usize);
-            let count = segments.read(&mut self.staging[..BLOCK as usize], block)?;
-            if (count as u64) < end - block {
-                return Err(WalError::Corrupt { what: "the last block is missing", lsn: base::Lsn(end) });
+            let head = (end - block) as usize;
+            let mut again = AlignedBuf::new(BLOCK as usize);
+            // These bytes are written back with the next record: a bit that is wrong in one read must not get to the disk so.
+            let mut reads = 0;
+            loop {
+                let count = segments.read(&mut self.staging[..BLOCK as usize], block)?;
+                if count < head || segments.read(&mut again[..], block)? < head {
+                    return Err(WalError::Corrupt { what: "the last block is missing", lsn: base::Lsn(end) });
+                }
+                if self.staging[..head] == again[..head] {
+                    break;
+                }
+                reads += 1;
+                if reads == BLOCK_READS_MAX {
+                    return Err(WalError::Corrupt { what: "the last block is read as something else each time", lsn: base::Lsn(end) });
+                }
             }
         }
         self.written = end;
