@@ -377,7 +377,11 @@ impl crate::Engine {
         if self.slots.names(txn) {
             return false;
         }
-        self.history.finish_of(txn).is_none_or(|seq| limit.covers_finish(seq))
+        match self.history.finish_of(txn) {
+            Some(seq) => limit.covers_finish(seq),
+            // Purged: because all see it, or because no view needs what it replaced (`prune.rs`), though one may need what lies behind.
+            None => !self.some_view_is_blind_to(txn),
+        }
     }
 
     /// Whether a live version of the row that counts has the key `user` in `index`. When the newest version is rolled back it does not

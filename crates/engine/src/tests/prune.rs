@@ -196,3 +196,37 @@ fn undo_under_a_snapshot_goes_to_disk_and_is_read_from_there() {
     idle.commit().unwrap();
     f.check_purged(400);
 }
+
+/// A rollback takes the entry of its own version away only where no older one needs it, also behind a transaction that was purged between snapshots.
+#[test]
+fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+    };
+    f.insert(&mut writer, 1, 10, "old", None).unwrap();
+    commit(&mut writer);
+    let mut idle = f.session();
+    idle.open_snapshot();
+    f.update(&mut writer, 1, 10, "newer").unwrap();
+    commit(&mut writer);
+    f.delete(&mut writer, 1).unwrap();
+    commit(&mut writer);
+    f.engine.purge_all();
+    f.insert(&mut writer, 1, 1, "again", None).unwrap();
+    commit(&mut writer);
+    f.engine.purge_all();
+    assert!(f.engine.pruned() > 0, "what lies between the snapshots is to be purged");
+    // The key that the old view sees comes back, and goes again.
+    f.update(&mut writer, 1, 10, "back").unwrap();
+    writer.rollback().unwrap();
+    for direction in [Direction::Forward, Direction::Backward] {
+        assert_eq!(f.ids(&mut idle, 1, direction), [1], "{direction:?}");
+    }
+    assert_eq!(f.get(&mut idle, 1), Some((10, "old".into())));
+    idle.commit().unwrap();
+    drop((idle, writer));
+    f.check_purged(1);
+}
