@@ -186,7 +186,7 @@ fn seeds(arguments: &Arguments, plant: Option<Plant>, watched: &Watched) -> Exit
                 println!("{}\n", failure.text);
                 failed.push(seed);
                 if arguments.shrink {
-                    shrink_seed(seed, plant, watched);
+                    shrink_seed(seed, plant, &arguments.cuts, watched);
                 }
                 if !arguments.keep_going {
                     break;
@@ -231,9 +231,9 @@ fn threads(arguments: &Arguments, plant: Option<Plant>, watched: &Watched) -> Ex
 }
 
 /// Prints the shortest run found that fails, with what it did.
-fn shrink_seed(seed: u64, plant: Option<Plant>, watched: &Watched) {
+fn shrink_seed(seed: u64, plant: Option<Plant>, start: &Cuts, watched: &Watched) {
     let mut runs = 0;
-    let cuts = shrink(SHRINK_TIME_MAX, |cuts| {
+    let cuts = shrink(SHRINK_TIME_MAX, start, |cuts| {
         runs += 1;
         watched.runs.fetch_add(1, Ordering::Relaxed);
         watched_run(seed, plant, false, cuts, watched).err().map(|failed| failed.steps)

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 /// More steps than a run can have.
 const STEPS_MAX: u32 = 4096;
 
-/// Cuts what the run does not need to fail. `run` says whether a run with these cuts fails, and which steps it took when it knows (not
+/// Cuts what the run does not need to fail, beside what `start` leaves out already. `run` says whether a run with these cuts fails, and which steps it took when it knows (not
 /// after a panic). Stops looking at `time`.
-pub fn shrink(time: Duration, mut run: impl FnMut(&Cuts) -> Option<Option<Vec<u32>>>) -> Option<Cuts> {
+pub fn shrink(time: Duration, start: &Cuts, mut run: impl FnMut(&Cuts) -> Option<Option<Vec<u32>>>) -> Option<Cuts> {
     let deadline = Instant::now() + time;
-    let mut cuts = Cuts::default();
+    let mut cuts = start.clone();
     let mut steps: Vec<u32> = run(&cuts)?.unwrap_or_else(|| (0..STEPS_MAX).collect());
-    for feature in Feature::ALL {
+    for feature in Feature::ALL.into_iter().filter(|feature| start.has(*feature)) {
         let mut fewer = cuts.clone();
         fewer.without.insert(feature);
         if let Some(taken) = run(&fewer) {
@@ -59,9 +59,9 @@ mod tests {
             let taken: Vec<u32> = (0..300).filter(|step| cuts.takes(*step)).collect();
             (needed.iter().all(|step| taken.contains(step)) && cuts.has(Feature::Ddl)).then_some(Some(taken))
         };
-        let cuts = shrink(Duration::from_secs(10), fails).expect("it fails");
+        let cuts = shrink(Duration::from_secs(10), &Cuts::default(), fails).expect("it fails");
         assert_eq!(cuts.keep, Some(BTreeSet::from(needed)));
         assert_eq!(cuts.without.len(), Feature::ALL.len() - 1);
-        assert_eq!(shrink(Duration::from_secs(1), |_| None), None);
+        assert_eq!(shrink(Duration::from_secs(1), &Cuts::default(), |_| None), None);
     }
 }
