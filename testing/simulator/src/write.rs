@@ -15,7 +15,7 @@ const ROWS_MAX: usize = 400;
 impl World {
     pub(crate) fn begin(&mut self, client: &mut Client) -> Result<()> {
         let branch = self.draw_branch(client)?;
-        let idle = branch.is_none() && self.options.prune_lag < 512 && self.random.percent(if self.options.sessions > 4 { 50 } else { 20 });
+        let idle = branch.is_none() && self.options.prune_lag < 512 && self.random.percent(if self.options.sessions > 4 { 70 } else { 20 });
         let isolation = match idle {
             true => Isolation::RepeatableRead,
             false if self.options.levels && self.random.percent(40) => {

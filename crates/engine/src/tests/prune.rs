@@ -214,6 +214,9 @@ fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() 
     commit(&mut writer);
     f.delete(&mut writer, 1).unwrap();
     commit(&mut writer);
+    // It sees the deletion, so the way from what comes next leads by it.
+    let mut second = f.session();
+    second.open_snapshot();
     f.engine.purge_all();
     f.insert(&mut writer, 1, 1, "again", None).unwrap();
     commit(&mut writer);
@@ -226,7 +229,9 @@ fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() 
         assert_eq!(f.ids(&mut idle, 1, direction), [1], "{direction:?}");
     }
     assert_eq!(f.get(&mut idle, 1), Some((10, "old".into())));
+    assert_eq!(f.get(&mut second, 1), None);
     idle.commit().unwrap();
-    drop((idle, writer));
+    second.commit().unwrap();
+    drop((idle, second, writer));
     f.check_purged(1);
 }
