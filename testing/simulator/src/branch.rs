@@ -86,6 +86,7 @@ impl World {
         let result = match commit {
             _ if cut_off => {
                 let some = self.random.between(1, 3) as u64;
+                client.session.set_flush_policy(FlushPolicy::Durable);
                 simulation::roll_back_prepared_in_part(&mut client.session, &xid(name), some)
             }
             true => client.session.commit_prepared(&xid(name)),
