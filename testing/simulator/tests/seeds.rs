@@ -10,7 +10,7 @@ const EASY_PLANTS: [(Plant, u64); 10] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
-    (Plant::LostLogWrite, 200),
+    (Plant::LostLogWrite, 600),
     (Plant::UndurableShown, 40),
     (Plant::UnlockedEarly, 40),
     (Plant::PrepareNotSynced, 150),
