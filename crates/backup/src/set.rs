@@ -208,7 +208,8 @@ impl BackupSet {
         let mut reader = LogReader::over(Arc::new(self.log(manifest)?), manifest.segment_bytes, manifest.redo_lsn, end)?;
         loop {
             let Some(entry) = reader.next()? else { return Err(Error::Damaged(format!("the backup's log ends before {end}"))) };
-            engine::offline::check_record(entry.body).map_err(|what| Error::Damaged(format!("the backup's log at {}: {what}", entry.start)))?;
+            engine::offline::check_record(entry.body)
+                .map_err(|what| Error::Damaged(format!("the backup's log at {}: {what}", entry.start)))?;
             records += 1;
             match entry.end.cmp(&end) {
                 std::cmp::Ordering::Less => {}

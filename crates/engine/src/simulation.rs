@@ -4,6 +4,8 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::prepared::Xid;
+use crate::purge::Postponed;
+use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use base::{Lsn, TxnId};
 use std::sync::Arc;
@@ -106,8 +108,15 @@ pub fn unlock_early(session: &Session) {
 
 /// A bug: what finished between snapshots is purged without a look at what they need.
 pub fn prune_needed(engine: &Arc<Engine>) {
-    let Some(views) = engine.txns.snapshots(engine.config.prune_lag) else { return };
-    if !views.is_empty() {
-        engine.prune_unneeded(&mut engine.connect(), Arc::new(views), |_, _, _| Ok(false));
+    let Some(views) = engine.txns.snapshots(engine.config.prune_lag).filter(|views| !views.is_empty()) else { return };
+    let mut session = engine.connect();
+    for shard in 0..engine.history.shard_count() {
+        engine.history.look_again(shard, views.oldest());
+        for finished in engine.history.take_between(shard, BATCH, |finished| views.settled(finished.txn)) {
+            let mut work = Postponed::new(shard, finished);
+            if !engine.read_all(&mut work) || !engine.purge_between(&mut session, work) {
+                engine.history.keep(shard, finished);
+            }
+        }
     }
 }

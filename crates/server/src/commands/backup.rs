@@ -120,7 +120,7 @@ impl Source for Server {
         asked.map_err(|error| match error {
             ClientError::Server { code: 1064 | 1235, .. } => Error::Refused("the server does not know BACKUP".into()),
             // No right to, or a damaged page of the server: nothing that the next attempt would not meet.
-            ClientError::Server { code: 1227 | 1712, message } => Error::Refused(format!("the server says: {message}")),
+            ClientError::Server { code: 1227 | 1712, message, .. } => Error::Refused(format!("the server says: {message}")),
             ClientError::Server { message, .. } => Error::Engine(format!("the server says: {message}")),
             lost => Error::Io(lost.to_string()),
         })?;
