@@ -2,7 +2,9 @@
 """Seconds until a killed server accepts connections again, per GB of log that it redoes.
 
     scripts/recovery.py --altiplano target/fast/altiplano [--seconds 60] [--pool 2G] [--log 4G] [--data /tmp/recovery] [--port 14130]
-    scripts/recovery.py --mysql /work/shared/peers/mysql97.sh ...
+    scripts/recovery.py --altiplano NEW --against OLD --rounds 5 ...     two programs in turns, each time on a copy of the killed directory
+    scripts/recovery.py --altiplano NEW --rollback 10000000              one transaction of so many rows, killed; its rollback killed every --every seconds
+    scripts/recovery.py --mysql ROOT ...                                 MySQL under ROOT by chroot, with a data directory of its own
 
 Loads four tables with sysbench (not durable, so that the disk's syncs do not bound the load), writes for some seconds from 16 connections, kills the
 server with SIGKILL, starts it again, and asks until a query is answered. Needs `sysbench` and `mysql`.
@@ -26,11 +28,23 @@ def until_answered(port, begun, limit=600):
     sys.exit("the server does not answer")
 
 
+def processor_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return f"processor seconds: user {int(fields[11]) / 100}, system {int(fields[12]) / 100}"
+
+
 class Altiplano:
-    def __init__(self, args):
+    def __init__(self, args, fresh=True):
         self.args, self.port = args, args.port
         self.log = open(args.data + ".log", "ab+")
-        shutil.rmtree(args.data, ignore_errors=True)
+        if fresh:
+            self.remove()
+
+    def remove(self):
+        shutil.rmtree(self.args.data, ignore_errors=True)
+
+    def processor_seconds(self):
+        return processor_seconds(self.process.pid)
 
     def start(self):
         a = self.args
@@ -52,20 +66,91 @@ class Altiplano:
 
 
 class MySql:
+    """A server of its own beside others that may run under the same root."""
+
     def __init__(self, args):
-        self.script, self.port = args.mysql, 13097
+        self.args, self.root, self.port = args, args.mysql, args.port
+        shutil.rmtree(f"{self.root}/data/recovery", ignore_errors=True)
+        open(f"{self.root}/tmp/recovery-init.sql", "w").write("CREATE USER root@'%'; GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;\n")
+        subprocess.run([*self.command(), "--initialize-insecure", "--init-file=/tmp/recovery-init.sql"], check=True)
+
+    def command(self):
+        return ["chroot", self.root, "/usr/sbin/mysqld", "--no-defaults", "--user=root", "--datadir=/data/recovery", "--log-error=/data/recovery.log", "--tmpdir=/tmp",
+                f"--innodb-buffer-pool-size={self.args.pool}", f"--innodb-redo-log-capacity={self.args.log}", "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=O_DIRECT",
+                "--skip-log-bin", "--secure-file-priv=", "--performance-schema=OFF", "--loose-mysqlx=OFF", f"--port={self.port}", "--bind-address=127.0.0.1", "--socket=/tmp/recovery.sock"]
 
     def start(self):
-        self.before = None
-        subprocess.run([self.script, "start"], check=True, env={**os.environ, "EXTRA": "--innodb-flush-log-at-trx-commit=0 --innodb-redo-log-capacity=4G"})
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def kill(self):
-        rows = dict(line.split("\t") for line in sql(self.port, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log%lsn'").splitlines())
-        self.age = (int(rows["Innodb_redo_log_current_lsn"]) - int(rows["Innodb_redo_log_checkpoint_lsn"])) / (1 << 30)
-        subprocess.run([self.script, "kill9"], check=True)
+        rows = dict(line.split("\t") for line in (sql(self.port, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log%lsn'") or "").splitlines())
+        if rows:
+            self.age = (int(rows["Innodb_redo_log_current_lsn"]) - int(rows["Innodb_redo_log_checkpoint_lsn"])) / (1 << 30)
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def processor_seconds(self):
+        return processor_seconds(self.process.pid)
 
     def redone(self):
         return self.age, ""
+
+
+def in_turns(args):
+    """The same killed directory, started by one program and the other."""
+    programs = [args.altiplano, args.against]
+    for turn in range(2 * args.rounds):
+        args.altiplano = programs[turn % 2]
+        server = Altiplano(args)
+        shutil.copytree(args.data + ".killed", args.data, ignore=shutil.ignore_patterns("*.sock"))
+        os.sync()
+        begun = time.monotonic()
+        server.start()
+        seconds = until_answered(server.port, begun)
+        spent, (gib, text) = server.processor_seconds(), server.redone()
+        redone = re.search(r"redone in ([\d.]+) s", text)
+        print(f"{args.altiplano}: accepting after {seconds:.2f} s, {gib:.3f} GiB in {redone[1] if redone else '?'} s; {spent}; load {os.getloadavg()[0]:.1f}", flush=True)
+        server.kill()
+
+
+def rollback(args):
+    """A large transaction is killed before its end, and its rollback again and again: how soon is each start served, and how much is left each time."""
+    server = Altiplano(args)
+    server.start()
+    until_answered(server.port, time.monotonic())
+    tens = ",".join(f"({n})" for n in range(10))
+    sql(server.port, "CREATE DATABASE r; CREATE TABLE r.ten (n INT PRIMARY KEY); CREATE TABLE r.big (id BIGINT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL); "
+        f"INSERT INTO r.ten VALUES {tens}")
+    digits = len(str(args.rollback)) - 1
+    joins = ", ".join(f"r.ten t{n}" for n in range(digits))
+    statement = f"BEGIN; INSERT INTO r.big (k) SELECT t0.n FROM {joins} LIMIT {args.rollback}; SELECT COUNT(*) FROM r.big; SELECT SLEEP(600)"
+    begun = time.monotonic()
+    # Unbuffered, so that the count tells that the rows are there.
+    client = subprocess.Popen(["mysql", "--ssl=0", "-h127.0.0.1", f"-P{server.port}", "-uroot", "-N", "--unbuffered", "-e", statement], stdout=subprocess.PIPE, text=True)
+    rows = int(client.stdout.readline())
+    print(f"{rows} rows in one transaction after {time.monotonic() - begun:.1f} s; {server.processor_seconds()}", flush=True)
+    for start in range(1, 1000):
+        server.kill()
+        client.kill()
+        begun = time.monotonic()
+        server.start()
+        seconds = until_answered(server.port, begun)
+        served = sql(server.port, "INSERT INTO r.ten VALUES (%d); SELECT COUNT(*) FROM r.ten" % (100 + start))
+        asked = time.monotonic() - begun
+        limit, told = time.monotonic() + args.every, []
+        while time.monotonic() < limit and not (told and told[-1][0] == "done"):
+            time.sleep(0.5)
+            text = server.redone()[1]
+            told = re.findall(r"rollback of transaction \d+ after the restart (goes on|done): (.*)", text)
+        redone = re.search(r"([\d.]+) MiB of log redone in ([\d.]+) s", text)
+        log = f"{redone[1]} MiB of log redone in {redone[2]} s" if redone else "no log to redo"
+        print(f"start {start}: accepting after {seconds:.2f} s ({log}), a row written and {served.strip()} counted after {asked:.2f} s; "
+              f"{time.monotonic() - begun:.0f} s after the start: {': '.join(told[-1]) if told else 'not begun'}; {server.processor_seconds()}, load {os.getloadavg()[0]:.1f}", flush=True)
+        found = re.search(r"(\d+) transactions to roll back", text)
+        if (told and told[-1][0] == "done") or not found or found[1] == "0":
+            break
+    print(f"rows left: {sql(server.port, 'SELECT COUNT(*) FROM r.big').strip()}")
+    server.kill()
 
 
 def main():
@@ -78,7 +163,16 @@ def main():
     parser.add_argument("--log", default="4G")
     parser.add_argument("--data", default="/tmp/recovery")
     parser.add_argument("--port", type=int, default=14130)
+    parser.add_argument("--against", help="another program, which starts in turns with the first from copies of the directory")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reuse", action="store_true", help="with --against: the copy that an earlier run left")
+    parser.add_argument("--rollback", type=int, metavar="ROWS")
+    parser.add_argument("--every", type=int, default=10, help="with --rollback: seconds from a start to the next kill")
     args = parser.parse_args()
+    if args.rollback:
+        return rollback(args)
+    if args.against and args.reuse:
+        return in_turns(args)
     server = Altiplano(args) if args.altiplano else MySql(args)
     server.start()
     until_answered(server.port, time.monotonic())
@@ -91,13 +185,15 @@ def main():
     server.kill()
     load.kill()
     load.wait()
+    if args.against:
+        shutil.rmtree(args.data + ".killed", ignore_errors=True)
+        os.rename(args.data, args.data + ".killed")
+        return in_turns(args)
     begun = time.monotonic()
     server.start()
     seconds = until_answered(server.port, begun)
     gib, text = server.redone()
-    if args.altiplano:
-        fields = open(f"/proc/{server.process.pid}/stat").read().rsplit(")", 1)[1].split()
-        print(f"processor seconds by then: user {int(fields[11]) / 100}, system {int(fields[12]) / 100}")
+    print(f"by then {server.processor_seconds()}")
     print("\n".join(line for line in text.splitlines() if "recovery" in line))
     rate = f"{seconds / gib:.2f} s per GiB" if gib else "nothing to redo"
     print(f"accepting after {seconds:.2f} s, {gib:.3f} GiB of log: {rate}; load of the machine {os.getloadavg()[0]:.1f}")

@@ -139,7 +139,7 @@ pub fn read(tree: &BTree, first: PageNo, length: usize, out: &mut Vec<u8>) -> Re
 
 /// The pages of a chain, in order.
 pub fn pages(tree: &BTree, first: PageNo) -> Result<Vec<PageNo>> {
-    let most = tree.space().pages_of(tree.index);
+    let most = tree.space().pages_at_most(tree.index);
     let mut pages = vec![first];
     loop {
         let page = pages[pages.len() - 1];

@@ -7,7 +7,7 @@ use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
 use base::{IndexId, TableId};
 use engine::{Engine, Isolation, Read, Session, TableSource, TableSpec};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{Mutex, Rank, RwLock};
@@ -172,15 +172,14 @@ impl Catalog {
     /// Frees trees that belong to no definition: DDL that a crash cut off. `before` is [`Catalog::orphan_horizon`] of the start, so
     /// that trees of running DDL are left alone. Returns how many trees were freed.
     pub fn free_orphans(&self, before: IndexId) -> Result<usize> {
-        let known: HashSet<IndexId> = self.read_committed(|session| {
-            let mut known = HashSet::new();
-            for (_, bytes) in dictionary::list(session, b"T", Read::Snapshot)? {
-                let def = codec::decode_table(&bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
-                known.extend(def.indexes.iter().map(|index| index.id));
-            }
-            Ok(known)
+        let mut known: Vec<IndexId> = Vec::new();
+        self.for_each_definition(|bytes| {
+            let def = codec::decode_table(bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+            known.extend(def.indexes.iter().map(|index| index.id));
+            Ok(true)
         })?;
-        let orphans = self.engine.orphan_indexes(|id| id >= before || known.contains(&id));
+        known.sort_unstable();
+        let orphans = self.engine.orphan_indexes(|id| id >= before || known.binary_search(&id).is_ok())?;
         for id in &orphans {
             self.engine.free_index_tree(*id)?;
         }
@@ -189,16 +188,25 @@ impl Catalog {
 
     /// Database, table and name of an index; `None` when no committed definition names it. It reads all definitions: for messages that are rare.
     pub fn index_name(&self, id: IndexId) -> Result<Option<(String, String, String)>> {
-        self.read_committed(|session| {
-            for (_, bytes) in dictionary::list(session, b"T", Read::Snapshot)? {
-                // A definition that cannot be read is not this one's concern.
-                let Ok(def) = codec::decode_table(&bytes) else { continue };
-                if let Some(index) = def.indexes.iter().find(|index| index.id == id) {
-                    return Ok(Some((def.database.clone(), def.name.clone(), index.name.clone())));
-                }
-            }
-            Ok(None)
-        })
+        let mut found = None;
+        self.for_each_definition(|bytes| {
+            // A definition that cannot be read is not this one's concern.
+            let Ok(def) = codec::decode_table(bytes) else { return Ok(true) };
+            found =
+                def.indexes.iter().find(|index| index.id == id).map(|index| (def.database.clone(), def.name.clone(), index.name.clone()));
+            Ok(found.is_none())
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `f` with the bytes of each committed definition, all of one moment, until it says that it has enough. In a session of its own: those who look a table up
+    /// do not wait for it, however many there are.
+    fn for_each_definition(&self, mut f: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        let mut session = self.engine.connect();
+        session.begin(Isolation::RepeatableRead, true);
+        let result = dictionary::for_each(&mut session, b"T", |_, bytes| f(bytes));
+        session.commit()?;
+        result
     }
 
     /// Index ids from here on are given out after this call.

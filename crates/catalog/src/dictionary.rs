@@ -88,6 +88,48 @@ pub(crate) fn list(session: &mut Session, prefix: &[u8], read: Read) -> Result<V
     if damaged { Err(CatalogError::Damaged("dictionary row".into())) } else { Ok(rows) }
 }
 
+/// Rows read at once by [`for_each`].
+const ROWS_AT_ONCE: usize = 512;
+
+/// Calls `f` with the rest of the key and the value of each key that starts with `prefix`, by the session's snapshot. Some rows are in memory at a time, and no
+/// page is latched meanwhile. `f` says whether to go on.
+pub(crate) fn for_each(session: &mut Session, prefix: &[u8], mut f: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
+    let table = session.engine().dictionary().clone();
+    let mut from = prefix.to_vec();
+    loop {
+        let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let mut damaged = false;
+        let mut range = KeyRange::all();
+        range.lower = engine_key(session, &from);
+        let mut scan = session.scan(&table, 0, range, Direction::Forward, Read::Snapshot)?;
+        scan.for_each(|row, _| {
+            let (Ok(Some(key)), Ok(value)) = (row.column_bytes(0), value_of(row)) else {
+                damaged = true;
+                return Step::Continue;
+            };
+            if !key.starts_with(prefix) {
+                return Step::Stop;
+            }
+            rows.push((key.to_vec(), value));
+            if rows.len() < ROWS_AT_ONCE { Step::Continue } else { Step::Stop }
+        })?;
+        drop(scan);
+        if damaged {
+            return Err(CatalogError::Damaged("dictionary row".into()));
+        }
+        for (key, value) in &rows {
+            if !f(&key[prefix.len()..], value)? {
+                return Ok(());
+            }
+        }
+        match rows.pop() {
+            // The next key there can be.
+            Some((last, _)) if rows.len() + 1 == ROWS_AT_ONCE => from = [&last[..], b"\0"].concat(),
+            _ => return Ok(()),
+        }
+    }
+}
+
 pub(crate) fn database(session: &mut Session, name: &str, read: Read) -> Result<Option<DatabaseDef>> {
     let Some(bytes) = get(session, &database_key(name), read)? else { return Ok(None) };
     codec::decode_database(&bytes).map(Some).map_err(|_| CatalogError::Damaged(format!("database {name}")))

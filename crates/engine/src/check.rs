@@ -457,7 +457,7 @@ impl Engine {
     /// Compares the space map in memory with its pages, and returns the indexes that own pages. Nobody may write meanwhile.
     pub fn check_space(&self) -> Result<Vec<IndexId>> {
         self.space.check()?;
-        Ok(self.space.owners())
+        Ok(self.space.owners()?)
     }
 
     /// Bytes of undo records that rollback, readers or purge may still need.

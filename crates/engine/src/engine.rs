@@ -332,9 +332,9 @@ impl Engine {
     }
 
     /// Index ids that own pages but that `known` does not name: left by DDL that a crash cut off.
-    pub fn orphan_indexes(&self, known: impl Fn(IndexId) -> bool) -> Vec<IndexId> {
+    pub fn orphan_indexes(&self, known: impl Fn(IndexId) -> bool) -> Result<Vec<IndexId>> {
         let own = [DICTIONARY_INDEX, COUNTERS_INDEX];
-        self.space.owners().into_iter().filter(|id| !own.contains(id) && !known(*id)).collect()
+        Ok(self.space.owners()?.into_iter().filter(|id| !own.contains(id) && !known(*id)).collect())
     }
 
     fn log_next_ids(&self) {

@@ -17,7 +17,8 @@ pub(crate) struct Learned {
     running: HashMap<TxnId, UndoPtr>,
     /// Those of `running` that are prepared. May name others, which have ended since.
     prepared: HashMap<TxnId, Xid>,
-    history: HashMap<TxnId, UndoPtr>,
+    /// Who has committed, in the order in which that was learnt; later ones count. A list, for there are as many as the log has commits.
+    history: Vec<(TxnId, UndoPtr)>,
     pub(crate) counters: std::collections::HashMap<TableId, u64>,
     pub(crate) leftovers: Vec<Leftover>,
     next_txn: TxnId,
@@ -41,7 +42,7 @@ impl Learned {
         Learned {
             running: payload.running.iter().copied().collect(),
             prepared: std::mem::take(&mut payload.prepared).into_iter().collect(),
-            history: payload.history.iter().copied().collect(),
+            history: std::mem::take(&mut payload.history),
             counters: payload.counters.iter().copied().collect(),
             leftovers: std::mem::take(&mut payload.leftovers),
             next_txn: payload.next_txn,
@@ -72,7 +73,7 @@ impl Learned {
             }
             LogOp::Commit { txn, last_undo, .. } => {
                 self.running.remove(&txn);
-                self.history.insert(txn, last_undo);
+                self.history.push((txn, last_undo));
                 self.seen(txn);
             }
             LogOp::RollbackEnd { txn } => {
@@ -110,8 +111,17 @@ impl Learned {
         }
         losers.sort_unstable();
         prepared.sort_unstable();
-        let mut history: Vec<_> = self.history.drain().filter(|(_, undo)| !undo.is_none()).collect();
-        history.sort_unstable();
+        // Stable, so that of one transaction what the log says comes after what the checkpoint said.
+        let mut history = std::mem::take(&mut self.history);
+        history.sort_by_key(|(txn, _)| *txn);
+        history.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                *kept = *later;
+            }
+            same
+        });
+        history.retain(|(_, undo)| !undo.is_none());
         Transactions { losers, prepared, history }
     }
 }

@@ -1,9 +1,9 @@
 //! Redo: one pass over the log. The thread that opens reads and parses; page operations are done by workers, each for its share of the pages.
 //!
 //! ```text
-//! log ──▶ reader ──┬─ row changes, commits, … ──▶ Learned, UndoStore     (in the order of the log)
-//!                  └─ operations on pages, by page number ──▶ worker 0 … n ──▶ BufferPool::redo_page
-//!                                                                └─ pages it will want ──▶ BufferPool::read_ahead
+//! log ─▶ LogReader::read_ahead ─▶ reader ─┬─ row changes, commits, … ──▶ Learned, UndoStore     (in the order of the log)
+//!                                         └─ operations on pages, by page number ──▶ worker 0 … n ──▶ BufferPool::redo_page
+//!                                                                                       └─ pages it will want ──▶ BufferPool::read_ahead
 //! ```
 //!
 //! # Invariants
@@ -61,6 +61,9 @@ struct Batch {
     /// For each operation its code, then its payload.
     bytes: Vec<u8>,
     ops: Vec<Item>,
+    /// For [`Batch::sort`].
+    keys: Vec<u64>,
+    sorted: Vec<Item>,
 }
 
 #[derive(Clone, Copy)]
@@ -92,10 +95,25 @@ impl Batch {
         self.bytes[item.at as usize]
     }
 
+    /// Brings the operations on each page together, in the order of the log. By small keys: page and place in the batch in one number.
+    fn sort(&mut self) {
+        const PLACE_BITS: u32 = 20;
+        let fits = self.ops.len() < 1 << PLACE_BITS && self.ops.iter().all(|item| item.page.0 >> (64 - PLACE_BITS) == 0);
+        if !fits {
+            // A huge record, or a page number that is none of ours, which whoever looks it up will say.
+            return self.ops.sort_by_key(|item| item.page);
+        }
+        self.keys.clear();
+        self.keys.extend(self.ops.iter().enumerate().map(|(place, item)| item.page.0 << PLACE_BITS | place as u64));
+        self.keys.sort_unstable();
+        self.sorted.clear();
+        self.sorted.extend(self.keys.iter().map(|key| self.ops[(key & ((1 << PLACE_BITS) - 1)) as usize]));
+        std::mem::swap(&mut self.ops, &mut self.sorted);
+    }
+
     /// Does everything, page by page. Pages are named to those who read ahead before they are wanted.
     fn apply(&mut self, pool: &BufferPool, handlers: &RedoHandlers, pages_ahead: usize) -> Result<()> {
-        // Positions are unique and ascend with the log.
-        self.ops.sort_unstable_by_key(|item| (item.page, item.at));
+        self.sort();
         let wants_reading = |of_page: &&[Item]| !of_page.iter().any(|item| makes_page_anew(self.code(item)));
         let mut coming = self.ops.chunk_by(|a, b| a.page == b.page);
         let mut named = Vec::new();
@@ -158,15 +176,20 @@ impl Redo<'_> {
                 .map(|_| {
                     let (sender, batches) = sync_channel::<Batch>(BATCHES_WAITING);
                     let (done, failed) = (empty_sender.clone(), &failed);
-                    scope.spawn(move || {
+                    let worker = move || {
                         memory::begin_thread();
                         if let Err(error) = self.work(&batches, &done) {
                             failed.lock().get_or_insert(error);
                         }
-                    });
-                    sender
+                    };
+                    sync::thread::Builder::new()
+                        .name("redo".into())
+                        .spawn_scoped(scope, worker)
+                        .map_err(|error| Error::Io(error.to_string()))?;
+                    Ok(sender)
                 })
-                .collect();
+                .collect::<Result<_>>()?;
+            reader.read_ahead().map_err(|error| Error::Io(error.to_string()))?;
             // The queues end with their senders, and the threads with the queues.
             self.read(reader, learned, self.workers, &mut Shared { workers, empty })
         });

@@ -19,9 +19,22 @@ impl SpaceMap {
     pub fn allocate(&self, mtr: &mut Mtr<'_>, owner: IndexId, kind: PageKind, near: Option<PageNo>) -> Result<PageNo, SpaceError> {
         assert!(!owner.is_none() && owner != SELF, "index id {owner} owns nothing");
         let mut busy: Vec<u64> = Vec::new();
+        if let Some(near) = near {
+            // A neighbour is wanted for speed only.
+            let _ = self.try_read_region(mtr, region_of(extent_of(near)));
+        }
         loop {
             let picked = self.index.lock().pick(owner, kind.extent(), near, |region| !busy.contains(&region));
             let Some(candidate) = picked else {
+                // There may be room that nobody has seen since the start.
+                let unread = self.index.lock().last_unread(&busy);
+                if let Some(region) = unread {
+                    if !matches!(self.try_read_region(mtr, region), Ok(true)) {
+                        // Whoever asks for all of the map is told what is wrong with it.
+                        busy.push(region);
+                    }
+                    continue;
+                }
                 // Past every map page that this mini-transaction holds: in order.
                 let from = mtr.held_pages().filter(|&held| is_map_page(held)).map(|held| region_of(extent_of(held)) + 1).max();
                 let region = self.index.lock().next_region(from.unwrap_or(0));
@@ -56,6 +69,7 @@ impl SpaceMap {
     /// Several pages in one mini-transaction are freed in ascending order. On an error nothing was changed.
     pub fn free(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<(), SpaceError> {
         let extent = extent_of(page);
+        self.read_region_patiently(mtr, page)?;
         if !self.index.lock().has_region(region_of(extent)) || is_map_page(page) {
             return Err(SpaceError::NotAllocated(page));
         }
@@ -75,10 +89,21 @@ impl SpaceMap {
     /// Latches the map page of `page`, so that a following [`SpaceMap::free`] of it cannot fail for want of a latch. For callers that change other things
     /// first.
     pub fn prepare_free(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<(), SpaceError> {
+        self.read_region_patiently(mtr, page)?;
         if !self.index.lock().has_region(region_of(extent_of(page))) {
             return Err(SpaceError::NotAllocated(page));
         }
         self.latch_map_patiently(mtr, page).map(drop)
+    }
+
+    fn read_region_patiently(&self, mtr: &Mtr<'_>, page: PageNo) -> Result<(), SpaceError> {
+        for _ in 0..TRIES {
+            if self.try_read_region(mtr, region_of(extent_of(page)))? {
+                return Ok(());
+            }
+            sync::thread::yield_now();
+        }
+        Err(SpaceError::Busy(page))
     }
 
     fn latch_map_patiently(&self, mtr: &mut Mtr<'_>, page: PageNo) -> Result<PageRef, SpaceError> {

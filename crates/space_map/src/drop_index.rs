@@ -14,6 +14,7 @@ impl SpaceMap {
     /// Frees all pages of an index that nobody uses any more (the catalogue's record of its drop is durable), in several mini-transactions. A crash in between
     /// leaves it an owner of fewer pages; call again. Called with no latch held. Returns how many pages were freed.
     pub fn free_index(&self, owner: IndexId) -> Result<u64, SpaceError> {
+        self.read_all()?;
         let mut freed = 0;
         loop {
             let some = self.free_some(owner)?;

@@ -48,6 +48,8 @@ pub(crate) struct Index {
     owners: HashMap<IndexId, Owner>,
     /// Regions below the last one that have no map page (a crash can leave such a gap).
     gaps: BTreeSet<u64>,
+    /// Regions whose map page nobody has read yet, if there is one: nothing is known of their extents, which are [`Extent::ABSENT`].
+    unread: BTreeSet<u64>,
 }
 
 /// A page that seems free, and what its extent becomes by taking it.
@@ -83,7 +85,39 @@ impl Index {
     }
 
     pub fn has_region(&self, region: u64) -> bool {
-        region < self.regions() && !self.gaps.contains(&region)
+        region < self.regions() && !self.gaps.contains(&region) && !self.unread.contains(&region)
+    }
+
+    /// Begins with `count` regions of which nothing is known.
+    pub fn unread(count: u64) -> Index {
+        Index { extents: vec![Extent::ABSENT; (count * REGION_EXTENTS) as usize], unread: (0..count).collect(), ..Index::default() }
+    }
+
+    pub fn is_unread(&self, region: u64) -> bool {
+        self.unread.contains(&region)
+    }
+
+    /// The last unread region but those of `except`: what was added last is most likely to have room.
+    pub fn last_unread(&self, except: &[u64]) -> Option<u64> {
+        self.unread.iter().rev().find(|region| !except.contains(region)).copied()
+    }
+
+    /// Some unread regions, from `first` on.
+    pub fn unread_from(&self, first: u64, count: usize) -> Vec<u64> {
+        self.unread.range(first..).take(count).copied().collect()
+    }
+
+    /// An unread region is read: it has a map page or not. Its pages are free until the caller says otherwise.
+    pub fn fill_in(&mut self, region: u64, exists: bool) {
+        assert!(self.unread.remove(&region), "region {region} was read before");
+        self.gaps.insert(region);
+        if exists {
+            return self.add_region(region, true);
+        }
+        // What lies behind the last map page is no gap: it is where regions are made next.
+        while self.regions() > 0 && self.gaps.remove(&(self.regions() - 1)) {
+            self.extents.truncate(self.extents.len() - REGION_EXTENTS as usize);
+        }
     }
 
     /// Adds a region whose pages are all free, or an absent one.

@@ -5,7 +5,8 @@
 //! inner nodes apart, so that a scan of leaves reads neighbours and a drop returns extents.
 //!
 //! # Invariants
-//! 1. A page has at most one owner. What the map pages say after redo is the truth; the index in memory is built from them at open.
+//! 1. A page has at most one owner. What the map pages say after redo is the truth; the index in memory is built from them, each when it is wanted first
+//!    (`read_region`), so that opening does not depend on their number.
 //! 2. Map pages change only in the caller's mini-transaction, under the map page's exclusive latch, which is held until its commit. So a freed page
 //!    is given to nobody before the freeing record is in the log, and redo sees free and reuse in that order.
 //! 3. The index in memory changes under the map page's latch too. It may call a page used that is free (an index being dropped), never the other way round.

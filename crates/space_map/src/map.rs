@@ -9,7 +9,10 @@ use sync::{Mutex, Rank};
 
 use crate::error::SpaceError;
 use crate::index::Index;
-use crate::layout::{self, Change, ExtentKind, MAP_PAGE, REGION_EXTENTS, REGION_PAGES, SELF, extent_of, map_page, region_of};
+use crate::layout::{self, Change, ExtentKind, MAP_PAGE, REGION_EXTENTS, REGION_PAGES, SELF, extent_of, is_map_page, map_page, region_of};
+
+/// Map pages that are read ahead when all are wanted.
+const REGIONS_AHEAD: usize = 32;
 
 /// What a page is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +60,76 @@ impl SpaceMap {
         Ok(Arc::new(map))
     }
 
-    /// Reads all map pages. Called after redo.
+    /// Opens the map after redo. It reads the first map page, and of the others those that are wanted when they are: how long it takes does not depend on
+    /// the size of the file.
     pub fn open(pool: Arc<BufferPool>) -> Result<Arc<SpaceMap>, SpaceError> {
-        let index = read_index(&pool)?;
-        if index.regions() == 0 {
+        let pages = pool.store().page_count();
+        let mut regions = pages.saturating_sub(MAP_PAGE).div_ceil(REGION_PAGES).max(1);
+        // A region may be in the log and in memory only, and the file not yet reach to it.
+        while map_exists(&pool, regions)? {
+            regions += 1;
+        }
+        let map = SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, Index::unread(regions)) };
+        map.read_region(0)?;
+        if !map.index.lock().has_region(0) {
             return Err(SpaceError::Pool(PoolError::Store(StoreError::Unwritten { page: map_page(0) })));
         }
-        Ok(Arc::new(SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, index) }))
+        Ok(Arc::new(map))
+    }
+
+    /// Reads a region's map page if nobody has. Called with no map page latched but lower ones.
+    pub(crate) fn read_region(&self, region: u64) -> Result<(), SpaceError> {
+        if !self.index.lock().is_unread(region) {
+            return Ok(());
+        }
+        match self.pool.shared(map_page(region)) {
+            Ok(map) => self.fill_in(region, Some(&map)),
+            Err(PoolError::Store(StoreError::Unwritten { .. })) => self.fill_in(region, None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same for a mini-transaction that may hold map pages, higher ones too: then it does not wait. `false` when somebody else has the map page.
+    pub(crate) fn try_read_region(&self, mtr: &Mtr<'_>, region: u64) -> Result<bool, SpaceError> {
+        let page = map_page(region);
+        if !self.index.lock().is_unread(region) {
+            return Ok(true);
+        }
+        if !mtr.held_pages().any(|held| is_map_page(held) && held > page) {
+            return self.read_region(region).map(|()| true);
+        }
+        match self.pool.try_shared(page) {
+            Ok(Some(map)) => self.fill_in(region, Some(&map))?,
+            Ok(None) => return Ok(false),
+            Err(PoolError::Store(StoreError::Unwritten { .. })) => self.fill_in(region, None)?,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+
+    /// `map`, which the caller has latched, becomes known, unless somebody else was faster. Nobody changes the page before it is: who does looks here first.
+    fn fill_in(&self, region: u64, map: Option<&[u8]>) -> Result<(), SpaceError> {
+        map.map_or(Ok(()), |map| check_region(region, map))?;
+        let mut index = self.index.lock();
+        if index.is_unread(region) {
+            index.fill_in(region, map.is_some());
+            if let Some(map) = map {
+                take_region(&mut index, region, map);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all map pages that nobody has read.
+    pub(crate) fn read_all(&self) -> Result<(), SpaceError> {
+        loop {
+            let next = self.index.lock().unread_from(0, REGIONS_AHEAD);
+            let Some(first) = next.first() else { return Ok(()) };
+            if next.len() > 1 {
+                self.pool.read_ahead(&next.iter().map(|region| map_page(*region)).collect::<Vec<_>>());
+            }
+            self.read_region(*first)?;
+        }
     }
 
     /// Begins a region, in a mini-transaction of its own: the caller's may still have to give up without a change.
@@ -91,6 +157,7 @@ impl SpaceMap {
     /// Owner of a page, from its map page; `None` when free or past the mapped regions.
     pub fn owner_of(&self, page: PageNo) -> Result<Option<IndexId>, SpaceError> {
         let extent = extent_of(page);
+        self.read_region(region_of(extent))?;
         if !self.index.lock().has_region(region_of(extent)) {
             return Ok(None);
         }
@@ -99,20 +166,32 @@ impl SpaceMap {
         Ok((!owner.is_none()).then_some(owner))
     }
 
-    /// Indexes that own pages; the engine frees those that its catalogue does not know.
-    pub fn owners(&self) -> Vec<IndexId> {
+    /// Indexes that own pages; the engine frees those that its catalogue does not know. Reads all of the map.
+    pub fn owners(&self) -> Result<Vec<IndexId>, SpaceError> {
+        self.read_all()?;
         let mut owners: Vec<_> = self.index.lock().owners().map(|(id, _)| id).collect();
         owners.sort_unstable();
-        owners
+        Ok(owners)
     }
 
-    /// Pages that an index owns.
+    /// Pages that an index owns; as far as the map can be read.
     pub fn pages_of(&self, owner: IndexId) -> u64 {
+        let _ = self.read_all();
         self.index.lock().owner(owner).map_or(0, |known| known.pages)
     }
 
-    /// How the file is used.
+    /// No more pages than an index owns; all there are while not all of the map was read. It reads nothing.
+    pub fn pages_at_most(&self, owner: IndexId) -> u64 {
+        let index = self.index.lock();
+        match index.last_unread(&[]) {
+            Some(_) => index.regions() * REGION_PAGES,
+            None => index.owner(owner).map_or(0, |known| known.pages),
+        }
+    }
+
+    /// How the file is used; as far as the map can be read.
     pub fn usage(&self) -> SpaceUsage {
+        let _ = self.read_all();
         let index = self.index.lock();
         SpaceUsage {
             pages_mapped: index.regions() * REGION_PAGES,
@@ -124,7 +203,10 @@ impl SpaceMap {
 
     /// Compares the index in memory with the map pages. For tests and tools; nothing else may use the map meanwhile.
     pub fn check(&self) -> Result<(), SpaceError> {
-        let expected = read_index(&self.pool)?;
+        self.read_all()?;
+        let expected = SpaceMap::open(Arc::clone(&self.pool))?;
+        expected.read_all()?;
+        let expected = expected.index.lock().clone();
         let index = self.index.lock();
         if *index != expected {
             return Err(SpaceError::Corrupt(map_page(0)));
@@ -169,41 +251,43 @@ pub(crate) fn run(first: u8, count: u8) -> u64 {
     (u64::MAX >> (EXTENT_PAGES - u64::from(count))) << first
 }
 
-fn read_index(pool: &BufferPool) -> Result<Index, SpaceError> {
-    let mut index = Index::default();
-    let pages = pool.store().page_count();
-    // A region may be in the log and in memory only, and the file not yet reach to it.
-    let mut region = 0;
-    loop {
-        match pool.shared(map_page(region)) {
-            Ok(map) => {
-                index.add_region(region, true);
-                read_region(&mut index, region, &map)?;
-            }
-            Err(PoolError::Store(StoreError::Unwritten { .. })) if map_page(region).0 < pages => {}
-            Err(PoolError::Store(StoreError::Unwritten { .. })) => return Ok(index),
-            Err(error) => return Err(error.into()),
-        }
-        region += 1;
+fn map_exists(pool: &BufferPool, region: u64) -> Result<bool, SpaceError> {
+    match pool.shared(map_page(region)) {
+        Ok(_) => Ok(true),
+        Err(PoolError::Store(StoreError::Unwritten { .. })) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn read_region(index: &mut Index, region: u64, map: &[u8]) -> Result<(), SpaceError> {
+/// Whether a map page says what can be.
+fn check_region(region: u64, map: &[u8]) -> Result<(), SpaceError> {
     for slot in 0..REGION_EXTENTS as usize {
-        let extent = region * REGION_EXTENTS + slot as u64;
         let kind = layout::kind(map, slot).ok_or(SpaceError::Corrupt(map_page(region)))?;
-        for page in 0..EXTENT_PAGES as usize {
-            let owner = layout::owner(map, slot, page);
-            if owner.is_none() {
-                continue;
-            }
-            let known = index.extent(extent).map_or(IndexId::NONE, |known| known.owner);
-            let alien = kind != ExtentKind::Mixed && !known.is_none() && known != owner;
-            if kind == ExtentKind::Free || alien {
-                return Err(SpaceError::Corrupt(map_page(region)));
-            }
-            index.take(extent, kind, 1 << page, owner);
+        let mut owners = (0..EXTENT_PAGES as usize).map(|page| layout::owner(map, slot, page)).filter(|owner| !owner.is_none());
+        let fits = match kind {
+            ExtentKind::Free => owners.next().is_none(),
+            ExtentKind::Mixed => true,
+            ExtentKind::Leaf | ExtentKind::Inner => match owners.next() {
+                Some(first) => owners.all(|owner| owner == first),
+                None => true,
+            },
+        };
+        if !fits {
+            return Err(SpaceError::Corrupt(map_page(region)));
         }
     }
     Ok(())
+}
+
+/// Notes the owners of a map page that [`check_region`] has passed. The index knows the region as free.
+fn take_region(index: &mut Index, region: u64, map: &[u8]) {
+    for slot in 0..REGION_EXTENTS as usize {
+        let kind = layout::kind(map, slot).unwrap_or(ExtentKind::Free);
+        for page in 0..EXTENT_PAGES as usize {
+            let owner = layout::owner(map, slot, page);
+            if !owner.is_none() {
+                index.take(region * REGION_EXTENTS + slot as u64, kind, 1 << page, owner);
+            }
+        }
+    }
 }

@@ -37,6 +37,7 @@ mod mark;
 mod open;
 mod pins;
 mod platform;
+mod prefetch;
 mod reader;
 mod reserve;
 mod restored;

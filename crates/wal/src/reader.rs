@@ -4,9 +4,11 @@ use crate::WalError;
 use crate::control::Slot;
 use crate::frame::{ALIGN, BODY_BYTES_MAX, HEADER_BYTES, Header, record_bytes};
 use crate::mark;
+use crate::prefetch::{Prefetch, ROOM_BYTES};
 use crate::segments::Segments;
 use base::Lsn;
 use env::{AlignedBuf, DIRECT_ALIGN};
+use std::sync::Arc;
 
 const CHUNK_BYTES: usize = 1 << 20;
 /// A slot of the control file that is lost takes at most so many epochs along.
@@ -25,7 +27,7 @@ pub struct LogEntry<'a> {
 
 /// Reads records in order. The first one that is incomplete, does not fit its checksum, or has a smaller epoch than the one before ends the log.
 pub struct LogReader {
-    segments: Segments,
+    segments: Arc<Segments>,
     /// Where the first record starts.
     first: u64,
     at: u64,
@@ -36,15 +38,19 @@ pub struct LogReader {
     finished: bool,
     /// The end was found, and it is one.
     ended: bool,
+    /// `window[window_at..][..window_len]` is what lies at `window_start`.
     window: AlignedBuf,
+    window_at: usize,
     window_start: u64,
     window_len: usize,
+    /// What comes next, once [`LogReader::read_ahead`] was called, until something else is wanted.
+    ahead: Option<Prefetch>,
 }
 
 impl LogReader {
     pub(crate) fn new(segments: Segments, slot: &Slot) -> Self {
         LogReader {
-            segments,
+            segments: Arc::new(segments),
             first: slot.redo,
             at: slot.redo,
             epoch: 1,
@@ -53,8 +59,10 @@ impl LogReader {
             finished: false,
             ended: false,
             window: AlignedBuf::new(CHUNK_BYTES),
+            window_at: 0,
             window_start: 0,
             window_len: 0,
+            ahead: None,
         }
     }
 
@@ -69,7 +77,7 @@ impl LogReader {
         let mut found = self.validate()?;
         if found.is_none() {
             // Spoilt on its way from the device, maybe: what is taken for the end is written over.
-            self.window_len = 0;
+            (self.window_len, self.ahead) = (0, None);
             found = self.validate()?;
         }
         let Some(body_len) = found else {
@@ -81,8 +89,8 @@ impl LogReader {
             return Ok(None);
         };
         self.at = start + record_bytes(body_len) as u64;
-        let offset = (start - self.window_start) as usize + HEADER_BYTES;
-        Ok(Some(LogEntry { start: Lsn(start), end: Lsn(self.at), body: &self.window[offset..offset + body_len] }))
+        let body = &self.window_from(start)[HEADER_BYTES..HEADER_BYTES + body_len];
+        Ok(Some(LogEntry { start: Lsn(start), end: Lsn(self.at), body }))
     }
 
     /// Starts again at the first record.
@@ -117,14 +125,12 @@ impl LogReader {
         if !self.at.is_multiple_of(ALIGN as u64) || !self.fetch(self.at, HEADER_BYTES)? {
             return Ok(None);
         }
-        let offset = (self.at - self.window_start) as usize;
-        let Some(bytes) = self.window[offset..].first_chunk::<HEADER_BYTES>() else { return Ok(None) };
+        let Some(bytes) = self.window_from(self.at).first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let header = Header::parse(bytes);
         if !header.plausible(self.epoch, self.epoch_max) || !self.fetch(self.at, HEADER_BYTES + header.body_len)? {
             return Ok(None);
         }
-        let offset = (self.at - self.window_start) as usize + HEADER_BYTES;
-        if !header.fits(self.at, &self.window[offset..offset + header.body_len]) {
+        if !header.fits(self.at, &self.window_from(self.at)[HEADER_BYTES..HEADER_BYTES + header.body_len]) {
             return Ok(None);
         }
         self.epoch = header.epoch;
@@ -139,8 +145,7 @@ impl LogReader {
             && body_len <= BODY_BYTES_MAX
             && self.fetch(end, HEADER_BYTES + body_len)?
         {
-            let at = (end - self.window_start) as usize + HEADER_BYTES;
-            if header.fits(end, &self.window[at..at + body_len]) {
+            if header.fits(end, &self.window_from(end)[HEADER_BYTES..HEADER_BYTES + body_len]) {
                 return Ok(true);
             }
         }
@@ -157,8 +162,7 @@ impl LogReader {
                 at = (at / segment_bytes + 1) * segment_bytes;
                 continue;
             }
-            let from = (at - self.window_start) as usize;
-            let Some(skip) = mark::find_header(&self.window[from..self.window_len]) else {
+            let Some(skip) = mark::find_header(self.window_from(at)) else {
                 at = self.window_start + (self.window_len / ALIGN * ALIGN) as u64;
                 continue;
             };
@@ -167,8 +171,7 @@ impl LogReader {
                 && header.plausible(self.epoch, self.epoch_max)
                 && self.fetch(at, HEADER_BYTES + body_len)?
             {
-                let from = (at - self.window_start) as usize + HEADER_BYTES;
-                let body = &self.window[from..from + body_len];
+                let body = &self.window_from(at)[HEADER_BYTES..HEADER_BYTES + body_len];
                 if header.fits(at, body) && mark::position(body).is_some_and(|position| position > end) {
                     return Ok(true);
                 }
@@ -183,9 +186,18 @@ impl LogReader {
         if !self.fetch(at, HEADER_BYTES)? {
             return Ok(None);
         }
-        let offset = (at - self.window_start) as usize;
-        let header = self.window[offset..].first_chunk::<HEADER_BYTES>().map(Header::parse);
+        let header = self.window_from(at).first_chunk::<HEADER_BYTES>().map(Header::parse);
         Ok(header.map(|header| (header, header.body_len)))
+    }
+
+    /// Lets a thread read what comes after the window while that is parsed. What it cannot read, or what is wanted in another order, is read without it.
+    pub fn read_ahead(&mut self) -> std::io::Result<()> {
+        if self.window_len == 0 {
+            self.window_start = self.at / DIRECT_ALIGN as u64 * DIRECT_ALIGN as u64;
+        }
+        let start = self.window_start + self.window_len as u64;
+        self.ahead = Some(Prefetch::start(Arc::clone(&self.segments), start)?);
+        Ok(())
     }
 
     /// Brings `[at, at + len)` into the window; `false` when the files end before.
@@ -194,25 +206,42 @@ impl LogReader {
         if at >= self.window_start && end <= self.window_start + self.window_len as u64 {
             return Ok(true);
         }
+        if self.take_piece(at, end) {
+            return Ok(true);
+        }
         let start = at / DIRECT_ALIGN as u64 * DIRECT_ALIGN as u64;
         let needed = (end - start) as usize;
         if needed > self.window.len() {
             self.window = AlignedBuf::new(needed.next_multiple_of(CHUNK_BYTES));
         }
-        self.window_start = start;
-        self.window_len = 0;
-        let segment_bytes = self.segments.segment_bytes();
-        while self.window_len < self.window.len() {
-            let position = start + self.window_len as u64;
-            let in_segment = (segment_bytes - position % segment_bytes) as usize;
-            let count = in_segment.min(self.window.len() - self.window_len);
-            let got = self.segments.read(&mut self.window[self.window_len..self.window_len + count], position)?;
-            self.window_len += got;
-            if got < count {
-                break;
-            }
-        }
+        (self.window_start, self.window_at) = (start, 0);
+        self.window_len = self.segments.read_on(&mut self.window, start)?;
         Ok(needed <= self.window_len)
+    }
+
+    /// Makes the next piece that was read ahead the window, if it follows the present one and has the end of `[at, end)`. What the present window has
+    /// from `at` on goes into the room before the piece.
+    fn take_piece(&mut self, at: u64, end: u64) -> bool {
+        let window_end = self.window_start + self.window_len as u64;
+        let kept = window_end.saturating_sub(at) as usize;
+        let follows = at >= self.window_start && kept <= ROOM_BYTES;
+        let Some(ahead) = &self.ahead else { return false };
+        let next = if follows { ahead.next() } else { None };
+        let Some(mut piece) = next.filter(|piece| piece.start == window_end && piece.start + piece.len as u64 >= end) else {
+            // Out of step: the rest is read without it.
+            self.ahead = None;
+            return false;
+        };
+        let from = self.window_at + self.window_len - kept;
+        piece.buf[ROOM_BYTES - kept..ROOM_BYTES].copy_from_slice(&self.window[from..from + kept]);
+        ahead.reuse(std::mem::replace(&mut self.window, piece.buf));
+        (self.window_at, self.window_start, self.window_len) = (ROOM_BYTES - kept, window_end - kept as u64, kept + piece.len);
+        true
+    }
+
+    /// What the window has from `at` on, which lies in it.
+    fn window_from(&self, at: u64) -> &[u8] {
+        &self.window[self.window_at..self.window_at + self.window_len][(at - self.window_start) as usize..]
     }
 }
 

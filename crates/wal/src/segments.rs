@@ -328,6 +328,22 @@ impl Segments {
         Ok(removed)
     }
 
+    /// Reads on from a block-aligned position, over the borders of segments; returns how many bytes there are before the files end, or one of them does.
+    pub(crate) fn read_on(&self, buf: &mut [u8], position: u64) -> Result<usize, WalError> {
+        let mut len = 0;
+        while len < buf.len() {
+            let position = position + len as u64;
+            let in_segment = (self.segment_bytes - position % self.segment_bytes) as usize;
+            let count = in_segment.min(buf.len() - len);
+            let got = self.read(&mut buf[len..len + count], position)?;
+            len += got;
+            if got < count {
+                break;
+            }
+        }
+        Ok(len)
+    }
+
     /// Reads up to `buf.len()` bytes at a block-aligned position, all inside one segment; returns how many there are before the file ends.
     pub(crate) fn read(&self, buf: &mut [u8], position: u64) -> Result<usize, WalError> {
         let Some(file) = self.file(position / self.segment_bytes) else { return Ok(0) };

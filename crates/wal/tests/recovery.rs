@@ -352,6 +352,50 @@ fn damage_below_a_mark_is_not_taken_for_the_end() {
     }
 }
 
+/// Records of all sizes, over pieces, segments and the room before a piece, are read ahead as they are read without.
+#[test]
+fn reading_ahead_reads_the_same() {
+    let disk = SimDisk::new(1);
+    let config = WalConfig { segment_bytes: 4 << 20, buffer_bytes: 4 << 20, capacity_bytes: 128 << 20, ..WalConfig::small() };
+    let wal = Wal::create(Arc::new(disk.clone()), config.clone()).expect("creates");
+    let mut rng = Rng::new(7);
+    let mut ends = Vec::new();
+    for n in 0..6000 {
+        let len = match rng.below(400) {
+            0 => rng.below(1_900_000),
+            1..20 => rng.below(100_000),
+            _ => rng.below(300),
+        };
+        ends.push(wal.append(&body(n, len as usize)));
+        if n == 3000 {
+            wal.flush_all().expect("durable");
+            wal.write_checkpoint(Checkpoint { redo_lsn: ends[2500], payload: vec![] }).expect("writes");
+        }
+        wal.flush_all().expect("durable");
+    }
+    assert!(ends[5999].0 > 20 << 20, "{}", ends[5999]);
+    drop(wal);
+    disk.kill();
+    let read = |ahead: bool, garbled: bool| {
+        let (_, _, mut reader) = Wal::open(Arc::new(disk.clone()), config.clone()).expect("opens");
+        if garbled {
+            disk.plan_read("log/segment", 5, env::ReadFault::Garbled);
+        }
+        if ahead {
+            reader.read_ahead().expect("starts");
+        }
+        let mut crcs = Vec::new();
+        while let Some(entry) = reader.next().expect("reads") {
+            crcs.push((entry.end, base::crc32c(entry.body)));
+        }
+        crcs
+    };
+    let plain = read(false, false);
+    assert_eq!(plain.iter().map(|(end, _)| *end).collect::<Vec<_>>(), ends[2501..]);
+    assert!(read(true, false) == plain);
+    assert!(read(true, true) == plain, "a wrong bit that only one read sees");
+}
+
 /// Commits that wait for no sync: what marks there are, the thread that flushes wrote. `lose` does its damage to the durable log below `up_to`.
 fn damage_of_a_log_without_durable_commits_is_found(config: &WalConfig, records: u64, len: usize, lose: impl Fn(&SimDisk, Lsn)) {
     let disk = SimDisk::new(1);
