@@ -67,6 +67,7 @@ impl Drop for Prefetch {
 }
 
 fn run(segments: &Segments, mut start: u64, pieces: &SyncSender<Piece>, empty: &Receiver<AlignedBuf>) {
+    memory::begin_thread();
     loop {
         let mut buf = empty.try_recv().unwrap_or_else(|_| AlignedBuf::new(ROOM_BYTES + PIECE_BYTES));
         // What cannot be read is left to who wants it.

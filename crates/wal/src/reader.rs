@@ -144,10 +144,9 @@ impl LogReader {
             && header.epoch - self.epoch_max <= EPOCHS_MISSED_MAX
             && body_len <= BODY_BYTES_MAX
             && self.fetch(end, HEADER_BYTES + body_len)?
+            && header.fits(end, &self.window_from(end)[HEADER_BYTES..HEADER_BYTES + body_len])
         {
-            if header.fits(end, &self.window_from(end)[HEADER_BYTES..HEADER_BYTES + body_len]) {
-                return Ok(true);
-            }
+            return Ok(true);
         }
         self.mark_behind(end)
     }
