@@ -103,14 +103,20 @@ fn full_undo(config: EngineConfig, warning: &str) {
     f.engine.close(false).expect("closes");
     let f = f.crash();
     check_rows(&f, done + 99);
-    f.check_purged(40);
+    // What is to be purged may need more log than is left: somebody has to take checkpoints.
+    f.engine.start_background().unwrap();
+    while f.engine.history.len() > 0 {
+        std::thread::yield_now();
+    }
+    f.engine.close(true).expect("closes");
+    f.crash().check_purged(40);
 }
 
 #[test]
 fn undo_past_twice_its_memory_fails_writers_until_there_is_room() {
     let wal = wal::WalConfig { capacity_bytes: 64 << 20, segment_bytes: 1 << 20, ..EngineConfig::small().wal };
     let undo = undo::UndoConfig { memory_bytes_max: 6 << 20, ..EngineConfig::small().undo };
-    full_undo(EngineConfig { wal, undo, prune_lag: u64::MAX, ..EngineConfig::small() }, "undo file: disk full; it stays in memory");
+    full_undo(EngineConfig { wal, undo, prune_lag: u64::MAX / 2, ..EngineConfig::small() }, "undo file: disk full; it stays in memory");
 }
 
 #[test]
