@@ -118,6 +118,18 @@ struct Place {
     shard: Mutex<Shard>,
     /// Entries of the shard. Relaxed: a figure for status and for purge's decision to look.
     length: AtomicU64,
+    /// Those that purge could do something about: they wait to be looked at, or what they were kept for is gone. Written under the latch, read without.
+    backlog: AtomicU64,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: AtomicU64::new(0), backlog: AtomicU64::new(0) }
+    }
+
+    fn note_backlog(&self, entries: usize) {
+        self.backlog.store(entries as u64, Ordering::Relaxed);
+    }
 }
 
 /// Entries in one shard above which purge is woken instead of coming by itself.
@@ -126,7 +138,7 @@ const LONG: u64 = 256;
 impl History {
     /// `block_max`: entries that a checkpoint writes as one block.
     pub(crate) fn new(shards: usize, block_max: usize) -> History {
-        let place = |_| CachePadded::new(Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: AtomicU64::new(0) });
+        let place = |_| CachePadded::new(Place::new());
         History {
             shards: (0..shards).map(place).collect(),
             block_max: block_max.max(1),
@@ -143,8 +155,14 @@ impl History {
             let mut shard = place.shard.lock();
             let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
             shard.waiting.push_back(Finished { block, ..finished });
+            place.backlog.fetch_add(1, Ordering::Relaxed);
         }
         (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
+    }
+
+    /// Entries of a shard that purge could do something about, about.
+    pub(crate) fn backlog(&self, shard: usize) -> u64 {
+        self.shards[shard % self.shards.len()].backlog.load(Ordering::Relaxed)
     }
 
     /// Entries of a shard.
@@ -169,10 +187,12 @@ impl History {
         let mut shard = place.shard.lock();
         let Shard { kept, waiting, in_purge, .. } = &mut *shard;
         let mut taken = Vec::new();
-        for list in [kept, waiting] {
+        for list in [&mut *kept, &mut *waiting] {
             let count = list.iter().take(max - taken.len()).take_while(|f| purgeable(f)).count();
             taken.extend(list.drain(..count));
         }
+        let freed = if kept.front().is_some_and(&purgeable) { kept.len() } else { 0 };
+        place.note_backlog(waiting.len() + freed);
         in_purge.extend_from_slice(&taken);
         taken
     }
@@ -186,6 +206,7 @@ impl History {
         let mut shard = place.shard.lock();
         let count = shard.waiting.iter().take(max).take_while(|f| settled(f)).count();
         let taken: Vec<Finished> = shard.waiting.drain(..count).collect();
+        place.note_backlog(shard.waiting.len());
         shard.in_purge.extend_from_slice(&taken);
         taken
     }
@@ -216,6 +237,7 @@ impl History {
         if shard.oldest_view != oldest_view || shard.kept.len() > shard.kept_before + shard.kept_before / 2 + KEPT_MORE {
             shard.oldest_view = oldest_view;
             shard.look_again();
+            place.note_backlog(shard.waiting.len());
         }
     }
 

@@ -1,8 +1,8 @@
 //! Who purges, and when: workers, each with its part of the history's shards; and committers, where workers fall behind.
 //!
 //! A worker is one thread beside all those that write, and gets the processor as often as one of them. So writers purge as well: who commits, and finds the shard of the history
-//! that it adds to long, purges some transactions of it itself, more than the one that it has added. So purge is faster than writing whatever the number of threads,
-//! and who writes pays for it. A history that is long because a view needs it costs a look at the front of the shard.
+//! that it adds to behind, purges some transactions of it itself, more than the one that it has added. So purge is faster than writing whatever the number of threads,
+//! and who writes pays for it. A history that is long because a view needs it asks nothing of them.
 //!
 //! # Invariants
 //! 1. Entries are taken out of a shard under its latch: no transaction is purged by two at once. What two do to one row they do one after the other (`purge.rs`).
@@ -34,7 +34,8 @@ const AGE_PAUSE: Duration = Duration::from_secs(1);
 const COUNTERS_PAUSE: Duration = Duration::from_secs(10);
 /// How often rollbacks that failed are tried again.
 const ROLLBACK_PAUSE: Duration = Duration::from_secs(1);
-/// Entries of a shard from which on those who add to it purge as well.
+/// Entries of a shard that could be purged, or at least be looked at, from which on those who add to it purge as well. What a view needs does not count: a
+/// snapshot that idles for an hour would have every commit look in vain.
 const HELP_FROM: u64 = 512;
 /// Transactions that one who commits purges then: a history that may go gets shorter by two for each that is added.
 const HELP_TRANSACTIONS: usize = 3;
@@ -295,11 +296,11 @@ impl Engine {
 }
 
 impl Session {
-    /// After a commit: purges a little when its shard of the history is long.
+    /// After a commit: purges a little when purge is behind with its shard of the history.
     #[inline]
     pub(crate) fn help_purge(&mut self) {
         // Sessions without a client may belong to somebody who holds a latch: the catalogue.
-        if self.client != 0 && self.engine.history.shard_len(self.shard) > HELP_FROM {
+        if self.client != 0 && self.engine.history.backlog(self.shard) > HELP_FROM {
             self.help_purge_now();
         }
     }

@@ -53,8 +53,8 @@ pub enum Action {
     Version,
 }
 
-/// Options of `serve`. Each but `--set` can also be given as `ALTIPLANO_<NAME>` (variables as `ALTIPLANO_SET_<NAME>`); what `altiplano.toml` takes is
-/// [`SettingsFile`].
+/// Options of `serve`. Each but `--set` can also be given as `ALTIPLANO_<NAME>` (variables as `ALTIPLANO_SET_<NAME>`); `altiplano.toml` takes
+/// `port`, `socket`, `bind`, `buffer_pool_size` and `[set]`.
 #[derive(Debug, Default, Args)]
 pub struct ServeOptions {
     /// Where the data lives; made when missing [default: altiplano-data]
