@@ -16,7 +16,7 @@ use buffer_pool::{Mtr, PageRef};
 use page_store::PageType;
 
 use crate::error::{Error, Result};
-use crate::layout::{INDEX_ID, TYPE};
+use crate::layout::{INDEX_ID, TXN_MAX, TYPE};
 use crate::ops::{OVERFLOW_FILL, OVERFLOW_LINK};
 use crate::tree::BTree;
 
@@ -26,6 +26,9 @@ const NEXT: usize = 48;
 const LENGTH: usize = 56;
 /// Offset of the data.
 const DATA: usize = 64;
+/// In the header's field for a writer, which on a chain's first page is its owner's to fill (0: nobody's): a page that is not the first. Who frees a
+/// chain a second time, after a crash, must not take a page for its first that another chain goes on with.
+const NOT_FIRST: u64 = u64::MAX;
 /// Data bytes of a full page of a chain.
 pub const OVERFLOW_PAGE_BYTES: usize = PAGE_BYTES - DATA;
 
@@ -70,6 +73,9 @@ fn add_page<'t>(tree: &'t BTree, mtr: &mut Mtr<'t>, near: Option<PageNo>, piece:
         put_varint(out, PageNo::NONE.0);
         out.extend_from_slice(piece);
     });
+    if near.is_some() {
+        mtr.write_bytes(page, TXN_MAX, &NOT_FIRST.to_le_bytes());
+    }
     Ok(page)
 }
 
