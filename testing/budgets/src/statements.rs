@@ -93,21 +93,22 @@ impl Client {
 
 /// Counts all statements; the data lies in `directory`.
 pub fn run(directory: &Path) {
-    let service = open(directory);
+    let (engine, service) = open(directory);
     let client = RefCell::new(connect(&service));
     load(&mut client.borrow_mut());
     selects(&client);
-    changes(&client);
+    changes(&client, &engine);
     transactions(&client);
 }
 
-fn open(directory: &Path) -> SqlService {
+fn open(directory: &Path) -> (Arc<Engine>, SqlService) {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory).expect("a directory"));
     let mut config = EngineConfig::default();
     config.pool.frames = 4096;
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config).expect("an engine");
     let catalog = Catalog::open(&engine).expect("a catalogue");
-    SqlService::new(Shared::new(engine, catalog, Box::new(FixedAccounts::root_only())))
+    let service = SqlService::new(Shared::new(Arc::clone(&engine), catalog, Box::new(FixedAccounts::root_only())));
+    (engine, service)
 }
 
 fn connect(service: &SqlService) -> Client {
@@ -172,11 +173,12 @@ fn selects(client: &RefCell<Client>) {
     count_apart("range_of_100_prepared", 100, range, |_| client.borrow_mut().answer());
 }
 
-fn changes(client: &RefCell<Client>) {
+/// What changes rows. Purge runs in between, as it does beside a server's writers: they do its work only where it is behind.
+fn changes(client: &RefCell<Client>, engine: &Arc<Engine>) {
     let statement = client.borrow_mut().prepare("UPDATE sbtest1 SET k=k+1 WHERE id=?");
     let mut random = Random::new(5);
     let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1], &[]);
-    count_apart("update_index_prepared", 1000, execution, |_| client.borrow_mut().answer());
+    count_apart("update_index_prepared", 1000, purged(engine, execution), |_| client.borrow_mut().answer());
     client.borrow().succeeded("update");
 
     let mut random = Random::new(6);
@@ -185,7 +187,7 @@ fn changes(client: &RefCell<Client>) {
         let sql = format!("UPDATE sbtest1 SET c='{}' WHERE id={:05}", text(&mut value, 10), random.below(ROWS) + 1);
         client.borrow_mut().text(&sql);
     };
-    count_apart("update_non_index_text", 1000, update, |_| client.borrow_mut().answer());
+    count_apart("update_non_index_text", 1000, purged(engine, update), |_| client.borrow_mut().answer());
     client.borrow().succeeded("update");
 
     let statement = client.borrow_mut().prepare("INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)");
@@ -195,13 +197,23 @@ fn changes(client: &RefCell<Client>) {
         let numbers = [(ROWS + 1 + n) as u32, random.below(ROWS) as u32 + 1];
         client.borrow_mut().execution(statement, &numbers, &[&c, &pad]);
     };
-    count_apart("insert_prepared", 1000, insert, |_| client.borrow_mut().answer());
+    count_apart("insert_prepared", 1000, purged(engine, insert), |_| client.borrow_mut().answer());
     client.borrow().succeeded("insert");
 
     let statement = client.borrow_mut().prepare("SELECT c FROM sbtest1 WHERE id=? FOR UPDATE");
     let mut random = Random::new(9);
     let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1], &[]);
     count_apart("select_for_update_prepared", 1000, execution, |_| client.borrow_mut().answer());
+}
+
+/// Has purge run now and then before what is prepared.
+fn purged<'e>(engine: &'e Arc<Engine>, mut prepare: impl FnMut(u64) + 'e) -> impl FnMut(u64) + 'e {
+    move |n| {
+        if n % 64 == 0 {
+            engine.purge_all();
+        }
+        prepare(n);
+    }
 }
 
 fn transactions(client: &RefCell<Client>) {
