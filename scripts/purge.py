@@ -25,6 +25,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import measure
+
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--program", type=Path)
@@ -49,22 +51,8 @@ CATCH_UP_SECONDS_MAX = 120
 SHORT = 40_000
 
 
-class Client:
-    """A session of the `mysql` client that stays open."""
-
-    def __init__(self):
-        command = ["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "-N", "-B", "--unbuffered", "--skip-reconnect"]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def ask(self, sql):
-        self.process.stdin.write(sql + "; SELECT 'that is all';\n")
-        self.process.stdin.flush()
-        rows = []
-        while (line := self.process.stdout.readline().rstrip("\n")) != "that is all":
-            if line == "" and self.process.poll() is not None:
-                raise SystemExit("the client has gone: " + sql)
-            rows.append(line.split("\t"))
-        return rows
+class Client(measure.Client):
+    """A session of the `mysql` client that stays open, with the counters that are looked at."""
 
     def counters(self):
         found = self.ask("SHOW GLOBAL STATUS LIKE 'Altiplano%'")
@@ -113,7 +101,7 @@ def main():
             if subprocess.run(["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "-e", "SELECT 1"], capture_output=True).returncode == 0:
                 break
             time.sleep(0.1)
-        client, idle = Client(), Client()
+        client, idle = Client(args.port), Client(args.port)
         client.ask("CREATE DATABASE IF NOT EXISTS sbtest; SET GLOBAL innodb_flush_log_at_trx_commit = 2")
         subprocess.run(load("prepare"), check=True, stdout=subprocess.DEVNULL)
         seconds = args.hold * 2 + CATCH_UP_SECONDS_MAX + 10

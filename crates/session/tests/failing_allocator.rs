@@ -229,6 +229,18 @@ fn state(client: &mut Client) -> Vec<Vec<u8>> {
         .to_vec()
 }
 
+/// Two tables alike, empty, in a database of their own.
+fn make_tables(client: &mut Client) {
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))",
+        "CREATE TABLE u LIKE t",
+    ] {
+        client.run(sql);
+    }
+}
+
 fn check_tables(client: &mut Client, sql: &str) {
     let told = client.run("CHECK TABLE t, u");
     let oks = told.windows(3).filter(|bytes| *bytes == [2, b'O', b'K']).count();
@@ -240,14 +252,7 @@ fn a_statement_whose_allocation_fails_answers_an_error_or_does_all_it_should() {
     let directory = tempfile::tempdir().expect("a directory");
     let shared = server(directory.path());
     let mut client = connect(&shared);
-    for sql in [
-        "CREATE DATABASE d",
-        "USE d",
-        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))",
-        "CREATE TABLE u LIKE t",
-    ] {
-        client.run(sql);
-    }
+    make_tables(&mut client);
     for from in (0..ROWS).step_by(500) {
         let rows: Vec<String> =
             (from..from + 500).map(|id| format!("({id}, {}, CONCAT('{}', REPEAT('s', 400)))", id % 9, id * 7919 % 1009)).collect();
@@ -315,14 +320,7 @@ fn a_rollback_goes_on_where_an_allocation_fails() {
     let directory = tempfile::tempdir().expect("a directory");
     let shared = server(directory.path());
     let mut client = connect(&shared);
-    for sql in [
-        "CREATE DATABASE d",
-        "USE d",
-        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, s VARCHAR(2000) NOT NULL, KEY k (k))",
-        "CREATE TABLE u LIKE t",
-    ] {
-        client.run(sql);
-    }
+    make_tables(&mut client);
     let rows: Vec<String> = (0..500).map(|id| format!("({id}, {}, REPEAT('s', 600))", id % 9)).collect();
     client.run(&format!("INSERT INTO t VALUES {}", rows.join(", ")));
     let old = state(&mut client);
