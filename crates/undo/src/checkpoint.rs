@@ -32,22 +32,34 @@ pub(crate) fn read_directory(directory: &[u8]) -> Result<(u64, Vec<Listed>), Und
     if reader.u8()? != VERSION {
         return Err(UndoError::Corrupt { what: "version of the directory" });
     }
-    let (generation, count) = (reader.varint()?, reader.varint()?);
+    let (mut generation, count) = (reader.varint()?, reader.varint()?);
     let mut listed = Vec::new();
     for _ in 0..count {
         let (number, place) = (reader.varint()?, reader.varint()?);
         let (tail, live) = (reader.varint()?, reader.varint()?);
         let sound = tail <= SEGMENT_BYTES as u64 && (1..=tail).contains(&live) && tail.is_multiple_of(8);
-        let fresh = number < 1 << 44 && generation_of(number) > 0 && generation_of(number) <= generation;
-        if !sound || !fresh || place >= 1 << 24 {
+        if !sound || number >= 1 << 44 || generation_of(number) == 0 || place >= 1 << 24 {
             return Err(UndoError::Corrupt { what: "entry of the directory" });
         }
+        // Directories of earlier releases state the highest as of their beginning, and may list a segment that was opened after it.
+        generation = generation.max(generation_of(number));
         listed.push(Listed { number, place, tail });
     }
     match reader.is_empty() {
         true => Ok((generation, listed)),
         false => Err(UndoError::Corrupt { what: "end of the directory" }),
     }
+}
+
+/// The bytes of a directory. `generation` was the highest when it was begun; segments opened since may be listed with higher ones.
+fn encode_directory(generation: u64, listed: &[[u64; 4]]) -> Vec<u8> {
+    let generation = listed.iter().map(|[number, ..]| generation_of(*number)).fold(generation, u64::max);
+    let mut directory = Vec::with_capacity(16 + listed.len() * 12);
+    put_u8(&mut directory, VERSION);
+    put_varint(&mut directory, generation);
+    put_varint(&mut directory, listed.len() as u64);
+    listed.iter().flatten().for_each(|number| put_varint(&mut directory, *number));
+    directory
 }
 
 /// Looks at the frames in an image of a segment, up to where it is filled: each fits its checksum. How many there are.
@@ -116,6 +128,12 @@ impl UndoStore {
     pub fn checkpoint(&self) -> Result<Vec<u8>, UndoError> {
         let _maintenance = self.maintenance.lock();
         let generation = self.segments.directory_begins();
+        let listed = self.write_live()?;
+        Ok(encode_directory(generation, &listed))
+    }
+
+    /// Writes all live segments and lists them: number, place, bytes filled, live bytes.
+    fn write_live(&self) -> Result<Vec<[u64; 4]>, UndoError> {
         let mut listed = Vec::new();
         for (number, slot) in self.segments.in_use() {
             if slot.live_bytes() == 0 {
@@ -134,12 +152,7 @@ impl UndoStore {
         if !listed.is_empty() {
             self.sync_file()?;
         }
-        let mut directory = Vec::with_capacity(16 + listed.len() * 12);
-        put_u8(&mut directory, VERSION);
-        put_varint(&mut directory, generation);
-        put_varint(&mut directory, listed.len() as u64);
-        listed.iter().flatten().for_each(|number| put_varint(&mut directory, *number));
-        Ok(directory)
+        Ok(listed)
     }
 
     /// The directory of the last [`Self::checkpoint`] is durable: what it does not list may be overwritten.
@@ -197,5 +210,48 @@ impl UndoStore {
         }
         self.file.write_at(&bytes, u64::from(place) * SEGMENT_BYTES as u64 + u64::from(written))?;
         Ok(self.segments.set_written(number, tail).then_some(bytes.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::UndoConfig;
+    use env::{Disk, SimDisk};
+    use std::sync::Arc;
+
+    fn store(disk: &SimDisk) -> UndoStore {
+        UndoStore::new(Arc::new(disk.clone()) as Arc<dyn Disk>, UndoConfig { shards: 2, ..UndoConfig::default() }).expect("a new store")
+    }
+
+    /// After a restart the first segments have a higher generation than any before. One that is opened while a checkpoint has begun its directory and has
+    /// not come to it yet is listed with it.
+    #[test]
+    fn a_segment_opened_after_the_directory_was_begun_may_be_listed() {
+        let disk = SimDisk::new(1);
+        let directory = {
+            let store = store(&disk);
+            store.append(0, b"first life").expect("room");
+            store.checkpoint().expect("written")
+        };
+        let (begun, ptr, live) = {
+            let store = store(&disk);
+            store.load(&directory).expect("what was written");
+            store.accounted();
+            let begun = store.segments.directory_begins();
+            let ptr = store.append(1, b"second life").expect("room");
+            (begun, ptr, store.write_live().expect("written"))
+        };
+        assert!(generation_of(ptr.segment()) > begun, "the case that this is about");
+        // As it is written, and as earlier releases wrote it.
+        let mut as_before = vec![VERSION];
+        [begun, live.len() as u64].iter().chain(live.iter().flatten()).for_each(|number| put_varint(&mut as_before, *number));
+        for directory in [encode_directory(begun, &live), as_before] {
+            let store = store(&disk);
+            store.load(&directory).expect("a segment of a later generation is sound");
+            assert_eq!(store.read(ptr, <[u8]>::to_vec).expect("is there"), b"second life");
+            let next = store.append(0, b"third life").expect("room");
+            assert!(generation_of(next.segment()) > generation_of(ptr.segment()), "numbers go on behind all that were used");
+        }
     }
 }
