@@ -51,7 +51,7 @@ fn power_failures_lose_nothing_that_was_acknowledged() {
 }
 
 /// What the bank says when something is gone that was acknowledged: transfers, what a reader was shown, or the tables themselves.
-const LOSSES: [&str; 7] = [
+const LOSSES: [&str; 8] = [
     "is not there",
     "and the counter is",
     "a plain read showed",
@@ -59,6 +59,7 @@ const LOSSES: [&str; 7] = [
     "balances are not what the transfers make them",
     "doesn't exist",
     "Unknown database",
+    "no row",
 ];
 
 /// What a server would do that leaves out the syncs of its log: rounds must find it.

@@ -144,8 +144,8 @@ fn read(place: &Place, ledger: &Ledger, number: usize, over: &AtomicBool) -> Res
 type Look = (i64, u64, u64, u64, Vec<(usize, u64)>);
 
 fn look(connection: &mut mysql::Conn) -> Result<Look, mysql::Error> {
-    // One statement is one snapshot at every level.
-    let sql = "SELECT SUM(balance), COUNT(*), (SELECT n FROM counter WHERE id = 1), (SELECT COUNT(*) FROM transfer) FROM account";
+    // One statement is one snapshot at every level. What a lost commit has emptied counts as nothing, so that the reader says so.
+    let sql = "SELECT COALESCE(SUM(balance), 0), COUNT(*), COALESCE((SELECT n FROM counter WHERE id = 1), 0), (SELECT COUNT(*) FROM transfer) FROM account";
     let (sum, count, counter, transfers) = connection.query_first::<(i64, u64, u64, u64), _>(sql)?.unwrap_or_default();
     let newest = connection.query("SELECT worker, MAX(number) FROM transfer GROUP BY worker")?;
     Ok((sum, count, counter, transfers, newest))
