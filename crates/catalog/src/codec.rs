@@ -1,15 +1,19 @@
 //! Definitions as bytes: what the dictionary's rows hold.
 //!
-//! Each value starts with a format number; readers refuse numbers they do not know. Column values (defaults) are one-column rows.
+//! Each value starts with a format number; readers refuse numbers they do not know. Column values (defaults) are one-column rows. A table's
+//! definition of number 2 goes on with sections (`sections.rs`); one without a section is written with number 1.
 
-use crate::def::{ColumnDef, DatabaseDef, DefaultValue, IndexDef, TableDef};
+use crate::def::{ColumnDef, DatabaseDef, DefaultValue, IndexDef, TableDef, Visibility};
+use crate::sections;
 use base::{IndexId, Malformed, PageNo, Reader, TableId, put_bytes, put_u8, put_varint};
 use record::{KeyPart, RowLayout, RowRef};
 use types::{ByteString, Collation, ColumnType, TypeKind, Value};
 
 const FORMAT: u8 = 1;
+/// Of a table's definition with sections.
+const WITH_SECTIONS: u8 = 2;
 
-type Result<T> = std::result::Result<T, Malformed>;
+pub(crate) type Result<T> = std::result::Result<T, Malformed>;
 
 pub(crate) fn encode_database(def: &DatabaseDef) -> Vec<u8> {
     let mut out = vec![FORMAT];
@@ -27,7 +31,8 @@ pub(crate) fn decode_database(bytes: &[u8]) -> Result<DatabaseDef> {
 }
 
 pub(crate) fn encode_table(def: &TableDef) -> Vec<u8> {
-    let mut out = vec![FORMAT];
+    let sections = sections::encode(def);
+    let mut out = vec![if sections.is_empty() { FORMAT } else { WITH_SECTIONS }];
     put_varint(&mut out, u64::from(def.id.0));
     put_text(&mut out, &def.database);
     put_text(&mut out, &def.name);
@@ -49,12 +54,17 @@ pub(crate) fn encode_table(def: &TableDef) -> Vec<u8> {
         put_text(&mut out, name);
         put_text(&mut out, value);
     }
+    out.extend_from_slice(&sections);
     out
 }
 
 pub(crate) fn decode_table(bytes: &[u8]) -> Result<TableDef> {
     let mut r = Reader::new(bytes);
-    format(&mut r)?;
+    let has_sections = match r.u8()? {
+        FORMAT => false,
+        WITH_SECTIONS => true,
+        _ => return Err(Malformed),
+    };
     let id = TableId(small(&mut r)?);
     let database = text(&mut r)?;
     let name = text(&mut r)?;
@@ -70,7 +80,7 @@ pub(crate) fn decode_table(bytes: &[u8]) -> Result<TableDef> {
         return Err(Malformed);
     }
     let charset = collation.charset();
-    Ok(TableDef {
+    let mut def = TableDef {
         id,
         database,
         name,
@@ -83,7 +93,12 @@ pub(crate) fn decode_table(bytes: &[u8]) -> Result<TableDef> {
         auto_increment_start,
         created_micros,
         shown_options,
-    })
+        checks: Vec::new(),
+    };
+    if has_sections {
+        sections::decode(&mut r, &mut def)?;
+    }
+    Ok(def)
 }
 
 fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
@@ -98,6 +113,8 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
             put_value(out, &column.ty, value);
         }
         DefaultValue::CurrentTimestamp => put_u8(out, 3),
+        // Its text is in a section.
+        DefaultValue::Expression(_) => put_u8(out, 0),
     }
     put_text(out, &column.comment);
     put_varint(out, u64::from(column.added_in));
@@ -118,7 +135,18 @@ fn column(r: &mut Reader<'_>) -> Result<ColumnDef> {
     let comment = text(r)?;
     let added_in = u16::try_from(r.varint()?).map_err(|_| Malformed)?;
     let instant_default = value(r, &ty)?;
-    Ok(ColumnDef { name, default, on_update_now: flags & 1 != 0, auto_increment: flags & 2 != 0, comment, added_in, instant_default, ty })
+    Ok(ColumnDef {
+        name,
+        default,
+        on_update_now: flags & 1 != 0,
+        auto_increment: flags & 2 != 0,
+        comment,
+        added_in,
+        instant_default,
+        ty,
+        generated: None,
+        visibility: Visibility::Visible,
+    })
 }
 
 fn put_index(out: &mut Vec<u8>, index: &IndexDef) {
@@ -147,7 +175,7 @@ fn index(r: &mut Reader<'_>) -> Result<IndexDef> {
         Ok(KeyPart { column, prefix_chars, descending: r.u8()? != 0 })
     })?;
     let comment = text(r)?;
-    Ok(IndexDef { name, id, root, unique, parts, comment })
+    Ok(IndexDef { name, id, root, unique, parts, comment, invisible: false })
 }
 
 fn put_type(out: &mut Vec<u8>, ty: &ColumnType) {
@@ -198,11 +226,11 @@ fn value(r: &mut Reader<'_>, ty: &ColumnType) -> Result<Value> {
     if row.is_empty() { Ok(Value::Null) } else { RowRef::new(&layout, row).value(0) }
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
-fn text(r: &mut Reader<'_>) -> Result<String> {
+pub(crate) fn text(r: &mut Reader<'_>) -> Result<String> {
     String::from_utf8(r.bytes()?.to_vec()).map_err(|_| Malformed)
 }
 
@@ -214,7 +242,7 @@ fn collation(r: &mut Reader<'_>) -> Result<Collation> {
     u16::try_from(r.varint()?).ok().and_then(Collation::from_id).ok_or(Malformed)
 }
 
-fn small(r: &mut Reader<'_>) -> Result<u32> {
+pub(crate) fn small(r: &mut Reader<'_>) -> Result<u32> {
     u32::try_from(r.varint()?).map_err(|_| Malformed)
 }
 
@@ -222,7 +250,7 @@ fn format(r: &mut Reader<'_>) -> Result<()> {
     if r.u8()? == FORMAT { Ok(()) } else { Err(Malformed) }
 }
 
-fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a>) -> Result<T>) -> Result<Vec<T>> {
+pub(crate) fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a>) -> Result<T>) -> Result<Vec<T>> {
     let count = r.varint()?;
     // Each element takes at least a byte: a wrong count does not make us allocate.
     if count > r.rest().len() as u64 {
@@ -234,6 +262,7 @@ fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::def::{CheckDef, Generated};
     use types::Charset;
 
     #[test]
@@ -247,8 +276,10 @@ mod tests {
             comment: "c".into(),
             added_in: 0,
             instant_default: Value::Null,
+            generated: None,
+            visibility: Visibility::Visible,
         };
-        let def = TableDef {
+        let mut def = TableDef {
             id: TableId(7),
             database: "d".into(),
             name: "täble".into(),
@@ -270,6 +301,7 @@ mod tests {
                     unique: true,
                     parts: vec![KeyPart::ascending(0)],
                     comment: String::new(),
+                    invisible: false,
                 },
                 IndexDef {
                     name: "k".into(),
@@ -278,6 +310,7 @@ mod tests {
                     unique: false,
                     parts: vec![KeyPart { column: 1, prefix_chars: Some(3), descending: true }],
                     comment: "i".into(),
+                    invisible: false,
                 },
             ],
             schema_version: 3,
@@ -287,12 +320,23 @@ mod tests {
             auto_increment_start: 5,
             created_micros: 1_700_000_000_000_000,
             shown_options: vec![("ROW_FORMAT".into(), "DYNAMIC".into())],
+            checks: Vec::new(),
         };
-        let bytes = encode_table(&def);
-        assert_eq!(decode_table(&bytes), Ok(def));
-        for end in 0..bytes.len() {
-            assert!(decode_table(&bytes[..end]).is_err(), "cut at {end}");
-        }
+        let whole_and_cut = |def: &TableDef| {
+            let bytes = encode_table(def);
+            assert_eq!(decode_table(&bytes).as_ref(), Ok(def));
+            for end in 0..bytes.len() {
+                assert!(decode_table(&bytes[..end]).is_err(), "cut at {end}");
+            }
+            bytes[0]
+        };
+        assert_eq!(whole_and_cut(&def), FORMAT, "what the first release knows is written as it wrote it");
+        def.columns[2].default = DefaultValue::Expression("(`id` * 2)".into());
+        def.columns[3].generated = Some(Generated { text: "lower(`s`)".into(), stored: false });
+        def.columns[3].visibility = Visibility::Hidden;
+        def.checks.push(CheckDef { name: "positive".into(), text: "(`id` > 0)".into(), enforced: false });
+        def.indexes[1].invisible = true;
+        assert_eq!(whole_and_cut(&def), WITH_SECTIONS);
         let database = DatabaseDef { name: "d".into(), charset: Charset::Utf8mb4, collation: Collation::DEFAULT };
         assert_eq!(decode_database(&encode_database(&database)), Ok(database));
     }

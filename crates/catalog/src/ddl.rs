@@ -12,7 +12,9 @@ use crate::def::{DatabaseDef, TableDef};
 use crate::dictionary::{self, LOCKED};
 use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
+use crate::sections;
 use base::{IndexId, TableId};
+use engine::format::Feature;
 use engine::{BuildError, IndexSpec, Isolation, Session, TableSpec};
 use record::RowRef;
 use std::collections::HashSet;
@@ -92,8 +94,17 @@ impl Catalog {
         Ok(dropped.len())
     }
 
+    /// Refuses what the directory's format cannot hold.
+    fn admit(&self, def: &TableDef) -> Result<()> {
+        if sections::has_sections(def) {
+            self.engine().allows(Feature::DefinitionSections)?;
+        }
+        Ok(())
+    }
+
     /// CREATE TABLE. Ids and root pages of `def` are filled in. Returns the new table.
     pub fn create_table(&self, session: &mut Session, mut def: TableDef) -> Result<Arc<TableEntry>> {
+        self.admit(&def)?;
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
         let (database, name) = (def.database.clone(), def.name.clone());
@@ -165,6 +176,7 @@ impl Catalog {
     /// old definition that `new` does not name are freed. With [`Change::InPlace`], `new.schema_version` must have grown if
     /// columns were appended, and a table keeps its id; with [`Change::Copy`] it gets a new one.
     pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, mut new: TableDef, change: Change<'_>) -> Result<()> {
+        self.admit(&new)?;
         self.engine().wait_for_recovered(RECOVERED_WAIT)?;
         let copies = matches!(change, Change::Copy(_));
         if copies {

@@ -32,6 +32,40 @@ pub enum DefaultValue {
     Constant(Value),
     /// `CURRENT_TIMESTAMP(n)` with the column's own precision.
     CurrentTimestamp,
+    /// `(expression)`, as text: see [`Generated::text`].
+    Expression(String),
+}
+
+/// What a generated column is computed from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generated {
+    /// The expression as `SHOW CREATE TABLE` writes it, which reads the same under every `sql_mode`.
+    pub text: String,
+    /// STORED, else VIRTUAL. Rows hold the value of either.
+    pub stored: bool,
+}
+
+/// Who sees a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Visibility {
+    /// Everybody.
+    #[default]
+    Visible,
+    /// Who names it: `INVISIBLE`.
+    Invisible,
+    /// Nobody: it holds the values of a functional index. Such columns come last.
+    Hidden,
+}
+
+/// A CHECK constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckDef {
+    /// Name, unique in its database; compared without case.
+    pub name: String,
+    /// The condition: see [`Generated::text`].
+    pub text: String,
+    /// Not `NOT ENFORCED`.
+    pub enforced: bool,
 }
 
 /// A column.
@@ -53,6 +87,10 @@ pub struct ColumnDef {
     pub added_in: u16,
     /// The value that rows written before `added_in` show.
     pub instant_default: Value,
+    /// What it is computed from.
+    pub generated: Option<Generated>,
+    /// Who sees it.
+    pub visibility: Visibility,
 }
 
 /// An index.
@@ -70,6 +108,8 @@ pub struct IndexDef {
     pub parts: Vec<KeyPart>,
     /// `COMMENT`.
     pub comment: String,
+    /// The planner passes it by: `INVISIBLE`.
+    pub invisible: bool,
 }
 
 /// A table.
@@ -99,6 +139,8 @@ pub struct TableDef {
     pub created_micros: i64,
     /// Options that are kept and shown and change nothing here, as written (`ROW_FORMAT=DYNAMIC`, `STATS_PERSISTENT=0` …).
     pub shown_options: Vec<(String, String)>,
+    /// CHECK constraints, in the order of their definition.
+    pub checks: Vec<CheckDef>,
 }
 
 /// Name of the primary index of a table without a primary key.
@@ -109,6 +151,7 @@ impl TableDef {
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns
             .iter()
+            .take_while(|c| c.visibility != Visibility::Hidden)
             .position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
     }
 
@@ -120,6 +163,17 @@ impl TableDef {
     /// Whether rows are keyed by a hidden row id.
     pub fn has_hidden_key(&self) -> bool {
         self.indexes[0].parts.is_empty()
+    }
+
+    /// Whether a row of it is computed or judged by expressions that the definition holds.
+    pub fn has_expressions(&self) -> bool {
+        let of_column = |c: &ColumnDef| c.generated.is_some() || matches!(c.default, DefaultValue::Expression(_));
+        !self.checks.is_empty() || self.columns.iter().any(of_column)
+    }
+
+    /// How many columns there are for users: those behind functional indexes come after them.
+    pub fn user_columns(&self) -> usize {
+        self.columns.iter().take_while(|c| c.visibility != Visibility::Hidden).count()
     }
 
     /// Position of the AUTO_INCREMENT column.

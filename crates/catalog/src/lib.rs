@@ -22,10 +22,11 @@ mod dictionary;
 mod error;
 pub mod offline;
 mod open;
+mod sections;
 mod virtual_table;
 
 pub use catalog::{Catalog, TableEntry};
 pub use ddl::Change;
-pub use def::{ColumnDef, DatabaseDef, DefaultValue, HIDDEN_PRIMARY, IndexDef, TableDef};
+pub use def::{CheckDef, ColumnDef, DatabaseDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, TableDef, Visibility};
 pub use error::{CatalogError, Result};
 pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

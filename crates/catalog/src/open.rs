@@ -93,6 +93,8 @@ mod tests {
             comment: String::new(),
             added_in,
             instant_default: Value::Int(0),
+            generated: None,
+            visibility: crate::def::Visibility::Visible,
         };
         let index = |no: usize| IndexDef {
             name: format!("i{no}"),
@@ -101,6 +103,7 @@ mod tests {
             unique: true,
             parts: vec![KeyPart::ascending(if no == 0 { 0 } else { part })],
             comment: String::new(),
+            invisible: false,
         };
         TableDef {
             id: TableId(7),
@@ -115,6 +118,7 @@ mod tests {
             auto_increment_start: 1,
             created_micros: 0,
             shown_options: Vec::new(),
+            checks: Vec::new(),
         }
     }
 

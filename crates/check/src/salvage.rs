@@ -293,6 +293,7 @@ mod tests {
             auto_increment_start: 1,
             created_micros: 0,
             shown_options: Vec::new(),
+            checks: Vec::new(),
         })))
     }
 

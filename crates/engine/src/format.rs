@@ -20,17 +20,21 @@ pub enum Feature {
     PrunedVersions,
     /// Checkpoints list the history in blocks that are written once: version 3 of their payload, records of the undo store that begin with 0x80.
     HistoryBlocks,
+    /// Definitions of tables with sections (`docs/format/engine.md`): CHECK constraints, expressions, what is invisible.
+    DefinitionSections,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 3] = [Feature::PreparedTransactions, Feature::PrunedVersions, Feature::HistoryBlocks];
+    pub const ALL: [Feature; 4] =
+        [Feature::PreparedTransactions, Feature::PrunedVersions, Feature::HistoryBlocks, Feature::DefinitionSections];
 
     /// The format that it came with.
     pub const fn format(self) -> u32 {
         match self {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
+            Feature::DefinitionSections => 4,
         }
     }
 
@@ -40,6 +44,7 @@ impl Feature {
             Feature::PreparedTransactions => "XA PREPARE",
             Feature::PrunedVersions => "pruning versions between snapshots",
             Feature::HistoryBlocks => "checkpoints of a long history in blocks",
+            Feature::DefinitionSections => "a table with constraints, expressions or something invisible",
         }
     }
 }

@@ -24,6 +24,8 @@ pub fn default_expr(column: &ColumnDef) -> Expr {
         DefaultValue::Null => Expr::literal(Value::Null, column.ty.clone()),
         DefaultValue::Constant(v) => Expr::literal(v.clone(), column.ty.clone()),
         DefaultValue::CurrentTimestamp => now_expr(&column.ty),
+        // Bound to the row by whoever can (`row_rules.rs`).
+        DefaultValue::Expression(_) => Expr { kind: ExprKind::NoDefault(column.name.as_str().into()), ty: column.ty.clone() },
     }
 }
 

@@ -117,6 +117,8 @@ impl World {
             comment: String::new(),
             added_in: def.schema_version,
             instant_default: default.clone(),
+            generated: None,
+            visibility: catalog::Visibility::Visible,
         });
         let rows = |rows: &Rows| {
             let wider = |row: &schema::Row| Arc::new(row.iter().cloned().chain([default.clone()]).collect::<Vec<_>>());

@@ -23,11 +23,13 @@ pub(crate) fn column(name: &str, ty: ColumnType) -> ColumnDef {
         comment: String::new(),
         added_in: 0,
         instant_default: Value::Null,
+        generated: None,
+        visibility: catalog::Visibility::Visible,
     }
 }
 
 pub(crate) fn index(name: String, unique: bool, parts: Vec<KeyPart>) -> IndexDef {
-    IndexDef { name, id: base::IndexId::NONE, root: base::PageNo::NONE, unique, parts, comment: String::new() }
+    IndexDef { name, id: base::IndexId::NONE, root: base::PageNo::NONE, unique, parts, comment: String::new(), invisible: false }
 }
 
 /// A new table: `id` (the key, when there is one), `k`, `s`, `u`, `b`.
@@ -63,6 +65,7 @@ pub(crate) fn table(random: &mut Random, options: &Options, name: &str) -> Table
         auto_increment_start: 1,
         created_micros: 0,
         shown_options: Vec::new(),
+        checks: Vec::new(),
     };
     for no in 0..random.below(4) {
         indexes.push(secondary(random, options, &def, format!("i{no}")));

@@ -94,6 +94,7 @@ fn table(name: &str, columns: &[&str], counter: bool, indexes: Vec<catalog::Inde
         auto_increment_start: 1,
         created_micros: 0,
         shown_options: Vec::new(),
+        checks: Vec::new(),
     }
 }
 

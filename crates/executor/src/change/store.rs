@@ -69,6 +69,7 @@ pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mu
         DefaultValue::Null => Ok(Value::Null),
         DefaultValue::Constant(v) => Ok(v.clone()),
         DefaultValue::CurrentTimestamp => Ok(current_timestamp(column, context)),
+        DefaultValue::Expression(_) => Err(crate::errors::internal("a default that the plan computes")),
         DefaultValue::None if column.ty.nullable => Ok(Value::Null),
         DefaultValue::None => {
             if context.sql_mode().is_strict() && !leniency.values {

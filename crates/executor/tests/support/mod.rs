@@ -246,6 +246,8 @@ impl Database {
                 comment: String::new(),
                 added_in: 0,
                 instant_default: Value::Null,
+                generated: None,
+                visibility: catalog::Visibility::Visible,
             })
             .collect();
         let mut defs: Vec<IndexDef> = indexes
@@ -257,6 +259,7 @@ impl Database {
                 unique: *unique,
                 parts: parts.iter().map(|p| KeyPart::ascending(columns.iter().position(|c| c.name == *p).expect("a column"))).collect(),
                 comment: String::new(),
+                invisible: false,
             })
             .collect();
         if defs.first().is_none_or(|d| d.name != "PRIMARY") {
@@ -267,6 +270,7 @@ impl Database {
                 unique: true,
                 parts: Vec::new(),
                 comment: String::new(),
+                invisible: false,
             };
             defs.insert(0, hidden);
         }
@@ -283,6 +287,7 @@ impl Database {
             auto_increment_start: 1,
             created_micros: 0,
             shown_options: Vec::new(),
+            checks: Vec::new(),
         };
         change(&mut def);
         self.catalog.create_table(&mut self.session, def).expect("a table");

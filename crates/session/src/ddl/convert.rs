@@ -42,7 +42,9 @@ pub(super) fn value_of_new_column(column: &catalog::ColumnDef, now_micros: i64, 
         DefaultValue::Constant(value) => value.clone(),
         DefaultValue::CurrentTimestamp => now_value(column, now_micros, zone),
         DefaultValue::Null if column.ty.nullable => Value::Null,
-        DefaultValue::None | DefaultValue::Null => implicit_default(&column.ty),
+        // Computed row by row, by whoever has the row.
+        DefaultValue::Expression(_) if column.ty.nullable => Value::Null,
+        DefaultValue::None | DefaultValue::Null | DefaultValue::Expression(_) => implicit_default(&column.ty),
     }
 }
 

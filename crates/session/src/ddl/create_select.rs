@@ -49,6 +49,8 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
         comment: String::new(),
         added_in: 0,
         instant_default: Value::Null,
+        generated: None,
+        visibility: catalog::Visibility::Visible,
     };
     match origin.filter(|origin| origin.ty.kind == output.ty.kind) {
         Some(origin) => {

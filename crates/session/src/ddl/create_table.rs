@@ -128,6 +128,7 @@ pub(super) fn define(
         auto_increment_start: options.auto_increment.unwrap_or(1).max(1),
         created_micros: 0,
         shown_options,
+        checks: Vec::new(),
     };
     check_size(&def)?;
     Ok(def)

@@ -96,6 +96,8 @@ pub(super) fn define_column(
         comment,
         added_in: 0,
         instant_default: Value::Null,
+        generated: None,
+        visibility: catalog::Visibility::Visible,
     };
     Ok(DraftColumn { def, explicit_null, from: None })
 }

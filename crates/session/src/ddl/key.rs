@@ -114,7 +114,15 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
             }
             None => generated_name(&columns[parts[0].column].def.name, &made),
         };
-        let index = IndexDef { name, id: IndexId::NONE, root: PageNo::NONE, unique: key.unique, parts, comment: key.comment.clone() };
+        let index = IndexDef {
+            name,
+            id: IndexId::NONE,
+            root: PageNo::NONE,
+            unique: key.unique,
+            parts,
+            comment: key.comment.clone(),
+            invisible: false,
+        };
         made.push((index, no));
     }
     let auto = |column: &DraftColumn| column.def.auto_increment;
@@ -139,7 +147,15 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
 }
 
 fn hidden_primary() -> IndexDef {
-    IndexDef { name: HIDDEN_PRIMARY.into(), id: IndexId::NONE, root: PageNo::NONE, unique: true, parts: Vec::new(), comment: String::new() }
+    IndexDef {
+        name: HIDDEN_PRIMARY.into(),
+        id: IndexId::NONE,
+        root: PageNo::NONE,
+        unique: true,
+        parts: Vec::new(),
+        comment: String::new(),
+        invisible: false,
+    }
 }
 
 /// The first column's name, or that with `_2`, `_3` …

@@ -84,6 +84,9 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
         DefaultValue::CurrentTimestamp => {
             let _ = write!(out, " DEFAULT {}", now(ty));
         }
+        DefaultValue::Expression(text) => {
+            let _ = write!(out, " DEFAULT ({text})");
+        }
     }
     if column.on_update_now {
         let _ = write!(out, " ON UPDATE {}", now(ty));

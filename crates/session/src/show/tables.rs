@@ -5,7 +5,7 @@ use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
 use crate::virtual_tables;
-use catalog::{DefaultValue, IndexDef, TableDef, TableEntry};
+use catalog::{DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use planner::plan::OutputColumn;
 use types::{ColumnType, TypeKind, Value};
 
@@ -111,7 +111,13 @@ pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
         DefaultValue::Constant(Value::UInt(bits)) if column.ty.kind == TypeKind::Bit => Some(format!("b'{bits:b}'")),
         DefaultValue::Constant(value) => default_text(&column.ty, value),
         DefaultValue::CurrentTimestamp => Some(now(&column.ty)),
+        DefaultValue::Expression(text) => Some(escaped(text)),
     }
+}
+
+/// An expression as a value: MySQL escapes it once more.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\'', "\\'")
 }
 
 /// What DESCRIBE says in addition of a column.
@@ -120,11 +126,17 @@ pub(crate) fn extra(column: &catalog::ColumnDef) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_owned());
     }
-    if column.default == DefaultValue::CurrentTimestamp {
+    if matches!(column.default, DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)) {
         words.push("DEFAULT_GENERATED".to_owned());
     }
     if column.on_update_now {
         words.push(format!("on update {}", now(&column.ty)));
+    }
+    if let Some(generated) = &column.generated {
+        words.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.to_owned());
+    }
+    if column.visibility == Visibility::Invisible {
+        words.push("INVISIBLE".to_owned());
     }
     words.join(" ")
 }

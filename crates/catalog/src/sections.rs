@@ -1,0 +1,131 @@
+//! What definitions have beyond their first form, as tagged sections behind it: a varint tag and the section's bytes.
+//!
+//! # Invariants
+//! 1. A definition that needs no section has none, so that its bytes are those of the first release.
+//! 2. A reader refuses a tag that it does not know: what it passed over would be lost with the next change of the definition.
+//! 3. No section is written to a directory whose format does not have them ([`engine::format::Feature::DefinitionSections`]).
+
+use crate::codec::{Result, list, put_text, small, text};
+use crate::def::{CheckDef, DefaultValue, Generated, TableDef, Visibility};
+use base::{Malformed, Reader, put_bytes, put_u8, put_varint};
+
+/// Columns with an expression, or not visible: position, flags, text.
+const COLUMNS: u64 = 1;
+/// CHECK constraints: name, text, whether they are enforced.
+const CHECKS: u64 = 2;
+/// Positions of the invisible indexes.
+const INVISIBLE_INDEXES: u64 = 3;
+
+const IS_GENERATED: u8 = 1;
+const IS_STORED: u8 = 2;
+const IS_INVISIBLE: u8 = 4;
+const IS_HIDDEN: u8 = 8;
+const HAS_DEFAULT: u8 = 16;
+
+/// Whether the definition needs sections.
+pub(crate) fn has_sections(def: &TableDef) -> bool {
+    !encode(def).is_empty()
+}
+
+/// The sections of a definition; empty when it needs none.
+pub(crate) fn encode(def: &TableDef) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut section = |tag: u64, rows: Vec<Vec<u8>>| {
+        if rows.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, rows.len() as u64);
+        rows.iter().for_each(|row| bytes.extend_from_slice(row));
+        put_varint(&mut out, tag);
+        put_bytes(&mut out, &bytes);
+    };
+    section(COLUMNS, columns(def));
+    let check = |check: &CheckDef| {
+        let mut row = Vec::new();
+        put_text(&mut row, &check.name);
+        put_text(&mut row, &check.text);
+        put_u8(&mut row, u8::from(check.enforced));
+        row
+    };
+    section(CHECKS, def.checks.iter().map(check).collect());
+    let invisible = def.indexes.iter().enumerate().filter(|(_, index)| index.invisible);
+    let number = |(no, _): (usize, _)| {
+        let mut row = Vec::new();
+        put_varint(&mut row, no as u64);
+        row
+    };
+    section(INVISIBLE_INDEXES, invisible.map(number).collect());
+    if !out.is_empty() {
+        // The end: a definition that was cut off between two sections is not taken for whole.
+        put_varint(&mut out, 0);
+    }
+    out
+}
+
+fn columns(def: &TableDef) -> Vec<Vec<u8>> {
+    let mut rows = Vec::new();
+    for (no, column) in def.columns.iter().enumerate() {
+        let mut flags = match column.visibility {
+            Visibility::Visible => 0,
+            Visibility::Invisible => IS_INVISIBLE,
+            Visibility::Hidden => IS_HIDDEN,
+        };
+        let mut text = "";
+        if let Some(generated) = &column.generated {
+            flags |= IS_GENERATED | if generated.stored { IS_STORED } else { 0 };
+            text = &generated.text;
+        } else if let DefaultValue::Expression(expression) = &column.default {
+            flags |= HAS_DEFAULT;
+            text = expression;
+        }
+        if flags != 0 {
+            let mut row = Vec::new();
+            put_varint(&mut row, no as u64);
+            put_u8(&mut row, flags);
+            put_text(&mut row, text);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// Reads the sections of a definition into it.
+pub(crate) fn decode(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
+    loop {
+        let tag = r.varint()?;
+        if tag == 0 {
+            return Ok(());
+        }
+        let mut section = Reader::new(r.bytes()?);
+        match tag {
+            COLUMNS => list(&mut section, |r| column(r, def)).map(drop)?,
+            CHECKS => def.checks = list(&mut section, |r| Ok(CheckDef { name: text(r)?, text: text(r)?, enforced: r.u8()? != 0 }))?,
+            INVISIBLE_INDEXES => {
+                for no in list(&mut section, small)? {
+                    def.indexes.get_mut(no as usize).ok_or(Malformed)?.invisible = true;
+                }
+            }
+            _ => return Err(Malformed),
+        }
+    }
+}
+
+fn column(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
+    let column = def.columns.get_mut(small(r)? as usize).ok_or(Malformed)?;
+    let flags = r.u8()?;
+    let text = text(r)?;
+    column.visibility = match flags & (IS_INVISIBLE | IS_HIDDEN) {
+        0 => Visibility::Visible,
+        IS_INVISIBLE => Visibility::Invisible,
+        IS_HIDDEN => Visibility::Hidden,
+        _ => return Err(Malformed),
+    };
+    match flags & (IS_GENERATED | HAS_DEFAULT) {
+        0 => {}
+        IS_GENERATED => column.generated = Some(Generated { text, stored: flags & IS_STORED != 0 }),
+        HAS_DEFAULT => column.default = DefaultValue::Expression(text),
+        _ => return Err(Malformed),
+    }
+    Ok(())
+}
