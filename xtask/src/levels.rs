@@ -9,6 +9,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("metrics", 1),
     ("types", 1),
     ("env", 2),
+    ("json", 2),
     ("record", 2),
     ("lock_manager", 2),
     ("parser", 2),
