@@ -56,7 +56,11 @@ impl BufferPool {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             match self.store().read(page, buffer) {
                 Err(
-                    StoreError::Unwritten { .. } | StoreError::Checksum { .. } | StoreError::Misdirected { .. } | StoreError::Stale { .. },
+                    StoreError::Unwritten { .. }
+                    | StoreError::Checksum { .. }
+                    | StoreError::Misdirected { .. }
+                    | StoreError::Stale { .. }
+                    | StoreError::Behind { .. },
                 ) => {
                     buffer.fill(0);
                     Ok(())

@@ -209,6 +209,12 @@ impl Frames {
         Lsn(self.first_dirty[frame].load(Ordering::Acquire))
     }
 
+    /// Where the record begins of the oldest change that is not on disk. The caller holds the page exclusively.
+    pub fn oldest_change(&self, frame: usize) -> Option<Lsn> {
+        let lsns = [&self.first_dirty, &self.writing].map(|of| of[frame].load(Ordering::Acquire));
+        lsns.into_iter().filter(|lsn| *lsn != 0).min().map(Lsn)
+    }
+
     /// Notes a change by the record that starts at `start`. The caller holds the page exclusively.
     #[inline]
     pub fn mark_dirty(&self, frame: usize, start: Lsn) {

@@ -68,7 +68,7 @@ pub struct BufferPool {
     /// Somebody has woken the cleaner because frames run short, and it has not begun yet.
     pub(crate) cleaner_asked: AtomicBool,
     pub(crate) ahead: ReadAhead,
-    pub(crate) skipped: Mutex<Skipped>,
+    pub(crate) skipped: Skipped,
     pub(crate) stats: Stats,
     store: Arc<PageStore>,
     wal: Arc<Wal>,
@@ -102,7 +102,7 @@ impl BufferPool {
             cleaner_stop: AtomicBool::new(false),
             cleaner_asked: AtomicBool::new(false),
             ahead: ReadAhead::new(config.frames),
-            skipped: Mutex::new(Rank::Leaf, Skipped::default()),
+            skipped: Skipped::new(),
             stats: Stats::default(),
             store,
             wal,

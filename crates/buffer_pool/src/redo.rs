@@ -1,11 +1,13 @@
 //! Redo: doing the operations of a log record again on the pages that have not seen them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use base::{Lsn, Malformed, PageNo};
-use page_store::header;
+use page_store::{Lacking, header};
+use sync::atomic::{AtomicUsize, Ordering};
+use sync::{Mutex, Rank};
 
 use crate::error::PoolError;
 use crate::guard::ExclusiveGuard;
@@ -35,15 +37,6 @@ pub struct RedoOp<'a> {
 /// Whether redo of the operation needs nothing of what the page was before.
 pub fn makes_page_anew(op: u8) -> bool {
     sets_whole_page(op)
-}
-
-/// The operations, record by record, with the place of each record's first.
-fn records<'o, 'a>(ops: &'o [RedoOp<'a>]) -> impl Iterator<Item = (usize, &'o [RedoOp<'a>])> {
-    let mut at = 0;
-    ops.chunk_by(|a, b| a.end == b.end).map(move |record| {
-        at += record.len();
-        (at - record.len(), record)
-    })
 }
 
 /// Who does which operations.
@@ -87,10 +80,38 @@ impl std::fmt::Debug for RedoHandlers {
 
 /// Pages whose operations could not be done because the page is not on disk, is broken there, or is too old for them. Right for a page that was freed
 /// (and punched out, perhaps half) after the record: its changes were not written any more, so the checkpoint may lie behind some of them. For any
-/// other it is a loss. A broken page is left as it is and fails those who ask for it, not the start.
-#[derive(Default)]
+/// other it is a loss, of the page, not of the start. A broken page is left as it is: nothing is done to it, in memory or on disk, until a record makes it anew.
 pub(crate) struct Skipped {
-    pages: BTreeSet<PageNo>,
+    /// Read without the latch by those who have never skipped anything.
+    count: AtomicUsize,
+    pages: Mutex<BTreeMap<PageNo, Lacking>>,
+}
+
+impl Skipped {
+    pub(crate) fn new() -> Skipped {
+        Skipped { count: AtomicUsize::new(0), pages: Mutex::new(Rank::Leaf, BTreeMap::new()) }
+    }
+
+    fn add(&self, page: PageNo, from: Lsn, to: Lsn) {
+        let mut pages = self.pages.lock();
+        let lacking = pages.entry(page).or_insert(Lacking { page, from, to });
+        lacking.from = lacking.from.min(from);
+        lacking.to = lacking.to.max(to);
+        self.count.store(pages.len(), Ordering::Relaxed);
+    }
+
+    fn remove(&self, page: PageNo) {
+        if self.count.load(Ordering::Relaxed) > 0 {
+            let mut pages = self.pages.lock();
+            pages.remove(&page);
+            self.count.store(pages.len(), Ordering::Relaxed);
+        }
+    }
+
+    /// Relaxed: one thread redoes a page, and asks what it has noted itself.
+    fn has(&self, page: PageNo) -> bool {
+        self.count.load(Ordering::Relaxed) > 0 && self.pages.lock().contains_key(&page)
+    }
 }
 
 impl BufferPool {
@@ -120,40 +141,34 @@ impl BufferPool {
     pub fn redo_page(&self, page: PageNo, ops: &[RedoOp<'_>], handlers: &RedoHandlers) -> Result<(), PoolError> {
         let made_anew = ops.iter().rposition(|op| sets_whole_page(op.op));
         // What came before is overwritten.
-        let mut rest = &ops[made_anew.unwrap_or(0)..];
-        // A record that cannot be applied costs the page its place in memory; what follows is tried on what is on disk. A loop: a batch may hold
-        // thousands of such records, and the stacks of those who redo are small.
-        while !rest.is_empty() {
-            let made_anew = sets_whole_page(rest[0].op);
-            let Some(unfit) = self.redo_in_frame(page, rest, made_anew, handlers)? else { return Ok(()) };
-            self.skipped.lock().pages.insert(page);
+        let rest = &ops[made_anew.unwrap_or(0)..];
+        let (Some(first), Some(last)) = (rest.first(), rest.last()) else { return Ok(()) };
+        if made_anew.is_none() && self.skipped.has(page) {
+            // It lacks what came before: a record that seems to fit what is on disk would hide that.
+            self.skipped.add(page, first.start, last.end);
+            return Ok(());
+        }
+        if let Some(oldest) = self.redo_in_frame(page, rest, made_anew.is_some(), handlers)? {
+            self.skipped.add(page, oldest, last.end);
             self.discard(page, 1)?;
-            rest = &rest[unfit..];
         }
         Ok(())
     }
 
     /// Brings the page in and does operations of whole records on it. `Some`: a record could not be applied and the page is spoilt in memory; where the
-    /// next record begins.
-    fn redo_in_frame(
-        &self,
-        page: PageNo,
-        ops: &[RedoOp<'_>],
-        made_anew: bool,
-        handlers: &RedoHandlers,
-    ) -> Result<Option<usize>, PoolError> {
+    /// oldest record begins whose changes are not on disk.
+    fn redo_in_frame(&self, page: PageNo, ops: &[RedoOp<'_>], made_anew: bool, handlers: &RedoHandlers) -> Result<Option<Lsn>, PoolError> {
         let guard = if made_anew { self.exclusive_unread(page)? } else { self.exclusive_or_zero(page)? };
         let (_, _, frame) = guard.into_parts();
         // SAFETY: the latch taken above is held until `release_exclusive` below, and no guard refers to the frame.
         let bytes = unsafe { self.frames().bytes_mut(frame) };
         let cell = self.cell(page)?;
         if header::page_type(bytes) == 0 && !made_anew {
-            self.skipped.lock().pages.insert(page);
             self.drop_unread(cell, page, frame);
-            return Ok(None);
+            return Ok(ops.first().map(|op| op.start));
         }
         let mut changed = false;
-        for (at, record) in records(ops) {
+        for record in ops.chunk_by(|a, b| a.end == b.end) {
             let first = record[0];
             if header::lsn(bytes) >= first.end {
                 continue;
@@ -163,23 +178,29 @@ impl BufferPool {
                 changed = true;
             }
             if record.iter().any(|op| handlers.apply(page, op, bytes).is_err()) {
+                let oldest = self.frames().oldest_change(frame).unwrap_or(first.start);
                 // The page is half changed: it must not be used, nor written.
                 self.abandon(page, frame);
-                return Ok(Some(at + record.len()));
+                return Ok(Some(oldest));
             }
             header::set_lsn(bytes, first.end);
         }
         if changed && made_anew {
-            self.skipped.lock().pages.remove(&page);
+            self.skipped.remove(page);
         }
         word::release_exclusive(cell, page.0, self.lot(), changed);
         Ok(None)
     }
 
     /// Pages that redo met unwritten, broken or unfit for a record, and that no later record made anew. Each must be free in the space map, or the data file has lost it: the
-    /// caller says so. Reading such a page is an error of the page store.
+    /// caller says so. Reading such a page is an error of the page store, or gives an old image of it: see [`page_store::PageStore::note_lacking`].
     pub fn redo_skipped(&self) -> Vec<PageNo> {
-        self.skipped.lock().pages.iter().copied().collect()
+        self.redo_lacking().iter().map(|lacking| lacking.page).collect()
+    }
+
+    /// The same with the part of the log that each lacks.
+    pub fn redo_lacking(&self) -> Vec<Lacking> {
+        self.skipped.pages.lock().values().copied().collect()
     }
 
     fn exclusive_or_zero(&self, page: PageNo) -> Result<ExclusiveGuard<'_>, PoolError> {

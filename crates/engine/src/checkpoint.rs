@@ -18,7 +18,7 @@ use crate::format::Feature;
 use crate::leftover::Leftover;
 use crate::prepared::Xid;
 use crate::{Error, Result};
-use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
+use base::{IndexId, Lsn, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 #[cfg(test)]
 use sync::Mutex;
 use sync::atomic::Ordering;
@@ -26,11 +26,16 @@ use undo::UndoStore;
 use wal::Checkpoint;
 
 /// Format of the data directory as far as a checkpoint knows it: of its own payload, and of the engine's log records.
-const PAYLOAD_VERSION: u64 = 3;
+const PAYLOAD_VERSION: u64 = 4;
+/// The version without pages that lack changes.
+const PAYLOAD_VERSION_WHOLE: u64 = 3;
 /// The version without blocks of the history.
 const PAYLOAD_VERSION_UNBLOCKED: u64 = 2;
 /// The version without prepared transactions.
 const PAYLOAD_VERSION_PLAIN: u64 = 1;
+
+/// Share of the log's capacity, in percent, that is kept for pages that lack changes, so that a start after they have been mended can do those.
+const LACKING_PERCENT: u64 = 50;
 
 /// What a checkpoint remembers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,15 +53,18 @@ pub(crate) struct Payload {
     pub prepared: Vec<(TxnId, Xid)>,
     /// More of the history: records of the undo store with their lengths.
     pub history_blocks: Vec<(UndoPtr, usize)>,
+    /// Pages that lack changes which no log has any more, with the LSN that they would have.
+    pub lacking: Vec<(PageNo, Lsn)>,
 }
 
 impl Payload {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let version = match (self.prepared.is_empty(), self.history_blocks.is_empty()) {
-            (true, true) => PAYLOAD_VERSION_PLAIN,
-            (false, true) => PAYLOAD_VERSION_UNBLOCKED,
-            (_, false) => PAYLOAD_VERSION,
+        let version = match (self.prepared.is_empty(), self.history_blocks.is_empty(), self.lacking.is_empty()) {
+            (true, true, true) => PAYLOAD_VERSION_PLAIN,
+            (false, true, true) => PAYLOAD_VERSION_UNBLOCKED,
+            (_, false, true) => PAYLOAD_VERSION_WHOLE,
+            (_, _, false) => PAYLOAD_VERSION,
         };
         for number in
             [version, self.next_txn.0, u64::from(self.next_table), u64::from(self.next_index), self.dictionary_root.0, self.counters_root.0]
@@ -96,6 +104,13 @@ impl Payload {
             for (at, bytes) in &self.history_blocks {
                 put_varint(&mut out, at.0);
                 put_varint(&mut out, *bytes as u64);
+            }
+        }
+        if version > PAYLOAD_VERSION_WHOLE {
+            put_varint(&mut out, self.lacking.len() as u64);
+            for (page, to) in &self.lacking {
+                put_varint(&mut out, page.0);
+                put_varint(&mut out, to.0);
             }
         }
         out
@@ -150,6 +165,12 @@ impl Payload {
                 history_blocks.push((UndoPtr(r.varint()?), usize::try_from(r.varint()?).map_err(|_| Malformed)?));
             }
         }
+        let mut lacking = Vec::new();
+        if version > PAYLOAD_VERSION_WHOLE {
+            for _ in 0..r.varint()? {
+                lacking.push((PageNo(r.varint()?), Lsn(r.varint()?)));
+            }
+        }
         if !r.rest().is_empty() {
             return Err(Malformed);
         }
@@ -166,6 +187,7 @@ impl Payload {
             undo_directory,
             prepared,
             history_blocks,
+            lacking,
         })
     }
 
@@ -214,6 +236,7 @@ impl Engine {
     pub(crate) fn checkpoint_latched(&self) -> Result<Checkpoint> {
         let position = self.wal.written_contiguous();
         let redo_lsn = self.pool.min_dirty_lsn().map_or(position, |dirty| dirty.min(position));
+        let (redo_lsn, lacking) = self.keep_redo_of_lacking(redo_lsn);
         // Slots first, and nothing moves from a list to a slot meanwhile: what leaves a slot is found in a list. What stands later here counts.
         let handover = self.handover.write();
         #[cfg(test)]
@@ -249,12 +272,39 @@ impl Engine {
             undo_directory,
             prepared,
             history_blocks: history.blocks,
+            lacking,
         };
         self.wal.flush_to(self.wal.lsn_head()).map_err(|e| self.note_log_failure(e))?;
         let checkpoint = Checkpoint { redo_lsn, payload: payload.encode() };
         self.wal.write_checkpoint(checkpoint.clone()).map_err(|e| self.note_log_failure(e))?;
         self.undo.checkpoint_written();
         Ok(checkpoint)
+    }
+
+    /// How far back the log is to be kept for pages that lack changes, and which pages it is not kept for any more: past a share of the log's capacity
+    /// what all others need goes first.
+    fn keep_redo_of_lacking(&self, redo_lsn: Lsn) -> (Lsn, Vec<(PageNo, Lsn)>) {
+        let store = self.pool.store();
+        let (mut redo_lsn, mut given_up, mut told) = (redo_lsn, Vec::new(), Vec::new());
+        let oldest = self.wal.lsn_head().0.saturating_sub(self.wal.capacity() / 100 * LACKING_PERCENT);
+        for mut lacking in store.lacking() {
+            if !lacking.from.is_none() && lacking.from.0 < oldest {
+                told.push(lacking.page.to_string());
+                lacking.from = Lsn::NONE;
+                store.note_lacking(lacking);
+            }
+            match lacking.from.is_none() {
+                true => given_up.push((lacking.page, lacking.to)),
+                false => redo_lsn = redo_lsn.min(lacking.from),
+            }
+        }
+        if !told.is_empty() {
+            let pages = told.join(", ");
+            (self.config.on_warning)(&format!(
+                "the log is not kept any longer for page {pages} of the data file, whose changes recovery could not do again: to have them back, restore a backup to a point in time"
+            ));
+        }
+        (redo_lsn, given_up)
     }
 
     /// Releases blocks whose entries are all purged, unless a checkpoint is being taken, which may be about to list them: it does so itself.
@@ -314,10 +364,16 @@ mod tests {
             undo_directory: b"directory".to_vec(),
             prepared: vec![(TxnId(9), Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() })],
             history_blocks: vec![(UndoPtr::new(5, 8), 1000)],
+            lacking: vec![(PageNo(77), Lsn(1 << 33))],
         };
+        let all = payload.clone();
+        let payload = Payload { lacking: Vec::new(), ..payload };
+        let lacks_only = Payload { history_blocks: Vec::new(), prepared: Vec::new(), ..all.clone() };
         let plain = Payload { prepared: Vec::new(), history_blocks: Vec::new(), ..payload.clone() };
         let unblocked = Payload { history_blocks: Vec::new(), ..payload.clone() };
-        for (version, payload) in [(1, plain), (2, unblocked), (3, Payload { prepared: Vec::new(), ..payload.clone() }), (3, payload)] {
+        for (version, payload) in
+            [(1, plain), (2, unblocked), (3, Payload { prepared: Vec::new(), ..payload.clone() }), (3, payload), (4, all), (4, lacks_only)]
+        {
             assert_eq!(payload.encode()[0], version);
             let bytes = payload.encode();
             assert_eq!(Payload::decode(&bytes), Ok(payload));
@@ -334,7 +390,7 @@ mod tests {
         bytes.extend_from_slice(b"what that format has");
         let error = Payload::read(&bytes).unwrap_err();
         assert_eq!(error, Error::DataFormat { found: 7, reads: PAYLOAD_VERSION });
-        assert_eq!(error.to_string(), "data directory format 7, this program reads 3");
+        assert_eq!(error.to_string(), "data directory format 7, this program reads 4");
         // An earlier layout under the same number, as development had it.
         let error = Payload::read(&[1, 2, 3]).unwrap_err();
         assert_eq!(error.to_string(), "data directory format 1 of another layout, written by a development version of this program");

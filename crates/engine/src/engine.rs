@@ -35,11 +35,13 @@ use wal::{Wal, WalBackground, WalError};
 
 /// Tree of the dictionary table.
 pub(crate) const DICTIONARY_INDEX: IndexId = IndexId(1);
+/// Rows on a page of a table that cannot be looked at; for estimates.
+const ROWS_PER_PAGE_GUESS: u64 = 100;
 /// Tree of the AUTO_INCREMENT counters.
 pub(crate) const COUNTERS_INDEX: IndexId = IndexId(2);
 /// Id of the dictionary table.
 pub(crate) const DICTIONARY_TABLE: TableId = TableId(1);
-const FIRST_USER_INDEX: u32 = 16;
+pub(crate) const FIRST_USER_INDEX: u32 = 16;
 const FIRST_USER_TABLE: u32 = 16;
 
 /// Threads that roll back what a crash left unfinished: a few, so that a long one does not keep the others waiting.
@@ -281,7 +283,12 @@ impl Engine {
         };
         let table = Table::new(spec, trees, counter, old);
         if old.is_none() {
-            let rows = table.primary().tree.count_estimate(Bound::Unbounded, Bound::Unbounded)?;
+            let counted = table.primary().tree.count_estimate(Bound::Unbounded, Bound::Unbounded).map_err(Error::from);
+            let rows = match counted {
+                // A damaged page fails those who need it. Who drops the table, or looks for rows on other pages, does not.
+                Err(Error::Corruption { .. }) => self.space.pages_at_most(table.primary().id) * ROWS_PER_PAGE_GUESS,
+                other => other?,
+            };
             table.rows.store(rows as i64, Ordering::Relaxed);
         }
         Ok(Arc::new(table))

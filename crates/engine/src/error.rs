@@ -128,6 +128,7 @@ impl From<page_store::StoreError> for Error {
             StoreError::Checksum { page }
             | StoreError::Misdirected { page, .. }
             | StoreError::Stale { page }
+            | StoreError::Behind { page }
             | StoreError::Unwritten { page } => *page,
             StoreError::Io(_) | StoreError::Format(_) => return Error::Io(error.to_string()),
         };

@@ -22,19 +22,26 @@ pub enum Feature {
     HistoryBlocks,
     /// Definitions of tables with sections (`docs/format/engine.md`): CHECK constraints, expressions, what is invisible.
     DefinitionSections,
+    /// Checkpoints list pages that lack changes for which the log is not kept any more: version 4 of their payload.
+    LackingPages,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 4] =
-        [Feature::PreparedTransactions, Feature::PrunedVersions, Feature::HistoryBlocks, Feature::DefinitionSections];
+    pub const ALL: [Feature; 5] = [
+        Feature::PreparedTransactions,
+        Feature::PrunedVersions,
+        Feature::HistoryBlocks,
+        Feature::DefinitionSections,
+        Feature::LackingPages,
+    ];
 
     /// The format that it came with.
     pub const fn format(self) -> u32 {
         match self {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
-            Feature::DefinitionSections => 4,
+            Feature::DefinitionSections | Feature::LackingPages => 4,
         }
     }
 
@@ -45,6 +52,7 @@ impl Feature {
             Feature::PrunedVersions => "pruning versions between snapshots",
             Feature::HistoryBlocks => "checkpoints of a long history in blocks",
             Feature::DefinitionSections => "a table with constraints, expressions or something invisible",
+            Feature::LackingPages => "serving around a damaged page that recovery needs",
         }
     }
 }

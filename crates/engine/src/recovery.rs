@@ -8,20 +8,24 @@
 //!    was made durable when it was opened.
 //! 3. The time until sessions are served depends on the log to redo, not on the number of tables, nor on how much is to be rolled back or purged: that is found
 //!    out (`accounting.rs`) and done while the engine serves.
+//! 4. A page that redo needs and that is broken, gone or too old costs those who need it, not the start: it is left as it is, redo passes over it, reading
+//!    it is an error, and checkpoints keep the log from its first missing change on (up to a share of the log's capacity; then they name it). Pages of the
+//!    engine itself (space map, dictionary, counters) refuse the start.
 
 use crate::background::UNDO_MEMORY_TIMES_MAX;
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
+use crate::format::Feature;
 use crate::learned::{Learned, Transactions};
 use crate::leftover::Leftover;
 use crate::redo::{Redo, RedoReport};
 use crate::{Error, Result};
-use base::{TableId, TxnId};
+use base::{Lsn, TableId, TxnId};
 use btree::BTree;
 use buffer_pool::{BufferPool, RedoHandlers};
 use env::{Disk, FileKind, OpenMode};
-use page_store::{PageStore, StoreError};
+use page_store::{Lacking, PageStore, StoreError};
 use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -88,6 +92,7 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
         undo_directory: undo.checkpoint()?,
         prepared: Vec::new(),
         history_blocks: Vec::new(),
+        lacking: Vec::new(),
     };
     pool.flush_all()?;
     wal.flush_to(wal.lsn_head())?;
@@ -147,10 +152,14 @@ fn recover(
     mut reader: wal::LogReader,
 ) -> Result<Opened> {
     let mut payload = Payload::read(&checkpoint.payload)?;
+    let lacking = std::mem::take(&mut payload.lacking);
     let store = Arc::new(PageStore::open(disk, config.store.clone())?);
     let repaired = store.stats().pages_restored.load(Ordering::Relaxed);
     if repaired > 0 {
         (config.on_warning)(&format!("recovery: {repaired} torn pages repaired from the doublewrite file"));
+    }
+    for (page, to) in lacking {
+        store.note_lacking(Lacking { page, from: Lsn::NONE, to });
     }
     let pool = BufferPool::new(store, Arc::clone(&wal), config.pool.clone()).map_err(io)?;
     let undo = UndoStore::new(Arc::clone(disk), config.undo)?;
@@ -172,20 +181,66 @@ fn recover(
     let report = redo.run(&mut reader, &mut learned)?;
     wal.start_after_recovery(reader.end_of_valid())?;
     let space = SpaceMap::open(Arc::clone(&pool))?;
-    for page in pool.redo_skipped() {
-        // Redo may pass over a page that was freed, and perhaps punched out of the file, after the records that changed it.
-        if let Some(owner) = space.owner_of(page)? {
-            return Err(Error::Corruption {
-                page,
-                what: format!("the data file has lost a page of index {owner}, which the log cannot make anew"),
-            });
-        }
-    }
+    leave_damaged(&pool, &space, &*config.on_warning)?;
     let transactions = learned.finish(&mut payload);
     if report.log_bytes > 0 {
         tell(note, &report, &transactions);
     }
     Ok(Opened { wal, pool, space, undo, payload, transactions, counters: learned.counters, leftovers: learned.leftovers, redo: report })
+}
+
+/// Judges the pages that redo has passed over, and those that a start before could do nothing for. Redo may pass over a page that was freed, and perhaps punched out
+/// of the file, after the records that changed it; any other is damaged, and only those who need it fail.
+fn leave_damaged(pool: &BufferPool, space: &SpaceMap, warn: &(dyn Fn(&str) + Sync)) -> Result<()> {
+    let store = pool.store();
+    let mut damaged = pool.redo_lacking();
+    let known = store.lacking();
+    damaged.extend(known.iter().filter(|known| !damaged.iter().any(|lacking| lacking.page == known.page)).copied().collect::<Vec<_>>());
+    for mut lacking in damaged {
+        let page = lacking.page;
+        let Some(owner) = (if space.is_map_page(page) { Some(base::IndexId::NONE) } else { space.owner_of(page)? }) else {
+            store.forget_lacking(page);
+            continue;
+        };
+        let whose = match owner {
+            base::IndexId::NONE => "of the space map".to_owned(),
+            DICTIONARY_INDEX => "of the table definitions".to_owned(),
+            COUNTERS_INDEX => "of the AUTO_INCREMENT counters".to_owned(),
+            owner => format!("of index {owner}"),
+        };
+        let refused = |why: &str| {
+            let what = format!(
+                "page {page} of the file data, {whose}, is damaged, and the log has changes of it that cannot be done again; {why}, restore                  it from a backup (altiplano restore), or read what can be read (altiplano salvage)"
+            );
+            Err(Error::Corruption { page, what })
+        };
+        if owner <= COUNTERS_INDEX {
+            return refused("the server cannot work without it");
+        }
+        if Feature::LackingPages.format() > store.format() {
+            return refused("to serve the other pages, give the directory the newest format (altiplano seal)");
+        }
+        // What had no log before this start still has none for the older part.
+        let listed = known.iter().find(|known| known.page == page);
+        if listed.is_some() {
+            if pool.shared(page).is_ok() {
+                // Mended meanwhile.
+                store.forget_lacking(page);
+                continue;
+            }
+            lacking.from = Lsn::NONE;
+            lacking.to = lacking.to.max(listed.map_or(Lsn::NONE, |listed| listed.to));
+        }
+        // What was read ahead may have brought the old image in.
+        pool.discard(page, 1)?;
+        store.note_lacking(lacking);
+        let kept = match lacking.from.is_none() {
+            true => "the log is not kept for them any more".to_owned(),
+            false => format!("the log is kept from {} on, for a start after the page has been mended", lacking.from),
+        };
+        warn(&format!("recovery: page {page}, {whose}, is damaged and lacks changes up to {}; {kept}; all else is served", lacking.to));
+    }
+    Ok(())
 }
 
 /// What recovery has done and what is left to do beside the service.

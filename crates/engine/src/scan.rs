@@ -213,7 +213,12 @@ impl Session {
 
     /// Entries of a range, by a look at the tree's inner pages; delete-marked ones count.
     pub fn estimate(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<u64> {
-        Ok(table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), range.upper_bound())?)
+        let counted = table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), range.upper_bound());
+        match counted.map_err(Error::from) {
+            // A damaged page fails those who need it; whoever plans may come to do without.
+            Err(Error::Corruption { .. }) => Ok(table.rows_estimate()),
+            other => other,
+        }
     }
 }
 

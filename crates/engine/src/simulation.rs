@@ -54,6 +54,9 @@ pub fn roll_back_prepared_in_part(session: &mut Session, xid: &Xid, changes: u64
     Ok(true)
 }
 
+/// Indexes of tables have ids from here on.
+pub const FIRST_INDEX: u32 = crate::engine::FIRST_USER_INDEX;
+
 /// Entries that rollbacks have left to purge, and purge has not dealt with.
 pub fn leftovers(engine: &Engine) -> usize {
     engine.leftovers.snapshot().len()

@@ -147,6 +147,10 @@ impl Fixture {
         session.get(&self.table, &self.key(id), Read::Snapshot, short).expect("a read")
     }
 
+    fn try_get(&self, session: &mut Session, id: i64) -> Result<Option<(i64, String)>> {
+        session.get(&self.table, &self.key(id), Read::Snapshot, short)
+    }
+
     /// Sets k and s.
     fn update(&self, session: &mut Session, id: i64, k: i64, s: &str) -> Result<Modified> {
         session.modify(&self.table, &self.key(id), |row, new| {

@@ -26,6 +26,11 @@ pub enum StoreError {
         /// The page asked for.
         page: PageNo,
     },
+    /// Changes of the page were in the log, and recovery could not do them again on what lies there.
+    Behind {
+        /// The page asked for.
+        page: PageNo,
+    },
     /// Nothing was ever written there (or it was punched out).
     Unwritten {
         /// The page asked for.
@@ -46,6 +51,9 @@ impl std::fmt::Display for StoreError {
             StoreError::Misdirected { page, found } => write!(f, "data file: page {page} holds page {found}"),
             StoreError::Stale { page } => {
                 write!(f, "data file: page {page} holds an older image than was written: the device has lost a write")
+            }
+            StoreError::Behind { page } => {
+                write!(f, "data file: page {page} lacks changes that recovery could not do again on what is on disk")
             }
             StoreError::Unwritten { page } => write!(f, "data file: page {page} was never written"),
             StoreError::Format(what) => write!(f, "data file: {what}"),

@@ -23,10 +23,12 @@ mod batch;
 mod doublewrite;
 mod error;
 pub mod header;
+mod lacking;
 mod store;
 mod written;
 
 pub use batch::Batch;
 pub use error::StoreError;
 pub use header::PageType;
+pub use lacking::Lacking;
 pub use store::{DATA, DamageObserver, FORMAT_NEWEST, FORMAT_OLDEST, PageRead, PageStore, StoreConfig, StoreStats};

@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::doublewrite;
 use crate::error::StoreError;
 use crate::header::{self, PAGE_HEADER_BYTES, PageType, Verdict};
+use crate::lacking::{Lacking, LackingPages};
 use crate::written::Written;
 
 /// The data file.
@@ -79,6 +80,7 @@ enum Damage {
     Checksum,
     Misdirected { found: PageNo },
     Stale,
+    Behind,
 }
 
 impl Damage {
@@ -88,6 +90,7 @@ impl Damage {
             StoreError::Checksum { .. } => Some(Damage::Checksum),
             StoreError::Misdirected { found, .. } => Some(Damage::Misdirected { found: *found }),
             StoreError::Stale { .. } => Some(Damage::Stale),
+            StoreError::Behind { .. } => Some(Damage::Behind),
             _ => None,
         }
     }
@@ -97,6 +100,7 @@ impl Damage {
             Damage::Checksum => StoreError::Checksum { page },
             Damage::Misdirected { found } => StoreError::Misdirected { page, found },
             Damage::Stale => StoreError::Stale { page },
+            Damage::Behind => StoreError::Behind { page },
         }
     }
 }
@@ -120,6 +124,7 @@ pub struct PageStore {
     /// Orders batches: an older image must not land after a newer one, and the doublewrite area holds one batch.
     write: Mutex<LastBatch>,
     written: Written,
+    lacking: LackingPages,
     stats: StoreStats,
     /// Pages found damaged and not written since.
     damaged: Mutex<BTreeMap<PageNo, Damage>>,
@@ -195,6 +200,7 @@ impl PageStore {
             failed: AtomicBool::new(false),
             write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
             written: Written::new(),
+            lacking: LackingPages::new(),
             stats: StoreStats::default(),
             damaged: Mutex::new(Rank::Leaf, BTreeMap::new()),
             observer: OnceLock::new(),
@@ -318,8 +324,9 @@ impl PageStore {
     /// Whether an image read from a page's place is whole, of that page, and what was written there last. While a write of it is under way, none may be.
     pub fn judge(&self, page: PageNo, image: &[u8]) -> Result<(), StoreError> {
         match header::inspect(image, page) {
-            Verdict::Good if self.written.agrees(page, image) => Ok(()),
-            Verdict::Good => Err(StoreError::Stale { page }),
+            Verdict::Good if !self.written.agrees(page, image) => Err(StoreError::Stale { page }),
+            Verdict::Good | Verdict::Unwritten if self.lacking.is_behind(page, header::lsn(image)) => Err(StoreError::Behind { page }),
+            Verdict::Good => Ok(()),
             // Zeros where something was written are what a first write that was lost leaves.
             Verdict::Unwritten if self.written.knows(page) => Err(StoreError::Stale { page }),
             Verdict::Unwritten => Err(StoreError::Unwritten { page }),
@@ -355,13 +362,30 @@ impl PageStore {
         }
     }
 
+    /// Notes a page that lacks changes which recovery could not do again. Until it is written, punched out or forgotten, what is read in its place must have them.
+    pub fn note_lacking(&self, lacking: Lacking) {
+        self.lacking.add(lacking);
+        self.stats.pages_broken.fetch_add(1, Ordering::Relaxed);
+        self.note_damage(lacking.page, Damage::Behind);
+    }
+
+    /// The pages that lack changes.
+    pub fn lacking(&self) -> Vec<Lacking> {
+        self.lacking.list()
+    }
+
+    /// The page belongs to nobody: it lacks nothing.
+    pub fn forget_lacking(&self, page: PageNo) {
+        self.forget_damage(std::iter::once(page));
+    }
+
     /// What was written or punched out is damaged no more; should it be so again, that is told again.
     fn forget_damage(&self, pages: impl Iterator<Item = PageNo>) {
         // Relaxed: who finds damage in a page that is written meanwhile has waited for the write.
         if self.stats.pages_broken.load(Ordering::Relaxed) > 0 {
-            let mut damaged = self.damaged.lock();
             for page in pages {
-                damaged.remove(&page);
+                self.damaged.lock().remove(&page);
+                self.lacking.remove(page);
             }
         }
     }

@@ -120,6 +120,131 @@ fn a_damaged_leaf_costs_the_statements_that_need_it() {
 }
 
 #[test]
+fn a_damaged_page_that_redo_needs_costs_the_statements_that_need_it() {
+    let mut server = populated();
+    assert_eq!(server.stop(), Some(0));
+    let dir = server.data_dir();
+    server.restart();
+    let mut c = server.connect();
+    c.query_drop("UPDATE d.t SET n = n + 10; INSERT INTO d.other VALUES (3, 3)").expect("acknowledged");
+    // Somebody who does not end: its changes are on every leaf, and on another table before.
+    let mut unfinished = server.connect();
+    unfinished.query_drop("BEGIN; UPDATE d.other SET n = 100 WHERE id = 1; UPDATE d.t SET n = n + 500").expect("runs");
+    c.query_drop("INSERT INTO d.other VALUES (4, 4)").expect("makes the log durable");
+    server.kill();
+    let all = leaves(&dir, 16);
+    let victim = all[all.len() / 2];
+    let at = victim * PAGE_BYTES + 9_000;
+    flip(&dir.join("doublewrite"), 10);
+    flip(&dir.join("data"), at);
+    let damaged = page(&dir, victim);
+    let expected_sum: i64 = (0..2_000).map(|id| id % 9 + 10).sum();
+    let corrupt = (1712, "HY000".to_owned());
+    // Each start redoes the same; after the second it closes as an operator would.
+    for start in 0..3 {
+        let logged = server.log().len();
+        server.restart();
+        let mut c = server.connect();
+        c.query_drop("SET innodb_lock_wait_timeout = 1").expect("sets");
+        assert_eq!(code(c.query_drop("SELECT MAX(s) FROM d.t").expect_err("needs the page")), corrupt, "start {start}");
+        let mut served = 0;
+        for id in 0..2_000 {
+            match c.query_first::<i64, _>(format!("SELECT n FROM d.t WHERE id = {id}")) {
+                Ok(n) => {
+                    assert_eq!(n, Some(id % 9 + 10), "row {id}, start {start}");
+                    served += 1;
+                }
+                Err(error) => assert_eq!(code(error), corrupt),
+            }
+        }
+        assert!((1_000..2_000).contains(&served), "{served}");
+        assert_eq!(c.query_first::<i64, _>("SELECT SUM(n) FROM d.other").expect("another table"), Some(10));
+        c.query_drop(format!(
+            "UPDATE d.other SET n = n + {start} WHERE id = 2; UPDATE d.other SET n = n - {start} WHERE id = 2; \
+                              INSERT INTO d.t VALUES ({}, 'new', 1)",
+            5_000 + start
+        ))
+        .expect("other rows are written");
+        // What the rollback has not come to stays locked: it goes from the newest change back, and stops at the page.
+        assert_eq!(code(c.query_drop("UPDATE d.other SET n = 5 WHERE id = 1").expect_err("locked")).0, 1205);
+        assert_eq!(code(c.query_drop("UPDATE d.t SET n = 5 WHERE id = 0").expect_err("locked")).0, 1205);
+        harness::until("the log says what it is about", || {
+            let log = server.log();
+            let log = &log[logged..];
+            log.contains(&format!("recovery: page {victim}, of index 16, is damaged")) && log.contains("rollback of transaction")
+        });
+        let log = server.log();
+        let named: Vec<&str> = log[logged..].lines().filter(|line| line.contains("[ERROR]")).collect();
+        assert!(matches!(&named[..], [line] if line.contains("index PRIMARY of table d.t")), "{named:?}");
+        drop(c);
+        match start {
+            0 => server.kill(),
+            _ => assert_eq!(server.stop(), Some(0)),
+        }
+        assert!(page(&dir, victim) == damaged, "the page was written over");
+    }
+    // Mended, as by a copy of the page from a backup: the log has been kept for it.
+    flip(&dir.join("data"), at);
+    server.restart();
+    let mut c = server.connect();
+    harness::until("the rollback is done", || {
+        c.query_drop("SET innodb_lock_wait_timeout = 1").expect("sets");
+        c.query_drop("UPDATE d.other SET n = 1 WHERE id = 1").is_ok() && c.query_drop("UPDATE d.t SET n = 10 WHERE id = 0").is_ok()
+    });
+    assert_eq!(c.query_first::<i64, _>("SELECT SUM(n) FROM d.t WHERE id < 2000").expect("reads"), Some(expected_sum));
+    assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.t").expect("reads"), Some(2_003));
+    let rows: Vec<(String, String, String, String)> = c.query("CHECK TABLE d.t, d.other").expect("checks");
+    assert!(rows.iter().all(|row| row.3 == "OK"), "{rows:?}");
+    drop(c);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn damage_of_the_servers_own_pages_that_redo_needs_refuses_the_start_and_says_which() {
+    let mut server = Server::start(PROGRAM, &["--new-format", "2"]);
+    server
+        .connect()
+        .query_drop("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT); INSERT INTO d.t VALUES (1, 1)")
+        .expect("made");
+    assert_eq!(server.stop(), Some(0));
+    server.restart();
+    server.connect().query_drop("CREATE TABLE d.u (id INT PRIMARY KEY); UPDATE d.t SET n = 2").expect("acknowledged");
+    server.kill();
+    let dir = server.data_dir();
+    flip(&dir.join("doublewrite"), 10);
+    let dictionary = leaves(&dir, 1)[0];
+    flip(&dir.join("data"), dictionary * PAGE_BYTES + 9_000);
+    let before = std::fs::read(dir.join("data")).expect("reads");
+    let said = refused(&dir);
+    assert!(
+        said.contains(&format!("page {dictionary} of the file data, of the table definitions")) && said.contains("altiplano restore"),
+        "{said}"
+    );
+    assert!(std::fs::read(dir.join("data")).expect("reads") == before, "the data file was changed");
+    flip(&dir.join("data"), dictionary * PAGE_BYTES + 9_000);
+    // A directory of an older format has no word for pages that lack changes: it is told how it gets one.
+    let leaf = leaves(&dir, 16)[0];
+    flip(&dir.join("data"), leaf * PAGE_BYTES + 9_000);
+    let said = refused(&dir);
+    assert!(said.contains(&format!("page {leaf} of the file data, of index 16")) && said.contains("altiplano seal"), "{said}");
+    assert!(Command::new(PROGRAM).arg("seal").arg(&dir).status().expect("runs").success());
+    server.restart();
+    let mut c = server.connect();
+    assert_eq!(code(c.query_drop("SELECT n FROM d.t").expect_err("damaged")).0, 1712);
+    assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.u").expect("reads"), Some(0));
+    // Without the table nothing is missing, and the next start has nothing to say.
+    for statement in ["DROP TABLE d.t", "CREATE TABLE d.t (id INT PRIMARY KEY, n INT)", "INSERT INTO d.t VALUES (1, 3)"] {
+        c.query_drop(statement).expect(statement);
+    }
+    drop(c);
+    server.kill();
+    let logged = server.log().len();
+    server.restart();
+    assert_eq!(server.connect().query_first::<i64, _>("SELECT n FROM d.t").expect("reads"), Some(3));
+    assert!(!server.log()[logged..].contains("is damaged"), "{}", &server.log()[logged..]);
+}
+
+#[test]
 fn a_damaged_log_is_refused_with_its_place_and_nothing_is_changed() {
     let mut server = populated();
     server.kill();

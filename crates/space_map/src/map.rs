@@ -154,6 +154,11 @@ impl SpaceMap {
         Ok(())
     }
 
+    /// Whether the page is one of the map's own.
+    pub fn is_map_page(&self, page: PageNo) -> bool {
+        layout::is_map_page(page)
+    }
+
     /// Owner of a page, from its map page; `None` when free or past the mapped regions.
     pub fn owner_of(&self, page: PageNo) -> Result<Option<IndexId>, SpaceError> {
         let extent = extent_of(page);

@@ -96,7 +96,11 @@ impl World {
     /// What a medium does while nobody uses it, between two lives.
     pub(crate) fn damage_at_rest(&mut self) -> Result<()> {
         let path = *self.random.one_of(&["data", "data", "log/segment", "log/control", "log/checkpoint", "undo/", "doublewrite"]);
-        if self.flip(path)? {
+        let flipped = match path == "data" && self.plant.is_none() && self.random.percent(70) {
+            true => self.flip_table_page()?,
+            false => self.flip(path)?,
+        };
+        if flipped {
             self.count("faults: damage at rest");
             self.armed = true;
         }
@@ -138,6 +142,37 @@ impl World {
         }
         self.damage = self.damage.or(Some(Damage::Flipped));
         self.trace.line(format!("fault: bit {bit} of byte {spot} of {path}"));
+        Ok(true)
+    }
+
+    /// Flips a bit in a page of a table or an index; `false` when there is none. The copies of the last pages written stay: a crash may need them.
+    fn flip_table_page(&mut self) -> Result<bool> {
+        const PAGE: u64 = 16 * 1024;
+        /// Where a page's header has its type and its index.
+        const TYPE: u64 = 4;
+        const INDEX: u64 = 24;
+        let find = || -> std::io::Result<Vec<u64>> {
+            let file = self.disk.open("data", OpenMode::Existing, FileKind::Buffered)?;
+            let mut header = [0; 28];
+            let mut pages = Vec::new();
+            for page in 0..file.len()? / PAGE {
+                file.read_at(&mut header, page * PAGE)?;
+                let index = u32::from_le_bytes([header[24], header[25], header[26], header[27]]);
+                if header[TYPE as usize] != 0 && index >= engine::simulation::FIRST_INDEX {
+                    pages.push(page);
+                }
+            }
+            Ok(pages)
+        };
+        let pages = find().map_err(|_| Stop::Crash)?;
+        if pages.is_empty() {
+            return Ok(false);
+        }
+        let spot = *self.random.one_of(&pages) * PAGE + self.random.between(INDEX as usize + 100, PAGE as usize) as u64 - 1;
+        let flipped = self.disk.flip_bit("data", spot, self.random.below(8) as u8);
+        flipped.map_err(|_| Stop::Crash)?;
+        self.damage = self.damage.or(Some(Damage::Flipped));
+        self.trace.line(format!("fault: a bit of byte {spot} of data, in a page of a table"));
         Ok(true)
     }
 

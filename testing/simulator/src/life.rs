@@ -40,6 +40,10 @@ impl World {
         let mut admin = engine.connect();
         admin.set_lock_wait_timeout(Duration::ZERO);
         self.trace.line(format!("opened, log head {}", engine.wal().lsn_head()));
+        for lacking in engine.pool().store().lacking() {
+            self.trace.line(format!("page {} lacks changes from {} to {}", lacking.page, lacking.from, lacking.to));
+            self.count("pages that redo needed and that were served around");
+        }
         self.live = Some(Live { engine, catalog, clients, admin });
         self.unfinished = true;
         self.settle()?;
@@ -145,6 +149,19 @@ impl World {
 
     fn step(&mut self) -> Result<()> {
         match self.random.below(100) {
+            0..3 if self.options.hot && self.random.percent(90) => Ok(()),
+            13..20 if self.options.hot => {
+                let before = self.engine().pruned();
+                self.purge();
+                // What was pruned is then in no history that a restart finds, nor in the log that it reads.
+                if self.engine().pruned() == before || self.random.percent(40) {
+                    return Ok(());
+                }
+                if let Err(error) = self.engine().pool().flush_all() {
+                    return self.excuse(&error.into(), "flush");
+                }
+                self.checkpoint()
+            }
             0..3 => self.checkpoint(),
             3..7 => self.flush_some(),
             7..11 => {
@@ -260,6 +277,7 @@ impl World {
             0..12 if is_branch && self.random.percent(70) => return self.prepare(client),
             0..12 => return self.commit(client),
             12 => return self.rollback(client),
+            16..32 if self.options.hot && !idle => return self.rollback(client),
             13..16 => {
                 self.savepoint(client);
                 return Ok(());

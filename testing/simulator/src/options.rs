@@ -62,6 +62,9 @@ pub(crate) struct Options {
     pub prune_lag: u64,
     /// Some transactions run under true snapshot isolation, some at the other levels than READ COMMITTED and REPEATABLE READ.
     pub levels: bool,
+    /// Few rows that change and are taken back again and again under old snapshots, with much purge and few checkpoints: what a rollback leaves to purge
+    /// is in the log only.
+    pub hot: bool,
 }
 
 impl Options {
@@ -92,10 +95,19 @@ impl Options {
             undo_memory_bytes: *random.one_of(&[1 << 20, 3 << 20]),
             prune_lag: *random.one_of(&[0, 0, 3, 512]),
             levels: random.percent(50),
+            hot: false,
         };
         if random.percent(20) {
             // More views than purge looks at one by one.
             options.sessions = random.between(6, 9);
+        }
+        if random.percent(15) {
+            options.hot = true;
+            options.domain = random.between(2, 6);
+            options.sessions = random.between(4, 9);
+            options.prune_lag = 0;
+            options.tables = 1;
+            options.steps = 300;
         }
         if plant == Some(Plant::NoPageChecksum) {
             options.faults = Faults::Damage;

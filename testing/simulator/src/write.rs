@@ -74,6 +74,7 @@ impl World {
         let result = client.session.rollback();
         self.trace.line(format!("c{} rollback: {}", client.no, outcome(&result)));
         self.count("rollbacks");
+        self.crash_with_leftovers();
         self.release_name(client, &txn);
         if let Err(error) = result {
             self.losers.push(txn.model);
@@ -81,6 +82,18 @@ impl World {
             self.excuse(&error, "rollback")?;
         }
         Ok(())
+    }
+
+    /// A rollback has left an entry to purge, which only the log knows: often it is all that is left of it.
+    fn crash_with_leftovers(&mut self) {
+        let engine = Arc::clone(self.engine());
+        if !self.options.hot || self.is_last_life || engine::simulation::leftovers(&engine) == 0 || self.random.percent(50) {
+            return;
+        }
+        let flushed = engine.wal().flush_to(engine.wal().lsn_head());
+        self.disk.crash_at(1 + self.random.below(3) as u64);
+        self.trace.line(format!("crash planned behind a rollback that has left an entry; the log is durable: {}", flushed.is_ok()));
+        self.count("crashes behind a rollback that left an entry");
     }
 
     pub(crate) fn savepoint(&mut self, client: &mut Client) {
@@ -116,7 +129,9 @@ impl World {
     /// A statement of one or several row operations; sometimes it is taken back as a whole.
     pub(crate) fn write_statement(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
         let mark = client.txn.as_ref().map_or(0, |txn| txn.model.savepoint());
-        let kind = self.random.below(10);
+        // Few rows change often, or nothing comes back to what it was.
+        let grown = self.options.hot && self.current(client, name).len() >= 5;
+        let kind = if grown { self.random.between(4, 7) } else { self.random.below(10) };
         let count = match self.random.below(10) {
             0 if kind < 4 => self.random.between(5, 40),
             0..3 => self.random.between(2, 4),
@@ -142,6 +157,7 @@ impl World {
             let result = client.session.statement_rollback();
             self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
             self.count("statement rollbacks");
+            self.crash_with_leftovers();
             match (result, &mut client.txn) {
                 (Ok(()), Some(txn)) => txn.model.rollback_to(mark),
                 (Err(error), _) => {
@@ -334,7 +350,7 @@ impl World {
     /// A row with some columns changed.
     fn changed_row(&mut self, name: &str, key: &[u8], table: &Table, old: &[Value]) -> Vec<Value> {
         // What it was before: entries of indexes come back that purge has removed, or not yet.
-        if self.random.percent(30)
+        if self.random.percent(if self.options.hot { 60 } else { 30 })
             && let Some(former) = self.former.get(&(name.to_owned(), key.to_vec()))
             && former.len() == old.len()
         {
@@ -364,9 +380,19 @@ impl World {
         let table = self.newest().tables[name].clone();
         let rows = self.current(client, name);
         let key = self.draw_key(&rows, name);
+        let key = match self.options.hot && self.random.percent(70) {
+            true => {
+                // Again one that has changed.
+                let changed: Vec<&Vec<u8>> =
+                    self.former.keys().filter(|(table, key)| table == name && rows.contains_key(key)).map(|(_, key)| key).collect();
+                if changed.is_empty() { key } else { (*self.random.clone().one_of(&changed)).clone() }
+            }
+            false => key,
+        };
         let old = rows.get(&key);
         let new_row = old.map(|old| self.changed_row(name, &key, &table, old));
         let decision = match self.random.below(10) {
+            1..4 if self.options.hot && self.random.percent(80) => Modify::Replace,
             0 => Modify::Keep,
             1..4 => Modify::Delete,
             _ => Modify::Replace,

@@ -235,3 +235,34 @@ fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() 
     drop((idle, second, writer));
     f.check_purged(1);
 }
+
+#[test]
+fn an_entry_that_a_rollback_left_is_removed_after_a_crash_by_the_log_alone() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    f.insert(&mut writer, 2, 20, "beside", None).unwrap();
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    let mut idle = f.session();
+    idle.open_snapshot();
+    // One transaction, two versions: nobody needs the first.
+    f.insert(&mut writer, 1, 10, "first", None).unwrap();
+    f.update(&mut writer, 1, 1, "second").unwrap();
+    writer.commit().unwrap();
+    let mut later = f.session();
+    later.open_snapshot();
+    f.engine.purge_all();
+    assert!(f.engine.pruned() > 0, "the older view does not keep it");
+    // No history that a restart finds has it, nor the log that it reads.
+    f.engine.sharp_checkpoint().unwrap();
+    // The key of the first version comes back and goes again.
+    writer.begin(Isolation::RepeatableRead, false);
+    f.update(&mut writer, 1, 10, "back").unwrap();
+    writer.rollback().unwrap();
+    let left = crate::simulation::leftovers(&f.engine);
+    assert_eq!(left, 1, "what the rollback leaves is on the list");
+    f.engine.wal().flush_to(f.engine.wal().lsn_head()).unwrap();
+    drop((idle, later, writer));
+    let f = f.crash();
+    f.check_purged(2);
+}

@@ -153,3 +153,99 @@ fn a_transaction_without_its_definition_is_not_taken_for_undone() {
     f.engine.wait_for_recovered(Duration::ZERO).unwrap();
     f.check_purged(0);
 }
+
+/// A leaf of the primary index in a file, and a bit of it that flips.
+fn damaged_leaf(f: &Fixture) -> (base::PageNo, u64) {
+    let mut image = env::AlignedBuf::new(base::PAGE_BYTES);
+    let store = f.engine.pool().store();
+    let mut pages = (1..store.page_count()).map(base::PageNo);
+    let leaf =
+        pages.find(|page| store.read(*page, &mut image).is_ok() && image[4] == 3 && image[24..28] == f.spec.indexes[0].id.0.to_le_bytes());
+    let leaf = leaf.expect("a leaf on disk");
+    (leaf, leaf.0 * base::PAGE_BYTES as u64 + 9_000)
+}
+
+fn reopened(f: Fixture, told: &Arc<sync::Mutex<Vec<String>>>) -> Fixture {
+    let Fixture { disk, engine, spec, table } = f;
+    drop((engine, table));
+    disk.kill();
+    let on_warning = {
+        let told = Arc::clone(told);
+        Arc::new(move |text: &str| told.lock().push(text.to_owned()))
+    };
+    let as_disk: Arc<dyn Disk> = disk.clone();
+    let engine = Engine::open(as_disk, Arc::new(SimClock::new(0)), EngineConfig { on_warning, ..EngineConfig::small() })
+        .expect("serves what is whole");
+    Fixture::with(disk, engine, spec)
+}
+
+#[test]
+fn a_page_that_lacks_changes_is_never_taken_for_good_once_the_log_is_not_kept_for_it() {
+    let told = Arc::new(sync::Mutex::new(sync::Rank::Leaf, Vec::new()));
+    let mut f = reopened(Fixture::new(), &told);
+    let mut session = f.session();
+    for id in 0..400 {
+        f.insert(&mut session, id, id, &"x".repeat(200), None).unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    f.engine.sharp_checkpoint().unwrap();
+    let (leaf, at) = damaged_leaf(&f);
+    let mut session = f.session();
+    for id in 0..400 {
+        f.update(&mut session, id, id, "changed").unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    // The copies of the last pages written are of no help.
+    f.disk.flip_bit("doublewrite", 10, 1).unwrap();
+    f.disk.flip_bit("data", at, 3).unwrap();
+    f = reopened(f, &told);
+    assert!(told.lock().iter().any(|text| text.contains(&format!("page {leaf}"))), "{:?}", *told.lock());
+    let read = |f: &Fixture| {
+        let mut session = f.session();
+        let (mut good, mut damaged) = (0, 0);
+        for id in 0..400 {
+            match f.try_get(&mut session, id) {
+                Ok(row) => {
+                    assert_eq!(row, Some((id, "changed".into())));
+                    good += 1;
+                }
+                Err(Error::Corruption { page, .. }) => {
+                    assert_eq!(page, leaf);
+                    damaged += 1;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        (good, damaged)
+    };
+    let (good, damaged) = read(&f);
+    assert!(good > 100 && damaged > 0, "{good} {damaged}");
+    // Checkpoints keep the log for it.
+    let kept = f.engine.pool().store().lacking()[0].from;
+    f.engine.sharp_checkpoint().unwrap();
+    assert!(f.engine.wal().redo_lsn() <= kept);
+    // Until others need the log.
+    let mut no = 1_000;
+    while f.engine.wal().redo_lsn() <= kept {
+        let mut session = f.session();
+        for _ in 0..200 {
+            f.insert(&mut session, no, no, &"y".repeat(500), None).unwrap();
+            no += 1;
+        }
+        session.commit().unwrap();
+        drop(session);
+        f.engine.purge_all();
+        f.engine.sharp_checkpoint().unwrap();
+        assert!(no < 200_000, "the log is kept for ever");
+    }
+    assert!(told.lock().iter().any(|text| text.contains("not kept any longer") && text.contains(&leaf.to_string())), "{:?}", *told.lock());
+    // The device finds the bytes again: a whole page, of long ago.
+    f.disk.flip_bit("data", at, 3).unwrap();
+    for _ in 0..2 {
+        f = reopened(f, &told);
+        assert_eq!(read(&f), (good, damaged), "an old image was taken for good");
+        f.engine.sharp_checkpoint().unwrap();
+    }
+}
