@@ -199,6 +199,19 @@ impl Catalog {
         Ok(found)
     }
 
+    /// Names of the CHECK constraints of a database, with their tables.
+    pub fn check_names(&self, database: &str) -> Result<Vec<(TableId, String)>> {
+        let mut names = Vec::new();
+        self.for_each_definition(|bytes| {
+            let def = codec::decode_table(bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+            if def.database == database {
+                names.extend(def.checks.into_iter().map(|check| (def.id, check.name)));
+            }
+            Ok(true)
+        })?;
+        Ok(names)
+    }
+
     /// Calls `f` with the bytes of each committed definition, all of one moment, until it says that it has enough. In a session of its own: those who look a table up
     /// do not wait for it, however many there are.
     fn for_each_definition(&self, mut f: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {

@@ -154,11 +154,9 @@ impl Catalog {
         self.free_table(&entry.def)
     }
 
-    /// RENAME TABLE, possibly to another database.
-    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, database: &str, name: &str) -> Result<()> {
-        let mut def = entry.def.clone();
-        def.database = database.into();
-        def.name = name.into();
+    /// RENAME TABLE, possibly to another database: `def` is the definition under its new name.
+    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, def: TableDef) -> Result<()> {
+        let (database, name) = (def.database.as_str(), def.name.as_str());
         self.transaction(session, |session| {
             dictionary::database(session, database, engine::Read::Share(engine::Wait::Block))?
                 .ok_or_else(|| CatalogError::UnknownDatabase(database.into()))?;

@@ -139,7 +139,7 @@ pub struct TableDef {
     pub created_micros: i64,
     /// Options that are kept and shown and change nothing here, as written (`ROW_FORMAT=DYNAMIC`, `STATS_PERSISTENT=0` …).
     pub shown_options: Vec<(String, String)>,
-    /// CHECK constraints, in the order of their definition.
+    /// CHECK constraints, in the order of their names.
     pub checks: Vec<CheckDef>,
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod auto_increment;
 pub(crate) mod insert;
+pub(crate) mod rules;
 pub(crate) mod store;
 
 use crate::change::insert::same_row;
@@ -11,6 +12,7 @@ use crate::exec::Exec;
 use crate::execute::Changes;
 use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
+use mysql_error::codes;
 use planner::expr::Expr;
 use planner::plan::{Delete, Update, UpdateTarget};
 use record::RowRef;
@@ -44,9 +46,14 @@ impl<'a> Exec<'a> {
                     continue;
                 }
                 changes.matched += 1;
-                let values = match x.new_values(target, changes.matched)? {
-                    Some(values) => values,
-                    None => continue,
+                let values = match x.new_values(target, changes.matched) {
+                    Ok(Some(values)) => values,
+                    Ok(None) => continue,
+                    Err(Error::Sql(error)) if update.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                        x.warn(error.code, error.message);
+                        continue;
+                    }
+                    Err(error) => return Err(error),
                 };
                 if update.buffered {
                     let bytes = crate::memory::value_bytes(&row) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
@@ -87,6 +94,10 @@ impl<'a> Exec<'a> {
             if c.on_update_now && !target.set.iter().any(|(s, _)| *s as usize == i) {
                 values[i] = self.current_timestamp(c);
             }
+        }
+        if let Some(rules) = &target.rules {
+            self.generated_columns(rules, def, &mut values, row_no)?;
+            self.ask_checks(rules, &values)?;
         }
         Ok(Some(values))
     }

@@ -111,6 +111,16 @@ impl<'a> Exec<'a> {
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
+        let plain_read = session.plain_read();
+        Exec { session: Some(session), plain_read, ..Exec::bare(plan, params, context, scratch) }
+    }
+
+    /// An execution that reads and writes no table.
+    pub(crate) fn without_engine(plan: &'a Plan, context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
+        Exec::bare(plan, &[], context, scratch)
+    }
+
+    fn bare(plan: &'a Plan, params: &'a [Value], context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
         let mut frame = std::mem::take(&mut scratch.frame);
         frame.clear();
         frame.resize(plan.frame_slots as usize, Value::Null);
@@ -121,7 +131,6 @@ impl<'a> Exec<'a> {
         subqueries.resize_with(plan.subplans.len(), Default::default);
         let mut lookups = Vec::new();
         lookups.resize_with(plan.table_nodes as usize, LookupState::default);
-        let plain_read = session.plain_read();
         Exec {
             stack_base: planner::stack_address(),
             null_lenient: false,
@@ -131,7 +140,7 @@ impl<'a> Exec<'a> {
             plan,
             params,
             frame,
-            session: Some(session),
+            session: None,
             context,
             memory,
             caches,
@@ -140,7 +149,7 @@ impl<'a> Exec<'a> {
             chunks: Vec::new(),
             lookups,
             ticks: TICKS,
-            plain_read,
+            plain_read: Read::Snapshot,
             stops_early: None,
             passes_by: false,
             lenient: false,

@@ -34,6 +34,7 @@ mod subquery;
 mod virtual_scan;
 mod window;
 
+pub use change::rules::RuleRun;
 pub use context::{AutoIncrementSettings, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_f64, to_i64};
 pub use errors::Error;

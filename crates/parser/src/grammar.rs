@@ -21,7 +21,7 @@ mod window;
 use bumpalo::Bump;
 use bumpalo::collections::Vec as ArenaVec;
 
-use crate::ast::{ObjectName, SelectInto, Span, Statement};
+use crate::ast::{Expr, ObjectName, SelectInto, Span, Statement};
 use crate::error::ParseError;
 use crate::fingerprint::takes_hints;
 use crate::keyword::Kw;
@@ -76,6 +76,20 @@ pub fn parse<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed
 /// [`parse`], whose error is the one to report, and does not cache the plan.
 pub fn parse_parameterised<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed<'a>, ParseError> {
     Parser::new(sql, mode, arena, Some(Lifter::new())).run()
+}
+
+/// Parses a text that is one expression, as definitions keep them ([`crate::normalise`]).
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_expression<'a>(text: &'a [u8], arena: &'a Bump) -> Result<Expr<'a>, ParseError> {
+    let mut parser = Parser::new(text, SqlMode::default(), arena, None);
+    let read = |parser: &mut Parser<'a>| {
+        parser.bump();
+        let expr = parser.expr()?;
+        if parser.tok.tok == Tok::Eof { Ok(expr) } else { Err(parser.unexpected()) }
+    };
+    read(&mut parser).map_err(|e| *e)
 }
 
 /// The parser of one statement.

@@ -25,6 +25,7 @@ mod keyword;
 mod lexer;
 mod lift;
 mod mode;
+mod normal;
 mod template;
 mod text;
 
@@ -32,9 +33,11 @@ pub use bumpalo::Bump;
 pub use error::ParseError;
 pub use fingerprint::{Fingerprint, LiftedLiteral, LiteralKind, fingerprint};
 pub use grammar::{
-    ALIAS_CHARS_MAX, IDENTIFIER_CHARS_MAX, NESTING_MAX, Parsed, SELECT_NESTING_MAX, TREE_HEIGHT_MAX, parse, parse_parameterised,
+    ALIAS_CHARS_MAX, IDENTIFIER_CHARS_MAX, NESTING_MAX, Parsed, SELECT_NESTING_MAX, TREE_HEIGHT_MAX, parse, parse_expression,
+    parse_parameterised,
 };
 pub use keyword::{is_reserved_word, keywords};
 pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
+pub use normal::{Normal, columns_in, normalise};
 pub use template::Template;

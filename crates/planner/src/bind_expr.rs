@@ -270,13 +270,20 @@ impl<'c> Binder<'c> {
     fn default_of(&mut self, column: &ast::ColumnRef<'_>) -> Result<Expr> {
         let resolved = self.resolve_column(column.schema, column.table, column.column)?;
         let ExprKind::Slot(slot) = resolved.kind else { return Err(codes::bad_field_error(column.column, "field list")) };
+        let of = |column: &catalog::ColumnDef| match column.default {
+            catalog::DefaultValue::Expression(_) => Err(codes::default_as_val_generated()),
+            _ => Ok(crate::dml::default_expr(column)),
+        };
+        if let Some((first, columns)) = &self.row_columns {
+            return of(&columns[(slot - first) as usize]);
+        }
         for scope in self.scopes.iter().rev() {
             for relation in &scope.relations {
                 if let crate::binder::Source::Base(table) = relation.source
                     && let Some(at) = relation.slots.iter().position(|s| *s == Some(slot))
                 {
                     let table = self.tables[table as usize].clone();
-                    return Ok(crate::dml::default_expr(&table.def.columns[at]));
+                    return of(&table.def.columns[at]);
                 }
             }
         }

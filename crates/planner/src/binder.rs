@@ -276,6 +276,8 @@ pub struct Binder<'c> {
     pub warnings: Vec<Warning>,
     /// See [`crate::Plan`]'s field.
     pub reads_dictionary: bool,
+    /// While a stored expression is bound: the first slot of its row, and the columns.
+    pub row_columns: Option<(Slot, Vec<catalog::ColumnDef>)>,
 }
 
 impl<'c> Binder<'c> {
@@ -310,6 +312,7 @@ impl<'c> Binder<'c> {
             user_variables: Vec::new(),
             warnings: Vec::new(),
             reads_dictionary: false,
+            row_columns: None,
         }
     }
 

@@ -9,8 +9,8 @@ use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
-use catalog::{ColumnDef, DefaultValue, TableEntry};
-use mysql_error::codes;
+use catalog::{ColumnDef, DefaultValue, TableDef, TableEntry, Visibility};
+use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl<'c> Binder<'c> {
         let def = &entry.def;
         // Which source value goes to which column.
         let named: Vec<usize> = match i.columns {
-            None => (0..def.columns.len()).collect(),
+            None => (0..def.columns.len()).filter(|at| def.columns[*at].visibility == Visibility::Visible).collect(),
             Some(list) => {
                 let mut named = Vec::with_capacity(list.len());
                 for c in list {
@@ -92,7 +92,7 @@ impl<'c> Binder<'c> {
                 scope.relations.push(relation);
                 self.scopes.push(scope);
                 self.changed.push((def.id, i.table.name.to_owned()));
-                let result = self.insert_rows(rows, &named, no_list, def, &mut bound);
+                let result = self.insert_rows(rows, &named, no_list, def, new_slots, &mut bound);
                 self.changed.clear();
                 self.scopes.pop();
                 result?;
@@ -107,6 +107,7 @@ impl<'c> Binder<'c> {
                 if width != named.len() {
                     return Err(codes::wrong_value_count_on_row(1));
                 }
+                refuse_generated(def, &named)?;
                 let planned = match bound {
                     Bound::Planned(planned) => planned,
                     Bound::Block(mut block) => {
@@ -159,7 +160,7 @@ impl<'c> Binder<'c> {
             self.scopes.push(scope);
             self.insert_row = Some((table, new_slots));
             self.changed.push((def.id, i.table.name.to_owned()));
-            let result = self.assignments(i.on_duplicate, &entry.def.columns, i.table.name, &mut on_duplicate);
+            let result = self.assignments(i.on_duplicate, def, existing_slots, i.table.name, &mut on_duplicate);
             self.changed.clear();
             self.insert_row = None;
             self.scopes.pop();
@@ -175,6 +176,7 @@ impl<'c> Binder<'c> {
             new_slots,
             existing_slots,
             source_slots,
+            rules: self.row_rules(&entry.def)?,
         })))
     }
 
@@ -201,7 +203,7 @@ impl<'c> Binder<'c> {
         self.insert_row = Some((table, new_slots));
         self.changed.push((def.id, i.table.name.to_owned()));
         let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
-        let result = self.assignments(i.on_duplicate, &def.columns, i.table.name, &mut on_duplicate);
+        let result = self.assignments(i.on_duplicate, def, existing_slots, i.table.name, &mut on_duplicate);
         self.changed.clear();
         self.insert_row = None;
         let mut scope = self.scopes.pop().expect("pushed above");
@@ -230,6 +232,7 @@ impl<'c> Binder<'c> {
         named: &[usize],
         no_list: bool,
         def: &catalog::TableDef,
+        new_slots: Slot,
         out: &mut Vec<Vec<Option<Expr>>>,
     ) -> Result<()> {
         for (n, row) in rows.iter().enumerate() {
@@ -242,8 +245,10 @@ impl<'c> Binder<'c> {
                     ast::ExprKind::Default => {
                         let column = &def.columns[*column];
                         // AUTO_INCREMENT and constants are the executor's usual default handling.
-                        if column.auto_increment { None } else { Some(default_expr(column)) }
+                        let computed = column.auto_increment || column.generated.is_some();
+                        if computed { None } else { Some(self.default_of_row(def, column, new_slots)?) }
                     }
+                    _ if def.columns[*column].generated.is_some() => return Err(generated_given(def, *column)),
                     _ => Some(self.expr(value)?),
                 });
             }
@@ -261,17 +266,26 @@ impl<'c> Binder<'c> {
         first
     }
 
-    fn assignments(&mut self, list: &[ast::Assignment<'_>], columns: &[ColumnDef], table: &str, out: &mut Vec<(u32, Expr)>) -> Result<()> {
+    fn assignments(
+        &mut self,
+        list: &[ast::Assignment<'_>],
+        def: &TableDef,
+        first_slot: Slot,
+        table: &str,
+        out: &mut Vec<(u32, Expr)>,
+    ) -> Result<()> {
         for a in list {
             if a.column.table.is_some_and(|t| t != table) {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
             }
-            let at = columns
-                .iter()
-                .position(|c| c.name.eq_ignore_ascii_case(a.column.column))
-                .ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
+            let at = def.column_index(a.column.column).ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
             let value = match a.value.kind {
-                ast::ExprKind::Default => default_expr(&columns[at]),
+                // What is computed stays what it is until the row changes.
+                ast::ExprKind::Default if def.columns[at].generated.is_some() => {
+                    Expr::slot(first_slot + at as Slot, def.columns[at].ty.clone())
+                }
+                ast::ExprKind::Default => self.default_of_row(def, &def.columns[at], first_slot)?,
+                _ if def.columns[at].generated.is_some() => return Err(generated_given(def, at)),
                 _ => self.expr(&a.value)?,
             };
             out.push((at as u32, value));
@@ -318,13 +332,16 @@ impl<'c> Binder<'c> {
             let first_slot = self.target_slots(depth, *r);
             let row_slot = self.keep_row(depth, *r);
             self.changed.push((entry.def.id, self.scopes[depth].relations[*r].alias.clone()));
-            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot });
+            let rules = self.row_rules(&entry.def)?;
+            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules });
         }
         for (r, c, a) in resolved {
             let at = target_relations.iter().position(|t| *t == r).expect("collected above");
             let entry = self.tables[targets[at].table as usize].clone();
             let value = match a.value.kind {
-                ast::ExprKind::Default => default_expr(&entry.def.columns[c as usize]),
+                ast::ExprKind::Default if entry.def.columns[c as usize].generated.is_some() => continue,
+                ast::ExprKind::Default => self.default_of_row(&entry.def, &entry.def.columns[c as usize], targets[at].first_slot)?,
+                _ if entry.def.columns[c as usize].generated.is_some() => return Err(generated_given(&entry.def, c as usize)),
                 _ => self.expr(&a.value)?,
             };
             targets[at].set.push((c, value));
@@ -489,6 +506,18 @@ impl<'c> Binder<'c> {
     }
 }
 
+/// Generated columns take no value from a statement.
+pub(crate) fn refuse_generated(def: &TableDef, given: &[usize]) -> Result<()> {
+    match given.iter().find(|at| def.columns[**at].generated.is_some()) {
+        Some(at) => Err(generated_given(def, *at)),
+        None => Ok(()),
+    }
+}
+
+fn generated_given(def: &TableDef, at: usize) -> SqlError {
+    codes::non_default_value_for_generated_column(&def.columns[at].name, &def.name)
+}
+
 /// With LIMIT no row beyond the last may be locked: read one at a time.
 fn hint_one(node: &mut Node) {
     if let Node::Table(t) = node {
@@ -517,7 +546,7 @@ fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
             let mut slots = Vec::new();
             slots_of(e, &b.subplans, &mut slots);
             parts.contains(&(*c as usize)) || e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)))
-        }) || parts.iter().any(|p| def.columns[*p].on_update_now)
+        }) || parts.iter().any(|p| def.columns[*p].on_update_now || def.columns[*p].generated.is_some())
     })
 }
 

@@ -9,6 +9,7 @@
 //! [`Plan`], then [`Node`].
 
 use crate::expr::{Expr, Slot};
+use crate::row_rules::RowRules;
 use crate::short::ShortPlan;
 use crate::typing;
 use crate::window::Window;
@@ -591,6 +592,8 @@ pub struct Insert {
     pub existing_slots: Slot,
     /// What `on_duplicate` reads of the SELECT's tables: (position in the source's row, slot).
     pub source_slots: Vec<(u32, Slot)>,
+    /// What the table's definition computes and asks of the new row.
+    pub rules: Option<Box<RowRules>>,
 }
 
 /// Rows to insert.
@@ -640,6 +643,8 @@ pub struct UpdateTarget {
     pub set: Vec<(u32, Expr)>,
     /// Slot of the row's bytes; the next slot holds its key.
     pub row_slot: Slot,
+    /// What the table's definition computes and asks of the changed row.
+    pub rules: Option<Box<RowRules>>,
 }
 
 /// DELETE.

@@ -132,6 +132,9 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
         Body::Query(q) => query(plan, q),
         Body::Update(u) => {
             let (Node::Table(t), [target], None, false) = (&u.input, u.targets.as_slice(), &u.limit, u.ignore) else { return None };
+            if target.rules.is_some() {
+                return None;
+            }
             let key = point_key(plan, t)?;
             let key_parts = &plan.tables[t.table as usize].def.indexes[0].parts;
             let moves = target.set.iter().any(|(c, _)| key_parts.iter().any(|p| p.column == *c as usize));
@@ -167,7 +170,7 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
             let InsertSource::Values(rows) = &i.source else { return None };
             let constant =
                 |value: &Option<Expr>| value.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
-            let plain = !i.replace && !i.ignore && i.on_duplicate.is_empty() && rows.iter().flatten().all(constant);
+            let plain = i.rules.is_none() && !i.replace && !i.ignore && i.on_duplicate.is_empty() && rows.iter().flatten().all(constant);
             plain.then_some(ShortPlan::Insert)
         }
     }

@@ -110,7 +110,8 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
     b.references.push((number, entry.def.name.as_str().into()));
     let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];
     if columns.is_empty() {
-        for (i, t) in targets.iter_mut().enumerate() {
+        let visible = entry.def.columns.iter().zip(&mut targets).filter(|(c, _)| c.visibility == catalog::Visibility::Visible);
+        for (i, (_, t)) in visible.enumerate() {
             *t = InsertColumn::Source(i as u32);
         }
     }
@@ -118,6 +119,8 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         let at = entry.def.column_index(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
         targets[at] = InsertColumn::Source(i as u32);
     }
+    let given = |at: &usize| matches!(targets[*at], InsertColumn::Source(_));
+    crate::dml::refuse_generated(&entry.def, &(0..targets.len()).filter(given).collect::<Vec<_>>())?;
     let first = b.slot_count;
     for c in &entry.def.columns {
         b.new_slot(c.ty.clone());
@@ -136,6 +139,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         new_slots: first,
         existing_slots: existing,
         source_slots: Vec::new(),
+        rules: b.row_rules(&entry.def)?,
     }));
     finish(b, body, Vec::new())
 }
@@ -157,7 +161,7 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
     columns
 }
 
-fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {
+pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {
     b.plan_pending()?;
     let safe_updates = b.context.safe_updates();
     let unsafe_change = safe_updates && changes_unsafely(&body);

@@ -8,6 +8,7 @@ use crate::execute::Changes;
 use crate::run::Result;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
+use mysql_error::codes;
 use planner::plan::{Insert, InsertColumn, InsertSource};
 use std::sync::Arc;
 use types::Value;
@@ -73,6 +74,7 @@ impl<'a> Exec<'a> {
                     self.tick()?;
                     state.row_no += 1;
                     self.values_row(state, row)?;
+                    self.expression_values(state, row.is_empty())?;
                     self.insert_row(state)?;
                     state.counter.row_done();
                 }
@@ -86,6 +88,7 @@ impl<'a> Exec<'a> {
                     self.tick()?;
                     state.row_no += 1;
                     self.source_row(state, &row)?;
+                    self.expression_values(state, false)?;
                     for (at, slot) in &insert.source_slots {
                         self.frame[*slot as usize] = row[*at as usize].clone();
                     }
@@ -100,6 +103,7 @@ impl<'a> Exec<'a> {
                     self.tick()?;
                     state.row_no += 1;
                     self.source_row(state, &row)?;
+                    self.expression_values(state, false)?;
                     self.insert_row(state)?;
                 }
             }
@@ -195,9 +199,27 @@ impl<'a> Exec<'a> {
         }))
     }
 
+    /// Computes what the table's definition says of the row.
+    fn expression_values(&mut self, state: &mut Inserter<'a>, all_missing: bool) -> Result<()> {
+        let Some(rules) = &state.insert.rules else { return Ok(()) };
+        let (def, columns) = (&state.entry.def, &state.insert.columns);
+        let is_missing = |at: usize| all_missing || matches!(columns[at], InsertColumn::Default);
+        self.expression_defaults(rules, def, &mut state.values, state.row_no, is_missing)?;
+        self.generated_columns(rules, def, &mut state.values, state.row_no)
+    }
+
     fn insert_row(&mut self, state: &mut Inserter<'a>) -> Result<()> {
         let generated = self.auto_increment(state)?;
         let entry = state.entry;
+        if let Some(rules) = &state.insert.rules {
+            match self.ask_checks(rules, &state.values) {
+                Err(Error::Sql(error)) if state.insert.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                    self.warn(error.code, error.message);
+                    return Ok(());
+                }
+                asked => asked?,
+            }
+        }
         let changes = state.insert.replace || !state.insert.on_duplicate.is_empty();
         let duplicate = if changes { OnDuplicate::Change } else { OnDuplicate::Report };
         loop {
@@ -299,6 +321,16 @@ impl<'a> Exec<'a> {
         for (i, c) in entry.def.columns.iter().enumerate() {
             if c.on_update_now && !assigned.contains(&(i as u32)) {
                 values[i] = self.current_timestamp(c);
+            }
+        }
+        if let Some(rules) = &state.insert.rules {
+            self.generated_columns(rules, &entry.def, &mut values, state.row_no)?;
+            match self.ask_checks(rules, &values) {
+                Err(Error::Sql(error)) if state.insert.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                    self.warn(error.code, error.message);
+                    return Ok(());
+                }
+                asked => asked?,
             }
         }
         let mut bytes = Vec::new();

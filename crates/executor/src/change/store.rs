@@ -108,6 +108,10 @@ impl Exec<'_> {
 
     /// The value of a column that an INSERT does not name.
     pub fn default_value(&mut self, column: &ColumnDef) -> Result<Value> {
+        // Computed when the other columns have their values.
+        if column.generated.is_some() || matches!(column.default, DefaultValue::Expression(_)) {
+            return Ok(Value::Null);
+        }
         default_value(column, self.leniency(), self.context)
     }
 

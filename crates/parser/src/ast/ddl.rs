@@ -443,7 +443,9 @@ pub enum AlterAction<'a> {
     DropForeignKey(&'a str),
     /// ADD CHECK.
     AddCheck(&'a Check<'a>),
-    /// DROP CHECK or DROP CONSTRAINT.
+    /// DROP CHECK.
+    DropCheck(&'a str),
+    /// DROP CONSTRAINT.
     DropConstraint(&'a str),
     /// ALTER CHECK or `CONSTRAINT [NOT] ENFORCED`.
     SetEnforced(&'a str, bool),

@@ -421,6 +421,34 @@ pub enum IntervalUnit {
     YearMonth,
 }
 
+impl std::fmt::Display for IntervalUnit {
+    /// As SQL writes it, in lower case.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            IntervalUnit::Microsecond => "microsecond",
+            IntervalUnit::Second => "second",
+            IntervalUnit::Minute => "minute",
+            IntervalUnit::Hour => "hour",
+            IntervalUnit::Day => "day",
+            IntervalUnit::Week => "week",
+            IntervalUnit::Month => "month",
+            IntervalUnit::Quarter => "quarter",
+            IntervalUnit::Year => "year",
+            IntervalUnit::SecondMicrosecond => "second_microsecond",
+            IntervalUnit::MinuteMicrosecond => "minute_microsecond",
+            IntervalUnit::MinuteSecond => "minute_second",
+            IntervalUnit::HourMicrosecond => "hour_microsecond",
+            IntervalUnit::HourSecond => "hour_second",
+            IntervalUnit::HourMinute => "hour_minute",
+            IntervalUnit::DayMicrosecond => "day_microsecond",
+            IntervalUnit::DaySecond => "day_second",
+            IntervalUnit::DayMinute => "day_minute",
+            IntervalUnit::DayHour => "day_hour",
+            IntervalUnit::YearMonth => "year_month",
+        })
+    }
+}
+
 /// Ends that TRIM works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TrimMode {
@@ -496,6 +524,26 @@ pub enum WindowFn {
     FirstValue,
     LastValue,
     NthValue,
+}
+
+impl WindowFn {
+    /// As SQL writes it, in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowFn::RowNumber => "row_number",
+            WindowFn::Rank => "rank",
+            WindowFn::DenseRank => "dense_rank",
+            WindowFn::PercentRank => "percent_rank",
+            WindowFn::CumeDist => "cume_dist",
+            WindowFn::Ntile => "ntile",
+            WindowFn::Lag => "lag",
+            WindowFn::Lead => "lead",
+            WindowFn::FirstValue => "first_value",
+            WindowFn::LastValue => "last_value",
+            WindowFn::NthValue => "nth_value",
+        }
+    }
 }
 
 /// A call of a window function.

@@ -232,7 +232,11 @@ impl<'a> Parser<'a> {
                 self.expect(Kw::KEY)?;
                 Ok(AlterAction::DropForeignKey(self.name()?))
             }
-            Kw::CHECK | Kw::CONSTRAINT => {
+            Kw::CHECK => {
+                self.bump();
+                Ok(AlterAction::DropCheck(self.name()?))
+            }
+            Kw::CONSTRAINT => {
                 self.bump();
                 Ok(AlterAction::DropConstraint(self.index_name()?))
             }

@@ -3,18 +3,20 @@
 //! All actions of a statement speak of the table as it was, so the new definition is built from the old one in MySQL's order: columns
 //! dropped and changed, columns added, positions; then indexes dropped, renamed, added.
 
+use super::check::{alter_checks, follow_table_name, judges_anew};
 use super::convert::{RowConverter, value_of_new_column};
-use super::create_table::{check_size, define_key, forget_history};
+use super::create_table::{check_columns, check_size, define_key, forget_history};
 use super::data_type::resolve_collation;
 use super::definition::{Definer, DraftColumn, define_column, define_default};
+use super::expression::{check_expressions, is_computed, names};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes};
 use super::options::Options;
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use catalog::{Change, ColumnDef, DefaultValue, TableDef};
+use catalog::{Change, CheckDef, ColumnDef, DefaultValue, TableDef, Visibility};
 use engine::{Direction, Isolation, KeyRange, Read, Step};
-use executor::StatementContext;
+use executor::{RuleRun, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{AlterAction, AlterTable, ColumnPosition, CreateIndex, DropIndex, ObjectName};
 use types::{Charset, Collation, ColumnType, SqlMode, TypeKind, Value};
@@ -43,13 +45,14 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     let name = full_name(session, name)?;
     let table = session.lock_table(&name)?;
     let old = &table.entry.def;
-    let mut definer = session.definer();
+    let mut definer = session.definer(&name.table);
     let draft = Draft::new(&mut definer, old, actions, session.core.database.as_deref());
     let warnings = std::mem::take(&mut definer.warnings);
     let draft = draft?;
     session.ddl_warnings(warnings);
     check_new_name(session, &name, &draft)?;
     let (new, from) = draft.finish(old)?;
+    session.refuse_taken_checks(&new, Some(old))?;
     let mut work = Work::new(old, &new, &from, draft.rebuild);
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
@@ -72,6 +75,7 @@ fn check_new_name(session: &ClientSession, old: &FullName, draft: &Draft) -> Res
 struct Draft {
     columns: Vec<DraftColumn>,
     keys: Vec<DraftKey>,
+    checks: Vec<CheckDef>,
     options: Options,
     collation: Collation,
     new_name: Option<(String, String)>,
@@ -85,6 +89,7 @@ impl Draft {
         let mut draft = Draft {
             columns: Vec::new(),
             keys: old_keys(old),
+            checks: Vec::new(),
             options: Options::default(),
             collation: old.collation,
             new_name: None,
@@ -119,6 +124,8 @@ impl Draft {
             return Err(codes::cant_remove_all_fields());
         }
         draft.change_keys(definer, old, actions)?;
+        draft.checks = alter_checks(definer, old, &draft.columns, actions)?;
+        refuse_dependent(old, &draft.columns)?;
         Ok(draft)
     }
 
@@ -146,7 +153,9 @@ impl Draft {
                     if std::mem::replace(&mut changed[at], true) {
                         return Err(unknown(column.name));
                     }
-                    *slot = self.redefine(definer, column, at)?;
+                    let draft = self.redefine(definer, column, at)?;
+                    refuse_other_storage(&old.columns[at], &draft.def)?;
+                    *slot = draft;
                 }
                 AlterAction::ChangeColumn(name, column, _) => {
                     let at = position(name).ok_or_else(|| unknown(name))?;
@@ -154,7 +163,9 @@ impl Draft {
                     if std::mem::replace(&mut changed[at], true) {
                         return Err(unknown(name));
                     }
-                    *slot = self.redefine(definer, column, at)?;
+                    let draft = self.redefine(definer, column, at)?;
+                    refuse_other_storage(&old.columns[at], &draft.def)?;
+                    *slot = draft;
                 }
                 AlterAction::RenameColumn(name, new) => {
                     let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
@@ -168,11 +179,18 @@ impl Draft {
                     if slot.def.auto_increment {
                         return Err(codes::invalid_default(name));
                     }
+                    if slot.def.generated.is_some() {
+                        return Err(codes::wrong_usage("DEFAULT", "generated column"));
+                    }
                     slot.def.default = define_default(definer, name, &slot.def.ty, Some(default))?;
                 }
                 AlterAction::DropDefault(name) => {
                     let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
                     slot.def.default = DefaultValue::None;
+                }
+                AlterAction::SetColumnVisible(name, visible) => {
+                    let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
+                    slot.def.visibility = if *visible { Visibility::Visible } else { Visibility::Invisible };
                 }
                 _ => {}
             }
@@ -272,6 +290,14 @@ impl Draft {
                     let found = self.keys.iter().position(|key| is_it(key) || (primary && key.primary && key.from.is_some()));
                     self.keys.remove(found.ok_or_else(|| codes::cant_drop_field_or_key(name))?);
                 }
+                AlterAction::DropConstraint(name) if !old.checks.iter().any(|check| same_name(&check.name, name)) => {
+                    let own = |key: &DraftKey| key.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+                    let is_it = |key: &DraftKey| {
+                        key.from.is_some() && key.unique && (key.primary && name.eq_ignore_ascii_case("PRIMARY") || own(key))
+                    };
+                    let found = self.keys.iter().position(is_it);
+                    self.keys.remove(found.ok_or_else(|| codes::constraint_not_found(name))?);
+                }
                 AlterAction::DropPrimaryKey => {
                     let found = self.keys.iter().position(|key| key.primary && key.from.is_some());
                     self.keys.remove(found.ok_or_else(|| codes::cant_drop_field_or_key("PRIMARY"))?);
@@ -344,8 +370,10 @@ impl Draft {
                 (index.id, index.root) = (before.id, before.root);
             }
         }
-        let mut new = TableDef { columns, indexes, charset: self.collation.charset(), collation: self.collation, ..old.clone() };
+        let checks = self.checks.clone();
+        let mut new = TableDef { columns, indexes, checks, charset: self.collation.charset(), collation: self.collation, ..old.clone() };
         if let Some((database, name)) = &self.new_name {
+            follow_table_name(&mut new.checks, &old.name, name)?;
             (new.database, new.name) = (database.clone(), name.clone());
         }
         if let Some(comment) = &self.options.comment {
@@ -356,8 +384,47 @@ impl Draft {
         }
         self.options.apply_shown(&mut new.shown_options);
         check_size(&new)?;
+        check_columns(&new)?;
+        check_expressions(&new)?;
         Ok((new, from))
     }
+}
+
+/// Columns that stored expressions of others read stay, under their names.
+fn refuse_dependent(old: &TableDef, columns: &[DraftColumn]) -> Result<(), SqlError> {
+    for (at, column) in old.columns.iter().enumerate() {
+        if columns.iter().any(|new| new.from == Some(at) && same_name(&new.def.name, &column.name)) {
+            continue;
+        }
+        for reader in columns.iter().filter_map(|new| new.from.map(|from| (&new.def, &old.columns[from]))) {
+            let (new, before) = reader;
+            // What is said anew is judged by the new columns.
+            match (&new.generated, &before.generated) {
+                (Some(generated), Some(said)) if generated == said && names(&said.text, &column.name) => {
+                    return Err(match new.visibility {
+                        Visibility::Hidden => codes::dependent_by_functional_index(&column.name),
+                        _ => codes::dependent_by_generated_column(&column.name),
+                    });
+                }
+                _ => {}
+            }
+            if let (DefaultValue::Expression(text), true) = (&new.default, new.default == before.default)
+                && names(text, &column.name)
+            {
+                return Err(codes::dependent_by_default_generated_value(&column.name, &old.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A column does not become VIRTUAL, nor a VIRTUAL one anything else.
+fn refuse_other_storage(old: &ColumnDef, new: &ColumnDef) -> Result<(), SqlError> {
+    let is_virtual = |column: &ColumnDef| column.generated.as_ref().is_some_and(|generated| !generated.stored);
+    if is_virtual(old) == is_virtual(new) {
+        return Ok(());
+    }
+    Err(codes::unsupported_action_on_generated_column("Changing the STORED status"))
 }
 
 /// What is read and not carried out is named.
@@ -365,14 +432,10 @@ fn refuse_unsupported(actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
     for action in actions {
         let what = match action {
             AlterAction::AddForeignKey(_) => "FOREIGN KEY constraints",
-            AlterAction::AddCheck(_) => "CHECK constraints",
-            AlterAction::SetColumnVisible(_, false) => "invisible columns",
             AlterAction::SetKeyVisible(_, false) => "invisible indexes",
             AlterAction::OrderBy(_) => "ALTER TABLE ... ORDER BY",
             AlterAction::Unsupported(what) => what,
             AlterAction::DropForeignKey(name) => return Err(codes::cant_drop_field_or_key(name)),
-            AlterAction::DropConstraint(name) => return Err(codes::constraint_not_found(name)),
-            AlterAction::SetEnforced(name, _) => return Err(codes::check_constraint_not_found(name)),
             _ => continue,
         };
         return Err(codes::not_supported_yet(what));
@@ -445,17 +508,24 @@ struct Work {
     counts_rows: bool,
     /// Why MySQL could not do it in place.
     reason: &'static str,
+    /// It does not say why.
+    silent: bool,
+    /// It would not do it at once, either, and says so.
+    only_copy: bool,
 }
 
 impl Work {
     fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool) -> Work {
+        let judges = judges_anew(old, new);
         let kept_in_order = from.iter().take(old.columns.len()).enumerate().all(|(no, from)| *from == Some(no));
         let appended = || &new.columns[old.columns.len()..];
         let in_place = !rebuild
             && from.len() >= old.columns.len()
             && kept_in_order
             && old.columns.iter().zip(&new.columns).all(|(a, b)| stored_alike(&a.ty, &b.ty) && (a.auto_increment || !b.auto_increment))
-            && appended().iter().all(|column| !column.auto_increment)
+            && appended().iter().all(|column| !column.auto_increment && !is_computed(column))
+            && old.columns.iter().zip(&new.columns).all(|(a, b)| a.generated == b.generated)
+            && !judges
             && !new.indexes[0].id.is_none()
             && old.schema_version < u16::MAX;
         let type_changed = new.columns.iter().zip(from).any(|(column, from)| {
@@ -463,13 +533,23 @@ impl Work {
             let before = ColumnType { nullable: column.ty.nullable, ..old.columns[*at].ty.clone() };
             !stored_alike(&before, &column.ty) || (column.auto_increment && !old.columns[*at].auto_increment)
         });
+        // As MySQL, which copies for these but for VIRTUAL columns.
+        let computes = new.columns.iter().zip(from).any(|(column, from)| {
+            let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
+            let before = from.map(|at| &old.columns[at]);
+            is_computed(column) && !is_virtual && before.is_none_or(|before| before.generated != column.generated)
+        });
         let primary_dropped = !old.has_hidden_key() && new.has_hidden_key();
         Work {
             copies: !in_place,
             builds: !in_place || new.indexes.iter().any(|index| index.id.is_none()),
-            counts_rows: type_changed || primary_dropped,
+            counts_rows: type_changed || primary_dropped || judges || computes,
+            silent: (judges || computes) && !type_changed && !primary_dropped,
+            only_copy: judges,
             reason: if type_changed {
                 "Cannot change column type INPLACE"
+            } else if judges || computes {
+                "COPY algorithm requires a lock"
             } else {
                 "Dropping a primary key is not allowed without also adding a new primary key"
             },
@@ -478,13 +558,18 @@ impl Work {
 
     /// ALGORITHM=COPY: done as said, whatever would be less work, and the rows are counted.
     fn copy_all(&mut self) {
-        *self = Work { copies: true, builds: true, counts_rows: true, reason: "COPY algorithm requires a lock" };
+        let reason = "COPY algorithm requires a lock";
+        *self = Work { copies: true, builds: true, counts_rows: true, reason, silent: false, only_copy: false };
     }
 
     fn check_wishes(&self, wishes: Wishes<'_>) -> Result<(), SqlError> {
         match wishes.algorithm {
             Some("INSTANT") if self.builds => {
-                return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+                let other = if self.only_copy { "ALGORITHM=COPY" } else { "ALGORITHM=COPY/INPLACE" };
+                return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", other));
+            }
+            Some("INPLACE") if self.silent => {
+                return Err(codes::alter_operation_not_supported("ALGORITHM=INPLACE", "ALGORITHM=COPY"));
             }
             Some("INPLACE") if self.counts_rows => {
                 return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INPLACE", self.reason, "ALGORITHM=COPY"));
@@ -554,14 +639,16 @@ fn apply(
     }
     forget_history(&mut new);
     let target = new.clone();
+    let rules = planner::plan_row_rules(&target)?;
+    let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
     let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
+    converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
     let changed = {
         let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
         catalog.alter_table(&mut session.engine, entry, new, Change::Copy(&mut convert))
     };
-    let rows = converter.rows;
-    let result = changed.map_err(|error| converter.explain(session.catalog_error(error)));
-    let warnings = std::mem::take(&mut converter.warnings);
+    let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
+    let result = changed.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));
     session.ddl_warnings(warnings);
     result?;
     Ok(DdlDone { affected: if work.counts_rows { rows } else { 0 } })

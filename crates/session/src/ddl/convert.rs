@@ -1,7 +1,7 @@
 //! Rows of a table as rows of its new definition.
 
-use crate::error_map::Outcome;
 use catalog::{CatalogError, DefaultValue, TableDef};
+use executor::{RuleRun, StatementContext};
 use mysql_error::{SqlError, Warning, codes};
 use record::{RowLayout, RowRef};
 use types::{LocalTime, SqlMode, StoreContext, Timestamp, Value, implicit_default, store_convert};
@@ -34,6 +34,9 @@ pub(super) struct RowConverter<'a> {
     pub warnings: Vec<Warning>,
     /// Why the conversion ended early.
     pub failure: Option<SqlError>,
+    /// What the definition computes of a row and asks of it.
+    pub rules: Option<(RuleRun<'a>, &'a mut dyn StatementContext)>,
+    is_new: Vec<bool>,
 }
 
 /// The value that rows get in a column that they did not have.
@@ -67,6 +70,8 @@ impl<'a> RowConverter<'a> {
                 Some(at) if old.columns[*at].ty == column.ty && column.auto_increment == old.columns[*at].auto_increment => {
                     Source::Same(*at)
                 }
+                // Computed when the other columns have their values.
+                _ if column.generated.is_some() => Source::Constant(Value::Null),
                 Some(at) => Source::Convert(*at),
                 None if column.auto_increment => Source::Number,
                 None => Source::Constant(value_of_new_column(column, now_micros, zone)),
@@ -84,6 +89,8 @@ impl<'a> RowConverter<'a> {
             values: Vec::with_capacity(types.len()),
             warnings: Vec::new(),
             failure: None,
+            rules: None,
+            is_new: from.iter().map(Option::is_none).collect(),
         }
     }
 
@@ -133,12 +140,13 @@ impl<'a> RowConverter<'a> {
             };
             self.values.push(value);
         }
+        if let Some((rules, context)) = &mut self.rules {
+            rules.complete(&mut self.values, self.rows, |at| self.is_new[at], *context).map_err(|error| match error {
+                executor::Error::Sql(error) => error,
+                error => SqlError::with_message(1105, format!("{error:?}")),
+            })?;
+        }
         Ok(())
-    }
-
-    /// What a failed copy is told: the reason of the conversion when it was the one that failed.
-    pub fn explain(&mut self, outcome: Outcome) -> Outcome {
-        self.failure.take().map_or(outcome, Outcome::from)
     }
 }
 

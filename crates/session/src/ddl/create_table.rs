@@ -1,14 +1,16 @@
 //! CREATE TABLE.
 
+use super::check::{define_checks, rename_all};
 use super::create_select;
 use super::definition::{Definer, DraftColumn, define_column};
+use super::expression::check_expressions;
 use super::key::{DraftKey, define_indexes};
 use super::options::Options;
 use super::{DdlDone, FullName, check_table_name, find_column, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use base::{IndexId, PageNo, TableId};
-use catalog::{CatalogError, TableDef};
+use catalog::{CatalogError, TableDef, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast::{CreateTable, ObjectName};
 use types::{Collation, ColumnType, TypeKind, Value};
@@ -39,13 +41,14 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,
         None => {
-            let mut definer = session.definer();
+            let mut definer = session.definer(&name.table);
             let def = define(&mut definer, create, &name, database.collation, selected)?;
             let warnings = definer.warnings;
             session.ddl_warnings(warnings);
             def
         }
     };
+    session.refuse_taken_checks(&def, None)?;
     def.created_micros = session.engine.engine().wall_micros();
     match catalog.create_table(&mut session.engine, def) {
         Ok(_) => Ok(DdlDone { affected: create_select::fill(session, create, &name, &names, sql)? }),
@@ -68,7 +71,6 @@ fn refuse_unsupported(create: &CreateTable<'_>) -> Result<(), SqlError> {
         (create.temporary, "CREATE TEMPORARY TABLE"),
         (create.partition_by.is_some(), "PARTITION BY"),
         (!create.foreign_keys.is_empty(), "FOREIGN KEY constraints"),
-        (!create.checks.is_empty(), "CHECK constraints"),
     ];
     match refused.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(codes::not_supported_yet(what)),
@@ -128,10 +130,24 @@ pub(super) fn define(
         auto_increment_start: options.auto_increment.unwrap_or(1).max(1),
         created_micros: 0,
         shown_options,
-        checks: Vec::new(),
+        checks: define_checks(definer, create, &name.table)?,
     };
     check_size(&def)?;
+    check_columns(&def)?;
+    check_expressions(&def)?;
     Ok(def)
+}
+
+/// Refuses what no table's columns may be.
+pub(super) fn check_columns(def: &TableDef) -> Result<(), SqlError> {
+    let is_virtual = |column: usize| def.columns[column].generated.as_ref().is_some_and(|generated| !generated.stored);
+    if def.indexes[0].parts.iter().any(|part| is_virtual(part.column)) {
+        return Err(codes::unsupported_action_on_generated_column("Defining a virtual generated column as primary key"));
+    }
+    if !def.columns.iter().any(|column| column.visibility == Visibility::Visible) {
+        return Err(codes::table_without_visible_column());
+    }
+    Ok(())
 }
 
 pub(super) fn define_key(definer: &mut Definer<'_>, key: &parser::ast::KeyDef<'_>) -> Result<DraftKey, SqlError> {
@@ -200,6 +216,7 @@ fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: &FullName) 
     def.schema_version = 0;
     def.auto_increment_start = 1;
     forget_history(&mut def);
+    rename_all(&mut def.checks, &name.table)?;
     for index in &mut def.indexes {
         (index.id, index.root) = (IndexId::NONE, PageNo::NONE);
     }

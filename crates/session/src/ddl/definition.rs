@@ -1,7 +1,8 @@
 //! Columns as written to column definitions: nullability, defaults, attributes.
 
 use super::data_type::column_type;
-use catalog::{ColumnDef, DefaultValue};
+use super::expression::{Owner, stored};
+use catalog::{ColumnDef, DefaultValue, Generated, Visibility};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{self, ColumnDefault, Expr, ExprKind, Literal, UnaryOp};
 use types::{Collation, ColumnType, Decimal, LocalTime, SqlMode, StoreContext, TypeKind, Value, store_convert};
@@ -16,6 +17,10 @@ pub(crate) struct Definer<'a> {
     pub zone: &'a dyn LocalTime,
     /// Start of the statement.
     pub now_micros: i64,
+    /// Character set of the session's literals.
+    pub charset: &'static str,
+    /// Name of the table.
+    pub table: String,
     /// Notes and warnings.
     pub warnings: Vec<Warning>,
 }
@@ -70,7 +75,7 @@ pub(super) fn define_column(
         }
         ty.nullable = false;
     }
-    if attributes.auto_increment {
+    if attributes.auto_increment && attributes.generated.is_none() {
         if !ty.kind.is_integer() {
             return Err(codes::wrong_field_spec(name));
         }
@@ -86,7 +91,11 @@ pub(super) fn define_column(
     let comment = attributes.comment.unwrap_or_default();
     let too_long = || SqlError::with_message(1629, format!("Comment for field '{name}' is too long (max = {COLUMN_COMMENT_CHARS_MAX})"));
     let comment = comment_text(comment, COLUMN_COMMENT_CHARS_MAX, too_long)?;
-    let default = define_default(definer, name, &ty, attributes.default)?;
+    let generated = define_generated(definer, name, attributes)?;
+    let default = match generated {
+        Some(_) => DefaultValue::None,
+        None => define_default(definer, name, &ty, attributes.default)?,
+    };
     let def = ColumnDef {
         name: name.into(),
         ty,
@@ -96,25 +105,34 @@ pub(super) fn define_column(
         comment,
         added_in: 0,
         instant_default: Value::Null,
-        generated: None,
-        visibility: catalog::Visibility::Visible,
+        generated,
+        visibility: if attributes.visible == Some(false) { Visibility::Invisible } else { Visibility::Visible },
     };
     Ok(DraftColumn { def, explicit_null, from: None })
 }
 
 /// What is read and not carried out is named, never dropped.
 fn refuse_unsupported(attributes: &ast::ColumnAttributes<'_>) -> Result<(), SqlError> {
-    let refused = [
-        (attributes.generated.is_some(), "generated columns"),
-        (!attributes.checks.is_empty(), "CHECK constraints"),
-        (attributes.references.is_some(), "FOREIGN KEY constraints"),
-        (attributes.visible == Some(false), "invisible columns"),
-        (attributes.srid.is_some(), "SRID"),
-    ];
+    let refused = [(attributes.references.is_some(), "FOREIGN KEY constraints"), (attributes.srid.is_some(), "SRID")];
     match refused.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(codes::not_supported_yet(what)),
         None => Ok(()),
     }
+}
+
+/// What a column is generated from.
+fn define_generated(definer: &Definer<'_>, name: &str, attributes: &ast::ColumnAttributes<'_>) -> Result<Option<Generated>, SqlError> {
+    let Some(generated) = attributes.generated else { return Ok(None) };
+    let beside = [
+        (attributes.default.is_some(), "DEFAULT"),
+        (attributes.auto_increment, "AUTO_INCREMENT"),
+        (attributes.on_update_now.is_some(), "ON UPDATE"),
+    ];
+    if let Some((_, what)) = beside.into_iter().find(|(is_written, _)| *is_written) {
+        return Err(codes::wrong_usage(what, "generated column"));
+    }
+    let normal = stored(definer, &generated.expr, Owner::Generated(name), &definer.table)?;
+    Ok(Some(Generated { text: normal.text, stored: generated.stored }))
 }
 
 /// The default that a DEFAULT clause, or none, gives a column.
@@ -129,7 +147,10 @@ pub(super) fn define_default(
         None => Ok(DefaultValue::None),
         Some(ColumnDefault::Now(digits)) if ty.kind.is_datetime() && *digits == ty.decimals => Ok(DefaultValue::CurrentTimestamp),
         Some(ColumnDefault::Now(_)) => Err(codes::invalid_default(name)),
-        Some(ColumnDefault::Expr(_)) => Err(codes::not_supported_yet("expression defaults")),
+        Some(ColumnDefault::Expr(expr)) => {
+            let table = definer.table.clone();
+            stored(definer, expr, Owner::Default(name), &table).map(|normal| DefaultValue::Expression(normal.text))
+        }
         Some(ColumnDefault::Literal(expr)) => match literal(expr, ty) {
             None => Err(codes::invalid_default(name)),
             Some(Value::Null) if ty.nullable => Ok(DefaultValue::Null),

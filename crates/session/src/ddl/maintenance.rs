@@ -245,5 +245,5 @@ fn rebuild(session: &mut ClientSession, name: &FullName) -> Result<(), Outcome> 
         let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
         catalog.alter_table(&mut session.engine, &table.entry, new, Change::Copy(&mut convert))
     };
-    changed.map_err(|error| converter.explain(session.catalog_error(error)))
+    changed.map_err(|error| converter.failure.take().map_or_else(|| session.catalog_error(error), Outcome::from))
 }

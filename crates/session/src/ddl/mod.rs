@@ -9,6 +9,7 @@
 //! [`execute`]; `definition.rs` and `key.rs` turn what is written into definitions, `alter.rs` compares old and new.
 
 mod alter;
+mod check;
 mod checksum;
 mod convert;
 mod create_select;
@@ -16,6 +17,7 @@ mod create_table;
 mod data_type;
 mod database;
 mod definition;
+mod expression;
 mod key;
 mod maintenance;
 mod options;
@@ -212,11 +214,13 @@ impl ClientSession {
     }
 
     /// What definitions depend on in this session.
-    fn definer(&self) -> Definer<'_> {
+    fn definer(&self, table: &str) -> Definer<'_> {
         Definer {
             mode: self.core.settings.sql_mode,
             zone: &*self.core.settings.zone,
             now_micros: self.core.statement_micros(),
+            charset: self.core.settings.collation.charset().name(),
+            table: table.to_owned(),
             warnings: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! DROP TABLE, RENAME TABLE, TRUNCATE.
 
+use super::check::follow_table_name;
 use super::{DdlDone, FullName, check_table_name, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
@@ -109,6 +110,10 @@ fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> R
 fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Result<(), Outcome> {
     let entry = session.find_table(old)?;
     let catalog = session.shared().catalog.clone();
-    let renamed = catalog.rename_table(&mut session.engine, &entry, &new.database, &new.table);
+    let mut def = entry.def.clone();
+    follow_table_name(&mut def.checks, &old.table, &new.table)?;
+    (def.database, def.name) = (new.database.clone(), new.table.clone());
+    session.refuse_taken_checks(&def, Some(&entry.def))?;
+    let renamed = catalog.rename_table(&mut session.engine, &entry, def);
     renamed.map_err(|error| session.catalog_error(error))
 }

@@ -1,7 +1,7 @@
 //! SHOW CREATE TABLE: the text that makes the table again.
 
 use crate::client_session::ClientSession;
-use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry};
+use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
 use types::{ColumnType, TypeKind, Value};
 
@@ -44,8 +44,12 @@ pub fn create_table_text(def: &TableDef) -> String {
 }
 
 fn definition(def: &TableDef, next: u64, quotes: Quotes) -> String {
-    let mut lines: Vec<String> = def.columns.iter().map(|c| column(def, c, quotes)).collect();
+    let mut lines: Vec<String> = def.columns[..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
     lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
+    lines.extend(def.checks.iter().map(|check: &CheckDef| {
+        let suffix = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+        format!("CONSTRAINT {} CHECK ({}){suffix}", quotes.quoted(&check.name), check.text)
+    }));
     let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
     if def.auto_increment_column().is_some() && next > 1 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
@@ -68,6 +72,9 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     let mut out = format!("{} {ty}", quotes.quoted(&column.name));
     if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
         let _ = write!(out, " CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name());
+    }
+    if let Some(generated) = &column.generated {
+        let _ = write!(out, " GENERATED ALWAYS AS ({}) {}", generated.text, if generated.stored { "STORED" } else { "VIRTUAL" });
     }
     if !ty.nullable {
         out.push_str(" NOT NULL");
@@ -93,6 +100,9 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     }
     if column.auto_increment {
         out.push_str(" AUTO_INCREMENT");
+    }
+    if column.visibility == Visibility::Invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
     }
     if !column.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", literal(&column.comment));

@@ -19,7 +19,7 @@ pub(crate) use engine_status::Sample;
 pub(crate) use processes::{Process, processes};
 pub(crate) use server::{CHARSETS, ENGINE, PLUGINS, sort_length};
 pub(crate) use status::{status_list, variable_list};
-pub(crate) use tables::{default_shown, extra, key_word};
+pub(crate) use tables::{default_shown, escaped, extra, key_word};
 
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;

@@ -166,7 +166,7 @@ pub(super) fn columns_head(full: bool) -> Table {
 
 pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
     let mut table = columns_head(full);
-    for (at, column) in entry.def.columns.iter().enumerate() {
+    for (at, column) in entry.def.columns[..entry.def.user_columns()].iter().enumerate() {
         let ty = &column.ty;
         let mut row = vec![Value::from(column.name.as_str()), ty.to_string().into()];
         if full {

@@ -48,7 +48,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
         }
         Listed::Stored(_) | Listed::Open(_) => {
             let Some(def) = listed.def() else { return Vec::new() };
-            def.columns.iter().enumerate().map(|(at, column)| of_stored(def, at, column)).collect()
+            def.columns[..def.user_columns()].iter().enumerate().map(|(at, column)| of_stored(def, at, column)).collect()
         }
     })
 }
@@ -66,6 +66,7 @@ struct Details<'d> {
     extra: String,
     privileges: &'d str,
     comment: &'d str,
+    expression: String,
 }
 
 fn of_stored(def: &TableDef, at: usize, column: &ColumnDef) -> VirtualRow {
@@ -75,6 +76,7 @@ fn of_stored(def: &TableDef, at: usize, column: &ColumnDef) -> VirtualRow {
         extra: show::extra(column),
         privileges: "select,insert,update,references",
         comment: &column.comment,
+        expression: column.generated.as_ref().map_or_else(String::new, |generated| show::escaped(&generated.text)),
     };
     describe(&Place { database: &def.database, table: &def.name, at }, &column.name, &column.ty, details)
 }
@@ -105,7 +107,7 @@ fn describe(place: &Place<'_>, name: &str, ty: &ColumnType, details: Details<'_>
         details.extra.into(),
         details.privileges.into(),
         details.comment.into(),
-        "".into(),
+        details.expression.into(),
         Value::Null,
     ]
 }

@@ -1,12 +1,13 @@
-//! `information_schema.TABLE_CONSTRAINTS` and `KEY_COLUMN_USAGE`: primary and unique keys. There are no foreign keys and no CHECK constraints.
+//! `information_schema.TABLE_CONSTRAINTS`, `KEY_COLUMN_USAGE` and `CHECK_CONSTRAINTS`: primary and unique keys, and CHECK constraints. There are no foreign keys.
 
 use super::VirtualTable;
-use super::column::{bytes_text, folded, information_schema, unsigned_int};
+use super::column::{bytes_text, folded, information_schema, long_text, unsigned_int};
 use super::listing::each_table;
 use crate::context::Core;
-use catalog::{IndexDef, TableDef, VirtualRequest};
+use crate::show;
+use catalog::{CheckDef, IndexDef, TableDef, VirtualRequest};
 use executor::VirtualRows;
-use types::Value;
+use types::{TypeKind, Value};
 
 pub(super) fn table_constraints() -> VirtualTable {
     let columns = vec![
@@ -57,7 +58,39 @@ fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
                 "YES".into(),
             ]
         };
-        unique_keys(def).map(row).collect()
+        let of_check = |check: &CheckDef| {
+            vec![
+                "def".into(),
+                def.database.as_str().into(),
+                check.name.as_str().into(),
+                def.database.as_str().into(),
+                def.name.as_str().into(),
+                "CHECK".into(),
+                if check.enforced { "YES" } else { "NO" }.into(),
+            ]
+        };
+        unique_keys(def).map(row).chain(def.checks.iter().map(of_check)).collect()
+    })
+}
+
+pub(super) fn check_constraints() -> VirtualTable {
+    let columns = vec![
+        ("CONSTRAINT_CATALOG", bytes_text(64).not_null()),
+        ("CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
+        ("CONSTRAINT_NAME", folded(64).not_null()),
+        ("CHECK_CLAUSE", long_text(TypeKind::LongText).not_null()),
+    ];
+    // A constraint does not say its table, so that no column leads to rows.
+    VirtualTable { def: information_schema("CHECK_CONSTRAINTS", &[], 1500.0, columns), rows: checks }
+}
+
+fn checks(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    each_table(core, request, |listed| {
+        let Some(def) = listed.def() else { return Vec::new() };
+        let row = |check: &CheckDef| {
+            vec!["def".into(), def.database.as_str().into(), check.name.as_str().into(), show::escaped(&check.text).into()]
+        };
+        def.checks.iter().map(row).collect()
     })
 }
 

@@ -12,7 +12,6 @@ use types::{Collation, ColumnType, TypeKind};
 pub(super) fn tables() -> Vec<VirtualTable> {
     let list = [
         ("REFERENTIAL_CONSTRAINTS", referential_constraints()),
-        ("CHECK_CONSTRAINTS", check_constraints()),
         ("VIEWS", views()),
         ("VIEW_TABLE_USAGE", view_table_usage()),
         ("VIEW_ROUTINE_USAGE", view_routine_usage()),
@@ -59,15 +58,6 @@ fn referential_constraints() -> Columns {
         ("DELETE_RULE", one_of(&["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"], Collation::Utf8mb4Bin).not_null()),
         ("TABLE_NAME", bytes_text(64).not_null()),
         ("REFERENCED_TABLE_NAME", bytes_text(64).not_null()),
-    ]
-}
-
-fn check_constraints() -> Columns {
-    vec![
-        ("CONSTRAINT_CATALOG", bytes_text(64).not_null()),
-        ("CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
-        ("CONSTRAINT_NAME", folded(64).not_null()),
-        ("CHECK_CLAUSE", long_text(TypeKind::LongText).not_null()),
     ]
 }
 

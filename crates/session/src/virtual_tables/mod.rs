@@ -61,6 +61,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         characters::character_sets(),
         characters::collations(),
         columns::table(),
+        constraints::check_constraints(),
         constraints::key_column_usage(),
         constraints::table_constraints(),
         data_lock_waits::table(),

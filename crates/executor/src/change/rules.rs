@@ -1,0 +1,119 @@
+//! What a table's definition computes of a row and asks of it, when a statement writes the row: see [`RowRules`].
+//!
+//! # Invariants
+//! 1. Expression defaults are computed first, generated columns then, in the order of columns; CHECK constraints see the whole row.
+//! 2. A value computed is stored as one given is: converted to its column, under the statement's strictness.
+
+use crate::context::StatementContext;
+use crate::exec::{Exec, Scratch};
+use crate::run::Result;
+use catalog::TableDef;
+use mysql_error::codes;
+use planner::{Plan, RowRules};
+use types::Value;
+
+impl Exec<'_> {
+    /// Shows the expressions a row.
+    fn show_row(&mut self, rules: &RowRules, values: &[Value]) {
+        for column in &rules.reads {
+            self.frame[(rules.first_slot + column) as usize] = values[*column as usize].clone();
+        }
+    }
+
+    /// Fills in the expression defaults of the columns that `is_missing` names.
+    pub(crate) fn expression_defaults(
+        &mut self,
+        rules: &RowRules,
+        def: &TableDef,
+        values: &mut [Value],
+        row_no: u64,
+        is_missing: impl Fn(usize) -> bool,
+    ) -> Result<()> {
+        if rules.defaults.is_empty() {
+            return Ok(());
+        }
+        self.show_row(rules, values);
+        for (at, e) in &rules.defaults {
+            if is_missing(*at as usize) {
+                self.compute(rules, def, *at, e, values, row_no)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the generated columns of a row.
+    pub(crate) fn generated_columns(&mut self, rules: &RowRules, def: &TableDef, values: &mut [Value], row_no: u64) -> Result<()> {
+        if rules.generated.is_empty() {
+            return Ok(());
+        }
+        self.show_row(rules, values);
+        for (at, e) in &rules.generated {
+            self.compute(rules, def, *at, e, values, row_no)?;
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        rules: &RowRules,
+        def: &TableDef,
+        at: u32,
+        e: &planner::expr::Expr,
+        values: &mut [Value],
+        row_no: u64,
+    ) -> Result<()> {
+        let value = self.eval(e)?;
+        let value = self.store_value(value, &def.columns[at as usize], row_no)?;
+        self.frame[(rules.first_slot + at) as usize] = value.clone();
+        values[at as usize] = value;
+        Ok(())
+    }
+
+    /// Asks the CHECK constraints of a whole row; the first that it violates is the error (3819).
+    pub(crate) fn ask_checks(&mut self, rules: &RowRules, values: &[Value]) -> Result<()> {
+        if rules.checks.is_empty() {
+            return Ok(());
+        }
+        self.show_row(rules, values);
+        for (name, condition) in &rules.checks {
+            if self.truth(condition)? == Some(false) {
+                return Err(codes::check_constraint_violated(name).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rules without a statement, for rows that DDL writes.
+pub struct RuleRun<'a> {
+    def: &'a TableDef,
+    plan: &'a Plan,
+    rules: &'a RowRules,
+    scratch: Scratch,
+}
+
+impl<'a> RuleRun<'a> {
+    /// Over what [`planner::plan_row_rules`] made of the definition.
+    pub fn new(def: &'a TableDef, plan: &'a Plan, rules: &'a RowRules) -> RuleRun<'a> {
+        RuleRun { def, plan, rules, scratch: Scratch::default() }
+    }
+
+    /// Completes a row and judges it. `is_new` says which columns have no value yet.
+    pub fn complete(
+        &mut self,
+        values: &mut [Value],
+        row_no: u64,
+        is_new: impl Fn(usize) -> bool,
+        context: &mut dyn StatementContext,
+    ) -> Result<()> {
+        let lenient = !context.sql_mode().is_strict();
+        let mut x = Exec::without_engine(self.plan, context, &mut self.scratch);
+        (x.lenient, x.null_lenient) = (lenient, lenient);
+        let result = x
+            .expression_defaults(self.rules, self.def, values, row_no, is_new)
+            .and_then(|()| x.generated_columns(self.rules, self.def, values, row_no))
+            .and_then(|()| x.ask_checks(self.rules, values));
+        x.finish(&mut self.scratch);
+        result
+    }
+}

@@ -1,0 +1,165 @@
+//! CHECK constraints of a definition in the making: their names, and what becomes of them when the table changes.
+
+use super::definition::{Definer, DraftColumn};
+use super::expression::{Owner, names, stored};
+use super::same_name;
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use catalog::{CheckDef, TableDef};
+use mysql_error::{SqlError, codes};
+use parser::ast::{AlterAction, Check, ColumnDef, CreateTable};
+use parser::columns_in;
+
+const NAME_CHARS_MAX: usize = 64;
+
+/// The constraints that CREATE TABLE says, in the order of its text.
+pub(super) fn define_checks(definer: &Definer<'_>, create: &CreateTable<'_>, table: &str) -> Result<Vec<CheckDef>, SqlError> {
+    let of_columns = create.columns.iter().flat_map(|column| column.attributes.checks.iter().map(move |check| (check, Some(column.name))));
+    let mut written: Vec<(&Check<'_>, Option<&str>)> = of_columns.chain(create.checks.iter().map(|check| (check, None))).collect();
+    written.sort_by_key(|(check, _)| check.expr.span.start);
+    let mut checks = Vec::with_capacity(written.len());
+    for (check, column) in written {
+        add(definer, &mut checks, check, column, table)?;
+    }
+    in_order(&mut checks);
+    Ok(checks)
+}
+
+fn add(definer: &Definer<'_>, checks: &mut Vec<CheckDef>, check: &Check<'_>, column: Option<&str>, table: &str) -> Result<(), SqlError> {
+    let name = match check.name {
+        Some(name) => name.to_owned(),
+        None => next_name(checks, table)?,
+    };
+    let normal = stored(definer, &check.expr, Owner::Check(&name), table)?;
+    if let Some(column) = column
+        && normal.columns.iter().any(|(_, read)| !same_name(read, column))
+    {
+        return Err(codes::column_check_constraint_references_other_column(name));
+    }
+    if checks.iter().any(|other| same_name(&other.name, &name)) {
+        return Err(codes::check_constraint_dup_name(name));
+    }
+    checks.push(CheckDef { name, text: normal.text, enforced: check.enforced });
+    Ok(())
+}
+
+/// As MySQL keeps them, shows them and asks them: by name.
+fn in_order(checks: &mut [CheckDef]) {
+    checks.sort_by(|a, b| a.name.to_lowercase().cmp(&b.name.to_lowercase()));
+}
+
+/// The number of a name that was generated for a constraint of this table.
+fn number_of(name: &str, table: &str) -> Option<u32> {
+    let rest = name.strip_prefix(table)?.strip_prefix("_chk_")?;
+    rest.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.parse().ok()).flatten()
+}
+
+fn generated_name(table: &str, number: u32) -> Result<String, SqlError> {
+    let name = format!("{table}_chk_{number}");
+    if name.chars().count() > NAME_CHARS_MAX { Err(codes::too_long_ident(name)) } else { Ok(name) }
+}
+
+fn next_name(checks: &[CheckDef], table: &str) -> Result<String, SqlError> {
+    let last = checks.iter().filter_map(|check| number_of(&check.name, table)).max().unwrap_or(0);
+    generated_name(table, last.saturating_add(1))
+}
+
+/// Names that were generated follow the table's.
+pub(super) fn follow_table_name(checks: &mut [CheckDef], old: &str, new: &str) -> Result<(), SqlError> {
+    for check in &mut *checks {
+        if let Some(number) = number_of(&check.name, old) {
+            check.name = generated_name(new, number)?;
+        }
+    }
+    in_order(checks);
+    Ok(())
+}
+
+/// The constraints of CREATE TABLE … LIKE: all are named anew.
+pub(super) fn rename_all(checks: &mut [CheckDef], table: &str) -> Result<(), SqlError> {
+    for (no, check) in checks.iter_mut().enumerate() {
+        check.name = generated_name(table, no as u32 + 1)?;
+    }
+    Ok(())
+}
+
+/// What ALTER TABLE makes of the constraints; `columns` are those of the new table.
+pub(super) fn alter_checks(
+    definer: &Definer<'_>,
+    old: &TableDef,
+    columns: &[DraftColumn],
+    actions: &[AlterAction<'_>],
+) -> Result<Vec<CheckDef>, SqlError> {
+    let mut checks = old.checks.clone();
+    let find = |checks: &[CheckDef], name: &str| checks.iter().position(|check| same_name(&check.name, name));
+    for action in actions {
+        match action {
+            AlterAction::DropCheck(name) => {
+                let at = find(&checks, name).ok_or_else(|| codes::check_constraint_not_found(name))?;
+                checks.remove(at);
+            }
+            AlterAction::DropConstraint(name) => {
+                if let Some(at) = find(&checks, name) {
+                    checks.remove(at);
+                }
+            }
+            AlterAction::SetEnforced(name, enforced) => {
+                let at = find(&checks, name).ok_or_else(|| codes::check_constraint_not_found(name))?;
+                checks[at].enforced = *enforced;
+            }
+            _ => {}
+        }
+    }
+    for (at, column) in old.columns.iter().enumerate() {
+        let new = columns.iter().find(|new| new.from == Some(at));
+        if new.is_some_and(|new| same_name(&new.def.name, &column.name)) {
+            continue;
+        }
+        if new.is_none() {
+            // The constraints that are about a dropped column alone go with it.
+            let of_it_alone = |read: Vec<String>| !read.is_empty() && read.iter().all(|read| same_name(read, &column.name));
+            checks.retain(|check| !of_it_alone(columns_in(&check.text)));
+        }
+        if let Some(check) = checks.iter().find(|check| names(&check.text, &column.name)) {
+            return Err(codes::dependent_by_check_constraint(&check.name, &column.name));
+        }
+    }
+    let of_column = |column: &ColumnDef<'_>, checks: &mut Vec<CheckDef>| {
+        column.attributes.checks.iter().try_for_each(|check| add(definer, checks, check, Some(column.name), &old.name))
+    };
+    for action in actions {
+        match action {
+            AlterAction::AddCheck(check) => add(definer, &mut checks, check, None, &old.name)?,
+            AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) | AlterAction::ChangeColumn(_, column, _) => {
+                of_column(column, &mut checks)?;
+            }
+            _ => {}
+        }
+    }
+    in_order(&mut checks);
+    Ok(checks)
+}
+
+/// Whether rows must be shown to a constraint that did not judge them before.
+pub(super) fn judges_anew(old: &TableDef, new: &TableDef) -> bool {
+    let judged = |check: &CheckDef| old.checks.iter().any(|before| before.enforced && before.text == check.text);
+    new.checks.iter().any(|check| check.enforced && !judged(check))
+}
+
+impl ClientSession {
+    /// Refuses names of constraints that other tables of the database have.
+    pub(super) fn refuse_taken_checks(&self, def: &TableDef, old: Option<&TableDef>) -> Result<(), Outcome> {
+        let is_new =
+            |check: &&CheckDef| old.is_none_or(|old| old.database != def.database || !old.checks.iter().any(|o| o.name == check.name));
+        let new: Vec<&CheckDef> = def.checks.iter().filter(is_new).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let of_others = self.shared().catalog.check_names(&def.database).map_err(|error| self.catalog_error(error))?;
+        let of_others = |name: &str| of_others.iter().any(|(id, other)| old.is_none_or(|old| old.id != *id) && same_name(other, name));
+        match new.iter().find(|check| of_others(&check.name)) {
+            Some(check) => Err(codes::check_constraint_dup_name(&check.name).into()),
+            None => Ok(()),
+        }
+    }
+}
