@@ -113,7 +113,7 @@ impl Binder<'_> {
         scope.relations.push(row_relation(def, first_slot));
         let context = std::mem::replace(&mut self.context, &FIXED);
         let scopes = std::mem::replace(&mut self.scopes, vec![scope]);
-        let row_columns = std::mem::replace(&mut self.row_columns, Some((first_slot, def.columns.clone())));
+        let row_columns = self.row_columns.replace((first_slot, def.columns.clone()));
         let volatile = self.volatile;
         let bound = self.expr(&parsed);
         self.volatile = volatile;
