@@ -1,6 +1,6 @@
 //! DDL through the catalogue: each operation is there as a whole or not at all.
 
-use crate::schema::{self, DATABASE};
+use crate::schema;
 use crate::world::{Result, Rows, State, Stop, Table, World};
 use catalog::{CatalogError, Change, ColumnDef, DefaultValue, TableDef};
 use std::collections::BTreeSet;
@@ -93,7 +93,9 @@ impl World {
             state.tables.insert(new_name.clone(), table);
         }
         let live = self.live();
-        let result = live.catalog.rename_table(&mut live.admin, &entry, DATABASE, &new_name);
+        let mut def = entry.def.clone();
+        def.name.clone_from(&new_name);
+        let result = live.catalog.rename_table(&mut live.admin, &entry, def);
         if self.finish_ddl(&format!("rename table {name} to {new_name}"), state, result)? {
             self.losers.iter_mut().for_each(|loser| loser.table_moved(name, Some(&new_name)));
         }

@@ -45,7 +45,7 @@ fn add(definer: &Definer<'_>, checks: &mut Vec<CheckDef>, check: &Check<'_>, col
 
 /// As MySQL keeps them, shows them and asks them: by name.
 fn in_order(checks: &mut [CheckDef]) {
-    checks.sort_by(|a, b| a.name.to_lowercase().cmp(&b.name.to_lowercase()));
+    checks.sort_by_key(|check| check.name.to_lowercase());
 }
 
 /// The number of a name that was generated for a constraint of this table.
