@@ -1,4 +1,5 @@
-//! Changing the dictionary: each operation is one engine transaction of the caller's session, which runs none when it calls.
+//! Changing the dictionary: each operation is one engine transaction of the caller's session, which runs none when it calls
+//! ([`Catalog::define_table`] alone is a part of one that runs).
 //!
 //! # Invariants
 //! 1. New trees are made first, the definition is committed second, old trees are freed last; a crash leaves orphans, never a definition
@@ -102,6 +103,48 @@ impl Catalog {
         Ok(())
     }
 
+    /// CREATE TABLE … SELECT: a table without a definition, which nobody else finds. The caller's transaction puts rows into it, then calls
+    /// [`Catalog::define_table`] and commits, and [`Catalog::table_committed`] follows; after a rollback [`Catalog::discard_table`] does.
+    pub fn undefined_table(&self, mut def: TableDef) -> Result<Arc<TableEntry>> {
+        def.id = self.engine().allocate_table_id();
+        self.make_trees(&mut def, |_| true)?;
+        match table_spec(&def).and_then(|spec| Ok(self.engine().open_table(spec)?)) {
+            Ok(storage) => Ok(Arc::new(TableEntry { def, storage })),
+            Err(error) => {
+                self.free_table(&def)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Adds the definition of a table to the transaction that runs. Last of all: what it locks of the dictionary keeps other DDL waiting.
+    pub fn define_table(&self, session: &mut Session, entry: &TableEntry) -> Result<()> {
+        self.add_definition(session, &entry.def)?;
+        // Snapshots of others that do not see the transaction must not read the table.
+        entry.storage.set_defined_by(session.txn_id());
+        Ok(())
+    }
+
+    /// The transaction that made the table has committed.
+    pub fn table_committed(&self) {
+        self.changed();
+    }
+
+    /// The transaction that made the table was rolled back.
+    pub fn discard_table(&self, entry: &TableEntry) -> Result<()> {
+        self.free_table(&entry.def)
+    }
+
+    fn add_definition(&self, session: &mut Session, def: &TableDef) -> Result<()> {
+        // Locked, so that the database is not dropped meanwhile.
+        dictionary::database(session, &def.database, engine::Read::Share(engine::Wait::Block))?
+            .ok_or_else(|| CatalogError::UnknownDatabase(def.database.clone()))?;
+        if !dictionary::add(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())? {
+            return Err(CatalogError::TableExists(def.name.clone()));
+        }
+        dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(def))
+    }
+
     /// CREATE TABLE. Ids and root pages of `def` are filled in. Returns the new table.
     pub fn create_table(&self, session: &mut Session, mut def: TableDef) -> Result<Arc<TableEntry>> {
         self.admit(&def)?;
@@ -109,13 +152,7 @@ impl Catalog {
         self.make_trees(&mut def, |_| true)?;
         let (database, name) = (def.database.clone(), def.name.clone());
         let created = self.transaction(session, |session| {
-            // Locked, so that the database is not dropped meanwhile.
-            dictionary::database(session, &database, engine::Read::Share(engine::Wait::Block))?
-                .ok_or_else(|| CatalogError::UnknownDatabase(database.clone()))?;
-            if !dictionary::add(session, &dictionary::name_key(&database, &name), &def.id.0.to_be_bytes())? {
-                return Err(CatalogError::TableExists(name.clone()));
-            }
-            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))?;
+            self.add_definition(session, &def)?;
             self.open_new(session, &def)
         });
         if let Err(error) = created {

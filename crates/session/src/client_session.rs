@@ -122,6 +122,7 @@ impl ClientSession {
             cancel,
             lock_owner: Arc::clone(engine.lock_owner()),
             acted: false,
+            new_table: None,
             lock_picture: None,
             ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),

@@ -100,6 +100,8 @@ pub struct Core {
     pub random: SplitMix64,
     /// What the running statement has done that taking back its changes does not undo: it cannot be run again.
     pub acted: bool,
+    /// The table that the running CREATE TABLE … SELECT makes: nobody else finds it yet.
+    pub new_table: Option<Arc<TableEntry>>,
     /// Locks and transactions as the running statement sees them, once it has asked.
     pub lock_picture: Option<Arc<LockPicture>>,
 }
@@ -336,6 +338,12 @@ impl PlanContext for Planning<'_> {
     }
 
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
+        if let Some(entry) = &self.core.new_table
+            && entry.def.database == database
+            && entry.def.name == name
+        {
+            return Ok(Arc::clone(entry));
+        }
         let found = self.core.shared.catalog.table(database, name);
         if self.core.tables_locked && matches!(found, Err(catalog::CatalogError::UnknownTable { .. })) {
             // Under LOCK TABLES nobody is told whether there is a table that was not locked.

@@ -218,6 +218,16 @@ impl ClientSession {
 
     /// Commits what runs, if anything.
     pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
+        self.commit_by(engine::Session::commit)
+    }
+
+    /// The same, durably whatever `innodb_flush_log_at_trx_commit` says: a definition is among the changes.
+    pub(crate) fn commit_durably(&mut self) -> Result<(), Outcome> {
+        self.commit_by(engine::Session::commit_durably)
+    }
+
+    #[inline]
+    fn commit_by(&mut self, commit: impl FnOnce(&mut engine::Session) -> engine::Result<()>) -> Result<(), Outcome> {
         // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
         self.core.ticket.leave();
         let announces = self.engine.has_writes() && !self.server_locks.is_announced();
@@ -230,7 +240,7 @@ impl ClientSession {
             // The policy may have changed since the session began.
             self.engine.set_flush_policy(self.core.shared.flush_policy());
             self.transaction.forget_next();
-            self.engine.commit()
+            commit(&mut self.engine)
         } else {
             Ok(())
         };

@@ -134,8 +134,9 @@ impl World {
         let mut storages = vec![("dictionary".to_owned(), dictionary, None)];
         for (name, table) in &newest.tables {
             let Some(entry) = self.entry(name)? else { return Ok(()) };
-            // What a prepared branch has inserted is stored, and nobody sees it.
-            let rows = self.branches.is_empty().then_some(table.rows.len() as u64);
+            // What a prepared branch has inserted is stored, and nobody sees it; so is what cannot be rolled back for damage of undo, which is told.
+            let all_ended = self.branches.is_empty() && engine.rollbacks_pending() == 0;
+            let rows = all_ended.then_some(table.rows.len() as u64);
             storages.push((name.clone(), Arc::clone(&entry.storage), rows));
         }
         for (name, storage, rows) in storages {

@@ -1,7 +1,7 @@
 //! CREATE TABLE … SELECT: the columns that a query makes, and its rows.
 //!
-//! The definition is committed first, the rows are the next transaction: when they do not go in, the table is dropped again. A crash in between leaves it
-//! empty.
+//! One transaction has the definition and the rows, as in MySQL 8: after a crash there is the table with all of them, or none. What a crash leaves are trees
+//! that no definition names, which the next start frees.
 
 use super::definition::DraftColumn;
 use super::{FullName, same_name};
@@ -9,14 +9,15 @@ use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
-use catalog::{ColumnDef, DefaultValue};
+use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
 use executor::RowConsumer;
 use mysql_error::codes;
-use parser::ast::{ColumnRef, CreateTable, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
+use parser::ast::{ColumnRef, CreateSelect, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use planner::Plan;
 use planner::expr::ExprKind;
 use planner::plan::{Body, OutputColumn};
 use record::RowRef;
+use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value, implicit_default};
 
 /// Digits of an integer literal that an INT holds whatever they are.
@@ -87,15 +88,15 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
     }
 }
 
-/// Puts the query's rows into the new table. Returns how many there are.
-pub(super) fn fill(
+/// Makes the table and puts the query's rows into it, in one transaction. Returns how many there are; `None` when there is a table of that name by now.
+pub(super) fn create(
     session: &mut ClientSession,
-    create: &CreateTable<'_>,
+    select: &CreateSelect<'_>,
+    def: TableDef,
     name: &FullName,
     columns: &[String],
     sql: &[u8],
-) -> Result<u64, Outcome> {
-    let Some(select) = &create.select else { return Ok(0) };
+) -> Result<Option<u64>, Outcome> {
     let targets: Vec<ColumnRef<'_>> = columns.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
     let insert = Insert {
         replace: select.duplicates == LoadDuplicates::Replace,
@@ -109,23 +110,32 @@ pub(super) fn fill(
         row_alias: None,
         on_duplicate: &[],
     };
+    let catalog = session.shared().catalog.clone();
+    let entry = catalog.undefined_table(def).map_err(|error| session.catalog_error(error))?;
+    session.engine.begin(session.core.settings.isolation, false);
+    session.core.new_table = Some(Arc::clone(&entry));
     let filled = insert_rows(session, &insert, sql);
-    match filled.and_then(|rows| session.commit().map(|()| rows)) {
-        Ok(rows) => Ok(rows),
-        Err(outcome) => {
-            session.rollback()?;
-            let table = session.lock_table(name)?;
-            let catalog = session.shared().catalog.clone();
-            catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
-            Err(outcome)
-        }
+    session.core.new_table = None;
+    let outcome = match filled {
+        Ok(rows) => match catalog.define_table(&mut session.engine, &entry) {
+            Ok(()) => session.commit_durably().map(|()| Some(rows)),
+            Err(CatalogError::TableExists(_)) => Ok(None),
+            Err(error) => Err(session.catalog_error(error)),
+        },
+        Err(outcome) => Err(outcome),
+    };
+    if let Ok(Some(_)) = &outcome {
+        catalog.table_committed();
+    } else {
+        session.rollback()?;
+        catalog.discard_table(&entry).map_err(|error| session.catalog_error(error))?;
     }
+    outcome
 }
 
 fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> Result<u64, Outcome> {
     session.params.clear();
     let plan = session.plan(&Statement::Insert(insert), sql)?;
-    session.ensure_transaction();
     for (no, table) in plan.plan.tables.iter().enumerate() {
         session.use_table(table, share_of(&plan.plan, no))?;
     }

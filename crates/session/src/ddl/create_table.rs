@@ -50,8 +50,14 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     };
     session.refuse_taken_checks(&def, None)?;
     def.created_micros = session.engine.engine().wall_micros();
+    if let Some(select) = &create.select {
+        return match create_select::create(session, select, def, &name, &names, sql)? {
+            Some(affected) => Ok(DdlDone { affected }),
+            None => exists(session, create, &name),
+        };
+    }
     match catalog.create_table(&mut session.engine, def) {
-        Ok(_) => Ok(DdlDone { affected: create_select::fill(session, create, &name, &names, sql)? }),
+        Ok(_) => Ok(DdlDone::NOTHING),
         Err(CatalogError::TableExists(_)) => exists(session, create, &name),
         Err(error) => Err(session.catalog_error(error)),
     }
