@@ -100,6 +100,9 @@ impl Catalog {
         if sections::has_sections(def) {
             self.engine().allows(Feature::DefinitionSections)?;
         }
+        if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
+            self.engine().allows(Feature::JsonColumns)?;
+        }
         Ok(())
     }
 

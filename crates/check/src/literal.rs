@@ -30,6 +30,13 @@ pub(crate) fn put(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) {
         Value::Decimal(n) => n.write_to(out),
         Value::Bytes(bytes) if ty.kind.is_binary_string() => put_hex(bytes, out),
         Value::Bytes(bytes) => put_text(bytes, out),
+        Value::Json(document) => {
+            let mut text = Vec::new();
+            match json::text(json::View::new(document), &mut text) {
+                Ok(()) => put_text(&text, out),
+                Err(_) => out.extend_from_slice(b"NULL"),
+            }
+        }
         Value::Date(date) => quoted(out, |out| date.write_to(out)),
         Value::Time(time) => quoted(out, |out| time.write_to(ty.decimals, out)),
         Value::DateTime(at) => quoted(out, |out| at.write_to(ty.decimals, out)),

@@ -24,16 +24,19 @@ pub enum Feature {
     DefinitionSections,
     /// Checkpoints list pages that lack changes for which the log is not kept any more: version 4 of their payload.
     LackingPages,
+    /// JSON columns: documents in rows (`docs/format/json.md`).
+    JsonColumns,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 5] = [
+    pub const ALL: [Feature; 6] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
         Feature::DefinitionSections,
         Feature::LackingPages,
+        Feature::JsonColumns,
     ];
 
     /// The format that it came with.
@@ -41,7 +44,7 @@ impl Feature {
         match self {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
-            Feature::DefinitionSections | Feature::LackingPages => 4,
+            Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
         }
     }
 
@@ -53,6 +56,7 @@ impl Feature {
             Feature::HistoryBlocks => "checkpoints of a long history in blocks",
             Feature::DefinitionSections => "a table with constraints, expressions or something invisible",
             Feature::LackingPages => "serving around a damaged page that recovery needs",
+            Feature::JsonColumns => "JSON columns",
         }
     }
 }

@@ -46,6 +46,8 @@ pub(crate) enum Sum {
         squares: f64,
     },
     Concat(Vec<(Vec<u8>, Vec<u8>)>),
+    /// JSON_ARRAYAGG (without names) and JSON_OBJECTAGG.
+    Documents(Vec<(String, json::Json)>),
 }
 
 impl Accumulator {
@@ -60,6 +62,7 @@ impl Accumulator {
                 AggregateKind::BitAnd => Sum::Bits(u64::MAX),
                 AggregateKind::BitOr | AggregateKind::BitXor => Sum::Bits(0),
                 AggregateKind::GroupConcat => Sum::Concat(Vec::new()),
+                AggregateKind::JsonArray | AggregateKind::JsonObject => Sum::Documents(Vec::new()),
                 _ => Sum::Variance { count: 0, mean: 0.0, squares: 0.0 },
             },
         }
@@ -198,6 +201,9 @@ impl<'a> Exec<'a> {
             acc.count_row();
             return Ok(());
         }
+        if let Sum::Documents(members) = &mut acc.value {
+            return self.add_document(a, members);
+        }
         if a.kind == AggregateKind::GroupConcat || a.args.len() > 1 {
             return self.add_many(a, acc);
         }
@@ -247,12 +253,30 @@ impl<'a> Exec<'a> {
                 *mean += delta / *count as f64;
                 *squares += delta * (x - *mean);
             }
-            Sum::Concat(_) => {}
+            Sum::Concat(_) | Sum::Documents(_) => {}
             sum => {
                 let Some(n) = number(&v, &*self.context) else { return Ok(()) };
                 add_number(sum, n)?;
             }
         }
+        Ok(())
+    }
+
+    /// Adds a member of a document; SQL's NULL is one, as JSON's null.
+    fn add_document(&mut self, a: &'a Aggregate, members: &mut Vec<(String, json::Json)>) -> Result<()> {
+        let mut name = String::new();
+        let mut args = a.args.as_slice();
+        if let (AggregateKind::JsonObject, [key, rest @ ..]) = (a.kind, args) {
+            let Some(text) = self.text_arg(key)? else { return Err(mysql_error::codes::json_document_null_key().into()) };
+            name = String::from_utf8_lossy(&text).into_owned();
+            args = rest;
+        }
+        let [value] = args else { return Err(crate::errors::internal("arguments of a JSON aggregate")) };
+        let v = self.eval(value)?;
+        let tree = crate::document::to_tree(&v, value, &*self.context)?;
+        self.memory.take_for(::memory::Kind::Groups, name.len() + crate::memory::value_bytes(&v) + 48)?;
+        ::memory::reserve(members, 1)?;
+        members.push((name, tree));
         Ok(())
     }
 
@@ -312,6 +336,13 @@ impl<'a> Exec<'a> {
                     AggregateKind::VarSamp => Value::Double(squares / (n - 1.0)),
                     _ => Value::Double((squares / (n - 1.0)).sqrt()),
                 }
+            }
+            Sum::Documents(members) if members.is_empty() => Value::Null,
+            Sum::Documents(members) if a.kind == AggregateKind::JsonObject => {
+                crate::document::value_of(&json::Json::Object(json::Object::from_members(members)))?
+            }
+            Sum::Documents(members) => {
+                crate::document::value_of(&json::Json::Array(members.into_iter().map(|(_, value)| value).collect()))?
             }
             Sum::Concat(mut parts) => {
                 if parts.is_empty() {

@@ -7,6 +7,7 @@ pub(crate) mod store;
 
 use crate::change::insert::same_row;
 use crate::change::store::duplicate_entry;
+use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
@@ -83,7 +84,7 @@ impl<'a> Exec<'a> {
         let before: Vec<Value> = self.frame[first..first + count].to_vec();
         for (column, e) in &target.set {
             let v = self.eval(e)?;
-            let v = self.store_value(v, &def.columns[*column as usize], row_no)?;
+            let v = self.store_value(v, &def.columns[*column as usize], row_no).map_err(|e| with_table(e, &def.name))?;
             self.frame[first + *column as usize] = v;
         }
         let mut values: Vec<Value> = self.frame[first..first + count].to_vec();

@@ -1,6 +1,7 @@
 //! Values seen as other types, and comparison of values of any two types, by MySQL's rules for expressions.
 
 use crate::context::StatementContext;
+use crate::document;
 use crate::errors::internal;
 use crate::run::Result;
 use crate::subquery::holds;
@@ -23,6 +24,7 @@ pub fn to_f64(v: &Value) -> f64 {
         Value::DateTime(at) => at.to_number() as f64 + f64::from(at.microsecond()) / 1e6,
         Value::Time(t) => t.to_number() as f64 + (t.micros() % 1_000_000) as f64 / 1e6,
         Value::Timestamp(t) => (t.micros() / 1_000_000) as f64,
+        Value::Json(document) => document::to_f64(document),
     }
 }
 
@@ -74,6 +76,7 @@ pub fn number(v: &Value, context: &dyn StatementContext) -> Option<Number> {
             Number::Decimal(Decimal::new(if t.is_negative() { -n } else { n }, 6))
         }
         Value::Timestamp(t) => return number(&Value::DateTime(local_time(*t, context)), context),
+        Value::Json(document) => return number(&document::sql_scalar(document).unwrap_or(Value::FALSE), context),
     })
 }
 
@@ -133,6 +136,7 @@ pub fn truth(v: &Value) -> Option<bool> {
         Value::Date(d) => d.packed() != 0,
         Value::Time(t) => t.micros() != 0,
         Value::DateTime(at) => at.packed() != 0,
+        Value::Json(document) => document::truth(document),
         other => to_f64(other) != 0.0,
     })
 }
@@ -159,6 +163,7 @@ pub fn to_datetime(v: &Value, context: &dyn StatementContext) -> Option<DateTime
         }
         Value::Bytes(b) => types::parse_datetime(b, context.sql_mode()),
         Value::Null => None,
+        Value::Json(document) => to_datetime(&document::sql_scalar(document)?, context),
         number => types::datetime_from_number(to_i64(number, context), context.sql_mode()).map(|(at, _)| at),
     }
 }
@@ -172,6 +177,7 @@ pub fn to_time(v: &Value, context: &dyn StatementContext) -> Option<Time> {
         Value::Timestamp(t) => Some(local_time(*t, context).time()),
         Value::Bytes(b) => types::parse_time(b),
         Value::Null => None,
+        Value::Json(document) => to_time(&document::sql_scalar(document)?, context),
         Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
             let mut text = Vec::new();
             append_text(v, 6, context, &mut text);
@@ -204,6 +210,7 @@ pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out:
         Value::Time(t) => t.write_to(decimals.min(6), out),
         Value::DateTime(at) => at.write_to(decimals.min(6), out),
         Value::Timestamp(t) => local_time(*t, context).write_to(decimals.min(6), out),
+        Value::Json(document) => document::append_json_text(document, out),
     }
 }
 
@@ -249,6 +256,7 @@ pub fn compare(a: &Value, b: &Value, collation: Collation, context: &dyn Stateme
         (V::Int(x), V::Int(y)) => x.cmp(y),
         (V::Bytes(x), V::Bytes(y)) => collation.compare(x, y),
         (V::Null, _) | (_, V::Null) => return None,
+        (V::Json(_), _) | (_, V::Json(_)) => return document::compare(a, b, context),
         (V::UInt(x), V::UInt(y)) => x.cmp(y),
         (V::Int(x), V::UInt(y)) => {
             if *x < 0 {
@@ -395,7 +403,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             Value::Time(_) => v,
             _ => to_time(&v, context).map_or(Value::Null, Value::Time),
         },
-        TypeKind::Float | TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit => v,
+        TypeKind::Float | TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit | TypeKind::Json => v,
         _ => match v {
             Value::Bytes(_) => v,
             _ => {

@@ -17,6 +17,17 @@ impl From<SqlError> for Error {
     }
 }
 
+impl From<json::Error> for Error {
+    fn from(e: json::Error) -> Error {
+        match e {
+            json::Error::Malformed => codes::invalid_json_binary_data().into(),
+            json::Error::TooDeep => codes::json_document_too_deep().into(),
+            json::Error::TooBig => codes::json_value_too_big().into(),
+            json::Error::Memory(excess) => excess.into(),
+        }
+    }
+}
+
 impl From<engine::Error> for Error {
     fn from(e: engine::Error) -> Error {
         Error::Engine(e)

@@ -344,6 +344,17 @@ impl Exec<'_> {
             Some(number) if !matches!(to, CastTo::Char { .. } | CastTo::Binary { .. }) => Value::UInt(number),
             _ => v,
         };
+        let v = match (v, to) {
+            (v, CastTo::Json) => return self.cast_to_document(v, from),
+            (Value::Json(document), to) if !matches!(to, CastTo::Char { .. } | CastTo::Binary { .. }) => {
+                let v = self.cast_document(&document, from, to)?;
+                if v.is_null() {
+                    return Ok(v);
+                }
+                v
+            }
+            (v, _) => v,
+        };
         match to {
             CastTo::Double | CastTo::Float => self.demand_number("DOUBLE", &v)?,
             CastTo::Decimal { .. } => self.demand_number("DECIMAL", &v)?,
@@ -432,6 +443,7 @@ impl Exec<'_> {
                     None => Value::Bytes(ByteString::from(bytes)),
                 }
             }
+            CastTo::Json => return Err(crate::errors::internal("a cast to JSON")),
             CastTo::Binary { length } => {
                 let mut bytes = text(&v, &from.ty, context).into_owned();
                 if let Some(n) = length {

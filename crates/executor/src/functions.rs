@@ -1,6 +1,7 @@
 //! Scalar functions: control flow, information, and the way to the others.
 
 mod digest;
+mod json_functions;
 mod network;
 mod numbers;
 pub(crate) mod regexp;
@@ -39,6 +40,9 @@ impl Exec<'_> {
         }
         if within(Func::Now, Func::ConvertTz) {
             return self.call_temporal(func, args, e);
+        }
+        if within(Func::JsonExtract, Func::JsonNamed) {
+            return self.call_json(func, args, e);
         }
         self.call_general(func, args, e)
     }

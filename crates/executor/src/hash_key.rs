@@ -185,10 +185,26 @@ pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
             out.push(7);
             out.extend_from_slice(&t.micros().to_le_bytes());
         }
+        Value::Json(document) => {
+            out.push(10);
+            append_document(document, out);
+        }
         Value::Timestamp(t) => {
             out.push(8);
             out.extend_from_slice(&t.micros().to_le_bytes());
         }
+    }
+}
+
+/// Equal documents give equal bytes, and bytes order as documents do.
+#[cold]
+fn append_document(document: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    if json::append_key(json::View::new(document), out).is_err() {
+        // Damaged: equal to itself only, behind all that is not.
+        out.truncate(start);
+        out.push(0xFF);
+        append_exact(&Value::Bytes(document.into()), out);
     }
 }
 
@@ -207,7 +223,8 @@ fn append_text_key(b: &[u8], collation: Collation, out: &mut Vec<u8>) {
 /// Appends a value so that only identical values give equal bytes (cache keys).
 pub fn append_exact(v: &Value, out: &mut Vec<u8>) {
     match v {
-        Value::Bytes(b) => {
+        // Not by their value: a document with 1 is another one than that with 1.0.
+        Value::Bytes(b) | Value::Json(b) => {
             out.push(9);
             out.extend_from_slice(&(b.len() as u32).to_le_bytes());
             out.extend_from_slice(b);
@@ -250,6 +267,7 @@ pub fn append_ordered(v: &Value, collation: Collation, out: &mut Vec<u8>) {
         Value::DateTime(at) => out.extend_from_slice(&at.packed().to_be_bytes()),
         Value::Time(t) => out.extend_from_slice(&((t.micros() as u64) ^ (1 << 63)).to_be_bytes()),
         Value::Timestamp(t) => out.extend_from_slice(&((t.micros() as u64) ^ (1 << 63)).to_be_bytes()),
+        Value::Json(document) => append_document(document, out),
     }
 }
 

@@ -109,7 +109,7 @@ impl Memory {
 /// Bytes of a value, heap included.
 pub fn value_bytes(value: &Value) -> usize {
     let heap = match value {
-        Value::Bytes(b) => b.len() + 16,
+        Value::Bytes(b) | Value::Json(b) => b.len() + 16,
         _ => 0,
     };
     std::mem::size_of::<Value>() + heap

@@ -19,6 +19,7 @@ pub fn shown(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Stateme
         Value::Time(_) => ty.kind == TypeKind::Time,
         Value::DateTime(_) => ty.kind == TypeKind::DateTime,
         Value::Timestamp(_) => ty.kind == TypeKind::Timestamp,
+        Value::Json(_) => ty.kind == TypeKind::Json,
     };
     if fits {
         return v;

@@ -5,6 +5,7 @@ mod range;
 pub(crate) mod sorted_range;
 
 use crate::context::StatementContext;
+use crate::document::with_table;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
@@ -211,7 +212,10 @@ fn changed_row<'a>(
     }
     for (column, e) in &target.set {
         let v = x.eval(e)?;
-        let v = x.store_value(v, &columns[*column as usize], 1)?;
+        let mut v = x.store_value(v, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
+        if let types::Value::Json(_) = v {
+            v = crate::document::unless_equal(v, row.value(*column as usize)?, &*x.context);
+        }
         x.frame[first + *column as usize] = v;
     }
     let layout = entry.storage.layout();

@@ -86,7 +86,11 @@ pub fn array_insert(document: &mut Json, path: &Path, new: Json) {
 
 /// JSON_REMOVE. The path is not wild and not `$`.
 pub fn remove(document: &mut Json, path: &Path) {
-    let Some((leg, parents)) = path.legs.split_last() else { return };
+    remove_at(document, &path.legs);
+}
+
+fn remove_at(document: &mut Json, legs: &[Leg]) {
+    let Some((leg, parents)) = legs.split_last() else { return };
     match (leg, target(document, parents)) {
         (Leg::Member(name), Some(Json::Object(object))) => {
             object.remove(name);
@@ -96,6 +100,8 @@ pub fn remove(document: &mut Json, path: &Path) {
                 list.remove(at);
             }
         }
+        // A value that is no array counts as an array of itself.
+        (Leg::Cell(Place::Start(0) | Place::End(0)), Some(_)) => remove_at(document, parents),
         _ => {}
     }
 }

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod cast;
+mod document;
 mod function;
 mod literal;
 mod operator;
@@ -162,7 +163,8 @@ impl<'c> Binder<'c> {
                 if array {
                     return Err(codes::not_supported_yet("CAST ... AS ... ARRAY"));
                 }
-                let operand = self.expr(expr)?;
+                let operand = if ty.kind == ast::DataTypeKind::Json { self.document_arg(expr)? } else { self.expr(expr)? };
+                let operand = self.named_document(operand, expr);
                 self.cast(operand, ty)?
             }
             A::ConvertUsing { expr, charset } => {
@@ -219,7 +221,7 @@ impl<'c> Binder<'c> {
             }
             A::DefaultOf(column) => self.default_of(column)?,
             A::InsertValue(column) => self.insert_value(column)?,
-            A::JsonPath { .. } => return Err(codes::not_supported_yet("JSON")),
+            A::JsonPath { column, path, unquote } => self.json_path(column, path, unquote)?,
             A::Odbc { name, expr } => match name.to_ascii_lowercase().as_str() {
                 "d" | "t" | "ts" | "fn" => self.expr(expr)?,
                 _ => self.expr(expr)?,

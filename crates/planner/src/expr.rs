@@ -215,6 +215,8 @@ pub enum CastTo {
         length: Option<u32>,
         collation: Collation,
     },
+    /// JSON: text is parsed, all else becomes a scalar.
+    Json,
     /// BINARY with an optional length in bytes.
     Binary {
         length: Option<u32>,

@@ -28,6 +28,8 @@ pub enum Returns {
     DateTime,
     /// The common type of the value arguments (COALESCE, IF, …).
     Common,
+    /// JSON.
+    Json,
     /// Decided by the binder from the arguments.
     Special,
 }
@@ -247,9 +249,44 @@ functions! {
     RandomBytes "random_bytes" 1..=1 Binary;
     Benchmark "benchmark" 2..=2 Int;
     CurrentRole "current_role" 0..=0 Str;
+    // JSON
+    JsonExtract "json_extract" 2..=255 Json;
+    JsonUnquote "json_unquote" 1..=1 Special;
+    JsonQuote "json_quote" 1..=1 Special;
+    JsonObject "json_object" 0..=1000 Json;
+    JsonArray "json_array" 0..=1000 Json;
+    JsonSet "json_set" 3..=1000 Json;
+    JsonInsert "json_insert" 3..=1000 Json;
+    JsonReplace "json_replace" 3..=1000 Json;
+    JsonRemove "json_remove" 2..=255 Json;
+    JsonArrayAppend "json_array_append" 3..=255 Json;
+    JsonArrayInsert "json_array_insert" 3..=255 Json;
+    JsonMergePreserve "json_merge_preserve" | "json_merge" 2..=255 Json;
+    JsonMergePatch "json_merge_patch" 2..=255 Json;
+    JsonContains "json_contains" 2..=3 Int;
+    JsonContainsPath "json_contains_path" 3..=255 Int;
+    JsonOverlaps "json_overlaps" 2..=2 Int;
+    JsonSearch "json_search" 3..=255 Json;
+    JsonKeys "json_keys" 1..=2 Json;
+    JsonLength "json_length" 1..=2 Int;
+    JsonDepth "json_depth" 1..=1 Int;
+    JsonType "json_type" 1..=1 Special;
+    JsonValid "json_valid" 1..=1 Int;
+    JsonPretty "json_pretty" 1..=1 Special;
+    JsonStorageSize "json_storage_size" 1..=1 Int;
+    JsonStorageFree "json_storage_free" 1..=1 Int;
+    JsonValue "json_value" 2..=2 Special;
+    // Names with a space: no call of a statement has them. `value MEMBER OF (array)`, and a document with its name for messages.
+    MemberOf "member of" 2..=2 Int;
+    JsonNamed "json operand" 2..=2 Special;
 }
 
 impl Func {
+    /// Whether it is one of the JSON functions.
+    pub fn is_json(self) -> bool {
+        (Func::JsonExtract as u32..=Func::JsonNamed as u32).contains(&(self as u32))
+    }
+
     /// Whether the result depends on more than the arguments within one statement, so that it may
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {

@@ -663,6 +663,10 @@ fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
 /// How two join columns are brought to one form; `None` when they cannot be hashed.
 pub fn key_form(a: &types::ColumnType, b: &types::ColumnType) -> Option<KeyForm> {
     let exact = |c: Class| matches!(c, Class::Int | Class::Decimal);
+    if (a.kind == types::TypeKind::Json) != (b.kind == types::TypeKind::Json) {
+        // Documents and SQL values are equal without having one key.
+        return None;
+    }
     let (ca, cb) = (typing::class(a), typing::class(b));
     Some(match (ca, cb) {
         (x, y) if exact(x) && exact(y) => KeyForm::Same,

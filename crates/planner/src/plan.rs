@@ -413,6 +413,10 @@ pub enum AggregateKind {
     Min,
     Max,
     GroupConcat,
+    /// JSON_ARRAYAGG
+    JsonArray,
+    /// JSON_OBJECTAGG
+    JsonObject,
     BitAnd,
     BitOr,
     BitXor,

@@ -317,6 +317,10 @@ fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) ->
     if matches!(value.kind, ExprKind::Literal(types::Value::Null)) {
         return true;
     }
+    if value.ty.kind == TypeKind::Json {
+        // Compared as documents.
+        return false;
+    }
     if is_string(column) {
         // A string column compared with a number is compared as DOUBLE: no key order. A parameter's
         // type is known only at execution, where a number leaves the range unbounded.

@@ -316,7 +316,7 @@ impl RowLayout {
         let text = |column: usize| match changed(column) {
             None => stored(column),
             Some(Value::Null) => Ok(None),
-            Some(Value::Bytes(text)) => Ok(Some(text.as_slice())),
+            Some(Value::Bytes(text) | Value::Json(text)) => Ok(Some(text.as_slice())),
             Some(_) => Err(EncodeError { column }),
         };
         let mut variable_bytes = 0;
@@ -379,7 +379,7 @@ impl RowLayout {
                 }
             } else if place.fixed {
                 raw::append(ty, value, out).ok_or(EncodeError { column })?;
-            } else if let Value::Bytes(text) = value {
+            } else if let Value::Bytes(text) | Value::Json(text) = value {
                 variable_bytes += text.len();
             } else {
                 return Err(EncodeError { column });
@@ -390,7 +390,7 @@ impl RowLayout {
         let variable = || self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed).map(|(column, _)| column);
         let mut end = 0usize;
         for column in variable() {
-            if let Value::Bytes(text) = value(column) {
+            if let Value::Bytes(text) | Value::Json(text) = value(column) {
                 end += text.len();
             }
             if narrow {
@@ -402,7 +402,7 @@ impl RowLayout {
             }
         }
         for column in variable() {
-            if let Value::Bytes(text) = value(column) {
+            if let Value::Bytes(text) | Value::Json(text) = value(column) {
                 out.extend_from_slice(text);
             }
         }

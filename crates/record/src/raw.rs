@@ -79,6 +79,7 @@ pub(crate) fn to_value(ty: &ColumnType, bytes: &[u8]) -> Result<Value, Malformed
         }),
         TypeKind::Set => Value::Bytes(set_text(ty, unsigned(bytes)?)?),
         TypeKind::Null => Value::Null,
+        TypeKind::Json => Value::Json(bytes.into()),
         _ => Value::Bytes(bytes.into()),
     })
 }
@@ -155,7 +156,8 @@ pub(crate) fn append(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) -> Optio
         (TypeKind::Time, Value::Time(v)) => out.extend_from_slice(&v.micros().to_le_bytes()[..TIME_BYTES]),
         (TypeKind::DateTime, Value::DateTime(v)) => out.extend_from_slice(&v.packed().to_le_bytes()),
         (TypeKind::Timestamp, Value::Timestamp(v)) => out.extend_from_slice(&v.micros().to_le_bytes()),
-        (kind, Value::Bytes(v)) if kind.is_string() || kind == TypeKind::Json => out.extend_from_slice(v),
+        (kind, Value::Bytes(v)) if kind.is_string() => out.extend_from_slice(v),
+        (TypeKind::Json, Value::Json(v)) => out.extend_from_slice(v),
         _ => return None,
     }
     Some(())

@@ -201,6 +201,15 @@ impl StatementContext for Core {
 
     fn set_user_variable(&mut self, name: &str, value: Value) {
         self.acted = true;
+        // A variable holds a document's text.
+        let value = match value {
+            Value::Json(document) => {
+                let mut text = Vec::new();
+                executor::append_json_text(&document, &mut text);
+                Value::Bytes(text.into())
+            }
+            other => other,
+        };
         self.user_variables.insert(name.to_lowercase().into(), value);
     }
 

@@ -294,6 +294,7 @@ pub(crate) fn literal_type(value: &Value) -> ColumnType {
         Value::Float(_) | Value::Double(_) => ColumnType::double(),
         Value::Decimal(d) => ColumnType::decimal(d.precision().max(1), d.scale()),
         Value::Bytes(text) => ColumnType::varchar(text.len().max(1) as u32, types::Collation::DEFAULT),
+        Value::Json(_) => ColumnType::new(TypeKind::Json),
         Value::Date(_) => ColumnType::new(TypeKind::Date),
         Value::Time(_) => ColumnType::temporal(TypeKind::Time, 6),
         Value::DateTime(_) | Value::Timestamp(_) => ColumnType::temporal(TypeKind::DateTime, 6),

@@ -37,6 +37,7 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
             _ => row.bytes_with(|out| d.write_to(out)),
         },
         Value::Bytes(bytes) => row.bytes(bytes),
+        Value::Json(document) => row.bytes_with(|out| executor::append_json_text(document, out)),
         Value::Date(date) => match ty.kind {
             TypeKind::DateTime | TypeKind::Timestamp => row.datetime(DateTime::from_date(*date), ty.decimals),
             TypeKind::Date => row.date(*date),
@@ -114,6 +115,7 @@ pub fn put_column(row: &mut impl RowWriter, column: ColumnRef<'_>, zone: &dyn Lo
             }
         }
         kind if kind.is_string() && kind != TypeKind::Binary => row.bytes(bytes),
+        TypeKind::Json => row.bytes_with(|out| executor::append_json_text(bytes, out)),
         _ => put_value(row, ty, &column.value()?, zone),
     }
     Ok(())

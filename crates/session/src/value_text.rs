@@ -12,6 +12,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Double(n) => format_double(*n, out),
         Value::Decimal(d) => d.write_to(out),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
+        Value::Json(document) => executor::append_json_text(document, out),
         Value::Date(date) => date.write_to(out),
         Value::Time(time) => time.write_to(digits(time.microsecond()), out),
         Value::DateTime(datetime) => datetime.write_to(digits(datetime.microsecond()), out),

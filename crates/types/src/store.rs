@@ -92,6 +92,7 @@ pub fn is_stored_as_it_is(value: &Value, ty: &ColumnType) -> bool {
         (Value::Bytes(v), TypeKind::VarChar) => v.len() <= ty.length as usize && v.is_ascii(),
         (Value::Bytes(v), TypeKind::Char) => v.len() <= ty.length as usize && v.is_ascii() && v.last() != Some(&b' '),
         (Value::Bytes(v), TypeKind::Text | TypeKind::MediumText | TypeKind::LongText) => v.len() <= ty.length as usize && v.is_ascii(),
+        (Value::Json(_), TypeKind::Json) => true,
         (Value::Null, _) => ty.nullable,
         _ => false,
     }
@@ -120,7 +121,11 @@ fn convert(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Res
         TypeKind::DateTime | TypeKind::Timestamp => temporal::datetime(value, ty, context),
         TypeKind::Enum => strings::enumeration(value, ty, context),
         TypeKind::Set => strings::set(value, ty, context),
-        TypeKind::Json => Err(codes::not_supported_yet("JSON columns")),
+        // Who stores has made a document of the value; what is none is refused whatever the mode.
+        TypeKind::Json => match value {
+            Value::Json(_) => Ok(value),
+            _ => Err(codes::invalid_json_text("not a JSON text, may need CAST", 0, context.column)),
+        },
         TypeKind::Null => Ok(Value::Null),
         _ => strings::string(value, ty, context),
     }
@@ -147,6 +152,8 @@ pub fn implicit_default(ty: &ColumnType) -> Value {
         TypeKind::Timestamp => Value::Timestamp(Timestamp::ZERO),
         TypeKind::Enum => Value::Bytes(ty.member_list().first().cloned().unwrap_or_default()),
         TypeKind::Binary => Value::Bytes(vec![0; ty.length as usize].into()),
+        // The JSON null, in its binary form.
+        TypeKind::Json => Value::Json(ByteString::from(&[0])),
         _ => Value::Bytes(ByteString::new()),
     }
 }
@@ -178,5 +185,6 @@ fn text_of(value: &Value, out: &mut Vec<u8>) {
         Value::Time(v) => v.write_to(digits(v.microsecond()), out),
         Value::DateTime(v) => v.write_to(digits(v.microsecond()), out),
         Value::Timestamp(v) => crate::write_i64(v.micros(), out),
+        Value::Json(_) => {}
     }
 }

@@ -18,7 +18,7 @@ pub enum Value {
     Double(f64),
     /// DECIMAL.
     Decimal(Decimal),
-    /// Character and binary strings, ENUM and SET (their text), JSON (its text).
+    /// Character and binary strings, ENUM and SET (their text).
     Bytes(ByteString),
     /// DATE.
     Date(Date),
@@ -28,6 +28,8 @@ pub enum Value {
     DateTime(DateTime),
     /// TIMESTAMP: an instant. It becomes a [`DateTime`] in the session's time zone when an expression uses it.
     Timestamp(Timestamp),
+    /// A JSON document in the binary form of crate `json`.
+    Json(ByteString),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);

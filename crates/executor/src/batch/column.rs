@@ -298,6 +298,7 @@ impl Column {
             Value::Time(v) => self.push_time(*v),
             Value::DateTime(v) => self.push_datetime(*v),
             Value::Timestamp(v) => self.push_timestamp(*v),
+            Value::Json(_) => self.push_other(value.clone()),
         }
     }
 
@@ -338,6 +339,7 @@ impl Column {
             Value::Time(_) => Data::Time(filled(Time::default(), len)),
             Value::DateTime(_) => Data::DateTime(filled(DateTime::default(), len)),
             Value::Timestamp(_) => Data::Timestamp(filled(Timestamp::default(), len)),
+            Value::Json(_) => Data::Values(vec![Value::Null; len]),
         };
     }
 

@@ -170,7 +170,7 @@ impl<'a> Groups<'a> {
         for (_, aggregate) in &group.aggregates {
             let argument = match (aggregate.kind, aggregate.args.as_slice()) {
                 (AggregateKind::CountStar, _) => Vector::Constant(Value::TRUE),
-                (AggregateKind::GroupConcat, _) => return Ok(None),
+                (AggregateKind::GroupConcat | AggregateKind::JsonArray | AggregateKind::JsonObject, _) => return Ok(None),
                 (_, [e]) => match x.vector(e, chunk, rows) {
                     Some(vector) => vector,
                     None => return Ok(None),

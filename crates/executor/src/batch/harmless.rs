@@ -29,7 +29,9 @@ pub fn is_harmless(e: &Expr) -> bool {
         // Numbers to numbers; a string may be cut with a warning.
         ExprKind::Cast(a, CastTo::Signed | CastTo::Unsigned) => matches!(a.kind, ExprKind::Slot(_)) && a.ty.kind.is_numeric(),
         ExprKind::Cast(a, CastTo::Date | CastTo::DateTime { .. }) => is_date(a),
-        ExprKind::Cast(_, CastTo::Double | CastTo::Float | CastTo::Char { .. }) => true,
+        // A document may be no number, with a warning.
+        ExprKind::Cast(a, CastTo::Double | CastTo::Float) => a.ty.kind != types::TypeKind::Json,
+        ExprKind::Cast(_, CastTo::Char { .. }) => true,
         ExprKind::Extract(Unit::Day | Unit::Month | Unit::Year | Unit::Quarter, a) => is_date(a),
         ExprKind::Func(func, args) => function_is_harmless(*func, args),
         _ => false,

@@ -2,6 +2,7 @@
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::store::duplicate_entry;
+use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
@@ -154,7 +155,11 @@ impl<'a> Exec<'a> {
                 InsertColumn::Source(at) => match given.get(*at as usize) {
                     Some(Some(e)) => {
                         let v = self.eval(e)?;
-                        if v.is_null() && Some(i) == state.auto_column { v } else { self.store_value(v, column, state.row_no)? }
+                        if v.is_null() && Some(i) == state.auto_column {
+                            v
+                        } else {
+                            self.store_value(v, column, state.row_no).map_err(|e| with_table(e, &def.name))?
+                        }
                     }
                     // DEFAULT, or `VALUES ()`.
                     _ if Some(i) == state.auto_column => Value::Null,
@@ -178,7 +183,7 @@ impl<'a> Exec<'a> {
             let value = match &state.insert.columns[i] {
                 InsertColumn::Source(at) => match row.get(*at as usize) {
                     Some(v) if v.is_null() && Some(i) == state.auto_column => Value::Null,
-                    Some(v) => self.store_value(v.clone(), column, state.row_no)?,
+                    Some(v) => self.store_value(v.clone(), column, state.row_no).map_err(|e| with_table(e, &def.name))?,
                     None => self.default_value(column)?,
                 },
                 InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
@@ -308,7 +313,7 @@ impl<'a> Exec<'a> {
         let null_lenient = self.null_lenient;
         for (column, e) in &state.insert.on_duplicate {
             let v = self.eval(e)?;
-            let v = self.store_value(v, &entry.def.columns[*column as usize], state.row_no)?;
+            let v = self.store_value(v, &entry.def.columns[*column as usize], state.row_no).map_err(|e| with_table(e, &entry.def.name))?;
             self.frame[old_first as usize + *column as usize] = v.clone();
             values[*column as usize] = v;
         }

@@ -38,6 +38,11 @@ pub(crate) fn store_value(
     if types::is_stored_as_it_is(&value, &column.ty) {
         return Ok(value);
     }
+    let value = match value {
+        Value::Json(_) => crate::document::for_column(value, &column.ty, &column.name, row)?,
+        value if column.ty.kind == TypeKind::Json => return crate::document::for_column(value, &column.ty, &column.name, row),
+        value => value,
+    };
     let mode = context.sql_mode();
     let strict = mode.is_strict() && !leniency.values;
     let mut warnings = Vec::new();

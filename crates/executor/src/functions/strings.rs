@@ -191,7 +191,7 @@ impl Exec<'_> {
                 Ok(match &v {
                     Value::Null => v,
                     Value::Bytes(b) => Value::from(hex(b, true)),
-                    Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                    Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) | Value::Json(_) => {
                         Value::from(hex(&self.text_of(&v, &args[0]), true))
                     }
                     other => Value::from(format!("{:X}", convert::to_u64(other, &*self.context))),

@@ -6,6 +6,7 @@ use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::insert::id_of;
 use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
 use crate::context::StatementContext;
+use crate::document::with_table;
 use crate::errors::internal;
 use crate::exec::Scratch;
 use crate::execute::{Changes, Outcome};
@@ -160,7 +161,8 @@ fn place_values<'v>(
             Some(expr) => match operand(expr, params).ok_or_else(|| internal("short insert of an expression"))? {
                 null @ Value::Null if Some(at) == auto_column => Place::Given(null),
                 value if types::is_stored_as_it_is(value, &column.ty) => Place::Given(value),
-                value => row.make(store_value(value.clone(), column, row_no, Leniency::NONE, context)?),
+                value => row
+                    .make(store_value(value.clone(), column, row_no, Leniency::NONE, context).map_err(|e| with_table(e, &entry.def.name))?),
             },
             None if Some(at) == auto_column => Place::Given(&NULL),
             None => match &column.default {

@@ -23,7 +23,11 @@ impl<'c> Binder<'c> {
         }
         scope.in_aggregate = true;
         let clause = std::mem::replace(&mut scope.clause, Clause::Fields);
-        let args = self.exprs(call.args);
+        let args = if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject) {
+            self.document_args(call.args)
+        } else {
+            self.exprs(call.args)
+        };
         let order = args.and_then(|args| {
             let mut order = Vec::with_capacity(call.order_by.len());
             for item in call.order_by {
@@ -62,7 +66,7 @@ impl<'c> Binder<'c> {
     ) -> Aggregate {
         use AggregateKind as K;
         if matches!(kind, K::Sum | K::Avg | K::BitAnd | K::BitOr | K::BitXor | K::StdPop | K::StdSamp | K::VarPop | K::VarSamp) {
-            args = args.into_iter().map(member_number).collect();
+            args = args.into_iter().map(member_number).map(|e| self.document_number(e)).collect();
         }
         let first = args.first().map(|a| a.ty.clone()).unwrap_or_else(ColumnType::bigint);
         let ty = match kind {
@@ -76,6 +80,7 @@ impl<'c> Binder<'c> {
                 ColumnType { collation, ..ColumnType::new(kind) }
             }
             AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => ColumnType::bigint_unsigned().not_null(),
+            AggregateKind::JsonArray | AggregateKind::JsonObject => ColumnType::new(TypeKind::Json),
             _ => ColumnType::double(),
         };
         let collation = if typing::is_string_class(&first) { first.collation } else { Collation::Binary };
@@ -105,6 +110,7 @@ pub(super) fn kind_of(call: &ast::AggregateCall<'_>) -> Result<AggregateKind> {
         F::StdSamp => AggregateKind::StdSamp,
         F::VarPop => AggregateKind::VarPop,
         F::VarSamp => AggregateKind::VarSamp,
-        F::JsonArrayAgg | F::JsonObjectAgg => return Err(codes::not_supported_yet("JSON")),
+        F::JsonArrayAgg => AggregateKind::JsonArray,
+        F::JsonObjectAgg => AggregateKind::JsonObject,
     })
 }

@@ -52,7 +52,7 @@ impl<'c> Binder<'c> {
                 }
             }
             K::Binary | K::VarBinary => CastTo::Binary { length: ty.length.map(|l| l as u32) },
-            K::Json => return Err(codes::not_supported_yet("JSON")),
+            K::Json => CastTo::Json,
             _ => return Err(codes::not_supported_yet("CAST to this type")),
         };
         Ok(self.cast_to(operand, target))
@@ -71,6 +71,7 @@ impl<'c> Binder<'c> {
             CastTo::Time { fraction } => ColumnType::temporal(TypeKind::Time, fraction),
             CastTo::DateTime { fraction } => ColumnType::temporal(TypeKind::DateTime, fraction),
             CastTo::Year => ColumnType::new(TypeKind::Year),
+            CastTo::Json => ColumnType::new(TypeKind::Json),
             CastTo::Char { length, collation } => typing::string(length.map_or(chars, u64::from), collation),
             CastTo::Binary { length } => typing::string(length.map_or(chars * 4, u64::from), Collation::Binary),
         };

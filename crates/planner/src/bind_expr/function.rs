@@ -33,16 +33,25 @@ impl<'c> Binder<'c> {
                 }
             }
             "grouping" => return Err(codes::not_supported_yet("GROUPING")),
-            _ if name.starts_with("json_") => return Err(codes::not_supported_yet("JSON")),
             _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
             _ => {}
         }
         let Some(info) = func::lookup(&name) else {
+            if matches!(name.as_str(), "json_table" | "json_schema_valid" | "json_schema_validation_report") {
+                return Err(codes::not_supported_yet("this JSON function"));
+            }
             let database = self.context.database().unwrap_or("");
             let shown = if database.is_empty() { call.name.name.to_owned() } else { format!("{database}.{}", call.name.name) };
             return Err(codes::sp_does_not_exist("FUNCTION", shown));
         };
-        if call.args.len() < info.args_min || call.args.len() > info.args_max {
+        let pairs = match info.func {
+            Func::JsonObject => call.args.len().is_multiple_of(2),
+            Func::JsonSet | Func::JsonInsert | Func::JsonReplace | Func::JsonArrayAppend | Func::JsonArrayInsert => {
+                call.args.len() % 2 == 1
+            }
+            _ => true,
+        };
+        if !pairs || call.args.len() < info.args_min || call.args.len() > info.args_max {
             return Err(SqlError::with_message(
                 1582,
                 format!("Incorrect parameter count in the call to native function '{}'", call.name.name),
@@ -50,6 +59,13 @@ impl<'c> Binder<'c> {
         }
         if info.func.is_volatile() {
             self.note_volatile();
+        }
+        if info.func.is_json() {
+            if name == "json_merge" {
+                self.warnings.push(codes::warn_deprecated_syntax("JSON_MERGE", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH").into());
+            }
+            let args = self.document_args(call.args)?;
+            return self.document_function(info.func, info.returns, args);
         }
         let args = self.exprs(call.args)?;
         if info.func == Func::Char {
@@ -128,6 +144,7 @@ impl<'c> Binder<'c> {
                 };
                 ty
             }
+            Returns::Json => ColumnType::new(TypeKind::Json),
             Returns::Special => self.special_type(func, &args)?,
         };
         Ok(Expr { kind: ExprKind::Func(func, args), ty })
@@ -147,7 +164,12 @@ impl<'c> Binder<'c> {
         let first = &args[0].ty;
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue => first.clone(),
+            Func::AnyValue | Func::JsonNamed => first.clone(),
+            Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
+            Func::JsonValue => typing::string(512, Collation::Utf8mb4Bin),
+            Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),
+            Func::JsonUnquote => typing::string(u64::from(typing::display_chars(first)), Collation::Utf8mb4Bin),
+            Func::JsonPretty => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
             Func::Ceil | Func::Floor => match class(first) {
                 Class::Int => self.number_type(first),
                 Class::Decimal => ColumnType { nullable: first.nullable, ..ColumnType::bigint() },

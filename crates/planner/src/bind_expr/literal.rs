@@ -94,6 +94,10 @@ impl<'c> Binder<'c> {
             // As MySQL reckons: with as many digits as a DECIMAL has.
             return Ok(self.cast_to(operand, CastTo::Decimal { precision: 65, scale: 30 }));
         }
+        if operand.ty.kind == TypeKind::Json {
+            let named = self.named_document(operand, e);
+            return Ok(self.document_number(named));
+        }
         Ok(member_number(operand))
     }
 }

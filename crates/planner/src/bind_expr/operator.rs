@@ -10,7 +10,7 @@ use crate::members::member_number;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
-use types::{Collation, ColumnType, Decimal, SqlMode, Value};
+use types::{Collation, ColumnType, Decimal, SqlMode, TypeKind, Value};
 
 impl<'c> Binder<'c> {
     #[inline(never)]
@@ -81,7 +81,10 @@ impl<'c> Binder<'c> {
                 let ty = bool_type(true);
                 return Ok(Expr { kind: ExprKind::Compare(CmpOp::Eq, Collation::DEFAULT, Box::new(a), Box::new(b)), ty });
             }
-            _ => return Err(codes::not_supported_yet("MEMBER OF")),
+            _ => {
+                let args = vec![self.document_arg(left)?, self.expr(right)?];
+                return self.document_function(Func::MemberOf, Returns::Int, args);
+            }
         };
         // Chains of one operator lean left; walk down without recursion so that their length is not nesting.
         let mut chain = vec![(arith, right)];
@@ -137,7 +140,12 @@ impl<'c> Binder<'c> {
         if let ast::ExprKind::Row(l) = &left.kind {
             return Err(codes::operand_columns(l.len()));
         }
-        let (a, b) = (self.expr(left)?, self.expr(right)?);
+        let (mut a, mut b) = (self.expr(left)?, self.expr(right)?);
+        if a.ty.kind == TypeKind::Json {
+            b = self.document_operand(b, right);
+        } else if b.ty.kind == TypeKind::Json {
+            a = self.document_operand(a, left);
+        }
         let (a, b) = match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
             (false, true) => (member_number(a), b),
             (true, false) => (a, member_number(b)),
@@ -253,7 +261,11 @@ impl<'c> Binder<'c> {
 
     /// An expression whose truth is asked: ENUM and SET are true by their number.
     pub fn condition(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
-        Ok(member_number(self.expr(e)?))
+        let condition = self.expr(e)?;
+        if condition.ty.kind == TypeKind::Json {
+            return Ok(self.document_condition(condition));
+        }
+        Ok(member_number(condition))
     }
 }
 

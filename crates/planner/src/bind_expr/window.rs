@@ -273,6 +273,9 @@ impl<'c> Binder<'c> {
         };
         self.check_window_use(name)?;
         let kind = super::aggregate::kind_of(call)?;
+        if matches!(call.func, F::JsonArrayAgg | F::JsonObjectAgg) {
+            return Err(codes::not_supported_yet("JSON aggregates as window functions"));
+        }
         if call.func == F::GroupConcat {
             return Err(codes::not_supported_yet("group_concat as window function"));
         }

@@ -103,6 +103,7 @@ fn put(ty: &ColumnType, bytes: &[u8], row: RowRef<'_>, no: usize, out: &mut Vec<
             let value = row.value(no).map_err(|_| Unreadable)?;
             put_value(ty, &value, out)?;
         }
+        TypeKind::Json => executor::append_json_text(bytes, out),
         _ => out.extend_from_slice(bytes),
     }
     Ok(())

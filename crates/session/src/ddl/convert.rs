@@ -125,6 +125,11 @@ impl<'a> RowConverter<'a> {
                         if value.is_null() && !column.ty.nullable && strict {
                             return Err(codes::invalid_use_of_null());
                         }
+                        let value = if matches!(value, Value::Json(_)) || column.ty.kind == types::TypeKind::Json {
+                            document(value, column, self.rows, &self.new.name)?
+                        } else {
+                            value
+                        };
                         let mut context = StoreContext {
                             mode: self.mode,
                             strict,
@@ -148,6 +153,16 @@ impl<'a> RowConverter<'a> {
         }
         Ok(())
     }
+}
+
+/// A value for a JSON column, or a document for another one.
+fn document(value: Value, column: &catalog::ColumnDef, row: u64, table: &str) -> Result<Value, SqlError> {
+    executor::document_for_column(value, &column.ty, &column.name, row).map_err(|error| {
+        match executor::document_error_with_table(error, table) {
+            executor::Error::Sql(error) => error,
+            executor::Error::Engine(_) => codes::out_of_resources(),
+        }
+    })
 }
 
 fn numbered(column: &catalog::ColumnDef, next: &mut u64) -> Result<Value, SqlError> {

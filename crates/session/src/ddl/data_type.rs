@@ -111,7 +111,10 @@ pub(super) fn column_type(
         K::LongText => Ok(text(TypeKind::LongText, text_collation(ty, attributes, table_collation)?)),
         K::Enum => members(definer, column, ty, TypeKind::Enum, text_collation(ty, attributes, table_collation)?),
         K::Set => members(definer, column, ty, TypeKind::Set, text_collation(ty, attributes, table_collation)?),
-        K::Json => Err(codes::not_supported_yet("JSON columns")),
+        K::Json => match ty.collation.or(attributes.collation) {
+            Some(name) => Err(codes::collation_charset_mismatch(name, "binary")),
+            None => Ok(ColumnType::new(TypeKind::Json)),
+        },
         K::Vector => Err(codes::not_supported_yet("VECTOR columns")),
         K::Geometry
         | K::Point

@@ -155,7 +155,7 @@ pub(super) fn define_default(
             None => Err(codes::invalid_default(name)),
             Some(Value::Null) if ty.nullable => Ok(DefaultValue::Null),
             Some(Value::Null) => Err(codes::invalid_default(name)),
-            Some(_) if ty.kind.is_blob() => Err(codes::blob_cant_have_default(name)),
+            Some(_) if ty.kind.is_blob() || ty.kind == TypeKind::Json => Err(codes::blob_cant_have_default(name)),
             Some(value) => convert_default(definer, name, ty, value).map(DefaultValue::Constant),
         },
     }

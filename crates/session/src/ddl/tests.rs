@@ -287,7 +287,7 @@ fn wrong_definitions_get_the_numbers_of_mysql() {
         ("(a date default '0000-00-00')", 1067),
         ("(a tinyint default 128)", 1067),
         ("(`a ` int)", 1166),
-        ("(a json)", 1235),
+        ("(a json, key (a))", 3152),
         ("(a int, foreign key (a) references t(a))", 1235),
         ("(a int references t(a))", 1235),
         ("(a int as (1))", 1235),

@@ -83,7 +83,7 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     }
     match &column.default {
         DefaultValue::None => {}
-        DefaultValue::Null if ty.kind.is_blob() || ty.kind == TypeKind::Json => {}
+        DefaultValue::Null if ty.kind.is_blob() => {}
         DefaultValue::Null => out.push_str(" DEFAULT NULL"),
         DefaultValue::Constant(value) => {
             let _ = write!(out, " DEFAULT {}", default_literal(ty, value));

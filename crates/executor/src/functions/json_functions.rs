@@ -1,0 +1,540 @@
+//! JSON functions, and documents cast to other types.
+
+use crate::document::{self, to_tree, value_of};
+use crate::exec::Exec;
+use crate::run::Result;
+use json::{Edit, Json, Leg, Object, Path, View};
+use mysql_error::{SqlError, codes};
+use planner::expr::{CastTo, Expr, ExprKind};
+use planner::func::Func;
+use types::{ByteString, Collation, Value};
+
+/// 3149.
+fn wild_path() -> SqlError {
+    SqlError {
+        code: 3149,
+        sqlstate: *b"42000",
+        message: "In this situation, path expressions may not contain the * and ** tokens or an array range.".into(),
+    }
+}
+
+/// 3154.
+fn one_or_all(function: &str) -> SqlError {
+    let message = format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'.");
+    SqlError { code: 3154, sqlstate: *b"42000", message }
+}
+
+/// 3064.
+fn wrong_type(argument: usize, function: &str) -> SqlError {
+    SqlError { code: 3064, sqlstate: *b"HY000", message: format!("Incorrect type for argument {argument} in function {function}.") }
+}
+
+impl Exec<'_> {
+    /// Calls a JSON function. `e` is the call.
+    #[inline(never)]
+    pub(super) fn call_json(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
+        use Func as F;
+        match func {
+            F::JsonNamed => self.eval(&args[0]),
+            F::JsonArray => {
+                let list = args.iter().map(|a| self.tree_arg(a)).collect::<Result<Vec<_>>>()?;
+                value_of(&Json::Array(list))
+            }
+            F::JsonObject => self.json_object(args),
+            F::JsonExtract => self.json_extract(args),
+            F::JsonValue => self.json_value(args),
+            F::JsonUnquote => self.json_unquote(&args[0]),
+            F::JsonQuote => self.json_quote(&args[0]),
+            F::JsonSet | F::JsonInsert | F::JsonReplace | F::JsonArrayAppend | F::JsonArrayInsert => self.json_change(func, args),
+            F::JsonRemove => self.json_remove(args),
+            F::JsonMergePreserve => self.json_merge_preserve(args),
+            F::JsonMergePatch => self.json_merge_patch(args),
+            F::JsonContains => self.json_contains(args),
+            F::JsonContainsPath => self.json_contains_path(args),
+            F::JsonOverlaps => {
+                let (a, b) = (self.document_arg(func, args, 0)?, self.document_arg(func, args, 1)?);
+                Ok(match (a, b) {
+                    (Some(a), Some(b)) => Value::bool(json::overlaps(View::new(&a), View::new(&b))?),
+                    _ => Value::Null,
+                })
+            }
+            F::MemberOf => {
+                let value = self.eval(&args[0])?;
+                let Some(list) = self.document_arg(func, args, 1)? else { return Ok(Value::Null) };
+                if value.is_null() {
+                    return Ok(value);
+                }
+                let value = json::encode(&to_tree(&value, &args[0], &*self.context)?)?;
+                Ok(Value::bool(json::member_of(View::new(&value), View::new(&list))?))
+            }
+            F::JsonSearch => self.json_search(args),
+            F::JsonKeys | F::JsonLength => self.json_part(func, args),
+            F::JsonValid => {
+                let value = self.eval(&args[0])?;
+                Ok(match &value {
+                    Value::Null => Value::Null,
+                    Value::Json(_) => Value::TRUE,
+                    Value::Bytes(text) if !is_binary(&args[0]) => Value::bool(match document::parse(text) {
+                        Ok(parsed) => parsed.is_ok(),
+                        Err(_) => false,
+                    }),
+                    _ => Value::FALSE,
+                })
+            }
+            _ => {
+                let Some(document) = self.document_arg(func, args, 0)? else { return Ok(Value::Null) };
+                let view = View::new(&document);
+                Ok(match func {
+                    F::JsonDepth => Value::Int(view.depth()? as i64),
+                    F::JsonType => Value::from(view.type_name()?),
+                    F::JsonStorageSize => Value::Int(document.len() as i64),
+                    F::JsonStorageFree => Value::Int(0),
+                    F::JsonPretty => {
+                        let mut text = Vec::new();
+                        json::pretty(view, &mut text)?;
+                        Value::Bytes(text.into())
+                    }
+                    _ => return Err(crate::errors::internal(e_name(e))),
+                })
+            }
+        }
+    }
+
+    /// An argument that is put into a document.
+    fn tree_arg(&mut self, e: &Expr) -> Result<Json> {
+        let value = self.eval(e)?;
+        to_tree(&value, e, &*self.context)
+    }
+
+    /// An argument that is a document or its text; `None` for NULL.
+    fn document_arg(&mut self, func: Func, args: &[Expr], at: usize) -> Result<Option<ByteString>> {
+        let value = self.eval(&args[at])?;
+        match value {
+            Value::Null => Ok(None),
+            Value::Json(document) => Ok(Some(document)),
+            Value::Bytes(_) if is_binary(&args[at]) => Err(codes::invalid_json_charset("binary").into()),
+            Value::Bytes(text) => match document::parse(&text)? {
+                Ok(tree) => Ok(Some(json::encode(&tree)?.into())),
+                Err((message, position)) => Err(codes::invalid_json_text_in_param(at + 1, func.name(), message, position).into()),
+            },
+            _ => Err(codes::invalid_type_for_json(at + 1, func.name()).into()),
+        }
+    }
+
+    /// An argument that is a path; `None` for NULL.
+    fn path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
+        let Some(text) = self.text_arg(e)? else { return Ok(None) };
+        match Path::parse(&text) {
+            Ok(path) => Ok(Some(path)),
+            Err(at) => Err(codes::invalid_json_path(at).into()),
+        }
+    }
+
+    /// The same of a path that leads to one place.
+    fn plain_path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
+        match self.path_arg(e)? {
+            Some(path) if path.is_wild() => Err(wild_path().into()),
+            path => Ok(path),
+        }
+    }
+
+    fn json_object(&mut self, args: &[Expr]) -> Result<Value> {
+        let mut members = Vec::with_capacity(args.len() / 2);
+        for pair in args.chunks_exact(2) {
+            let Some(name) = self.text_arg(&pair[0])? else { return Err(codes::json_document_null_key().into()) };
+            members.push((String::from_utf8_lossy(&name).into_owned(), self.tree_arg(&pair[1])?));
+        }
+        value_of(&Json::Object(Object::from_members(members)))
+    }
+
+    fn json_extract(&mut self, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(Func::JsonExtract, args, 0)?;
+        let mut paths = Vec::with_capacity(args.len() - 1);
+        for e in &args[1..] {
+            match self.path_arg(e)? {
+                Some(path) => paths.push(path),
+                None => return Ok(Value::Null),
+            }
+        }
+        let Some(document) = document else { return Ok(Value::Null) };
+        let view = View::new(&document);
+        if let [path] = paths.as_slice()
+            && !path.is_wild()
+        {
+            return Ok(path.first(view)?.map_or(Value::Null, |found| Value::Json(found.bytes().into())));
+        }
+        let mut list = Vec::new();
+        for path in &paths {
+            for found in path.find(view)? {
+                list.push(found.to_tree()?);
+            }
+        }
+        if list.is_empty() { Ok(Value::Null) } else { value_of(&Json::Array(list)) }
+    }
+
+    fn json_value(&mut self, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(Func::JsonValue, args, 0)?;
+        let (Some(document), Some(path)) = (document, self.path_arg(&args[1])?) else { return Ok(Value::Null) };
+        let found = path.find(View::new(&document))?;
+        let [found] = found.as_slice() else { return Ok(Value::Null) };
+        if found.is_null() {
+            return Ok(Value::Null);
+        }
+        unquoted(*found)
+    }
+
+    fn json_unquote(&mut self, e: &Expr) -> Result<Value> {
+        let value = self.eval(e)?;
+        match value {
+            Value::Null => Ok(Value::Null),
+            Value::Json(document) => unquoted(View::new(&document)),
+            Value::Bytes(text) if text.len() >= 2 && text.first() == Some(&b'"') && text.last() == Some(&b'"') => {
+                match document::parse(&text)? {
+                    Ok(Json::String(text)) => Ok(Value::from(text)),
+                    Ok(_) => Ok(Value::Bytes(text)),
+                    Err((message, at)) => Err(codes::invalid_json_text_in_param(1, "json_unquote", message, at).into()),
+                }
+            }
+            Value::Bytes(text) => Ok(Value::Bytes(text)),
+            _ => Err(wrong_type(1, "json_unquote").into()),
+        }
+    }
+
+    fn json_quote(&mut self, e: &Expr) -> Result<Value> {
+        match self.eval(e)? {
+            Value::Null => Ok(Value::Null),
+            Value::Bytes(text) => {
+                let mut out = Vec::with_capacity(text.len() + 2);
+                json::append_quoted(&text.to_text(), &mut out);
+                Ok(Value::Bytes(out.into()))
+            }
+            _ => Err(wrong_type(1, "json_quote").into()),
+        }
+    }
+
+    fn json_change(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(func, args, 0)?;
+        let mut tree = document.map(|document| View::new(&document).to_tree()).transpose()?;
+        for pair in args[1..].chunks_exact(2) {
+            let path = self.plain_path_arg(&pair[0])?;
+            if func == Func::JsonArrayInsert && path.as_ref().is_some_and(|path| !matches!(path.legs.last(), Some(Leg::Cell(_)))) {
+                let message = "A path expression is not a path to a cell in an array.".into();
+                return Err(SqlError { code: 3165, sqlstate: *b"42000", message }.into());
+            }
+            let new = self.tree_arg(&pair[1])?;
+            let Some(path) = path else {
+                tree = None;
+                continue;
+            };
+            let Some(tree) = &mut tree else { continue };
+            match func {
+                Func::JsonSet => json::change(tree, &path, Edit::Set, new),
+                Func::JsonInsert => json::change(tree, &path, Edit::Insert, new),
+                Func::JsonReplace => json::change(tree, &path, Edit::Replace, new),
+                Func::JsonArrayAppend => json::array_append(tree, &path, new),
+                _ => json::array_insert(tree, &path, new),
+            }
+        }
+        tree.as_ref().map_or(Ok(Value::Null), value_of)
+    }
+
+    fn json_remove(&mut self, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(Func::JsonRemove, args, 0)?;
+        let mut tree = document.map(|document| View::new(&document).to_tree()).transpose()?;
+        for e in &args[1..] {
+            let Some(path) = self.plain_path_arg(e)? else {
+                tree = None;
+                continue;
+            };
+            if path.legs.is_empty() {
+                let message = "The path expression '$' is not allowed in this context.".into();
+                return Err(SqlError { code: 3153, sqlstate: *b"42000", message }.into());
+            }
+            if let Some(tree) = &mut tree {
+                json::remove(tree, &path);
+            }
+        }
+        tree.as_ref().map_or(Ok(Value::Null), value_of)
+    }
+
+    fn json_merge_preserve(&mut self, args: &[Expr]) -> Result<Value> {
+        let mut merged: Option<Json> = None;
+        let mut null = false;
+        for at in 0..args.len() {
+            match self.document_arg(Func::JsonMergePreserve, args, at)? {
+                None => null = true,
+                Some(document) => {
+                    let tree = View::new(&document).to_tree()?;
+                    merged = Some(match merged {
+                        None => tree,
+                        Some(so_far) => json::merge_preserve(so_far, tree),
+                    });
+                }
+            }
+        }
+        if null { Ok(Value::Null) } else { merged.as_ref().map_or(Ok(Value::Null), value_of) }
+    }
+
+    fn json_merge_patch(&mut self, args: &[Expr]) -> Result<Value> {
+        let mut merged: Option<Json> = None;
+        for at in 0..args.len() {
+            let patch = self.document_arg(Func::JsonMergePatch, args, at)?;
+            let patch = patch.map(|document| View::new(&document).to_tree()).transpose()?;
+            merged = match (merged, patch) {
+                (_, None) => None,
+                (None, Some(patch @ Json::Object(_))) if at > 0 => {
+                    // NULL patched with an object stays unknown; what is no object replaces it.
+                    drop(patch);
+                    None
+                }
+                (so_far, Some(patch)) if at == 0 || so_far.is_none() => Some(patch),
+                (so_far, Some(patch)) => Some(json::merge_patch(so_far.unwrap_or_default(), patch)),
+            };
+        }
+        merged.as_ref().map_or(Ok(Value::Null), value_of)
+    }
+
+    fn json_contains(&mut self, args: &[Expr]) -> Result<Value> {
+        let target = self.document_arg(Func::JsonContains, args, 0)?;
+        let candidate = self.document_arg(Func::JsonContains, args, 1)?;
+        let path = match args.get(2) {
+            Some(e) => match self.plain_path_arg(e)? {
+                Some(path) => path,
+                None => return Ok(Value::Null),
+            },
+            None => Path::default(),
+        };
+        let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
+        match path.first(View::new(&target))? {
+            Some(part) => Ok(Value::bool(json::contains(part, View::new(&candidate))?)),
+            None => Ok(Value::Null),
+        }
+    }
+
+    /// `one` or `all`: whether all; `None` for NULL.
+    fn all_arg(&mut self, func: Func, e: &Expr) -> Result<Option<bool>> {
+        let Some(word) = self.text_arg(e)? else { return Ok(None) };
+        if word.eq_ignore_ascii_case(b"all") {
+            Ok(Some(true))
+        } else if word.eq_ignore_ascii_case(b"one") {
+            Ok(Some(false))
+        } else {
+            Err(one_or_all(func.name()).into())
+        }
+    }
+
+    fn json_contains_path(&mut self, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(Func::JsonContainsPath, args, 0)?;
+        let all = self.all_arg(Func::JsonContainsPath, &args[1])?;
+        let (Some(document), Some(all)) = (document, all) else { return Ok(Value::Null) };
+        for e in &args[2..] {
+            let Some(path) = self.path_arg(e)? else { return Ok(Value::Null) };
+            if path.exists(View::new(&document))? != all {
+                return Ok(Value::bool(!all));
+            }
+        }
+        Ok(Value::bool(all))
+    }
+
+    fn json_search(&mut self, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(Func::JsonSearch, args, 0)?;
+        let all = self.all_arg(Func::JsonSearch, &args[1])?;
+        let pattern = self.text_arg(&args[2])?;
+        let escape = match args.get(3) {
+            None => Some(u32::from(b'\\')),
+            Some(e) => match self.text_arg(e)? {
+                None => Some(u32::from(b'\\')),
+                Some(text) => {
+                    let mut chars = std::str::from_utf8(&text).unwrap_or_default().chars();
+                    match (chars.next(), chars.next()) {
+                        (escape, None) => Some(escape.map_or(u32::from(b'\\'), u32::from)),
+                        _ => return Err(codes::wrong_arguments("ESCAPE").into()),
+                    }
+                }
+            },
+        };
+        let mut paths = Vec::new();
+        for e in args.get(4..).unwrap_or_default() {
+            match self.path_arg(e)? {
+                Some(path) => paths.push(path),
+                None => return Ok(Value::Null),
+            }
+        }
+        if paths.is_empty() {
+            paths.push(Path::default());
+        }
+        let (Some(document), Some(all), Some(pattern)) = (document, all, pattern) else { return Ok(Value::Null) };
+        let mut found: Vec<String> = Vec::new();
+        for mut path in paths {
+            path.legs.push(Leg::Ellipsis);
+            for (own, view) in path.find_with_paths(View::new(&document))? {
+                let Some(text) = view.as_str()? else { continue };
+                if !Collation::Utf8mb4Bin.like(text.as_bytes(), &pattern, escape) {
+                    continue;
+                }
+                let own = own.to_string();
+                if !all {
+                    return value_of(&Json::String(own));
+                }
+                if !found.contains(&own) {
+                    found.push(own);
+                }
+            }
+        }
+        match found.len() {
+            0 => Ok(Value::Null),
+            1 => value_of(&Json::String(found.remove(0))),
+            _ => value_of(&Json::Array(found.into_iter().map(Json::String).collect())),
+        }
+    }
+
+    /// JSON_KEYS and JSON_LENGTH, of the document or of a part.
+    fn json_part(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+        let document = self.document_arg(func, args, 0)?;
+        let path = match args.get(1) {
+            Some(e) if func == Func::JsonKeys => self.plain_path_arg(e)?,
+            Some(e) => self.path_arg(e)?,
+            None => Some(Path::default()),
+        };
+        let (Some(document), Some(path)) = (document, path) else { return Ok(Value::Null) };
+        let view = View::new(&document);
+        if path.is_wild() {
+            let count = path.find(view)?.len();
+            return Ok(if count == 0 { Value::Null } else { Value::Int(count as i64) });
+        }
+        let Some(part) = path.first(view)? else { return Ok(Value::Null) };
+        if func == Func::JsonLength {
+            return Ok(Value::Int(part.len()? as i64));
+        }
+        if !part.is_object() {
+            return Ok(Value::Null);
+        }
+        let mut names = Vec::new();
+        for member in part.iter_members()? {
+            names.push(Json::String(member?.0.to_owned()));
+        }
+        value_of(&Json::Array(names))
+    }
+
+    /// CAST(… AS JSON).
+    #[inline(never)]
+    pub(crate) fn cast_to_document(&mut self, v: Value, from: &Expr) -> Result<Value> {
+        match v {
+            Value::Json(_) => Ok(v),
+            Value::Bytes(text) if !is_binary(from) => match document::parse(&text)? {
+                Ok(tree) => value_of(&tree),
+                Err((message, at)) => Err(codes::invalid_json_text_in_param(1, "cast_as_json", message, at).into()),
+            },
+            v => value_of(&to_tree(&v, from, &*self.context)?),
+        }
+    }
+
+    /// A document that is cast to a number or a moment: the SQL value that it holds, to be cast on. What it does not hold is named, by a
+    /// warning or, where a strict statement changes rows, an error.
+    #[inline(never)]
+    pub(crate) fn cast_document(&mut self, document: &[u8], from: &Expr, to: CastTo) -> Result<Value> {
+        let value = document::sql_scalar(document);
+        let (kind, moment) = match to {
+            CastTo::Signed | CastTo::Unsigned => ("INTEGER", false),
+            CastTo::Decimal { .. } => ("DECIMAL", false),
+            CastTo::Date => ("DATE", true),
+            CastTo::Time { .. } => ("TIME", true),
+            CastTo::DateTime { .. } => ("DATETIME", true),
+            CastTo::Year => ("YEAR", false),
+            _ => ("DOUBLE", false),
+        };
+        let integer = kind == "INTEGER";
+        Ok(match value {
+            Some(Value::Bytes(text)) if moment => {
+                let known = match to {
+                    CastTo::Time { .. } => types::parse_time(&text).is_some(),
+                    _ => types::parse_datetime(&text, self.context.sql_mode()).is_some(),
+                };
+                if known {
+                    return Ok(Value::Bytes(text));
+                }
+                self.no_such_value(kind, from)?;
+                Value::Null
+            }
+            Some(v @ (Value::Date(_) | Value::Time(_) | Value::DateTime(_))) => v,
+            _ if moment => {
+                self.no_such_value(kind, from)?;
+                Value::Null
+            }
+            Some(Value::Bytes(text)) => {
+                let parsed = types::parse_double(&text);
+                if parsed.consumed < text.len() || text.is_empty() {
+                    self.no_such_value(kind, from)?;
+                    // What the text starts with counts, without a second warning.
+                    let number = types::parse_double_prefix(&text);
+                    if integer { Value::Int(number as i64) } else { Value::Double(number) }
+                } else {
+                    Value::Bytes(text)
+                }
+            }
+            Some(Value::Double(number)) if integer && !(-9.3e18..1.85e19).contains(&number) => {
+                self.out_of_range_value(kind, from)?;
+                match (to, number < 0.0) {
+                    (CastTo::Unsigned, false) => Value::UInt(u64::MAX),
+                    (_, true) => Value::Int(i64::MIN),
+                    _ => Value::Int(i64::MAX),
+                }
+            }
+            Some(number) => number,
+            None => {
+                self.no_such_value(kind, from)?;
+                Value::Int(0)
+            }
+        })
+    }
+
+    fn no_such_value(&mut self, kind: &str, from: &Expr) -> Result<()> {
+        let error = codes::invalid_json_value_for_cast(kind, e_name(from), 1);
+        self.complain(error)
+    }
+
+    fn out_of_range_value(&mut self, kind: &str, from: &Expr) -> Result<()> {
+        let error = codes::numeric_json_value_out_of_range(kind, e_name(from), 1);
+        self.complain(error)
+    }
+
+    fn complain(&mut self, error: SqlError) -> Result<()> {
+        if self.changes_strictly() {
+            return Err(error.into());
+        }
+        self.warn(error.code, error.message);
+        Ok(())
+    }
+}
+
+/// Whether an argument is a string of bytes, not of characters.
+fn is_binary(e: &Expr) -> bool {
+    e.ty.kind.is_string() && e.ty.collation == Collation::Binary
+}
+
+/// What messages call an operand: the binder has said it, or it is a function's name.
+fn e_name(e: &Expr) -> &str {
+    match &e.kind {
+        ExprKind::Func(Func::JsonNamed, args) => match args.get(1).map(|a| &a.kind) {
+            Some(ExprKind::Literal(Value::Bytes(name))) => name.as_str().unwrap_or_default(),
+            _ => "",
+        },
+        ExprKind::Func(func, _) => func.name(),
+        ExprKind::Cast(..) => "cast_as_json",
+        _ => "",
+    }
+}
+
+/// The text of a string without quotes, of all else as it prints.
+fn unquoted(view: View<'_>) -> Result<Value> {
+    if let Some(text) = view.as_str()? {
+        return Ok(Value::from(text));
+    }
+    let mut out = Vec::new();
+    json::text(view, &mut out)?;
+    // Dates and bytes print as strings: their quotes go too.
+    if let [b'"', inner @ .., b'"'] = out.as_slice() {
+        return Ok(Value::from(inner));
+    }
+    Ok(Value::Bytes(out.into()))
+}

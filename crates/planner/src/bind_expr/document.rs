@@ -1,0 +1,81 @@
+//! Documents in expressions: arguments of JSON functions, documents as numbers and as conditions.
+
+use crate::binder::{Binder, Result};
+use crate::conditions::compare_expr;
+use crate::expr::{CastTo, CmpOp, Expr, ExprKind};
+use crate::func::{Func, Returns};
+use mysql_error::{Warning, WarningLevel};
+use parser::ast;
+use types::{ByteString, Collation, ColumnType, TypeKind, Value};
+
+/// The words TRUE and FALSE as documents, in their binary form (`docs/format/json.md`).
+fn boolean(truth: bool) -> Expr {
+    Expr::literal(Value::Json(ByteString::from(&[if truth { 2 } else { 1 }])), ColumnType::new(TypeKind::Json).not_null())
+}
+
+impl<'c> Binder<'c> {
+    /// An argument that becomes a document: there the words TRUE and FALSE are not the numbers 1 and 0.
+    pub(super) fn document_arg(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
+        match e.kind {
+            ast::ExprKind::Literal(ast::Literal::Bool(truth)) => Ok(boolean(truth)),
+            _ => self.expr(e),
+        }
+    }
+
+    /// The other side of a comparison with a document.
+    pub(super) fn document_operand(&mut self, bound: Expr, e: &ast::Expr<'_>) -> Expr {
+        match e.kind {
+            ast::ExprKind::Literal(ast::Literal::Bool(truth)) => boolean(truth),
+            _ => bound,
+        }
+    }
+
+    pub(super) fn document_args(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+        list.iter().map(|e| self.document_arg(e)).collect()
+    }
+
+    /// A call whose result is NULL also where a path leads nowhere.
+    pub(super) fn document_function(&mut self, func: Func, returns: Returns, args: Vec<Expr>) -> Result<Expr> {
+        let call = self.typed_function(func, returns, args)?;
+        Ok(Expr { ty: ColumnType { nullable: true, ..call.ty }, ..call })
+    }
+
+    /// `column -> path` and `column ->> path`.
+    #[inline(never)]
+    pub(super) fn json_path(&mut self, column: &ast::ColumnRef<'_>, path: &[u8], unquote: bool) -> Result<Expr> {
+        let document = self.resolve_column(column.schema, column.table, column.column)?;
+        let chars = String::from_utf8_lossy(path).chars().count() as u64;
+        let path = Expr::literal(Value::bytes(path), crate::typing::string(chars, self.context.connection_collation()).not_null());
+        let part = self.document_function(Func::JsonExtract, Returns::Json, vec![document, path])?;
+        if unquote { self.document_function(Func::JsonUnquote, Returns::Special, vec![part]) } else { Ok(part) }
+    }
+
+    /// A document with the name that messages give it, where it is cast.
+    pub(super) fn named_document(&mut self, operand: Expr, e: &ast::Expr<'_>) -> Expr {
+        let ast::ExprKind::Column(column) = e.kind else { return operand };
+        if operand.ty.kind != TypeKind::Json {
+            return operand;
+        }
+        let ty = operand.ty.clone();
+        let name = Expr::literal(Value::from(column.column), ColumnType::varchar(64, Collation::DEFAULT).not_null());
+        Expr { kind: ExprKind::Func(Func::JsonNamed, vec![operand, name]), ty }
+    }
+
+    /// What a document counts as in arithmetic and sums.
+    pub(super) fn document_number(&self, e: Expr) -> Expr {
+        if e.ty.kind != TypeKind::Json {
+            return e;
+        }
+        let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
+        Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+    }
+
+    /// A document whose truth is asked: whether it is another one than the number 0, with a warning.
+    #[inline(never)]
+    pub(super) fn document_condition(&mut self, e: Expr) -> Expr {
+        let message = "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not \
+                       what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
+        self.warnings.push(Warning { level: WarningLevel::Warning, code: 3986, message: message.into() });
+        compare_expr(CmpOp::Ne, Collation::Utf8mb4Bin, e, Expr::literal(Value::Int(0), ColumnType::bigint().not_null()))
+    }
+}
