@@ -5,6 +5,7 @@ use crate::def::{DatabaseDef, TableDef};
 use crate::dictionary;
 use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
+use crate::references::{self, TableName};
 use base::{IndexId, TableId};
 use engine::{Engine, Isolation, Read, Session, TableSource, TableSpec};
 use std::collections::HashMap;
@@ -19,6 +20,15 @@ pub struct TableEntry {
     pub def: TableDef,
     /// Storage.
     pub storage: Arc<engine::Table>,
+    /// The tables whose foreign keys refer to this one, in the order of their names; itself among them.
+    pub children: Vec<TableName>,
+}
+
+impl TableEntry {
+    /// Whether foreign keys have a say in changes of its rows.
+    pub fn has_foreign_keys(&self) -> bool {
+        !self.children.is_empty() || !self.def.foreign_keys.is_empty()
+    }
 }
 
 type Names = HashMap<String, HashMap<String, Arc<TableEntry>>>;
@@ -94,7 +104,8 @@ impl Catalog {
                 let def = dictionary::table(session, id, Read::Snapshot)?
                     .ok_or_else(|| CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")))?;
                 let storage = self.engine.open_table(table_spec(&def)?)?;
-                Ok(Some(Arc::new(TableEntry { def, storage })))
+                let children = references::children(session, database, name, Read::Snapshot)?;
+                Ok(Some(Arc::new(TableEntry { def, storage, children })))
             },
             |entry| self.publish(entry),
         )?
@@ -112,6 +123,11 @@ impl Catalog {
             Some(id) => dictionary::table(session, id, Read::Snapshot),
             None => Ok(None),
         })
+    }
+
+    /// The tables that refer to one of this name by foreign keys, whether it is there or not.
+    pub fn children(&self, database: &str, name: &str) -> Result<Vec<TableName>> {
+        self.read_committed(|session| references::children(session, database, name, Read::Snapshot))
     }
 
     /// A table by its id; `None` when no committed definition has it.

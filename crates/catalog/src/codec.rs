@@ -94,6 +94,7 @@ pub(crate) fn decode_table(bytes: &[u8]) -> Result<TableDef> {
         created_micros,
         shown_options,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     };
     if has_sections {
         sections::decode(&mut r, &mut def)?;
@@ -262,7 +263,7 @@ pub(crate) fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::def::{CheckDef, Generated};
+    use crate::def::{CheckDef, ForeignKeyDef, Generated, ReferenceAction};
     use types::Charset;
 
     #[test]
@@ -321,6 +322,7 @@ mod tests {
             created_micros: 1_700_000_000_000_000,
             shown_options: vec![("ROW_FORMAT".into(), "DYNAMIC".into())],
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         let whole_and_cut = |def: &TableDef| {
             let bytes = encode_table(def);
@@ -336,6 +338,16 @@ mod tests {
         def.columns[3].visibility = Visibility::Hidden;
         def.checks.push(CheckDef { name: "positive".into(), text: "(`id` > 0)".into(), enforced: false });
         def.indexes[1].invisible = true;
+        def.foreign_keys.push(ForeignKeyDef {
+            name: "t_ibfk_1".into(),
+            columns: vec![2, 0],
+            parent_database: "d".into(),
+            parent_table: "p".into(),
+            parent_columns: vec!["x".into(), "y".into()],
+            on_delete: ReferenceAction::Cascade,
+            on_update: ReferenceAction::SetDefault,
+            made_index: "n".into(),
+        });
         assert_eq!(whole_and_cut(&def), WITH_SECTIONS);
         let database = DatabaseDef { name: "d".into(), charset: Charset::Utf8mb4, collation: Collation::DEFAULT };
         assert_eq!(decode_database(&encode_database(&database)), Ok(database));

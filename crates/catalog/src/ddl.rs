@@ -13,6 +13,7 @@ use crate::def::{DatabaseDef, TableDef};
 use crate::dictionary::{self, LOCKED};
 use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
+use crate::references::{self, Renamed};
 use crate::sections;
 use base::{IndexId, TableId};
 use engine::format::Feature;
@@ -112,7 +113,7 @@ impl Catalog {
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
         match table_spec(&def).and_then(|spec| Ok(self.engine().open_table(spec)?)) {
-            Ok(storage) => Ok(Arc::new(TableEntry { def, storage })),
+            Ok(storage) => Ok(Arc::new(TableEntry { def, storage, children: Vec::new() })),
             Err(error) => {
                 self.free_table(&def)?;
                 Err(error)
@@ -145,6 +146,7 @@ impl Catalog {
         if !dictionary::add(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())? {
             return Err(CatalogError::TableExists(def.name.clone()));
         }
+        references::replace(session, None, Some(def))?;
         dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(def))
     }
 
@@ -184,6 +186,7 @@ impl Catalog {
             remove_table(session, &def.database, &def.name, entry.def.id)?;
             dictionary::set(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())?;
             dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))?;
+            references::replace(session, None, Some(&def))?;
             self.open_new(session, &def)
         });
         if let Err(error) = replaced {
@@ -195,8 +198,8 @@ impl Catalog {
     }
 
     /// RENAME TABLE, possibly to another database: `def` is the definition under its new name.
-    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, def: TableDef) -> Result<()> {
-        let (database, name) = (def.database.as_str(), def.name.as_str());
+    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, mut def: TableDef) -> Result<()> {
+        let (database, name) = (&def.database.clone(), &def.name.clone());
         self.transaction(session, |session| {
             dictionary::database(session, database, engine::Read::Share(engine::Wait::Block))?
                 .ok_or_else(|| CatalogError::UnknownDatabase(database.into()))?;
@@ -204,6 +207,8 @@ impl Catalog {
                 return Err(CatalogError::TableExists(name.into()));
             }
             dictionary::remove(session, &dictionary::name_key(&entry.def.database, &entry.def.name))?;
+            references::rename_parent(session, &entry.def, &mut def, &[])?;
+            references::replace(session, Some(&entry.def), Some(&def))?;
             dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
         })?;
         self.changed();
@@ -213,7 +218,21 @@ impl Catalog {
     /// ALTER TABLE, CREATE INDEX, DROP INDEX: `new` replaces the definition of `entry`. Indexes of `new` without an id are built; those of the
     /// old definition that `new` does not name are freed. With [`Change::InPlace`], `new.schema_version` must have grown if
     /// columns were appended, and a table keeps its id; with [`Change::Copy`] it gets a new one.
-    pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, mut new: TableDef, change: Change<'_>) -> Result<()> {
+    ///
+    /// Foreign keys of others, and the table's own, follow its new name.
+    pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, new: TableDef, change: Change<'_>) -> Result<()> {
+        self.alter_table_renaming(session, entry, new, change, &[])
+    }
+
+    /// [`Catalog::alter_table`] where columns get other names (`renamed`), which foreign keys follow, too.
+    pub fn alter_table_renaming(
+        &self,
+        session: &mut Session,
+        entry: &TableEntry,
+        mut new: TableDef,
+        change: Change<'_>,
+        renamed: &[Renamed],
+    ) -> Result<()> {
         self.admit(&new)?;
         self.engine().wait_for_recovered(RECOVERED_WAIT)?;
         let copies = matches!(change, Change::Copy(_));
@@ -240,6 +259,8 @@ impl Catalog {
                 } else if copies {
                     dictionary::set(session, &dictionary::name_key(&new.database, &new.name), &new.id.0.to_be_bytes())?;
                 }
+                references::rename_parent(session, &entry.def, &mut new, renamed)?;
+                references::replace(session, Some(&entry.def), Some(&new))?;
                 dictionary::set(session, &dictionary::table_key(new.id), &codec::encode_table(&new))?;
                 if copies {
                     self.open_new(session, &new)?;
@@ -350,6 +371,7 @@ fn remove_table(session: &mut Session, database: &str, name: &str, id: TableId) 
     let unknown = || CatalogError::UnknownTable { database: database.into(), table: name.into() };
     let def = dictionary::table(session, id, LOCKED)?.ok_or_else(unknown)?;
     dictionary::remove(session, &dictionary::table_key(id))?;
+    references::replace(session, Some(&def), None)?;
     if dictionary::remove(session, &dictionary::name_key(database, name))? { Ok(def) } else { Err(unknown()) }
 }
 

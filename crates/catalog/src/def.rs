@@ -112,6 +112,97 @@ pub struct IndexDef {
     pub invisible: bool,
 }
 
+/// What becomes of the rows that refer to a row which is deleted, or whose key changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReferenceAction {
+    /// Not said, or `NO ACTION`: the change is refused.
+    NoAction = 0,
+    /// The change is refused.
+    Restrict = 1,
+    /// They go, or change, too.
+    Cascade = 2,
+    /// Their columns become NULL.
+    SetNull = 3,
+    /// Kept and shown; the change is refused.
+    SetDefault = 4,
+}
+
+impl ReferenceAction {
+    /// The action of a number on disk.
+    pub fn from_u8(number: u8) -> Option<ReferenceAction> {
+        use ReferenceAction::{Cascade, NoAction, Restrict, SetDefault, SetNull};
+        [NoAction, Restrict, Cascade, SetNull, SetDefault].into_iter().find(|action| *action as u8 == number)
+    }
+
+    /// Its words in SQL.
+    pub fn words(self) -> &'static str {
+        match self {
+            ReferenceAction::NoAction => "NO ACTION",
+            ReferenceAction::Restrict => "RESTRICT",
+            ReferenceAction::Cascade => "CASCADE",
+            ReferenceAction::SetNull => "SET NULL",
+            ReferenceAction::SetDefault => "SET DEFAULT",
+        }
+    }
+
+    /// Whether rows that refer are changed.
+    pub fn changes_rows(self) -> bool {
+        matches!(self, ReferenceAction::Cascade | ReferenceAction::SetNull)
+    }
+}
+
+/// A foreign key, kept by the table that refers (the child). The parent is known by its name: it need not be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKeyDef {
+    /// Name, unique in its database; compared without case.
+    pub name: String,
+    /// The columns that refer, by position.
+    pub columns: Vec<usize>,
+    /// Database of the parent.
+    pub parent_database: String,
+    /// The parent.
+    pub parent_table: String,
+    /// What is referred to, by name, in the order of `columns`.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE.
+    pub on_update: ReferenceAction,
+    /// Name of the index that was made for the key because there was none, and which goes when another serves; empty when there is none.
+    pub made_index: String,
+}
+
+impl ForeignKeyDef {
+    /// The key as SHOW CREATE TABLE has it, behind the table that has it; `quoted` writes names.
+    pub fn text(&self, def: &TableDef, quoted: impl Fn(&str) -> String) -> String {
+        let list = |names: Vec<&str>| names.into_iter().map(&quoted).collect::<Vec<_>>().join(", ");
+        let columns = list(self.columns.iter().map(|column| def.columns[*column].name.as_str()).collect());
+        let parent_columns = list(self.parent_columns.iter().map(String::as_str).collect());
+        let database = if self.parent_database == def.database { String::new() } else { format!("{}.", quoted(&self.parent_database)) };
+        let (name, parent) = (quoted(&self.name), quoted(&self.parent_table));
+        let action = |when: &str, action: ReferenceAction| match action {
+            ReferenceAction::NoAction => String::new(),
+            action => format!(" ON {when} {}", action.words()),
+        };
+        let (on_delete, on_update) = (action("DELETE", self.on_delete), action("UPDATE", self.on_update));
+        format!("CONSTRAINT {name} FOREIGN KEY ({columns}) REFERENCES {database}{parent} ({parent_columns}){on_delete}{on_update}")
+    }
+
+    /// The key as errors name it: with its table, all names in backquotes, and without `SET DEFAULT`, as in MySQL.
+    pub fn described(&self, def: &TableDef) -> String {
+        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+        let told = |action| if action == ReferenceAction::SetDefault { ReferenceAction::NoAction } else { action };
+        let told = ForeignKeyDef { on_delete: told(self.on_delete), on_update: told(self.on_update), ..self.clone() };
+        format!("{}.{}, {}", quoted(&def.database), quoted(&def.name), told.text(def, quoted))
+    }
+
+    /// Whether this is the parent's name.
+    pub fn refers_to(&self, database: &str, table: &str) -> bool {
+        self.parent_database == database && self.parent_table == table
+    }
+}
+
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDef {
@@ -141,6 +232,8 @@ pub struct TableDef {
     pub shown_options: Vec<(String, String)>,
     /// CHECK constraints, in the order of their names.
     pub checks: Vec<CheckDef>,
+    /// Foreign keys, in the order of their names.
+    pub foreign_keys: Vec<ForeignKeyDef>,
 }
 
 /// Name of the primary index of a table without a primary key.
@@ -153,6 +246,14 @@ impl TableDef {
             .iter()
             .take_while(|c| c.visibility != Visibility::Hidden)
             .position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
+    }
+
+    /// The index that begins with exactly these columns, whole and in this order; `unique`: and has no others, and is unique.
+    pub fn index_on(&self, columns: &[usize], unique: bool) -> Option<usize> {
+        self.indexes.iter().position(|index| {
+            let fits = if unique { index.unique && index.parts.len() == columns.len() } else { index.parts.len() >= columns.len() };
+            fits && columns.iter().zip(&index.parts).all(|(column, part)| part.column == *column && part.prefix_chars.is_none())
+        })
     }
 
     /// Position of the index with this name (without case).

@@ -29,6 +29,8 @@ pub enum CatalogError {
         /// The key's values.
         values: Vec<Value>,
     },
+    /// Another foreign key of the database has the name.
+    DuplicateForeignKey(String),
     /// A definition in the dictionary cannot be read.
     Damaged(String),
     /// The engine failed.
@@ -59,6 +61,7 @@ impl std::fmt::Display for CatalogError {
             CatalogError::UnknownTable { database, table } => write!(f, "unknown table {database}.{table}"),
             CatalogError::TableExists(name) => write!(f, "table {name} exists"),
             CatalogError::DuplicateEntry { index, .. } => write!(f, "duplicate entry for key {index}"),
+            CatalogError::DuplicateForeignKey(name) => write!(f, "another foreign key is named {name}"),
             CatalogError::Damaged(what) => write!(f, "damaged definition: {what}"),
             CatalogError::Engine(error) => error.fmt(f),
         }

@@ -22,11 +22,16 @@ mod dictionary;
 mod error;
 pub mod offline;
 mod open;
+mod references;
 mod sections;
 mod virtual_table;
 
 pub use catalog::{Catalog, TableEntry};
 pub use ddl::Change;
-pub use def::{CheckDef, ColumnDef, DatabaseDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, TableDef, Visibility};
+pub use def::{
+    CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, Generated, HIDDEN_PRIMARY, IndexDef, ReferenceAction, TableDef,
+    Visibility,
+};
 pub use error::{CatalogError, Result};
+pub use references::{Renamed, TableName};
 pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

@@ -21,6 +21,20 @@ pub enum DictionaryRow {
         /// Its id.
         id: TableId,
     },
+    /// A table refers to another by a foreign key.
+    Reference {
+        /// The other one.
+        parent: crate::TableName,
+        /// Which refers.
+        child: crate::TableName,
+    },
+    /// The name of a foreign key, without its case.
+    KeyName {
+        /// Database.
+        database: String,
+        /// Name.
+        name: String,
+    },
     /// A table.
     Table(Box<TableDef>),
 }
@@ -38,6 +52,14 @@ pub fn read_row(key: &[u8], value: &[u8]) -> Result<DictionaryRow, String> {
             let at = names.iter().position(|byte| *byte == 0).ok_or_else(|| unreadable("a name"))?;
             let id = dictionary::id_from(value).map_err(|_| unreadable("the id of a table"))?;
             Ok(DictionaryRow::Name { database: text(&names[..at])?, table: text(&names[at + 1..])?, id })
+        }
+        Some((b'K', names)) => {
+            let at = names.iter().position(|byte| *byte == 0).ok_or_else(|| unreadable("a name"))?;
+            Ok(DictionaryRow::KeyName { database: text(&names[..at])?, name: text(&names[at + 1..])? })
+        }
+        Some((b'F', pair)) => {
+            let (parent, child) = crate::references::pair_of(pair).ok_or_else(|| unreadable("a pair of tables"))?;
+            Ok(DictionaryRow::Reference { parent, child })
         }
         Some((b'T', id)) => {
             let def = codec::decode_table(value).map_err(|_| unreadable("the definition of a table"))?;

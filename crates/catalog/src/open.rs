@@ -119,6 +119,7 @@ mod tests {
             created_micros: 0,
             shown_options: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! 3. No section is written to a directory whose format does not have them ([`engine::format::Feature::DefinitionSections`]).
 
 use crate::codec::{Result, list, put_text, small, text};
-use crate::def::{CheckDef, DefaultValue, Generated, TableDef, Visibility};
+use crate::def::{CheckDef, DefaultValue, ForeignKeyDef, Generated, ReferenceAction, TableDef, Visibility};
 use base::{Malformed, Reader, put_bytes, put_u8, put_varint};
 
 /// Columns with an expression, or not visible: position, flags, text.
@@ -15,6 +15,8 @@ const COLUMNS: u64 = 1;
 const CHECKS: u64 = 2;
 /// Positions of the invisible indexes.
 const INVISIBLE_INDEXES: u64 = 3;
+/// Foreign keys: name, positions of columns, parent, its columns, actions, name of the index that was made.
+const FOREIGN_KEYS: u64 = 4;
 
 const IS_GENERATED: u8 = 1;
 const IS_STORED: u8 = 2;
@@ -56,11 +58,41 @@ pub(crate) fn encode(def: &TableDef) -> Vec<u8> {
         row
     };
     section(INVISIBLE_INDEXES, invisible.map(number).collect());
+    section(FOREIGN_KEYS, def.foreign_keys.iter().map(put_foreign_key).collect());
     if !out.is_empty() {
         // The end: a definition that was cut off between two sections is not taken for whole.
         put_varint(&mut out, 0);
     }
     out
+}
+
+fn put_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {
+    let mut row = Vec::new();
+    put_text(&mut row, &key.name);
+    put_varint(&mut row, key.columns.len() as u64);
+    key.columns.iter().for_each(|column| put_varint(&mut row, *column as u64));
+    put_text(&mut row, &key.parent_database);
+    put_text(&mut row, &key.parent_table);
+    put_varint(&mut row, key.parent_columns.len() as u64);
+    key.parent_columns.iter().for_each(|column| put_text(&mut row, column));
+    put_u8(&mut row, key.on_delete as u8);
+    put_u8(&mut row, key.on_update as u8);
+    put_text(&mut row, &key.made_index);
+    row
+}
+
+fn foreign_key(r: &mut Reader<'_>, columns: usize) -> Result<ForeignKeyDef> {
+    let name = text(r)?;
+    let positions = list(r, |r| Ok(small(r)? as usize))?;
+    let (parent_database, parent_table) = (text(r)?, text(r)?);
+    let parent_columns = list(r, text)?;
+    let action = |r: &mut Reader<'_>| ReferenceAction::from_u8(r.u8()?).ok_or(Malformed);
+    let (on_delete, on_update) = (action(r)?, action(r)?);
+    let made_index = text(r)?;
+    if positions.is_empty() || positions.len() != parent_columns.len() || positions.iter().any(|column| *column >= columns) {
+        return Err(Malformed);
+    }
+    Ok(ForeignKeyDef { name, columns: positions, parent_database, parent_table, parent_columns, on_delete, on_update, made_index })
 }
 
 fn columns(def: &TableDef) -> Vec<Vec<u8>> {
@@ -105,6 +137,10 @@ pub(crate) fn decode(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
                 for no in list(&mut section, small)? {
                     def.indexes.get_mut(no as usize).ok_or(Malformed)?.invisible = true;
                 }
+            }
+            FOREIGN_KEYS => {
+                let columns = def.columns.len();
+                def.foreign_keys = list(&mut section, |r| foreign_key(r, columns))?;
             }
             _ => return Err(Malformed),
         }

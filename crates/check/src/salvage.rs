@@ -182,7 +182,7 @@ impl Dictionary {
                 let met = self.tables.len();
                 let _ = self.tables.entry(def.id).or_insert((met, *def));
             }
-            Ok(DictionaryRow::Name { .. }) => {}
+            Ok(DictionaryRow::Name { .. } | DictionaryRow::Reference { .. } | DictionaryRow::KeyName { .. }) => {}
             Err(what) => report.error(DATA, Some(page), Some("dictionary"), what),
         }
     }
@@ -294,6 +294,7 @@ mod tests {
             created_micros: 0,
             shown_options: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         })))
     }
 

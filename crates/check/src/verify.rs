@@ -238,6 +238,9 @@ fn check_table(shared: &Shared<'_>, def: &TableDef, broken: &mut Vec<IndexId>) -
 fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>, known: &mut Known) -> (Vec<PageNo>, u64) {
     let mut leaves = Vec::new();
     let mut databases = BTreeSet::new();
+    // Parents and those who refer to them: as rows say, and as definitions do.
+    let (mut pairs, mut referring) = (BTreeSet::new(), BTreeSet::new());
+    let (mut key_names, mut of_keys) = (BTreeSet::new(), BTreeSet::new());
     let mut names: BTreeMap<TableId, (String, String)> = BTreeMap::new();
     let mut tables: BTreeMap<TableId, (String, String)> = BTreeMap::new();
     let reader = DictionaryReader::new(shared.pages);
@@ -254,7 +257,16 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
                         teller.tell(Some(page), format!("table {id} has two names"));
                     }
                 }
+                Ok(DictionaryRow::Reference { parent, child }) => {
+                    pairs.insert((parent, child));
+                }
+                Ok(DictionaryRow::KeyName { database, name }) => {
+                    key_names.insert((database, name));
+                }
                 Ok(DictionaryRow::Table(def)) => {
+                    of_keys.extend(def.foreign_keys.iter().map(|key| (def.database.clone(), key.name.to_lowercase())));
+                    let of = |key: &catalog::ForeignKeyDef| (key.parent_database.clone(), key.parent_table.clone());
+                    referring.extend(def.foreign_keys.iter().map(|key| (of(key), (def.database.clone(), def.name.clone()))));
                     for index in &def.indexes {
                         let whose = format!("{}.{}.{}", def.database, def.name, index.name);
                         if let Some(other) = known.insert(index.id, whose.clone()) {
@@ -283,6 +295,12 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
         }
         for (id, (database, table)) in names.iter().filter(|(id, _)| !tables.contains_key(id)) {
             teller.tell(None, format!("table {id}, {database}.{table}, has a name and no definition"));
+        }
+        for (database, name) in key_names.symmetric_difference(&of_keys) {
+            teller.tell(None, format!("the foreign key {name} of database {database} is named in one place and not in the other"));
+        }
+        for ((database, parent), (of, child)) in pairs.symmetric_difference(&referring) {
+            teller.tell(None, format!("that {of}.{child} refers to {database}.{parent} is said in one place and not in the other"));
         }
     } else {
         broken.push(DICTIONARY);

@@ -302,6 +302,11 @@ impl Session {
         self.undo_to(mark)
     }
 
+    /// Takes back what a statement has changed since `mark`, which it has set itself; it goes on. Locks stay.
+    pub fn take_back(&mut self, mark: Savepoint) -> Result<()> {
+        self.undo_to(mark.undo)
+    }
+
     /// A place to return to with [`Session::rollback_to`].
     pub fn savepoint(&self) -> Savepoint {
         Savepoint { txn: self.running.id, undo: self.running.last_undo }

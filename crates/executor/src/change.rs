@@ -11,6 +11,7 @@ use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
+use crate::foreign_keys::Removal;
 use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
 use mysql_error::codes;
@@ -128,13 +129,18 @@ impl<'a> Exec<'a> {
                 _ => {}
             }
         }
-        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        match session.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes) {
-            Ok(()) => {
+        let written = if self.keys_of(target.table).is_some() {
+            self.update_keyed(target, key, &values, ignore)
+        } else {
+            self.engine()?.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes).map(|()| true).map_err(Error::from)
+        };
+        match written {
+            Ok(false) => Ok(()),
+            Ok(true) => {
                 changes.affected += 1;
                 Ok(())
             }
-            Err(engine::Error::DuplicateKey { index_no }) => {
+            Err(Error::Engine(engine::Error::DuplicateKey { index_no })) => {
                 let error = duplicate_entry(&entry.def, index_no, &values, &*self.context);
                 if ignore {
                     self.warn(error.code, error.message);
@@ -142,8 +148,42 @@ impl<'a> Exec<'a> {
                 }
                 Err(Error::Sql(error))
             }
-            Err(e) => Err(e.into()),
+            Err(e) => Err(e),
         }
+    }
+
+    /// Changes a row that has a part in foreign keys: an action for another row may have changed it since it was read, so only what the statement sets is set.
+    /// Whether it was changed.
+    fn update_keyed(&mut self, target: &UpdateTarget, key: &[u8], values: &[Value], ignore: bool) -> Result<bool> {
+        let def = &self.plan.tables[target.table as usize].def;
+        let mark = self.engine()?.savepoint();
+        let updated = self.update_with_keys(target.table, key, |row| {
+            let before = row.clone();
+            for (column, _) in &target.set {
+                row[*column as usize] = values[*column as usize].clone();
+            }
+            let changed = !same_row(&before, row);
+            for (at, _) in def.columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
+                row[at] = values[at].clone();
+            }
+            changed
+        });
+        if ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
+            self.engine()?.take_back(mark)?;
+        }
+        Ok(self.unless_ignored(ignore, mark, updated)?.unwrap_or(false))
+    }
+
+    /// Deletes a row; whether it was there.
+    fn delete_target(&mut self, table: u32, key: &[u8], ignore: bool) -> Result<bool> {
+        if self.keys_of(table).is_some() {
+            let mark = self.engine()?.savepoint();
+            let deleted = self.delete_with_keys(table, key, Removal::Deleted);
+            return Ok(self.unless_ignored(ignore, mark, deleted)?.unwrap_or(false));
+        }
+        let plan = self.plan;
+        self.engine()?.delete(&plan.tables[table as usize].storage, key)?;
+        Ok(true)
     }
 
     /// Rows that a LIMIT lets through.
@@ -164,7 +204,6 @@ impl<'a> Exec<'a> {
         if left == 0 {
             return Ok(changes);
         }
-        let plan = self.plan;
         let single = delete.targets.len() == 1 && matches!(delete.input, planner::plan::Node::Table(_));
         let mut done: Vec<KeySet> = delete.targets.iter().map(|_| KeySet::default()).collect();
         let mut pending: Vec<(usize, Value)> = Vec::new();
@@ -173,9 +212,7 @@ impl<'a> Exec<'a> {
                 let key = x.get(target.row_slot + 1).clone();
                 let Value::Bytes(key_bytes) = &key else { continue };
                 if single {
-                    let session = x.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-                    session.delete(&plan.tables[target.table as usize].storage, key_bytes)?;
-                    changes.affected += 1;
+                    changes.affected += u64::from(x.delete_target(target.table, key_bytes, delete.ignore)?);
                 } else if insert_key(&mut done[n], key_bytes)? {
                     x.memory.take(key_bytes.len() + 96)?;
                     ::memory::reserve(&mut pending, 1)?;
@@ -188,9 +225,7 @@ impl<'a> Exec<'a> {
         for (n, key) in pending {
             self.tick()?;
             let Value::Bytes(key) = &key else { continue };
-            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            session.delete(&plan.tables[delete.targets[n].table as usize].storage, key)?;
-            changes.affected += 1;
+            changes.affected += u64::from(self.delete_target(delete.targets[n].table, key, delete.ignore)?);
         }
         Ok(changes)
     }

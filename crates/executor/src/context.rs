@@ -95,6 +95,10 @@ pub trait StatementContext: LocalTime {
     fn auto_increment(&self) -> AutoIncrementSettings {
         AutoIncrementSettings::default()
     }
+    /// foreign_key_checks.
+    fn foreign_key_checks(&self) -> bool {
+        true
+    }
     /// group_concat_max_len.
     fn group_concat_max_len(&self) -> usize {
         1024

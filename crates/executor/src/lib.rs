@@ -22,6 +22,7 @@ mod errors;
 mod eval;
 mod exec;
 mod execute;
+mod foreign_keys;
 mod functions;
 mod hash_key;
 mod locking;
@@ -42,6 +43,7 @@ pub use document::{append_json_text, for_column as document_for_column, with_tab
 pub use errors::Error;
 pub use exec::Scratch;
 pub use execute::{Changes, Outcome, RowConsumer, evaluate, execute, execute_load};
+pub use foreign_keys::reference_key;
 pub use functions::crc32;
 pub use memory::{Memory, STATEMENT_BYTES_MAX};
 pub use run::Result;

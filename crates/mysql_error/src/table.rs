@@ -422,6 +422,7 @@ errors! {
     ER_UNKNOWN_PARTITION = 1735 b"HY000" unknown_partition(partition, table) "Unknown partition '{partition}' in table '{table}'";
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747 b"HY000" partition_clause_on_nonpartitioned() "PARTITION () clause on non partitioned table";
     ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET = 1748 b"HY000" row_does_not_match_given_partition_set() "Found a row not matching the given partition set";
+    ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761 b"23000" foreign_duplicate_key_with_child_info(table, entry, child, key) "Foreign key constraint for table '{table}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{key}'";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792 b"25006" cant_execute_in_read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     ER_TABLESPACE_MISSING = 1812 b"HY000" tablespace_missing(name) "Tablespace is missing for table {name}.";
     ER_INTERNAL_ERROR = 1815 b"HY000" internal_error(text) "Internal error: {text}";
@@ -436,6 +437,7 @@ errors! {
     ER_FK_COLUMN_NOT_NULL = 1830 b"HY000" fk_column_not_null(column, constraint) "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{constraint}' SET NULL";
     ER_DUP_INDEX = 1831 b"HY000" dup_index(index, db, table) "Duplicate index '{index}' defined on the table '{db}.{table}'. This is deprecated and will be disallowed in a future release.";
     ER_FK_COLUMN_CANNOT_CHANGE = 1832 b"HY000" fk_column_cannot_change(column, constraint) "Cannot change column '{column}': used in a foreign key constraint '{constraint}'";
+    ER_FK_COLUMN_CANNOT_CHANGE_CHILD = 1833 b"HY000" fk_column_cannot_change_child(column, constraint, table) "Cannot change column '{column}': used in a foreign key constraint '{constraint}' of table '{table}'";
     ER_MALFORMED_PACKET = 1835 b"HY000" malformed_packet() "Malformed communication packet.";
     ER_READ_ONLY_MODE = 1836 b"HY000" read_only_mode() "Running in read-only mode";
     ER_ALTER_OPERATION_NOT_SUPPORTED = 1845 b"0A000" alter_operation_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
@@ -447,6 +449,7 @@ errors! {
     ER_BINLOG_LOGICAL_CORRUPTION = 1866 b"HY000" binlog_logical_corruption(file, text) "The binary log file '{file}' is logically corrupted: {text}";
     ER_TEMP_FILE_WRITE_FAILURE = 1878 b"HY000" temp_file_write_failure() "Temporary file write failure.";
     ER_INNODB_FORCED_RECOVERY = 1881 b"HY000" innodb_forced_recovery() "Operation not allowed when innodb_force_recovery > 0.";
+    ER_FK_DEPTH_EXCEEDED = 3008 b"HY000" fk_depth_exceeded(depth) "Foreign key cascade delete/update exceeds max depth of {depth}.";
     ER_QUERY_TIMEOUT = 3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     ER_USER_LOCK_WRONG_NAME = 3057 b"42000" user_lock_wrong_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
     ER_USER_LOCK_DEADLOCK = 3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
@@ -454,6 +457,7 @@ errors! {
     ER_WARN_DEPRECATED_SQLMODE = 3090 b"HY000" warn_deprecated_sqlmode(mode) "Changing sql mode '{mode}' is deprecated. It will be removed in a future release.";
     ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED = 3102 b"HY000" generated_column_function_is_not_allowed(column) "Expression of generated column '{column}' contains a disallowed function.";
     ER_UNSUPPORTED_ALTER_INPLACE_ON_VIRTUAL_COLUMN = 3103 b"HY000" unsupported_alter_inplace_on_virtual_column() "INPLACE ADD or DROP of virtual columns cannot be combined with other ALTER TABLE actions";
+    ER_WRONG_FK_OPTION_FOR_GENERATED_COLUMN = 3104 b"HY000" wrong_fk_option_for_generated_column(clause) "Cannot define foreign key with {clause} clause on a generated column.";
     ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105 b"HY000" non_default_value_for_generated_column(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
     ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN = 3106 b"HY000" unsupported_action_on_generated_column(what) "'{what}' is not supported for generated columns.";
     ER_GENERATED_COLUMN_NON_PRIOR = 3107 b"HY000" generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
@@ -525,6 +529,7 @@ errors! {
     ER_DEPRECATED_UTF8_ALIAS = 3719 b"HY000" deprecated_utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     ER_INVALID_DEFAULT_UTF8MB4_COLLATION = 3721 b"HY000" invalid_default_utf8mb4_collation(collation) "Invalid default collation {collation}: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
     ER_FK_CANNOT_DROP_PARENT = 3730 b"HY000" fk_cannot_drop_parent(table, constraint, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{constraint}' on table '{child}'.";
+    ER_FK_CANNOT_USE_VIRTUAL_COLUMN = 3733 b"HY000" fk_cannot_use_virtual_column(constraint, column) "Foreign key '{constraint}' uses virtual column '{column}' which is not supported.";
     ER_FK_NO_COLUMN_PARENT = 3734 b"HY000" fk_no_column_parent(column, constraint, table) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{constraint}' in the referenced table '{table}'";
     ER_TABLE_WITHOUT_PK = 3750 b"HY000" table_without_pk() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     ER_WARN_DATA_TRUNCATED_FUNCTIONAL_INDEX = 3751 b"01000" warn_data_truncated_functional_index(index, row) "Data truncated for functional index '{index}' at row {row}";
@@ -557,16 +562,20 @@ errors! {
     ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN = 3820 b"HY000" check_constraint_refers_unknown_column(constraint, column) "Check constraint '{constraint}' refers to non-existing column '{column}'.";
     ER_CHECK_CONSTRAINT_NOT_FOUND = 3821 b"HY000" check_constraint_not_found(constraint) "Check constraint '{constraint}' is not found in the table.";
     ER_CHECK_CONSTRAINT_DUP_NAME = 3822 b"HY000" check_constraint_dup_name(constraint) "Duplicate check constraint name '{constraint}'.";
+    ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN = 3823 b"HY000" check_constraint_clause_using_fk_refer_action_column(column, constraint, key) "Column '{column}' cannot be used in a check constraint '{constraint}': needed in a foreign key constraint '{key}' referential action.";
     ER_DEPENDENT_BY_FUNCTIONAL_INDEX = 3837 b"HY000" dependent_by_functional_index(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     ER_CANNOT_CONVERT_STRING = 3854 b"HY000" cannot_convert_string(string, from, to) "Cannot convert string '{string}' from {from} to {to}";
     ER_INCORRECT_CURRENT_PASSWORD = 3891 b"HY000" incorrect_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
     ER_CONSTRAINT_NOT_FOUND = 3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948 b"42000" client_local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_DEPENDENT_BY_CHECK_CONSTRAINT = 3959 b"HY000" dependent_by_check_constraint(constraint, column) "Check constraint '{constraint}' uses column '{column}', hence column cannot be dropped or renamed.";
+    ER_FK_WITH_CREATE_SELECT = 3978 b"HY000" fk_with_create_select() "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     ER_IMPOSSIBLE_STRING_CONVERSION = 3988 b"HY000" impossible_string_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     ER_TABLE_WITHOUT_VISIBLE_COLUMN = 4028 b"HY000" table_without_visible_column() "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
+    ER_WARN_NON_UNIQUE_FK = 6124 b"HY000" warn_non_unique_fk(constraint) "Foreign key '{constraint}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
+    ER_FK_NO_UNIQUE_INDEX_PARENT = 6125 b"HY000" fk_no_unique_index_parent(constraint, table) "Failed to add the foreign key constraint. Missing unique key for constraint '{constraint}' in the referenced table '{table}'";
 }
 
 #[cfg(test)]

@@ -12,6 +12,10 @@ pub trait PlanContext {
     fn database(&self) -> Option<&str>;
     /// A table, or 1146/1049.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError>;
+    /// A table that a foreign key leads to: the statement need not have locked it.
+    fn related_table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
+        self.table(database, name)
+    }
     /// A computed table; `None` when its rows are stored ones, or in a database that has no computed tables. An error when the database
     /// has only computed tables and not this one.
     fn virtual_table(&self, _database: &str, _name: &str) -> Result<Option<&'static VirtualTableDef>, SqlError> {

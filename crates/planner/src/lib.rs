@@ -20,6 +20,7 @@ mod context;
 mod dml;
 pub mod explain;
 pub mod expr;
+pub mod foreign_keys;
 pub mod func;
 mod join;
 pub mod keys;

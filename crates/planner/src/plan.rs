@@ -65,6 +65,8 @@ pub struct Plan {
     pub safe_updates: bool,
     /// An UPDATE or DELETE without LIMIT that reads all rows of a table it changes: `sql_safe_updates` refuses it (1175).
     pub unsafe_change: bool,
+    /// The foreign keys of what it changes, where there are any.
+    pub foreign_keys: Option<Box<crate::foreign_keys::ForeignKeys>>,
 }
 
 /// Metadata of a result column.

@@ -125,7 +125,8 @@ pub struct PointWrite {
 
 /// Finds the short form of a plan.
 pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
-    if !plan.subplans.is_empty() {
+    // Checks and actions of foreign keys read and write other rows, which a short plan does not.
+    if !plan.subplans.is_empty() || plan.foreign_keys.is_some() {
         return None;
     }
     match &plan.body {

@@ -3,6 +3,7 @@
 use crate::binder::{Binder, Result, Scope};
 use crate::context::PlanContext;
 use crate::expr::{ExprKind, Slot};
+use crate::foreign_keys;
 use crate::plan::{Access, Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
@@ -163,12 +164,14 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
 
 pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {
     b.plan_pending()?;
+    let foreign_keys = foreign_keys::resolve(&mut b, &body)?;
     let safe_updates = b.context.safe_updates();
     let unsafe_change = safe_updates && changes_unsafely(&body);
     let writes = b.locks || !matches!(body, Body::Query(_));
     let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
     let table_rows = b.tables.iter().map(|t| b.context.rows_estimate(t)).collect();
     let mut plan = Plan {
+        foreign_keys,
         table_rows,
         body,
         subplans: b.subplans,

@@ -274,6 +274,10 @@ impl StatementContext for Core {
         self.settings.auto_increment
     }
 
+    fn foreign_key_checks(&self) -> bool {
+        self.number("foreign_key_checks") != 0
+    }
+
     fn group_concat_max_len(&self) -> usize {
         self.number("group_concat_max_len") as usize
     }
@@ -359,6 +363,10 @@ impl PlanContext for Planning<'_> {
             return Err(codes::table_not_locked(name));
         }
         found.map_err(|error| catalog_error(error, || self.core.stop_error()).error)
+    }
+
+    fn related_table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
+        self.core.shared.catalog.table(database, name).map_err(|error| catalog_error(error, || self.core.stop_error()).error)
     }
 
     fn virtual_table(&self, database: &str, name: &str) -> Result<Option<&'static VirtualTableDef>, SqlError> {

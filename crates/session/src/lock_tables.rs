@@ -261,6 +261,9 @@ pub(crate) fn share_of(plan: &Plan, table: usize) -> Share {
 
 /// Whether a statement changes a table, or locks its rows against others' reads.
 fn writes_table(plan: &Plan, table: u32) -> bool {
+    if plan.foreign_keys.as_ref().is_some_and(|keys| keys.may_change(table)) {
+        return true;
+    }
     match &plan.body {
         Body::Query(_) => plan.locks_exclusively,
         Body::Insert(insert) => insert.table == table,

@@ -66,6 +66,7 @@ pub(crate) fn table(random: &mut Random, options: &Options, name: &str) -> Table
         created_micros: 0,
         shown_options: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     };
     for no in 0..random.below(4) {
         indexes.push(secondary(random, options, &def, format!("i{no}")));

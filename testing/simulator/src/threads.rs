@@ -95,6 +95,7 @@ fn table(name: &str, columns: &[&str], counter: bool, indexes: Vec<catalog::Inde
         created_micros: 0,
         shown_options: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
     }
 }
 

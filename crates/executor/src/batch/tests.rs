@@ -242,6 +242,7 @@ fn kernels_agree_with_the_evaluator() {
         warnings: Vec::new(),
         safe_updates: false,
         unsafe_change: false,
+        foreign_keys: None,
     };
     let (mut answered, mut given_up, mut needless) = (0u64, 0u64, 0u64);
     for round in 0..6_000 {

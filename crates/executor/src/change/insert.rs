@@ -6,6 +6,7 @@ use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
+use crate::foreign_keys::Removal;
 use crate::run::Result;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
@@ -227,6 +228,16 @@ impl<'a> Exec<'a> {
         }
         let changes = state.insert.replace || !state.insert.on_duplicate.is_empty();
         let duplicate = if changes { OnDuplicate::Change } else { OnDuplicate::Report };
+        if self.plan.foreign_keys.is_some() {
+            let mark = self.engine()?.savepoint();
+            let checked = self.check_parents(state.insert.table, &state.values);
+            if self.unless_ignored(state.insert.ignore, mark, checked)?.is_none() {
+                if let Some(id) = generated {
+                    state.counter.not_inserted(entry, id);
+                }
+                return Ok(());
+            }
+        }
         loop {
             state.row.clear();
             entry.storage.layout().encode(&state.values, &mut state.row).map_err(|e| internal(&format!("{e:?}")))?;
@@ -285,8 +296,11 @@ impl<'a> Exec<'a> {
     /// Removes the row that stands in the way of REPLACE.
     fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
         let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(()) };
-        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        session.delete(&state.entry.storage, found.key(0))?;
+        if self.keys_of(state.insert.table).is_some() {
+            self.delete_with_keys(state.insert.table, found.key(0), Removal::Replaced(&state.values))?;
+        } else {
+            self.engine()?.delete(&state.entry.storage, found.key(0))?;
+        }
         state.changes.affected += 1;
         state.changes.deleted += 1;
         state.changes.duplicates += 1;
@@ -340,15 +354,30 @@ impl<'a> Exec<'a> {
         }
         let mut bytes = Vec::new();
         entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
-        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        match session.update(&entry.storage, found.key(0), old, &mut bytes) {
+        let written = if self.keys_of(state.insert.table).is_some() {
+            let mark = self.engine()?.savepoint();
+            let updated = self.update_with_keys(state.insert.table, found.key(0), |row| {
+                row.clone_from(&values);
+                true
+            });
+            if state.insert.ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
+                self.engine()?.take_back(mark)?;
+            }
+            match self.unless_ignored(state.insert.ignore, mark, updated)? {
+                None => return Ok(()),
+                Some(_) => Ok(()),
+            }
+        } else {
+            self.engine()?.update(&entry.storage, found.key(0), old, &mut bytes).map_err(Error::from)
+        };
+        match written {
             Ok(()) => {
                 state.changes.affected += 2;
                 state.changes.duplicates += 1;
                 state.changes.row_id = state.auto_column.and_then(|at| id_of(&values[at]));
                 Ok(())
             }
-            Err(engine::Error::DuplicateKey { index_no }) => {
+            Err(Error::Engine(engine::Error::DuplicateKey { index_no })) => {
                 let error = duplicate_entry(&entry.def, index_no, &values, &*self.context);
                 if state.insert.ignore {
                     self.warn(error.code, error.message);
@@ -356,7 +385,7 @@ impl<'a> Exec<'a> {
                 }
                 Err(Error::Sql(error))
             }
-            Err(e) => Err(e.into()),
+            Err(e) => Err(e),
         }
     }
 }

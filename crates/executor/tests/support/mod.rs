@@ -288,6 +288,7 @@ impl Database {
             created_micros: 0,
             shown_options: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
         };
         change(&mut def);
         self.catalog.create_table(&mut self.session, def).expect("a table");

@@ -283,6 +283,8 @@ pub struct ForeignKey<'a> {
     pub columns: &'a [&'a str],
     /// The other side.
     pub references: References<'a>,
+    /// How many keys of the statement come before it: an index that is made for it has its place there.
+    pub keys_before: usize,
 }
 
 /// REFERENCES.

@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
             match self.element()? {
                 Element::Column(column) => columns.push(column),
                 Element::Key(key) => keys.push(key),
-                Element::ForeignKey(key) => foreign_keys.push(key),
+                Element::ForeignKey(key) => foreign_keys.push(ForeignKey { keys_before: keys.len(), ..key }),
                 Element::Check(check) => checks.push(check),
             }
             if !self.eat_tok(Tok::Comma) {
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
                 self.expect(Kw::KEY)?;
                 let name = if Self::is_name(self.tok) { Some(self.name()?) } else { None };
                 let columns = self.names_in_parens()?;
-                Ok(Element::ForeignKey(ForeignKey { constraint, name, columns, references: self.references()? }))
+                Ok(Element::ForeignKey(ForeignKey { constraint, name, columns, references: self.references()?, keys_before: 0 }))
             }
             Kw::PRIMARY | Kw::UNIQUE => Ok(Element::Key(self.key(constraint)?)),
             _ if named => Err(self.unexpected()),

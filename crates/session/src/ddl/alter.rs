@@ -9,6 +9,7 @@ use super::create_table::{check_columns, check_size, define_key, forget_history}
 use super::data_type::resolve_collation;
 use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
+use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes};
 use super::options::Options;
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
@@ -43,22 +44,67 @@ struct Wishes<'a> {
 
 fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterAction<'_>], wishes: Wishes<'_>) -> Result<DdlDone, Outcome> {
     let name = full_name(session, name)?;
-    let table = session.lock_table(&name)?;
+    let locked = session.lock_related(std::slice::from_ref(&name), |session| related(session, &name, actions))?;
+    let is_it = |table: &&LockedTable| table.entry.def.database == name.database && table.entry.def.name == name.table;
+    let table = locked.iter().find(is_it).ok_or_else(|| codes::no_such_table(&name.database, &name.table))?;
     let old = &table.entry.def;
+    let foreign = foreign_keys::of_alter(session, &name, old, actions)?;
+    let children = if table.entry.children.is_empty() { Vec::new() } else { session.children_of(&name)? };
     let mut definer = session.definer(&name.table);
     let draft = Draft::new(&mut definer, old, actions, session.core.database.as_deref());
     let warnings = std::mem::take(&mut definer.warnings);
-    let draft = draft?;
+    let mut draft = draft?;
     session.ddl_warnings(warnings);
     check_new_name(session, &name, &draft)?;
-    let (new, from) = draft.finish(old)?;
+    foreign_keys::check_dropped_columns(old, &draft.columns, &foreign, &children)?;
+    let written = draft.keys.len();
+    foreign_keys::place_made_keys(&draft.columns, &mut draft.keys, written, &foreign)?;
+    let (new, from) = draft.finish(old, &foreign)?;
     session.refuse_taken_checks(&new, Some(old))?;
+    let is_new = |key: &catalog::ForeignKeyDef| !old.foreign_keys.iter().any(|before| before.name == key.name);
+    foreign_keys::check_key_columns(&new)?;
+    session.check_altered(old, &new, &from, &children)?;
+    session.check_new_keys(&new, is_new)?;
+    if draft.new_name.is_some() {
+        session.check_awaited(&new)?;
+    }
+    let adds_keys = new.foreign_keys.iter().any(is_new);
+    let checks_rows = adds_keys && session.checks_foreign_keys();
+    if checks_rows {
+        session.check_referring_rows(&table.entry, &new, &from, is_new)?;
+    }
     let mut work = Work::new(old, &new, &from, draft.rebuild);
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
     }
-    work.check_wishes(wishes)?;
-    apply(session, &table, new, &from, &draft, &work)
+    work.check_wishes(wishes, adds_keys, checks_rows)?;
+    apply(session, table, new, &from, &draft, &work)
+}
+
+/// The tables that a change has to have alone beside its own: new parents, and those whose definitions follow when names change.
+fn related(session: &ClientSession, name: &FullName, actions: &[AlterAction<'_>]) -> Result<Vec<FullName>, Outcome> {
+    let mut related = Vec::new();
+    let mut renames = false;
+    for action in actions {
+        let (references, renaming) = match action {
+            AlterAction::AddForeignKey(key) => (Some(&key.references), false),
+            AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) => (column.attributes.references, false),
+            AlterAction::ChangeColumn(_, column, _) => (column.attributes.references, true),
+            AlterAction::Rename(_) | AlterAction::RenameColumn(..) => (None, true),
+            _ => (None, false),
+        };
+        renames |= renaming;
+        if let Some(references) = references {
+            let database = references.table.schema.unwrap_or(&name.database).to_owned();
+            related.push(FullName { database, table: references.table.name.to_owned() });
+        }
+    }
+    if renames {
+        let children = session.children_of(name)?.into_iter();
+        related.extend(children.map(|child| FullName { database: child.database, table: child.name }));
+    }
+    related.retain(|other| other != name);
+    Ok(related)
 }
 
 fn check_new_name(session: &ClientSession, old: &FullName, draft: &Draft) -> Result<(), Outcome> {
@@ -290,7 +336,10 @@ impl Draft {
                     let found = self.keys.iter().position(|key| is_it(key) || (primary && key.primary && key.from.is_some()));
                     self.keys.remove(found.ok_or_else(|| codes::cant_drop_field_or_key(name))?);
                 }
-                AlterAction::DropConstraint(name) if !old.checks.iter().any(|check| same_name(&check.name, name)) => {
+                AlterAction::DropConstraint(name)
+                    if !old.checks.iter().any(|check| same_name(&check.name, name))
+                        && !old.foreign_keys.iter().any(|key| same_name(&key.name, name)) =>
+                {
                     let own = |key: &DraftKey| key.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
                     let is_it = |key: &DraftKey| {
                         key.from.is_some() && key.unique && (key.primary && name.eq_ignore_ascii_case("PRIMARY") || own(key))
@@ -315,6 +364,8 @@ impl Draft {
                         return Err(codes::wrong_name_for_index(new));
                     }
                     key.name = Some((*new).to_owned());
+                    // Somebody wants it, whatever it was made for.
+                    key.made = false;
                 }
                 AlterAction::SetKeyVisible(name, true) if old.index_no(name).is_none() => {
                     return Err(codes::key_does_not_exits(name, &old.name));
@@ -347,14 +398,20 @@ impl Draft {
     }
 
     /// The definition, and where each column comes from. Indexes that stand keep their trees.
-    fn finish(&self, old: &TableDef) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
+    fn finish(&self, old: &TableDef, foreign: &[DraftForeignKey]) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
         let mut columns = self.columns.clone();
         let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys)?;
+        let name = match &self.new_name {
+            Some((database, table)) => FullName { database: database.clone(), table: table.clone() },
+            None => FullName { database: old.database.clone(), table: old.name.clone() },
+        };
+        let made = |no: usize| drafts[no].is_some_and(|draft| self.keys[draft].made);
+        let foreign_keys = foreign_keys::define(&name, &old.name, &columns, &indexes, made, foreign)?;
         let from: Vec<Option<usize>> = columns.iter().map(|column| column.from).collect();
         let columns: Vec<ColumnDef> = columns.into_iter().map(|column| column.def).collect();
-        for (index, draft) in indexes.iter_mut().zip(drafts) {
+        for (index, draft) in indexes.iter_mut().zip(&drafts) {
             let before = match draft {
-                Some(no) => self.keys[no].from,
+                Some(no) => self.keys[*no].from,
                 None => old.has_hidden_key().then_some(0),
             };
             let Some(before) = before.map(|no| &old.indexes[no]) else { continue };
@@ -371,7 +428,8 @@ impl Draft {
             }
         }
         let checks = self.checks.clone();
-        let mut new = TableDef { columns, indexes, checks, charset: self.collation.charset(), collation: self.collation, ..old.clone() };
+        let (charset, collation) = (self.collation.charset(), self.collation);
+        let mut new = TableDef { columns, indexes, checks, foreign_keys, charset, collation, ..old.clone() };
         if let Some((database, name)) = &self.new_name {
             follow_table_name(&mut new.checks, &old.name, name)?;
             (new.database, new.name) = (database.clone(), name.clone());
@@ -431,11 +489,9 @@ fn refuse_other_storage(old: &ColumnDef, new: &ColumnDef) -> Result<(), SqlError
 fn refuse_unsupported(actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
     for action in actions {
         let what = match action {
-            AlterAction::AddForeignKey(_) => "FOREIGN KEY constraints",
             AlterAction::SetKeyVisible(_, false) => "invisible indexes",
             AlterAction::OrderBy(_) => "ALTER TABLE ... ORDER BY",
             AlterAction::Unsupported(what) => what,
-            AlterAction::DropForeignKey(name) => return Err(codes::cant_drop_field_or_key(name)),
             _ => continue,
         };
         return Err(codes::not_supported_yet(what));
@@ -459,6 +515,7 @@ fn old_keys(old: &TableDef) -> Vec<DraftKey> {
                 .collect(),
             comment: index.comment.clone(),
             from: Some(no),
+            made: old.foreign_keys.iter().any(|key| key.made_index == index.name),
         })
         .collect()
 }
@@ -481,7 +538,7 @@ fn same_keys(old: &ColumnType, new: &ColumnType) -> bool {
 }
 
 /// Whether rows with the old type can be read as rows with the new one.
-fn stored_alike(old: &ColumnType, new: &ColumnType) -> bool {
+pub(super) fn stored_alike(old: &ColumnType, new: &ColumnType) -> bool {
     if old == new {
         return true;
     }
@@ -562,8 +619,15 @@ impl Work {
         *self = Work { copies: true, builds: true, counts_rows: true, reason, silent: false, only_copy: false };
     }
 
-    fn check_wishes(&self, wishes: Wishes<'_>) -> Result<(), SqlError> {
+    fn check_wishes(&self, wishes: Wishes<'_>, adds_keys: bool, checks_rows: bool) -> Result<(), SqlError> {
         match wishes.algorithm {
+            Some("INPLACE") if checks_rows => {
+                let reason = "Adding foreign keys needs foreign_key_checks=OFF";
+                return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INPLACE", reason, "ALGORITHM=COPY"));
+            }
+            Some("INSTANT") if adds_keys => {
+                return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+            }
             Some("INSTANT") if self.builds => {
                 let other = if self.only_copy { "ALGORITHM=COPY" } else { "ALGORITHM=COPY/INPLACE" };
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", other));
@@ -603,6 +667,13 @@ fn apply(
     let zone = session.core.settings.zone.clone();
     check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
     let catalog = session.shared().catalog.clone();
+    let renamed: Vec<catalog::Renamed> = new
+        .columns
+        .iter()
+        .zip(from)
+        .filter_map(|(column, from)| from.map(|at| (entry.def.columns[at].name.clone(), column.name.clone())))
+        .filter(|(before, after)| before != after)
+        .collect();
     let wanted_counter = draft.options.auto_increment;
     if !work.copies && new == entry.def && wanted_counter.is_none() {
         return Ok(DdlDone::NOTHING);
@@ -627,7 +698,7 @@ fn apply(
             new.auto_increment_start = counter;
         }
         let name = FullName { database: new.database.clone(), table: new.name.clone() };
-        let changed = catalog.alter_table(&mut session.engine, entry, new, Change::InPlace);
+        let changed = catalog.alter_table_renaming(&mut session.engine, entry, new, Change::InPlace, &renamed);
         changed.map_err(|error| session.catalog_error(error))?;
         if let Some(counter) = counter {
             session.find_table(&name)?.storage.set_auto_increment(counter);
@@ -645,7 +716,7 @@ fn apply(
     converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
     let changed = {
         let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
-        catalog.alter_table(&mut session.engine, entry, new, Change::Copy(&mut convert))
+        catalog.alter_table_renaming(&mut session.engine, entry, new, Change::Copy(&mut convert), &renamed)
     };
     let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
     let result = changed.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));

@@ -4,6 +4,7 @@ use super::check::{define_checks, rename_all};
 use super::create_select;
 use super::definition::{Definer, DraftColumn, define_column};
 use super::expression::check_expressions;
+use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, define_indexes};
 use super::options::Options;
 use super::{DdlDone, FullName, check_table_name, find_column, full_name};
@@ -41,14 +42,24 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,
         None => {
+            let drafts = foreign_keys::of_create(session, &name, create)?;
             let mut definer = session.definer(&name.table);
-            let def = define(&mut definer, create, &name, database.collation, selected)?;
+            let def = define(&mut definer, create, &name, database.collation, selected, &drafts)?;
             let warnings = definer.warnings;
             session.ddl_warnings(warnings);
             def
         }
     };
     session.refuse_taken_checks(&def, None)?;
+    // Parents are taken alone: what was planned for them without the new keys has ended then.
+    let parents = |_: &ClientSession| {
+        let others = def.foreign_keys.iter().filter(|key| !key.refers_to(&name.database, &name.table));
+        Ok(others.map(|key| FullName { database: key.parent_database.clone(), table: key.parent_table.clone() }).collect())
+    };
+    let _parents = session.lock_related(&[], parents)?;
+    foreign_keys::check_key_columns(&def)?;
+    session.check_new_keys(&def, |_| true)?;
+    session.check_awaited(&def)?;
     def.created_micros = session.engine.engine().wall_micros();
     if let Some(select) = &create.select {
         return match create_select::create(session, select, def, &name, &names, sql)? {
@@ -73,11 +84,7 @@ fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName
 }
 
 fn refuse_unsupported(create: &CreateTable<'_>) -> Result<(), SqlError> {
-    let refused = [
-        (create.temporary, "CREATE TEMPORARY TABLE"),
-        (create.partition_by.is_some(), "PARTITION BY"),
-        (!create.foreign_keys.is_empty(), "FOREIGN KEY constraints"),
-    ];
+    let refused = [(create.temporary, "CREATE TEMPORARY TABLE"), (create.partition_by.is_some(), "PARTITION BY")];
     match refused.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(codes::not_supported_yet(what)),
         None => Ok(()),
@@ -91,6 +98,7 @@ pub(super) fn define(
     name: &FullName,
     database_collation: Collation,
     selected: Vec<DraftColumn>,
+    foreign: &[DraftForeignKey],
 ) -> Result<TableDef, SqlError> {
     let mut options = Options::default();
     for option in create.options {
@@ -112,6 +120,7 @@ pub(super) fn define(
             keys.push(DraftKey::of_column(column.name, false));
         }
     }
+    let of_columns = keys.len();
     for key in create.keys {
         keys.push(define_key(definer, key)?);
     }
@@ -120,7 +129,10 @@ pub(super) fn define(
         let said = find_column(&columns, &column.def.name).map(|at| columns.remove(at));
         columns.push(said.unwrap_or(column));
     }
-    let (indexes, _) = define_indexes(&mut columns, &keys)?;
+    foreign_keys::place_made_keys(&columns, &mut keys, of_columns, foreign)?;
+    let (indexes, drafts) = define_indexes(&mut columns, &keys)?;
+    let made = |no: usize| drafts[no].is_some_and(|draft| keys[draft].made);
+    let foreign_keys = foreign_keys::define(name, &name.table, &columns, &indexes, made, foreign)?;
     let mut shown_options = Vec::new();
     options.apply_shown(&mut shown_options);
     let def = TableDef {
@@ -137,6 +149,7 @@ pub(super) fn define(
         created_micros: 0,
         shown_options,
         checks: define_checks(definer, create, &name.table)?,
+        foreign_keys,
     };
     check_size(&def)?;
     check_columns(&def)?;
@@ -221,6 +234,7 @@ fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: &FullName) 
     def.name = name.table.clone();
     def.schema_version = 0;
     def.auto_increment_start = 1;
+    def.foreign_keys = Vec::new();
     forget_history(&mut def);
     rename_all(&mut def.checks, &name.table)?;
     for index in &mut def.indexes {

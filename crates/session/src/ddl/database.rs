@@ -78,6 +78,7 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
     loop {
         let names = table_names(session, name)?;
         let _locked = session.lock_tables(&names)?;
+        session.refuse_referenced(&names)?;
         // A table made while the others were waited for must be locked, too.
         if table_names(session, name)? != names {
             continue;

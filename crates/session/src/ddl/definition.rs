@@ -113,7 +113,7 @@ pub(super) fn define_column(
 
 /// What is read and not carried out is named, never dropped.
 fn refuse_unsupported(attributes: &ast::ColumnAttributes<'_>) -> Result<(), SqlError> {
-    let refused = [(attributes.references.is_some(), "FOREIGN KEY constraints"), (attributes.srid.is_some(), "SRID")];
+    let refused = [(attributes.srid.is_some(), "SRID")];
     match refused.into_iter().find(|(is_written, _)| *is_written) {
         Some((_, what)) => Err(codes::not_supported_yet(what)),
         None => Ok(()),

@@ -43,13 +43,15 @@ pub(super) struct DraftKey {
     pub comment: String,
     /// Position among the indexes of the old table.
     pub from: Option<usize>,
+    /// Made for a foreign key: it goes where another key serves.
+    pub made: bool,
 }
 
 impl DraftKey {
     /// The key of a column's own PRIMARY KEY or UNIQUE.
     pub fn of_column(column: &str, primary: bool) -> DraftKey {
         let part = DraftPart { column: KeyColumn::Named(column.into()), prefix: None, descending: false };
-        DraftKey { primary, unique: true, name: None, parts: vec![part], comment: String::new(), from: None }
+        DraftKey { primary, unique: true, name: None, parts: vec![part], comment: String::new(), from: None, made: false }
     }
 
     /// A key as written. The second result says that HASH was asked for, which is a note.
@@ -87,7 +89,7 @@ impl DraftKey {
         let too_long = || codes::too_long_index_comment(shown, KEY_COMMENT_CHARS_MAX);
         let comment = comment_text(key.options.comment.unwrap_or_default(), KEY_COMMENT_CHARS_MAX, too_long)?;
         let unique = primary || key.kind == KeyKind::Unique;
-        let draft = DraftKey { primary, unique, name: name.map(str::to_owned), parts, comment, from: None };
+        let draft = DraftKey { primary, unique, name: name.map(str::to_owned), parts, comment, from: None, made: false };
         Ok((draft, key.options.using == Some("HASH")))
     }
 }

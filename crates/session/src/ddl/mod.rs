@@ -18,9 +18,11 @@ mod data_type;
 mod database;
 mod definition;
 mod expression;
+mod foreign_keys;
 mod key;
 mod maintenance;
 mod options;
+mod referring_rows;
 mod table;
 #[cfg(test)]
 mod tests;

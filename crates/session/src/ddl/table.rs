@@ -1,6 +1,7 @@
 //! DROP TABLE, RENAME TABLE, TRUNCATE.
 
 use super::check::follow_table_name;
+use super::foreign_keys::keys_to;
 use super::{DdlDone, FullName, check_table_name, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
@@ -47,6 +48,7 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
         session.ddl_note(codes::bad_table_error(name.dotted()));
     }
     let locked = session.lock_tables(&present)?;
+    session.refuse_referenced(&present)?;
     let catalog = session.shared().catalog.clone();
     for table in &locked {
         catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
@@ -61,6 +63,14 @@ pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Re
     }
     let name = full_name(session, name)?;
     let table = session.lock_table(&name)?;
+    if session.checks_foreign_keys() {
+        let children = session.children_of(&name)?;
+        if let Some((child, key)) = keys_to(&table.entry.def, &children).find(|(child, _)| child.id != table.entry.def.id) {
+            let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+            let which = format!("{}.{}, CONSTRAINT {}", quoted(&child.database), quoted(&child.name), quoted(&key.name));
+            return Err(codes::truncate_illegal_fk(which).into());
+        }
+    }
     let catalog = session.shared().catalog.clone();
     catalog.truncate_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
     Ok(DdlDone::NOTHING)
@@ -74,7 +84,15 @@ pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, Obje
         renames.push((full_name(session, old)?, full_name(session, new)?));
     }
     let sources = check_renames(session, &renames)?;
-    let _locked = session.lock_tables(&sources)?;
+    // Those who refer to them learn their new names.
+    let children = |session: &ClientSession| {
+        let mut names = Vec::new();
+        for source in &sources {
+            names.extend(session.children_of(source)?.into_iter().map(|child| FullName { database: child.database, table: child.name }));
+        }
+        Ok(names)
+    };
+    let _locked = session.lock_related(&sources, children)?;
     for (no, (old, new)) in renames.iter().enumerate() {
         if let Err(outcome) = rename_one(session, old, new) {
             for (old, new) in renames[..no].iter().rev() {
@@ -109,6 +127,7 @@ fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> R
 
 fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Result<(), Outcome> {
     let entry = session.find_table(old)?;
+    session.check_awaited(&catalog::TableDef { database: new.database.clone(), name: new.table.clone(), ..entry.def.clone() })?;
     let catalog = session.shared().catalog.clone();
     let mut def = entry.def.clone();
     follow_table_name(&mut def.checks, &old.table, &new.table)?;

@@ -46,6 +46,7 @@ pub fn create_table_text(def: &TableDef) -> String {
 fn definition(def: &TableDef, next: u64, quotes: Quotes) -> String {
     let mut lines: Vec<String> = def.columns[..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
     lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
+    lines.extend(def.foreign_keys.iter().map(|key| key.text(def, |name| quotes.quoted(name))));
     lines.extend(def.checks.iter().map(|check: &CheckDef| {
         let suffix = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("CONSTRAINT {} CHECK ({}){suffix}", quotes.quoted(&check.name), check.text)

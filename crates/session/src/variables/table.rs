@@ -169,6 +169,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(number("protocol_version", Global, "10", 10, 10)),
     fixed(number("pseudo_thread_id", Session, "0", 0, MAX)),
     fixed(switch("read_only", Global, "0")),
+    switch("restrict_fk_on_non_standard_key", Both, "1"),
     fixed(text("secure_file_priv", Global, "")),
     fixed(number("server_id", Global, "1", 0, 4_294_967_295)),
     fixed(text("server_uuid", Global, "")),

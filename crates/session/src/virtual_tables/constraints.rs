@@ -1,13 +1,14 @@
-//! `information_schema.TABLE_CONSTRAINTS`, `KEY_COLUMN_USAGE` and `CHECK_CONSTRAINTS`: primary and unique keys, and CHECK constraints. There are no foreign keys.
+//! `information_schema.TABLE_CONSTRAINTS`, `KEY_COLUMN_USAGE`, `REFERENTIAL_CONSTRAINTS` and `CHECK_CONSTRAINTS`: primary, unique and foreign keys, and CHECK
+//! constraints.
 
 use super::VirtualTable;
-use super::column::{bytes_text, folded, information_schema, long_text, unsigned_int};
+use super::column::{bytes_text, folded, information_schema, long_text, one_of, unsigned_int};
 use super::listing::each_table;
 use crate::context::Core;
 use crate::show;
-use catalog::{CheckDef, IndexDef, TableDef, VirtualRequest};
+use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest};
 use executor::VirtualRows;
-use types::{TypeKind, Value};
+use types::{Collation, TypeKind, Value};
 
 pub(super) fn table_constraints() -> VirtualTable {
     let columns = vec![
@@ -69,7 +70,18 @@ fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
                 if check.enforced { "YES" } else { "NO" }.into(),
             ]
         };
-        unique_keys(def).map(row).chain(def.checks.iter().map(of_check)).collect()
+        let foreign = |key: &ForeignKeyDef| {
+            vec![
+                "def".into(),
+                def.database.as_str().into(),
+                key.name.as_str().into(),
+                def.database.as_str().into(),
+                def.name.as_str().into(),
+                "FOREIGN KEY".into(),
+                "YES".into(),
+            ]
+        };
+        unique_keys(def).map(row).chain(def.checks.iter().map(of_check)).chain(def.foreign_keys.iter().map(foreign)).collect()
     })
 }
 
@@ -116,6 +128,75 @@ fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
                 ]);
             }
         }
+        for key in &def.foreign_keys {
+            for (at, (column, parent_column)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                rows.push(vec![
+                    "def".into(),
+                    def.database.as_str().into(),
+                    key.name.as_str().into(),
+                    "def".into(),
+                    def.database.as_str().into(),
+                    def.name.as_str().into(),
+                    def.columns[*column].name.as_str().into(),
+                    Value::UInt(at as u64 + 1),
+                    Value::UInt(at as u64 + 1),
+                    key.parent_database.as_str().into(),
+                    key.parent_table.as_str().into(),
+                    parent_column.as_str().into(),
+                ]);
+            }
+        }
         rows
+    })
+}
+
+pub(super) fn referential_constraints() -> VirtualTable {
+    let actions = ["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"];
+    let columns = vec![
+        ("CONSTRAINT_CATALOG", bytes_text(64).not_null()),
+        ("CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
+        ("CONSTRAINT_NAME", folded(64)),
+        ("UNIQUE_CONSTRAINT_CATALOG", bytes_text(64).not_null()),
+        ("UNIQUE_CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
+        ("UNIQUE_CONSTRAINT_NAME", folded(64)),
+        ("MATCH_OPTION", one_of(&["NONE", "PARTIAL", "FULL"], Collation::Utf8mb4Bin).not_null()),
+        ("UPDATE_RULE", one_of(&actions, Collation::Utf8mb4Bin).not_null()),
+        ("DELETE_RULE", one_of(&actions, Collation::Utf8mb4Bin).not_null()),
+        ("TABLE_NAME", bytes_text(64).not_null()),
+        ("REFERENCED_TABLE_NAME", bytes_text(64).not_null()),
+    ];
+    VirtualTable {
+        def: information_schema("REFERENTIAL_CONSTRAINTS", &["CONSTRAINT_SCHEMA", "TABLE_NAME"], 500.0, columns),
+        rows: references,
+    }
+}
+
+fn references(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let catalog = core.shared.catalog.clone();
+    each_table(core, request, move |listed| {
+        let Some(def) = listed.def() else { return Vec::new() };
+        let row = |key: &ForeignKeyDef| {
+            let own = key.refers_to(&def.database, &def.name);
+            let found = if own { None } else { catalog.definition(&key.parent_database, &key.parent_table).ok().flatten() };
+            let parent = if own { Some(def) } else { found.as_ref() };
+            let unique = parent.and_then(|parent| {
+                let columns: Option<Vec<usize>> = key.parent_columns.iter().map(|name| parent.column_index(name)).collect();
+                parent.index_on(&columns?, true).map(|no| parent.indexes[no].name.clone())
+            });
+            vec![
+                "def".into(),
+                def.database.as_str().into(),
+                key.name.as_str().into(),
+                "def".into(),
+                key.parent_database.as_str().into(),
+                unique.map_or(Value::Null, |name| name.as_str().into()),
+                "NONE".into(),
+                key.on_update.words().into(),
+                key.on_delete.words().into(),
+                def.name.as_str().into(),
+                key.parent_table.as_str().into(),
+            ]
+        };
+        def.foreign_keys.iter().map(row).collect()
     })
 }

@@ -1,4 +1,4 @@
-//! Tables of `information_schema` about what does not exist here: views, routines, triggers, events, partitions, foreign keys, tablespace files,
+//! Tables of `information_schema` about what does not exist here: views, routines, triggers, events, partitions, tablespace files,
 //! histograms, roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
 
 use super::column::*;
@@ -11,7 +11,6 @@ use types::{Collation, ColumnType, TypeKind};
 /// All of them.
 pub(super) fn tables() -> Vec<VirtualTable> {
     let list = [
-        ("REFERENTIAL_CONSTRAINTS", referential_constraints()),
         ("VIEWS", views()),
         ("VIEW_TABLE_USAGE", view_table_usage()),
         ("VIEW_ROUTINE_USAGE", view_routine_usage()),
@@ -44,22 +43,6 @@ fn rows(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<Virtual
 }
 
 type Columns = Vec<(&'static str, ColumnType)>;
-
-fn referential_constraints() -> Columns {
-    vec![
-        ("CONSTRAINT_CATALOG", bytes_text(64).not_null()),
-        ("CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
-        ("CONSTRAINT_NAME", folded(64)),
-        ("UNIQUE_CONSTRAINT_CATALOG", bytes_text(64).not_null()),
-        ("UNIQUE_CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
-        ("UNIQUE_CONSTRAINT_NAME", folded(64)),
-        ("MATCH_OPTION", one_of(&["NONE", "PARTIAL", "FULL"], Collation::Utf8mb4Bin).not_null()),
-        ("UPDATE_RULE", one_of(&["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"], Collation::Utf8mb4Bin).not_null()),
-        ("DELETE_RULE", one_of(&["NO ACTION", "RESTRICT", "CASCADE", "SET NULL", "SET DEFAULT"], Collation::Utf8mb4Bin).not_null()),
-        ("TABLE_NAME", bytes_text(64).not_null()),
-        ("REFERENCED_TABLE_NAME", bytes_text(64).not_null()),
-    ]
-}
 
 fn views() -> Columns {
     vec![

@@ -121,7 +121,11 @@ fn look_up(shared: &Shared, database: &str, table: &str) -> catalog::Result<Opti
 }
 
 /// The rows that a function makes of each table.
-pub(super) fn each_table(core: &Core, request: &VirtualRequest, make: fn(&Listed) -> Vec<VirtualRow>) -> executor::Result<VirtualRows> {
+pub(super) fn each_table(
+    core: &Core,
+    request: &VirtualRequest,
+    make: impl Fn(&Listed) -> Vec<VirtualRow> + 'static,
+) -> executor::Result<VirtualRows> {
     let rows = move |listed: executor::Result<Listed>| -> Vec<executor::Result<VirtualRow>> {
         match listed {
             Ok(listed) => make(&listed).into_iter().map(Ok).collect(),

@@ -63,6 +63,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         columns::table(),
         constraints::check_constraints(),
         constraints::key_column_usage(),
+        constraints::referential_constraints(),
         constraints::table_constraints(),
         data_lock_waits::table(),
         data_locks::table(),

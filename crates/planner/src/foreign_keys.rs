@@ -1,0 +1,138 @@
+//! Foreign keys of the tables that a statement changes: which tables it may touch beside those it names, and by which indexes.
+//!
+//! # Invariants
+//! 1. All tables that checks and actions can touch are among the plan's, so that their metadata locks are taken before any row's.
+//! 2. The plan of a statement whose targets have no part in foreign keys has none of this.
+
+use crate::binder::Binder;
+use crate::plan::Body;
+use crate::row_rules::RowRules;
+use catalog::{ForeignKeyDef, ReferenceAction, TableEntry};
+use mysql_error::SqlError;
+use std::sync::Arc;
+
+const BAD_DATABASE: u16 = 1049;
+const NO_SUCH_TABLE: u16 = 1146;
+
+/// What a plan knows of foreign keys.
+#[derive(Debug, Default)]
+pub struct ForeignKeys {
+    /// For each table that may be changed: its position in [`crate::Plan::tables`], and its keys.
+    tables: Vec<(u32, TableKeys)>,
+}
+
+/// The foreign keys that a table has a part in.
+#[derive(Debug, Default)]
+pub struct TableKeys {
+    /// Its own, in the order of their names.
+    pub parents: Vec<ParentKey>,
+    /// Those that refer to it, in the order of tables and names.
+    pub children: Vec<ChildKey>,
+    /// What its definition computes of a row that an action changes.
+    pub rules: Option<Box<RowRules>>,
+}
+
+/// A table's own key.
+#[derive(Debug)]
+pub struct ParentKey {
+    /// Position in the definition's `foreign_keys`.
+    pub key: u32,
+    /// The parent and its index; `None` when it is not there, or has no index that serves any more.
+    pub parent: Option<(u32, u32)>,
+}
+
+/// A key that refers to the table.
+#[derive(Debug)]
+pub struct ChildKey {
+    /// The child's position in [`crate::Plan::tables`].
+    pub child: u32,
+    /// Position in the child's `foreign_keys`.
+    pub key: u32,
+    /// The child's index by which its rows are found; `None`: by reading all of it.
+    pub index: Option<u32>,
+    /// The columns that are referred to.
+    pub columns: Vec<usize>,
+}
+
+impl ForeignKeys {
+    /// The keys of one of the plan's tables that may be changed.
+    pub fn of(&self, table: u32) -> Option<&TableKeys> {
+        self.tables.iter().find(|(no, _)| *no == table).map(|(_, keys)| keys)
+    }
+
+    /// Whether actions may change rows of the table.
+    pub fn may_change(&self, table: u32) -> bool {
+        self.of(table).is_some()
+    }
+}
+
+/// The index of a parent that a key's columns are looked up by: a unique one where there is one.
+pub fn parent_index(parent: &TableEntry, columns: &[usize]) -> Option<usize> {
+    parent.def.index_on(columns, true).or_else(|| parent.def.index_on(columns, false))
+}
+
+/// Positions of the parent's columns that a key refers to.
+pub fn parent_columns(parent: &TableEntry, key: &ForeignKeyDef) -> Option<Vec<usize>> {
+    key.parent_columns.iter().map(|name| parent.def.column_index(name)).collect()
+}
+
+/// Finds the keys of what a statement changes; the tables they lead to become tables of the plan.
+pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<ForeignKeys>>, SqlError> {
+    let targets: Vec<u32> = match body {
+        Body::Query(_) => return Ok(None),
+        Body::Insert(insert) => vec![insert.table],
+        Body::Update(update) => update.targets.iter().map(|target| target.table).collect(),
+        Body::Delete(delete) => delete.targets.iter().map(|target| target.table).collect(),
+    };
+    if targets.iter().all(|no| !b.tables[*no as usize].has_foreign_keys()) {
+        return Ok(None);
+    }
+    let context = b.context;
+    let find = |database: &str, name: &str| match context.related_table(database, name) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if matches!(error.code, NO_SUCH_TABLE | BAD_DATABASE) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let mut found = ForeignKeys::default();
+    let mut waiting = targets;
+    while let Some(no) = waiting.pop() {
+        if found.may_change(no) {
+            continue;
+        }
+        let entry = Arc::clone(&b.tables[no as usize]);
+        let mut keys = TableKeys { rules: b.row_rules(&entry.def)?, ..TableKeys::default() };
+        for (at, key) in entry.def.foreign_keys.iter().enumerate() {
+            let parent = find(&key.parent_database, &key.parent_table)?;
+            let parent = parent.and_then(|parent| {
+                let index = parent_index(&parent, &parent_columns(&parent, key)?)?;
+                Some((number(b, &parent), index as u32))
+            });
+            keys.parents.push(ParentKey { key: at as u32, parent });
+        }
+        for (database, name) in &entry.children {
+            let Some(child) = find(database, name)? else { continue };
+            let referring = child.def.foreign_keys.iter().enumerate();
+            for (at, key) in referring.filter(|(_, key)| key.refers_to(&entry.def.database, &entry.def.name)) {
+                let Some(columns) = parent_columns(&entry, key) else { continue };
+                let index = child.def.index_on(&key.columns, false).map(|index| index as u32);
+                let child_no = number(b, &child);
+                keys.children.push(ChildKey { child: child_no, key: at as u32, index, columns });
+                let changes = |action: ReferenceAction| action.changes_rows();
+                if changes(key.on_delete) || changes(key.on_update) {
+                    waiting.push(child_no);
+                }
+            }
+        }
+        found.tables.push((no, keys));
+    }
+    Ok(Some(Box::new(found)))
+}
+
+/// The number of a table in the plan, which has it from now on.
+fn number(b: &mut Binder<'_>, entry: &Arc<TableEntry>) -> u32 {
+    if let Some(at) = b.tables.iter().position(|table| table.def.id == entry.def.id) {
+        return at as u32;
+    }
+    b.tables.push(Arc::clone(entry));
+    b.tables.len() as u32 - 1
+}
