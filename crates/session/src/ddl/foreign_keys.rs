@@ -190,8 +190,7 @@ pub(super) fn place_made_keys(
     first: usize,
     drafts: &[DraftForeignKey],
 ) -> Result<(), SqlError> {
-    let mut placed = 0;
-    for draft in drafts.iter().filter(|draft| !draft.is_old) {
+    for (placed, draft) in drafts.iter().filter(|draft| !draft.is_old).enumerate() {
         for column in &draft.columns {
             if let KeyColumn::Named(name) = column
                 && position(columns, column).is_none()
@@ -201,7 +200,6 @@ pub(super) fn place_made_keys(
         }
         let at = (first + draft.keys_before + placed).min(keys.len());
         keys.insert(at, draft.made_key());
-        placed += 1;
     }
     drop_covered(columns, keys);
     Ok(())
