@@ -22,13 +22,15 @@ pub(crate) struct Finished {
     /// Its place in the order of finishing: purge compares it with what open views see.
     pub seq: FinishSeq,
     pub last_undo: UndoPtr,
+    /// The record that a view needed when it was last looked at (`prune.rs`): while that is so, nothing else of it need be looked at. None before.
+    pub needed: UndoPtr,
     /// Set by [`History::push`]. Copies outside of the history may be out of date.
     block: u32,
 }
 
 impl Finished {
     pub(crate) fn new(txn: TxnId, seq: FinishSeq, last_undo: UndoPtr) -> Finished {
-        Finished { txn, seq, last_undo, block: 0 }
+        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, block: 0 }
     }
 }
 
@@ -40,6 +42,8 @@ struct Shard {
     /// How many were kept when they were last looked at again, and the oldest view then.
     kept_before: usize,
     oldest_view: Option<u64>,
+    /// Of those that were kept, the ones to be looked at again, after those that wait: what is new may have left something behind that readers step over.
+    again: VecDeque<Finished>,
     waiting: VecDeque<Finished>,
     /// Handed to purge and not yet done: a checkpoint still lists them.
     in_purge: Vec<Finished>,
@@ -78,7 +82,7 @@ impl Ages {
     }
 }
 
-/// So many more are kept than half as many again as before until they are looked at again.
+/// So many more are kept than three times as many as before until they are looked at again: each look costs about as much as the first one did.
 const KEPT_MORE: usize = 128;
 
 impl Shard {
@@ -91,7 +95,7 @@ impl Shard {
     /// Puts the entries that are left into full blocks; returns the written ones that they were in.
     fn pack(&mut self, block_max: usize) -> Vec<(UndoPtr, usize)> {
         let old = self.blocks.forget();
-        for entry in self.kept.iter_mut().chain(&mut self.in_purge).chain(&mut self.waiting) {
+        for entry in self.kept.iter_mut().chain(&mut self.again).chain(&mut self.in_purge).chain(&mut self.waiting) {
             entry.block = self.blocks.add((entry.txn, entry.last_undo), block_max);
         }
         old
@@ -99,8 +103,7 @@ impl Shard {
 
     fn look_again(&mut self) {
         self.kept_before = self.kept.len();
-        self.kept.append(&mut self.waiting);
-        std::mem::swap(&mut self.kept, &mut self.waiting);
+        self.again.append(&mut self.kept);
     }
 }
 
@@ -185,14 +188,14 @@ impl History {
             return Vec::new();
         }
         let mut shard = place.shard.lock();
-        let Shard { kept, waiting, in_purge, .. } = &mut *shard;
+        let Shard { kept, again, waiting, in_purge, .. } = &mut *shard;
         let mut taken = Vec::new();
-        for list in [&mut *kept, &mut *waiting] {
+        for list in [&mut *kept, &mut *again, &mut *waiting] {
             let count = list.iter().take(max - taken.len()).take_while(|f| purgeable(f)).count();
             taken.extend(list.drain(..count));
         }
         let freed = if kept.front().is_some_and(&purgeable) { kept.len() } else { 0 };
-        place.note_backlog(waiting.len() + freed);
+        place.note_backlog(again.len() + waiting.len() + freed);
         in_purge.extend_from_slice(&taken);
         taken
     }
@@ -204,18 +207,22 @@ impl History {
             return Vec::new();
         }
         let mut shard = place.shard.lock();
-        let count = shard.waiting.iter().take(max).take_while(|f| settled(f)).count();
-        let taken: Vec<Finished> = shard.waiting.drain(..count).collect();
-        place.note_backlog(shard.waiting.len());
+        let Shard { again, waiting, .. } = &mut *shard;
+        let mut taken = Vec::new();
+        for list in [&mut *waiting, &mut *again] {
+            let count = list.iter().take(max - taken.len()).take_while(|f| settled(f)).count();
+            taken.extend(list.drain(..count));
+        }
+        place.note_backlog(again.len() + waiting.len());
         shard.in_purge.extend_from_slice(&taken);
         taken
     }
 
-    /// What [`History::take_between`] gave is needed by a view.
-    pub(crate) fn keep(&self, shard: usize, finished: Finished) {
+    /// What [`History::take_between`] gave is needed by a view, for this record of it if that is known.
+    pub(crate) fn keep(&self, shard: usize, finished: Finished, needed: UndoPtr) {
         let mut shard = self.shards[shard].shard.lock();
         if let Some(entry) = shard.leave_purge(finished.txn) {
-            shard.kept.push_back(entry);
+            shard.kept.push_back(Finished { needed, ..entry });
         }
     }
 
@@ -227,17 +234,17 @@ impl History {
         }
     }
 
-    /// Lets those that were kept be looked at again when they have become half as many again, or the oldest view is another.
+    /// Lets those that were kept be looked at again when they have become three times as many, or the oldest view is another.
     pub(crate) fn look_again(&self, shard: usize, oldest_view: Option<u64>) {
         let place = &self.shards[shard];
         if place.length.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut shard = place.shard.lock();
-        if shard.oldest_view != oldest_view || shard.kept.len() > shard.kept_before + shard.kept_before / 2 + KEPT_MORE {
+        if shard.oldest_view != oldest_view || shard.kept.len() > 3 * shard.kept_before + KEPT_MORE {
             shard.oldest_view = oldest_view;
             shard.look_again();
-            place.note_backlog(shard.waiting.len());
+            place.note_backlog(shard.again.len() + shard.waiting.len());
         }
     }
 
@@ -250,7 +257,7 @@ impl History {
     pub(crate) fn oldest(&self) -> Option<FinishSeq> {
         let oldest = |place: &CachePadded<Place>| {
             let shard = place.shard.lock();
-            let fronts = [shard.kept.front(), shard.waiting.front()];
+            let fronts = [shard.kept.front(), shard.again.front(), shard.waiting.front()];
             fronts.into_iter().flatten().chain(&shard.in_purge).map(|f| f.seq).min()
         };
         self.shards.iter().filter(|place| place.length.load(Ordering::Relaxed) > 0).filter_map(oldest).min()
@@ -274,7 +281,7 @@ impl History {
     pub(crate) fn finish_of(&self, txn: TxnId) -> Option<FinishSeq> {
         self.shards.iter().find_map(|place| {
             let shard = place.shard.lock();
-            shard.in_purge.iter().chain(&shard.kept).chain(&shard.waiting).find(|f| f.txn == txn).map(|f| f.seq)
+            shard.in_purge.iter().chain(&shard.kept).chain(&shard.again).chain(&shard.waiting).find(|f| f.txn == txn).map(|f| f.seq)
         })
     }
 
@@ -322,7 +329,7 @@ impl History {
         let mut all = Vec::new();
         for place in &self.shards {
             let shard = place.shard.lock();
-            all.extend(shard.in_purge.iter().chain(&shard.kept).chain(&shard.waiting));
+            all.extend(shard.in_purge.iter().chain(&shard.kept).chain(&shard.again).chain(&shard.waiting));
         }
         all
     }
@@ -416,7 +423,7 @@ mod tests {
             history.look_again(shard, None);
             for finished in history.take_between(shard, 1 << 20, |_| true) {
                 match finished.txn.0 % 50 {
-                    0 | 1 => history.keep(shard, finished),
+                    0 | 1 => history.keep(shard, finished, UndoPtr::NONE),
                     _ => history.purged(shard, &finished),
                 }
             }

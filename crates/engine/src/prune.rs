@@ -15,6 +15,7 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
+use crate::history::Finished;
 use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
@@ -31,7 +32,10 @@ use sync::{Mutex, Rank};
 use txn::{ReadView, Snapshots};
 
 /// Versions that a writer looks at, at most, for those that nobody needs.
-const PLAN_STEPS_MAX: usize = 4;
+const PLAN_STEPS_MAX: usize = 32;
+/// Transactions that finish between two looks of writers at the views, at least, and places for views that one of them may pay for.
+const LOOK_AFTER_MIN: u64 = 16;
+const PLACES_PER_TRANSACTION: u64 = 8;
 /// Versions of a row that purge looks at, at most; a row with more keeps them.
 const LOOK_STEPS_MAX: usize = 64;
 
@@ -42,6 +46,8 @@ pub(crate) struct Prune {
     /// Grows when the views change; release, after them.
     generation: AtomicU64,
     views: Mutex<Option<Arc<Snapshots>>>,
+    /// The transaction number from which on writers look at the views again; relaxed.
+    look_next: AtomicU64,
     /// Transactions purged between snapshots.
     pub(crate) pruned: AtomicU64,
 }
@@ -56,7 +62,14 @@ pub(crate) struct CachedViews {
 impl Prune {
     pub(crate) fn new() -> Prune {
         let views = Mutex::new(Rank::Leaf, None);
-        Prune { on: AtomicBool::new(false), generation: AtomicU64::new(0), views, pruned: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        Prune { on: AtomicBool::new(false), generation: zero(), views, look_next: zero(), pruned: zero() }
+    }
+
+    /// Whether some view lagged when somebody last looked.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
     }
 
     /// There is no history to prune.
@@ -84,9 +97,39 @@ pub(crate) struct PlannedSkip {
 }
 
 impl PlannedSkip {
+    fn to_nothing() -> PlannedSkip {
+        PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: Vec::new() }
+    }
+
+    /// To `target`, from a version that is replaced.
+    fn new(target: RowHeader, bytes: &[u8], replaced: &[u8]) -> PlannedSkip {
+        let (older, newer) = (&bytes[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
+        let (prefix, suffix) = common_ends(older, newer);
+        PlannedSkip { old: target.into(), prefix, suffix, middle: older[prefix..older.len() - suffix].to_vec() }
+    }
+
     pub(crate) fn as_skip(&self) -> Skip<'_> {
         Skip { old: self.old, prefix: self.prefix, suffix: self.suffix, middle: &self.middle }
     }
+}
+
+/// What an undo record tells by itself of who needs it.
+enum Glance {
+    /// Nobody comes by it but a rollback.
+    RollbackOnly,
+    /// It is left to the ordinary purge.
+    NeverBetween,
+    /// It replaced the version that an old view sees.
+    FirstChange,
+    /// Whether a view comes by it is to be looked for.
+    Leaves(Left),
+}
+
+/// What a change left behind beside its undo record.
+enum Left {
+    Nothing,
+    Entries,
+    Row,
 }
 
 /// A version that somebody needs.
@@ -122,36 +165,37 @@ impl Session {
             return None;
         }
         let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
-        let mut chain = Chain::new(&self.engine.undo, newest, replaced, Vec::new());
+        let start = || Chain::new(&self.engine.undo, newest, replaced, Vec::new());
+        let mut chain = start();
         for step in 0..PLAN_STEPS_MAX {
-            let direct = match chain.step_in_memory() {
+            let version = match chain.step_unless_spilled() {
                 Ok(Some(Some(version))) => version,
                 // Those views see no version at all.
-                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => {
-                    return Some(PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: Vec::new() });
-                }
+                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Some(PlannedSkip::to_nothing()),
                 _ => return None,
             };
-            let mut target = direct;
-            if is_seen(direct.txn) {
-                if step == 0 {
-                    // The ordinary step leads there.
-                    return None;
-                }
-            } else if chain.skips() {
-                target = chain.step().ok()??;
-            }
-            if (direct.flags | target.flags) & EXTERNAL != 0 {
+            if version.flags & EXTERNAL != 0 {
                 return None;
             }
-            if is_seen(target.txn) {
-                let (older, newer) = (&chain.buffer[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
-                if is_nothing(&target) {
-                    return Some(PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: Vec::new() });
-                }
-                let (prefix, suffix) = common_ends(older, newer);
-                return Some(PlannedSkip { old: target.into(), prefix, suffix, middle: older[prefix..older.len() - suffix].to_vec() });
+            if !is_seen(version.txn) {
+                continue;
             }
+            // The ordinary step leads there.
+            if step == 0 {
+                return None;
+            }
+            if is_nothing(&version) {
+                return Some(PlannedSkip::to_nothing());
+            }
+            if !chain.skips() || blind.iter().all(|view| view.sees(version.txn, TxnId::NONE)) {
+                return Some(PlannedSkip::new(version, &chain.buffer, replaced));
+            }
+            // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
+            let mut above = start();
+            for _ in 0..step {
+                above.step_unless_spilled().ok()???;
+            }
+            return (step > 1 && !above.skips()).then(|| PlannedSkip::new(above.version(), &above.buffer, replaced));
         }
         None
     }
@@ -168,6 +212,20 @@ impl Engine {
         self.prune.set((!views.is_empty()).then(|| Arc::new(views)));
     }
 
+    /// For writers that have just finished a transaction, while a view lags: looks at the views again when enough have finished since somebody did. A row that changes all the
+    /// while is skipped over only while the copy of the views sees who wrote it last: a copy that is old keeps all its versions.
+    pub(crate) fn refresh_lagging_views(&self) {
+        let (now, next) = (self.txns.finished_now().0, self.prune.look_next.load(Ordering::Relaxed));
+        if now < next {
+            return;
+        }
+        // A look costs as much as there are places for views: a share of what so many transactions cost.
+        let after = (self.txns.view_places() as u64 / PLACES_PER_TRANSACTION).max(LOOK_AFTER_MIN);
+        if self.prune.look_next.compare_exchange(next, now + after, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.look_for_lagging_views();
+        }
+    }
+
     /// The views that lag, as of the last look.
     pub(crate) fn lagging_views(&self) -> Option<Arc<Snapshots>> {
         if !self.prune.on.load(Ordering::Relaxed) {
@@ -176,44 +234,113 @@ impl Engine {
         self.prune.views.lock().clone()
     }
 
-    /// Purges what lagging views do not need: a batch of each of these shards. Returns how many transactions were purged.
+    /// Purges what lagging views do not need: a batch of each of these shards. Returns how many transactions were purged, at least 1 when there is more to look at.
     pub(crate) fn prune_shards(self: &Arc<Engine>, session: &mut Session, shards: impl Iterator<Item = usize>) -> usize {
         let mut count = 0;
         for shard in shards {
             self.look_at_views_again();
             let Some(views) = self.lagging_views() else { continue };
             self.history.look_again(shard, views.oldest());
-            for finished in self.history.take_between(shard, BATCH, |finished| views.settled(finished.txn)) {
-                count += usize::from(self.prune_or_keep(session, &views, Postponed::new(shard, finished)));
+            let taken = self.history.take_between(shard, BATCH, |finished| views.settled(finished.txn));
+            // There may be more to look at.
+            count += usize::from(taken.len() == BATCH);
+            for finished in taken {
+                let pruned = !self.is_still_needed(session, &views, shard, finished)
+                    && self.prune_or_keep(session, &views, Postponed::new(shard, finished));
+                count += usize::from(pruned);
             }
         }
         count
     }
 
-    /// Purges a transaction, of which nothing is purged yet, if no view needs any of its undo records; else it is kept. Returns whether it is purged.
-    pub(crate) fn prune_or_keep(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, work: Postponed) -> bool {
-        let (shard, finished) = work.place();
+    /// Whether the record that kept a transaction when it was last looked at keeps it still; then it is back among those that are kept.
+    pub(crate) fn is_still_needed(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, shard: usize, finished: Finished) -> bool {
         // What cannot be read now is purged in its turn, which tells of it.
-        let pruned = self.prune_transaction(session, views, work).unwrap_or(false);
-        if pruned {
-            self.prune.pruned.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.history.keep(shard, finished);
+        let needed = !finished.needed.is_none() && self.is_needed(session, views, finished.needed).unwrap_or(true);
+        if needed {
+            self.history.keep(shard, finished, finished.needed);
         }
-        pruned
+        needed
     }
 
-    /// Purges a transaction if no view needs any of its undo records. `false` when it has to stay.
-    fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<bool> {
-        if !self.read_all(&mut work) {
-            return Ok(false);
-        }
-        for (address, _) in &work.records {
-            if self.is_needed(session, views, *address)? {
-                return Ok(false);
+    /// Purges a transaction, of which nothing is purged yet, if no view needs any of its undo records; else it is kept, and only what no view needs of what it left
+    /// behind goes. Returns whether it is purged.
+    pub(crate) fn prune_or_keep(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, work: Postponed) -> bool {
+        let (shard, finished) = work.place();
+        match self.prune_transaction(session, views, work) {
+            Ok(None) => {
+                self.prune.pruned.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+            Ok(Some(needed)) => {
+                self.history.keep(shard, finished, needed);
+                false
+            }
+            Err(_) => {
+                self.history.keep(shard, finished, UndoPtr::NONE);
+                false
             }
         }
-        Ok(self.purge_between(session, work))
+    }
+
+    /// Purges a transaction if no view needs any of its undo records. Else tells one that is needed, if it knows one, and removes those entries and deleted rows that
+    /// the transaction left behind and no view needs: readers would step over them for as long as the view is open. Its undo stays as it is, and it is purged once more in its turn.
+    fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<Option<UndoPtr>> {
+        if !self.read_all(&mut work) {
+            return Ok(Some(UndoPtr::NONE));
+        }
+        let is_new = work.finished.needed.is_none();
+        let (mut needed, mut garbage) = (UndoPtr::NONE, SmallVec::<[UndoPtr; 16]>::new());
+        for (address, _) in &work.records {
+            match self.glance(views, *address)? {
+                Glance::RollbackOnly => {}
+                Glance::NeverBetween => needed = *address,
+                // Newer changes of the row may lead past it, but hardly so soon.
+                Glance::FirstChange if is_new => needed = *address,
+                Glance::FirstChange | Glance::Leaves(Left::Nothing) => {
+                    if needed.is_none() && self.is_needed(session, views, *address)? {
+                        needed = *address;
+                    }
+                }
+                Glance::Leaves(Left::Entries) => {
+                    if needed.is_none() && self.is_needed(session, views, *address)? {
+                        needed = *address;
+                    }
+                    // The way may lead by the record, and the version that has the entries may yet be needed by nobody.
+                    garbage.push(*address);
+                }
+                Glance::Leaves(Left::Row) => {
+                    if self.is_needed(session, views, *address)? {
+                        needed = *address;
+                    } else {
+                        garbage.push(*address);
+                    }
+                }
+            }
+        }
+        if !needed.is_none() {
+            // What has to wait is dealt with when the transaction is purged.
+            self.purge_records(session, work.finished, Why::NeededByNobody, garbage.into_iter());
+            return Ok(Some(needed));
+        }
+        Ok((!self.purge_between(session, work)).then_some(UndoPtr::NONE))
+    }
+
+    /// What an undo record tells by itself.
+    fn glance(&self, views: &Snapshots, address: UndoPtr) -> Result<Glance> {
+        self.undo.read(address, |bytes| {
+            let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
+            let (old, left) = match record.change {
+                Change::Insert | Change::Chain { .. } => return Ok(Glance::RollbackOnly),
+                Change::Update { old, .. } if old.flags & EXTERNAL != 0 => return Ok(Glance::NeverBetween),
+                Change::Delete { external, .. } if !external.is_empty() => return Ok(Glance::NeverBetween),
+                Change::Update { old, old_keys: [], .. } => (old, Left::Nothing),
+                Change::Update { old, .. } => (old, Left::Entries),
+                Change::Delete { old, .. } => (old, Left::Row),
+            };
+            let first = old.flags & DELETE_MARK == 0 && views.blind_to(record.txn).any(|view| view.sees(old.txn, TxnId::NONE));
+            Ok(if first { Glance::FirstChange } else { Glance::Leaves(left) })
+        })?
     }
 
     /// Purges a transaction that was read, and of which no view needs anything; `false` when some of it has to wait.

@@ -221,6 +221,9 @@ impl Engine {
                 let Some(views) = self.lagging_views() else { return false };
                 let between = self.history.take_between(shard, 1, |finished| views.settled(finished.txn)).pop();
                 let Some(finished) = between else { return false };
+                if self.is_still_needed(session, &views, shard, finished) {
+                    return true;
+                }
                 (finished, Some(views))
             }
         };
@@ -300,7 +303,13 @@ impl Session {
     #[inline]
     pub(crate) fn help_purge(&mut self) {
         // Sessions without a client may belong to somebody who holds a latch: the catalogue.
-        if self.client != 0 && self.engine.history.backlog(self.shard) > HELP_FROM {
+        if self.client == 0 {
+            return;
+        }
+        if self.engine.prune.is_on() {
+            self.engine.refresh_lagging_views();
+        }
+        if self.engine.history.backlog(self.shard) > HELP_FROM {
             self.help_purge_now();
         }
     }

@@ -4,7 +4,7 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::prepared::Xid;
-use crate::purge::Postponed;
+use crate::purge::{Postponed, Why};
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use base::{Lsn, TxnId};
@@ -80,6 +80,11 @@ pub fn write_counters(engine: &Engine) -> Result<()> {
     engine.counters.write_back()
 }
 
+/// Undo that is released cannot be read any more from that moment on.
+pub fn forget_released_undo(engine: &Engine) {
+    engine.undo.forget_released_at_once();
+}
+
 /// A bug: a record is reserved in the log and never filled.
 pub fn leave_hole(engine: &Engine) {
     std::mem::forget(engine.wal.reserve(16));
@@ -111,14 +116,29 @@ pub fn unlock_early(session: &Session) {
 
 /// A bug: what finished between snapshots is purged without a look at what they need.
 pub fn prune_needed(engine: &Arc<Engine>) {
+    prune_blindly(engine, |session, mut work| engine.read_all(&mut work) && engine.purge_between(session, work));
+}
+
+/// A bug: the rows that transactions have deleted which are kept for a snapshot go without a look at who sees them.
+pub fn prune_rows_of_kept(engine: &Arc<Engine>) {
+    prune_blindly(engine, |session, mut work| {
+        if engine.read_all(&mut work) {
+            let records: Vec<base::UndoPtr> = work.records.iter().map(|(address, _)| *address).collect();
+            engine.purge_records(session, work.finished, Why::NeededByNobody, records.into_iter());
+        }
+        false
+    });
+}
+
+/// Deals with all that finished between snapshots; what `purge` does not want is kept.
+fn prune_blindly(engine: &Arc<Engine>, mut purge: impl FnMut(&mut Session, Postponed) -> bool) {
     let Some(views) = engine.txns.snapshots(engine.config.prune_lag).filter(|views| !views.is_empty()) else { return };
     let mut session = engine.connect();
     for shard in 0..engine.history.shard_count() {
         engine.history.look_again(shard, views.oldest());
         for finished in engine.history.take_between(shard, BATCH, |finished| views.settled(finished.txn)) {
-            let mut work = Postponed::new(shard, finished);
-            if !engine.read_all(&mut work) || !engine.purge_between(&mut session, work) {
-                engine.history.keep(shard, finished);
+            if !purge(&mut session, Postponed::new(shard, finished)) {
+                engine.history.keep(shard, finished, base::UndoPtr::NONE);
             }
         }
     }

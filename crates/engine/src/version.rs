@@ -140,9 +140,11 @@ impl<'u> Chain<'u> {
         self.went_back()
     }
 
-    /// The same when that version's record is in memory; `Some(None)` when there is no version before, `None` when its record is not in memory.
-    pub(crate) fn step_in_memory(&mut self) -> Result<Option<Option<RowHeader>>> {
-        self.skip = None;
+    /// Like [`Chain::step`], when it needs no record that is not in memory; `Some(None)` when there is no version before, `None` when the record is not in memory.
+    pub(crate) fn step_unless_spilled(&mut self) -> Result<Option<Option<RowHeader>>> {
+        if self.skip.is_some() {
+            return self.step().map(Some);
+        }
         let undo = self.undo;
         if self.version.undo.is_none() {
             return Ok(Some(None));

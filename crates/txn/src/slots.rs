@@ -136,6 +136,11 @@ impl Slots {
         Some(views)
     }
 
+    /// Slots that there are, used or not.
+    pub(crate) fn count(&self) -> usize {
+        self.registry.lock().chunks.len() * CHUNK_SLOTS
+    }
+
     /// How many views are open now.
     pub(crate) fn open_count(&self) -> usize {
         let chunks = self.registry.lock().chunks.clone();

@@ -209,6 +209,11 @@ impl TxnSystem {
         Snapshots::collect(&self.ids, &self.slots, lag)
     }
 
+    /// Places for views: what it costs to look at them all.
+    pub fn view_places(&self) -> usize {
+        self.slots.count()
+    }
+
     /// How many views are open now; for status.
     pub fn open_view_count(&self) -> usize {
         self.slots.open_count()

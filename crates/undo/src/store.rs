@@ -9,7 +9,8 @@ use crate::segment::{NO_BUFFER, Segments, Slot};
 use base::UndoPtr;
 use env::{Disk, File, FileKind, OpenMode};
 use std::cell::Cell;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 
@@ -58,6 +59,8 @@ pub struct UndoStore {
     pub(crate) maintenance: Mutex<()>,
     /// A sync failed: the kernel may have dropped what was written, so no later sync proves anything.
     pub(crate) sync_failed: AtomicBool,
+    /// Addresses that were released since [`UndoStore::forget_released_at_once`].
+    forgotten: OnceLock<Mutex<HashSet<u64>>>,
     pub(crate) spilled: AtomicU64,
     file_reads: AtomicU64,
 }
@@ -91,6 +94,7 @@ impl UndoStore {
             config,
             maintenance: Mutex::new(Rank::UndoMaintenance, ()),
             sync_failed: AtomicBool::new(false),
+            forgotten: OnceLock::new(),
             spilled: AtomicU64::new(0),
             file_reads: AtomicU64::new(0),
         })
@@ -146,6 +150,9 @@ impl UndoStore {
     /// [`UndoError::Released`] also for an address in a segment that recovery has rebuilt without this record: it was released before the checkpoint
     /// that recovery started from, and other records of its segment were not.
     pub fn read<R>(&self, ptr: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<R, UndoError> {
+        if self.forgotten.get().is_some_and(|forgotten| forgotten.lock().contains(&ptr.0)) {
+            return Err(UndoError::Released);
+        }
         let mut copy = COPY.take();
         copy.clear();
         let result = self.read_into(ptr, &mut copy).map(|()| f(&copy));
@@ -277,8 +284,16 @@ impl UndoStore {
 
     fn release_frame(&self, ptr: UndoPtr, bytes: usize) {
         if let Some(slot) = self.segments.find(ptr.segment()) {
+            if let Some(forgotten) = self.forgotten.get() {
+                forgotten.lock().insert(ptr.0);
+            }
             self.segments.release_bytes(ptr.segment(), slot, frame_bytes(bytes) as u64);
         }
+    }
+
+    /// From now on a record cannot be read any more once it is released, not only when its segment is used again: for tests that look for readers of what was released.
+    pub fn forget_released_at_once(&self) {
+        self.forgotten.get_or_init(|| Mutex::new(Rank::Leaf, HashSet::new()));
     }
 
     /// Bytes of records not released, with their frames; all bytes of segments of which recovery does not know it yet.

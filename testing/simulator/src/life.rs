@@ -201,7 +201,14 @@ impl World {
         if self.plant == Some(Plant::PrunedNeeded) {
             engine::simulation::prune_needed(self.engine());
         }
+        if self.plant == Some(Plant::KeptRowsPurged) {
+            engine::simulation::prune_rows_of_kept(self.engine());
+        }
         self.engine().purge_all();
+        if self.seed.is_multiple_of(2) {
+            // What is released is gone at once: readers that come by it have lost their way. (Not before what recovery found is counted, which looks at such.)
+            engine::simulation::forget_released_undo(self.engine());
+        }
         let pruned = self.engine().pruned() - before;
         let views = self.other_transactions(usize::MAX).filter(|txn| txn.model.snapshot().is_some()).count();
         self.trace.line(format!("purge: {pruned} transactions between {views} snapshots"));

@@ -58,11 +58,13 @@ pub enum Plant {
     PreparedUnlocked,
     /// Purge between snapshots releases versions that a view needs.
     PrunedNeeded,
+    /// Rows that a transaction deleted which is kept for a view go without a look at who sees them.
+    KeptRowsPurged,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 27] = [
+    pub const ALL: [Plant; 28] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -90,6 +92,7 @@ impl Plant {
         Plant::BranchRollbackNotSynced,
         Plant::PreparedUnlocked,
         Plant::PrunedNeeded,
+        Plant::KeptRowsPurged,
     ];
 
     /// Its name on the command line.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 10] = [
+const EASY_PLANTS: [(Plant, u64); 11] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -17,6 +17,7 @@ const EASY_PLANTS: [(Plant, u64); 10] = [
     (Plant::BranchRollbackNotSynced, 150),
     (Plant::PreparedUnlocked, 150),
     (Plant::PrunedNeeded, 100),
+    (Plant::KeptRowsPurged, 100),
 ];
 
 /// Finds nothing, and comes where the seeds should come.

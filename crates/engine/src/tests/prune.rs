@@ -266,3 +266,83 @@ fn an_entry_that_a_rollback_left_is_removed_after_a_crash_by_the_log_alone() {
     let f = f.crash();
     f.check_purged(2);
 }
+
+/// A skip for a newer snapshot leads to a version from which an older one went on by a skip of its own: what lay between was released.
+#[test]
+fn a_skip_to_what_one_snapshot_sees_leads_an_older_one_further() {
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+        f.engine.purge_all();
+    };
+    f.insert(&mut writer, 1, 0, "first", None).unwrap();
+    commit(&mut writer);
+    let mut oldest = f.session();
+    oldest.open_snapshot();
+    for n in 1..=2 {
+        f.update(&mut writer, 1, n, "between").unwrap();
+        commit(&mut writer);
+    }
+    f.update(&mut writer, 1, 3, "second").unwrap();
+    commit(&mut writer);
+    let mut second = f.session();
+    second.open_snapshot();
+    for n in 4..=12 {
+        f.update(&mut writer, 1, n, "later").unwrap();
+        commit(&mut writer);
+        assert_eq!(f.get(&mut oldest, 1), Some((0, "first".into())), "after {n}");
+        assert_eq!(f.get(&mut second, 1), Some((3, "second".into())), "after {n}");
+    }
+    oldest.commit().unwrap();
+    second.commit().unwrap();
+    drop((oldest, second, writer));
+    f.check_purged(1);
+}
+
+/// One change that a snapshot needs keeps a transaction in the history, not the rows and entries that it left behind elsewhere: readers would step over them.
+#[test]
+fn what_a_kept_transaction_left_behind_elsewhere_goes() {
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    for id in 1..=40 {
+        f.insert(&mut writer, id, id, "seen", None).unwrap();
+    }
+    writer.commit().unwrap();
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    for id in 101..=140 {
+        writer.begin(Isolation::RepeatableRead, false);
+        f.insert(&mut writer, id, id, "queued", Some(id)).unwrap();
+        writer.commit().unwrap();
+        // The first change of a row that the snapshot sees, beside the deletion of one, and a key left behind of another, that it does not see.
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, id - 100, -id, "worked").unwrap();
+        f.delete(&mut writer, id).unwrap();
+        f.insert(&mut writer, id + 100, id + 100, "next", None).unwrap();
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, id + 100, id + 200, "moved").unwrap();
+        f.update(&mut writer, id - 100, -id - 1, "worked").unwrap();
+        writer.commit().unwrap();
+        f.engine.purge_all();
+    }
+    assert!(f.engine.history_length() >= 40, "{}", f.engine.history_length());
+    // Of the rows that it sees one entry for it and one for the newest; of the others the newest.
+    assert_eq!([f.entries(0), f.entries(1), f.entries(2)], [80, 120, 80]);
+    assert_eq!(rows(&f, &mut idle), first);
+    assert_eq!(f.ids(&mut idle, 1, Direction::Forward).len(), 40);
+    // A row that it sees stays for it beside a row that goes.
+    writer.begin(Isolation::RepeatableRead, false);
+    f.delete(&mut writer, 1).unwrap();
+    f.delete(&mut writer, 201).unwrap();
+    writer.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(0), 79);
+    assert_eq!(rows(&f, &mut idle), first);
+    idle.commit().unwrap();
+    f.check_purged(78);
+}
