@@ -48,6 +48,10 @@ impl TableSource for OneTable {
     fn table_spec(&self, id: TableId) -> Result<Option<TableSpec>> {
         Ok((id == self.0.id).then(|| self.0.clone()))
     }
+
+    fn table_ids(&self) -> engine::Result<Vec<TableId>> {
+        Ok(vec![self.0.id])
+    }
 }
 
 fn open(disk: &Arc<SimDisk>, clock: &Arc<SimClock>) -> Arc<Engine> {

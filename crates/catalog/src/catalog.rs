@@ -254,6 +254,13 @@ fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| CatalogError::Damaged("name".into()))
 }
 
+fn engine_error(error: CatalogError) -> engine::Error {
+    match error {
+        CatalogError::Engine(error) => error,
+        other => engine::Error::Corruption { page: base::PageNo::NONE, what: other.to_string() },
+    }
+}
+
 /// Definitions by id, for purge and for rollback after a restart.
 struct Source {
     catalog: Weak<Catalog>,
@@ -266,9 +273,17 @@ impl TableSource for Source {
             Some(def) => table_spec(&def).map(Some),
             None => Ok(None),
         });
-        found.map_err(|error| match error {
-            CatalogError::Engine(error) => error,
-            other => engine::Error::Corruption { page: base::PageNo::NONE, what: other.to_string() },
-        })
+        found.map_err(engine_error)
+    }
+
+    fn table_ids(&self) -> engine::Result<Vec<TableId>> {
+        let Some(catalog) = self.catalog.upgrade() else { return Ok(Vec::new()) };
+        let mut ids = Vec::new();
+        let listed = catalog.for_each_definition(|bytes| {
+            let def = codec::decode_table(bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+            ids.push(def.id);
+            Ok(true)
+        });
+        listed.map(|()| ids).map_err(engine_error)
     }
 }

@@ -51,6 +51,9 @@ const ROLLBACK_THREADS: usize = 4;
 pub trait TableSource: Send + Sync {
     /// The committed definition of a table, or `None` when it was dropped.
     fn table_spec(&self, id: TableId) -> Result<Option<TableSpec>>;
+
+    /// The ids of all tables that have a committed definition.
+    fn table_ids(&self) -> Result<Vec<TableId>>;
 }
 
 /// A storage engine on one data directory.
@@ -73,7 +76,7 @@ pub struct Engine {
     pub(crate) next_table_id: AtomicU32,
     pub(crate) next_index_id: AtomicU32,
     tables: RwLock<HashMap<TableId, Arc<Table>>>,
-    source: OnceLock<Arc<dyn TableSource>>,
+    pub(crate) source: OnceLock<Arc<dyn TableSource>>,
     pub(crate) checkpoint_latch: Mutex<()>,
     /// Held shared by whom moves an unfinished transaction from a list to its session's slot; by a checkpoint while it looks through slots and lists.
     pub(crate) handover: RwLock<()>,

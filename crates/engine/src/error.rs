@@ -86,6 +86,7 @@ impl std::fmt::Display for Error {
             Error::TableGone(id) => write!(f, "table {id} is gone"),
             Error::DiskFull => f.write_str("disk full"),
             Error::LogFailed => f.write_str("the log could not be made durable"),
+            Error::Corruption { page, what } if page.is_none() => write!(f, "corruption: {what}"),
             Error::Corruption { page, what } => write!(f, "corruption in page {page}: {what}"),
             Error::DataFormat { found, reads } if found == reads => {
                 write!(f, "data directory format {found} of another layout, written by a development version of this program")
@@ -177,6 +178,7 @@ impl From<undo::UndoError> for Error {
         match error {
             undo::UndoError::Released => Error::UndoGone,
             undo::UndoError::Full => Error::DiskFull,
+            undo::UndoError::Corrupt { .. } => Error::corrupt(error.to_string()),
             undo::UndoError::Io(error) if env::is_disk_full(&error) => Error::DiskFull,
             other => Error::Io(other.to_string()),
         }

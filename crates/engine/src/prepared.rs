@@ -283,14 +283,16 @@ impl Engine {
     }
 
     fn share_tables(&self, detached: &Detached) -> Result<SharedTables> {
-        let mut tables = BTreeSet::<TableId>::new();
-        let mut at = detached.last_undo;
-        while !at.is_none() {
-            let found = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (record.table, record.previous)))?;
-            let (table, previous) = found.map_err(|_| Error::corrupt("undo record"))?;
-            tables.insert(table);
-            at = previous;
-        }
+        let tables = match self.tables_of(detached.last_undo) {
+            Err(Error::Corruption { what, .. }) => {
+                (self.config.on_warning)(&format!(
+                    "prepared transaction {}: {what}; it can be committed, not rolled back, and DDL of all tables waits for its end",
+                    detached.txn
+                ));
+                self.source.get().map_or(Ok(Vec::new()), |source| source.table_ids())?.into_iter().collect()
+            }
+            other => other?,
+        };
         let mut shared = SharedTables::new(&detached.owner);
         for id in tables {
             if let Some(table) = self.table_by_id(id)? {
@@ -301,5 +303,18 @@ impl Engine {
             }
         }
         Ok(shared)
+    }
+
+    /// The tables that the undo records from here back name.
+    fn tables_of(&self, last_undo: UndoPtr) -> Result<BTreeSet<TableId>> {
+        let mut tables = BTreeSet::new();
+        let mut at = last_undo;
+        while !at.is_none() {
+            let found = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (record.table, record.previous)))?;
+            let (table, previous) = found.map_err(|_| Error::corrupt("undo record"))?;
+            tables.insert(table);
+            at = previous;
+        }
+        Ok(tables)
     }
 }

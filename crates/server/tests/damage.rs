@@ -268,7 +268,7 @@ fn a_damaged_log_is_refused_with_its_place_and_nothing_is_changed() {
 }
 
 #[test]
-fn control_file_doublewrite_and_undo_are_judged_by_their_checksums() {
+fn control_file_and_doublewrite_are_judged_by_their_checksums() {
     let mut server = populated();
     assert_eq!(server.stop(), Some(0));
     let dir = server.data_dir();
@@ -297,10 +297,81 @@ fn control_file_doublewrite_and_undo_are_judged_by_their_checksums() {
     checkpoints.iter().for_each(|path| flip(path, 2));
     server.restart();
     assert_eq!(server.connect().query_first::<i64, _>("SELECT COUNT(*) FROM d.t").expect("reads"), Some(2_000));
-    // Undo of a transaction that a crash left: what cannot be read cannot be rolled back, and its rows are not served as if it could.
+}
+
+/// A server with a prepared branch that has changed all rows of a table, stopped: what it needs of undo is in the undo file alone. With the places of records in it.
+fn prepared_and_stopped() -> (Server, Vec<u64>) {
+    let mut server = populated();
     let mut c = server.connect();
-    c.query_drop("BEGIN; UPDATE d.t SET s = REPEAT('y', 150)").expect("runs");
-    let undo = dir.join("undo/segments");
-    harness::until("a checkpoint writes the undo", || std::fs::metadata(&undo).is_ok_and(|file| file.len() > 100_000));
+    c.query_drop("XA START 'b'; UPDATE d.t SET s = REPEAT('y', 150); XA END 'b'; XA PREPARE 'b'").expect("prepared");
+    drop(c);
+    assert_eq!(server.stop(), Some(0));
+    let bytes = std::fs::read(server.data_dir().join("undo/segments")).expect("reads");
+    // Old values lie in it as they were.
+    let found: Vec<u64> =
+        bytes.windows(40).enumerate().filter(|(_, window)| window.iter().all(|byte| *byte == b'x')).map(|(at, _)| at as u64).collect();
+    assert!(found.len() > 10_000, "{} places", found.len());
+    (server, found)
+}
+
+#[test]
+fn damaged_undo_costs_who_needs_it_and_is_never_passed_over() {
+    let (mut server, places) = prepared_and_stopped();
+    let undo = server.data_dir().join("undo/segments");
+    let at = places[places.len() / 2];
+    flip(&undo, at);
+    let damaged = std::fs::read(&undo).expect("reads");
+    server.restart();
+    let mut c = server.connect();
+    c.query_drop("SET innodb_lock_wait_timeout = 1").expect("sets");
+    // One old version cannot be read: the statement that needs it says so. No row is shown as the branch has left it.
+    let (mut good, mut failed) = (0, Vec::new());
+    for id in 0..2_000 {
+        match c.query_first::<String, _>(format!("SELECT s FROM d.t WHERE id = {id}")) {
+            Ok(text) => {
+                assert_eq!(text, Some("x".repeat(100)), "row {id}");
+                good += 1;
+            }
+            Err(error) => failed.push((id, code(error))),
+        }
+    }
+    println!("{good} rows read, {failed:?}");
+    assert!(!failed.is_empty() && failed.len() < 2_000, "{failed:?}");
+    assert_eq!(c.query_first::<i64, _>("SELECT SUM(n) FROM d.other").expect("another table"), Some(3));
+    c.query_drop("INSERT INTO d.other VALUES (3, 3); INSERT INTO d.t VALUES (5000, 'new', 1)").expect("others write");
+    // The branch cannot be rolled back, and says so; its rows stay locked.
+    let error = c.query_drop("XA ROLLBACK 'b'").expect_err("undo is damaged");
+    println!("XA ROLLBACK: {error}");
+    let row = failed[0].0;
+    assert_eq!(code(c.query_drop(format!("UPDATE d.t SET n = 5 WHERE id = {row}")).expect_err("locked")).0, 1205);
+    drop(c);
     server.kill();
+    // Mended, the rollback is done.
+    let now = std::fs::read(&undo).expect("reads");
+    assert!(now[at as usize] == damaged[at as usize], "the damaged place was written over");
+    flip(&undo, at);
+    server.restart();
+    let mut c = server.connect();
+    harness::until("all is rolled back", || {
+        c.query_first::<i64, _>("SELECT COUNT(*) FROM d.t WHERE s = REPEAT('x', 100) FOR UPDATE").is_ok_and(|rows| rows == Some(2_000))
+    });
+    let rows: Vec<(String, String, String, String)> = c.query("CHECK TABLE d.t").expect("checks");
+    assert_eq!(rows[0].3, "OK");
+    drop(c);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_prepared_branch_with_damaged_undo_can_be_committed() {
+    let (mut server, places) = prepared_and_stopped();
+    flip(&server.data_dir().join("undo/segments"), places[places.len() / 2]);
+    server.restart();
+    let mut c = server.connect();
+    c.query_drop("XA COMMIT 'b'").expect("needs no undo");
+    assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.t WHERE s = REPEAT('y', 150)").expect("reads"), Some(2_000));
+    c.query_drop("UPDATE d.t SET n = n + 1").expect("nothing is locked");
+    drop(c);
+    assert_eq!(server.stop(), Some(0));
+    server.restart();
+    assert_eq!(server.connect().query_first::<i64, _>("SELECT COUNT(*) FROM d.t WHERE s = REPEAT('y', 150)").expect("reads"), Some(2_000));
 }

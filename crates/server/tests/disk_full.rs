@@ -17,8 +17,12 @@ struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
     fn mount() -> Option<SmallDisk> {
+        SmallDisk::mount_of(DISK_BYTES)
+    }
+
+    fn mount_of(bytes: u64) -> Option<SmallDisk> {
         let place = tempfile::Builder::new().prefix("altiplano-disk-").tempdir().expect("a directory");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "tmpfs"]).arg(place.path()).output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"]).arg(place.path()).output();
         match mounted {
             Ok(output) if output.status.success() => Some(SmallDisk(place)),
             other => {
@@ -159,4 +163,92 @@ fn a_full_disk_fails_writes_only_and_loses_nothing() {
     check_rows(&mut connection, next);
     assert_eq!(server.stop(), Some(0));
     drop(File::open(disk.path()).expect("the disk is still there"));
+}
+
+/// A stopped server's directory goes to a disk of its own.
+fn move_to(disk: &SmallDisk, server: &Server, directory: &str) {
+    let from = server.data_dir().join(directory);
+    let to = disk.path().join(directory);
+    let copied = Command::new("cp").arg("-a").arg(&from).arg(&to).status().expect("cp runs");
+    assert!(copied.success());
+    std::fs::remove_dir_all(&from).expect("removed");
+    std::os::unix::fs::symlink(&to, &from).expect("linked");
+}
+
+/// Rows that one statement updates.
+const ROWS_AT_ONCE: u32 = 30;
+
+/// Updates rows until it fails, or so often; how many were updated for good, and the error's number.
+fn update_until_full(connection: &mut Conn, rows: u32, statements: u32, updated: &mut u32) -> Option<u16> {
+    for _ in 0..statements {
+        let first = *updated % rows;
+        let update = "UPDATE t SET s = REVERSE(s), n = n + 1 WHERE id BETWEEN ? AND ?";
+        if let Err(error) = connection.exec_drop(update, (first, first + ROWS_AT_ONCE - 1)) {
+            return Some(code(&error));
+        }
+        *updated += ROWS_AT_ONCE;
+    }
+    None
+}
+
+/// The log, or undo, alone on a disk that is full: writers get 1114 in the end, reads and ROLLBACK go on, with room writes go on in the same process, and
+/// after its death nothing is missing.
+fn check_full(directory: &str, bytes: u64, left_free: u64, log: &str) {
+    let Some(disk) = SmallDisk::mount_of(bytes) else { return };
+    let mut server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", log]);
+    let mut connection = server.connect();
+    connection
+        .query_drop("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, s TEXT NOT NULL, n INT NOT NULL, KEY (n))")
+        .expect("made");
+    const ROWS: u32 = 300;
+    connection.query_drop("USE d").expect("used");
+    for id in 0..ROWS {
+        connection.exec_drop("INSERT INTO t VALUES (?, ?, 0)", (id, text_of(id))).expect("a row");
+    }
+    drop(connection);
+    assert_eq!(server.stop(), Some(0));
+    move_to(&disk, &server, directory);
+    server.restart();
+    let mut connection = connect(&server);
+    // What its undo holds cannot be let go of.
+    let mut old = connect(&server);
+    old.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("a snapshot");
+    let mut updates = 0;
+    assert_eq!(update_until_full(&mut connection, ROWS, 20, &mut updates), None);
+    disk.fill(left_free);
+    let full = update_until_full(&mut connection, ROWS, 4_000, &mut updates);
+    println!("{directory}: {full:?} after {updates} updates");
+    assert_eq!(full, Some(1114), "{directory} on a full disk");
+    // Reads of the newest and of old versions, a transaction that is taken back, a new connection.
+    let sum = |c: &mut Conn| c.query_first::<u32, _>("SELECT SUM(n) FROM t").expect("a read");
+    assert_eq!(sum(&mut connect(&server)), Some(updates));
+    assert_eq!(sum(&mut old), Some(0));
+    connection.query_drop("BEGIN").expect("a transaction");
+    let _ = connection.query_drop("UPDATE t SET n = n + 1000 WHERE id < 3");
+    connection.query_drop("ROLLBACK").expect("rolled back");
+    assert_eq!(sum(&mut connection), Some(updates));
+    disk.free();
+    harness::until("writes go on", || update_until_full(&mut connection, ROWS, 1, &mut updates).is_none());
+    assert_eq!(update_until_full(&mut connection, ROWS, 20, &mut updates), None);
+    assert_eq!(sum(&mut old), Some(0));
+    server.kill();
+    server.restart();
+    let mut connection = connect(&server);
+    assert_eq!(sum(&mut connection), Some(updates));
+    let by_index = connection.query_first::<u32, _>("SELECT SUM(n) FROM t FORCE INDEX (n) WHERE n >= 0").expect("a read");
+    assert_eq!(by_index, Some(updates));
+    let checked: Vec<(String, String, String, String)> = connection.query("CHECK TABLE t").expect("checks");
+    assert_eq!(checked[0].3, "OK");
+    drop(connection);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_log_on_a_full_disk_of_its_own_fails_writes_only_and_loses_nothing() {
+    check_full("log", 480 << 20, 1 << 20, "innodb_redo_log_capacity=1G");
+}
+
+#[test]
+fn undo_on_a_full_disk_of_its_own_fails_writes_only_and_loses_nothing() {
+    check_full("undo", 64 << 20, 0, "innodb_redo_log_capacity=256M");
 }

@@ -66,6 +66,11 @@ fn a_failed_sync_of_the_doublewrite_area_stops_the_server() {
 }
 
 #[test]
+fn a_failed_sync_of_the_undo_file_stops_the_server() {
+    check("undo/segments", "the undo file");
+}
+
+#[test]
 fn a_failed_sync_of_the_control_file_stops_the_server() {
     check("log/control", "the log");
 }
