@@ -195,4 +195,8 @@ impl engine::TableSource for One {
     fn table_spec(&self, id: engine::TableId) -> engine::Result<Option<TableSpec>> {
         Ok((id == self.0.id).then(|| self.0.clone()))
     }
+
+    fn table_ids(&self) -> engine::Result<Vec<engine::TableId>> {
+        Ok(vec![self.0.id])
+    }
 }
