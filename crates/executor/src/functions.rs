@@ -2,6 +2,7 @@
 
 mod digest;
 mod json_functions;
+mod json_value;
 mod network;
 mod numbers;
 pub(crate) mod regexp;

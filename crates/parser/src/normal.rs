@@ -8,7 +8,9 @@
 //! MySQL prints its expressions after it has resolved them: operands of AND, OR, XOR and NOT that are no conditions become comparisons with 0,
 //! NOT is carried inward, and synonyms become one function. What is the same is done here, on the tree.
 
-use crate::ast::{BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, Literal, TrimMode, UnaryOp};
+use crate::ast::{
+    BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode, UnaryOp,
+};
 use std::fmt::Write;
 
 /// What stands in an expression, beside its text.
@@ -304,6 +306,24 @@ impl Printer<'_> {
                 self.put(",");
                 self.text(path, self.charset);
                 self.put(if *unquote { "))" } else { ")" });
+            }
+            ExprKind::JsonValue(call) => {
+                self.wrapped("json_value(", &call.document, ",");
+                self.wrapped("", &call.path, "");
+                if let Some(ty) = &call.returning {
+                    self.put(" returning ");
+                    self.cast_type(ty);
+                }
+                for (instead, event) in [(&call.on_empty, " on empty"), (&call.on_error, " on error")] {
+                    match instead {
+                        None => continue,
+                        Some(JsonInstead::Null) => self.put(" null"),
+                        Some(JsonInstead::Error) => self.put(" error"),
+                        Some(JsonInstead::Default(e)) => self.wrapped(" default ", e, ""),
+                    }
+                    self.put(event);
+                }
+                self.put(")");
             }
             ExprKind::Odbc { expr, .. } => self.expr(expr),
         }

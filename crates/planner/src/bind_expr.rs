@@ -221,6 +221,7 @@ impl<'c> Binder<'c> {
             }
             A::DefaultOf(column) => self.default_of(column)?,
             A::InsertValue(column) => self.insert_value(column)?,
+            A::JsonValue(call) => self.json_value(call)?,
             A::JsonPath { column, path, unquote } => self.json_path(column, path, unquote)?,
             A::Odbc { name, expr } => match name.to_ascii_lowercase().as_str() {
                 "d" | "t" | "ts" | "fn" => self.expr(expr)?,

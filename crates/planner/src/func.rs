@@ -275,7 +275,8 @@ functions! {
     JsonPretty "json_pretty" 1..=1 Special;
     JsonStorageSize "json_storage_size" 1..=1 Int;
     JsonStorageFree "json_storage_free" 1..=1 Int;
-    JsonValue "json_value" 2..=2 Special;
+    // Document, path, what to do without a value and with a wrong one, their defaults, and a cast that says the type.
+    JsonValue "json_value" 6..=6 Special;
     // Names with a space: no call of a statement has them. `value MEMBER OF (array)`, and a document with its name for messages.
     MemberOf "member of" 2..=2 Int;
     JsonNamed "json operand" 2..=2 Special;

@@ -8,6 +8,8 @@ use types::{ColumnType, TypeKind};
 const RESULT_CHARSET: u16 = 255;
 /// `binary`.
 const BINARY: u16 = 63;
+/// The longest document that is computed: as many characters as bytes can be counted for.
+const COMPUTED_JSON_BYTES: u32 = u32::MAX / 4 * 4;
 
 /// The wire's type of a column type.
 pub fn wire_type(ty: &ColumnType) -> WireType {
@@ -77,7 +79,7 @@ fn wire_flags(column: &OutputColumn) -> ColumnFlags {
     flags.set(ColumnFlags::PRI_KEY, column.primary_key);
     flags.set(ColumnFlags::UNIQUE_KEY, column.unique_key);
     flags.set(ColumnFlags::MULTIPLE_KEY, column.multiple_key);
-    flags.set(ColumnFlags::BLOB, ty.kind.is_blob() || ty.kind == TypeKind::Json);
+    flags.set(ColumnFlags::BLOB, ty.kind.is_blob() || (ty.kind == TypeKind::Json && !column.org_name.is_empty()));
     flags.set(ColumnFlags::UNSIGNED, ty.unsigned && ty.kind.is_numeric());
     flags.set(ColumnFlags::ZEROFILL, ty.zerofill);
     flags.set(ColumnFlags::BINARY, !character || ty.collation.is_binary());
@@ -96,7 +98,7 @@ pub fn definition(column: &OutputColumn) -> ColumnDefinition<'_> {
     let expression = column.org_name.is_empty();
     let decimals = match ty.kind {
         TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => ty.decimals,
-        kind if expression && kind.is_string() => 31,
+        kind if expression && (kind.is_string() || kind == TypeKind::Json) => 31,
         _ => 0,
     };
     ColumnDefinition {
@@ -105,8 +107,9 @@ pub fn definition(column: &OutputColumn) -> ColumnDefinition<'_> {
         org_table: column.org_table.as_bytes(),
         name: column.name.as_bytes(),
         org_name: column.org_name.as_bytes(),
-        charset: if ty.is_character() && ty.kind != TypeKind::Json { RESULT_CHARSET } else { BINARY },
-        length: wire_length(ty),
+        // A document that is computed is text to clients, a column of documents is not.
+        charset: if ty.is_character() && (ty.kind != TypeKind::Json || expression) { RESULT_CHARSET } else { BINARY },
+        length: if expression && ty.kind == TypeKind::Json { COMPUTED_JSON_BYTES } else { wire_length(ty) },
         column_type: wire_type(ty),
         flags: wire_flags(column),
         decimals,

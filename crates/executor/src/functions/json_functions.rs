@@ -107,7 +107,7 @@ impl Exec<'_> {
     }
 
     /// An argument that is a document or its text; `None` for NULL.
-    fn document_arg(&mut self, func: Func, args: &[Expr], at: usize) -> Result<Option<ByteString>> {
+    pub(super) fn document_arg(&mut self, func: Func, args: &[Expr], at: usize) -> Result<Option<ByteString>> {
         let value = self.eval(&args[at])?;
         match value {
             Value::Null => Ok(None),
@@ -122,7 +122,7 @@ impl Exec<'_> {
     }
 
     /// An argument that is a path; `None` for NULL.
-    fn path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
+    pub(super) fn path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
         let Some(text) = self.text_arg(e)? else { return Ok(None) };
         match Path::parse(&text) {
             Ok(path) => Ok(Some(path)),
@@ -170,17 +170,6 @@ impl Exec<'_> {
             }
         }
         if list.is_empty() { Ok(Value::Null) } else { value_of(&Json::Array(list)) }
-    }
-
-    fn json_value(&mut self, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(Func::JsonValue, args, 0)?;
-        let (Some(document), Some(path)) = (document, self.path_arg(&args[1])?) else { return Ok(Value::Null) };
-        let found = path.find(View::new(&document))?;
-        let [found] = found.as_slice() else { return Ok(Value::Null) };
-        if found.is_null() {
-            return Ok(Value::Null);
-        }
-        unquoted(*found)
     }
 
     fn json_unquote(&mut self, e: &Expr) -> Result<Value> {
@@ -526,7 +515,7 @@ fn e_name(e: &Expr) -> &str {
 }
 
 /// The text of a string without quotes, of all else as it prints.
-fn unquoted(view: View<'_>) -> Result<Value> {
+pub(super) fn unquoted(view: View<'_>) -> Result<Value> {
     if let Some(text) = view.as_str()? {
         return Ok(Value::from(text));
     }

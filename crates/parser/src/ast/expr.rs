@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{ObjectName, OrderItem, Query, Span, WindowSpec};
+use super::{DataType, ObjectName, OrderItem, Query, Span, WindowSpec};
 
 /// An expression and where it stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -214,6 +214,8 @@ pub enum ExprKind<'a> {
         /// `->>`.
         unquote: bool,
     },
+    /// `JSON_VALUE(document, path …)`.
+    JsonValue(&'a JsonValue<'a>),
     /// ODBC `{fn expr}` and unknown `{name expr}`.
     Odbc {
         /// The word after the brace.
@@ -458,6 +460,32 @@ pub enum TrimMode {
     Leading,
     /// End.
     Trailing,
+}
+
+/// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonValue<'a> {
+    /// The document.
+    pub document: Expr<'a>,
+    /// The path.
+    pub path: Expr<'a>,
+    /// Type of the result.
+    pub returning: Option<DataType<'a>>,
+    /// What stands for a value that the document does not have.
+    pub on_empty: Option<JsonInstead<'a>>,
+    /// What stands for a value that is no value of the type.
+    pub on_error: Option<JsonInstead<'a>>,
+}
+
+/// What stands for a missing value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum JsonInstead<'a> {
+    /// NULL.
+    Null,
+    /// An error.
+    Error,
+    /// A value.
+    Default(Expr<'a>),
 }
 
 /// A call of a scalar function.

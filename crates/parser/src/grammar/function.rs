@@ -3,7 +3,8 @@
 use super::expr::{BIT_OR, UNARY};
 use super::{PResult, Parser};
 use crate::ast::{
-    AggregateCall, AggregateFn, Expr, ExprKind, FunctionCall, IntervalUnit, Literal, MatchAgainst, MatchMode, ObjectName, TrimMode,
+    AggregateCall, AggregateFn, Expr, ExprKind, FunctionCall, IntervalUnit, JsonInstead, JsonValue, Literal, MatchAgainst, MatchMode,
+    ObjectName, TrimMode,
 };
 use crate::keyword::Kw;
 use crate::lexer::{SPACE_BEFORE, Tok};
@@ -408,25 +409,37 @@ impl<'a> Parser<'a> {
         Ok(self.function(start, ObjectName { schema: None, name }, args))
     }
 
-    /// `JSON_VALUE(doc, path [RETURNING type])`: RETURNING becomes a cast around the call.
+    /// `JSON_VALUE(doc, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.
+    #[inline(never)]
     fn json_value(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
-        let name = self.name_text(self.tok)?;
         self.bump();
         self.expect_tok(Tok::LParen)?;
-        let doc = self.expr()?;
+        let document = self.expr()?;
         self.expect_tok(Tok::Comma)?;
         let path = self.expr()?;
         let returning = if self.eat(Kw::RETURNING) { Some(self.cast_type()?) } else { None };
-        if !self.at_tok(Tok::RParen) {
-            return Err(Box::new(crate::ParseError::unsupported("JSON_VALUE with ON EMPTY or ON ERROR")));
+        let (mut on_empty, mut on_error) = (None, None);
+        while !self.at_tok(Tok::RParen) && on_error.is_none() {
+            let instead = if self.eat(Kw::NULL) {
+                JsonInstead::Null
+            } else if self.eat(Kw::ERROR) {
+                JsonInstead::Error
+            } else {
+                self.expect(Kw::DEFAULT)?;
+                JsonInstead::Default(self.expr()?)
+            };
+            self.expect(Kw::ON)?;
+            if on_empty.is_none() && self.eat(Kw::EMPTY) {
+                on_empty = Some(instead);
+            } else {
+                self.expect(Kw::ERROR)?;
+                on_error = Some(instead);
+            }
         }
-        self.bump();
-        let args = self.arena.alloc([doc, path]);
-        let call = self.function(start, ObjectName { schema: None, name }, args);
-        let Some(ty) = returning else { return Ok(call) };
-        let (expr, ty) = (self.arena.alloc(call), self.arena.alloc(ty));
-        Ok(self.node(start, ExprKind::Cast { expr, ty, array: false }))
+        self.expect_tok(Tok::RParen)?;
+        let call = self.arena.alloc(JsonValue { document, path, returning, on_empty, on_error });
+        Ok(self.node(start, ExprKind::JsonValue(call)))
     }
 
     #[inline(never)]

@@ -50,6 +50,47 @@ impl<'c> Binder<'c> {
         if unquote { self.document_function(Func::JsonUnquote, Returns::Special, vec![part]) } else { Ok(part) }
     }
 
+    /// JSON_VALUE: its type goes along as a cast of NULL.
+    #[inline(never)]
+    pub(super) fn json_value(&mut self, call: &ast::JsonValue<'_>) -> Result<Expr> {
+        let (document, path) = (self.document_arg(&call.document)?, self.expr(&call.path)?);
+        let null = Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
+        let mut template = match &call.returning {
+            Some(ty) => self.cast(null.clone(), ty)?,
+            None => self.cast_to(null.clone(), CastTo::Char { length: Some(512), collation: Collation::Utf8mb4Bin }),
+        };
+        if let ExprKind::Cast(_, CastTo::Char { length, collation }) = &mut template.kind {
+            *collation = Collation::Utf8mb4Bin;
+            template.ty = match length {
+                Some(length) => crate::typing::string(u64::from(*length), Collation::Utf8mb4Bin),
+                None => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
+            };
+        }
+        let ExprKind::Cast(_, target) = template.kind else { return Ok(template) };
+        let mut codes = 0;
+        let mut defaults = Vec::with_capacity(2);
+        for (shift, instead) in [(0, &call.on_empty), (2, &call.on_error)] {
+            let default = match instead {
+                None | Some(ast::JsonInstead::Null) => null.clone(),
+                Some(ast::JsonInstead::Error) => {
+                    codes |= 1 << shift;
+                    null.clone()
+                }
+                Some(ast::JsonInstead::Default(e)) => {
+                    codes |= 2 << shift;
+                    let e = self.expr(e)?;
+                    self.cast_to(e, target)
+                }
+            };
+            defaults.push(default);
+        }
+        let codes = Expr::literal(Value::Int(codes), ColumnType::bigint().not_null());
+        let mut args = vec![document, path, codes];
+        args.append(&mut defaults);
+        args.push(template);
+        self.document_function(Func::JsonValue, Returns::Special, args)
+    }
+
     /// A document with the name that messages give it, where it is cast.
     pub(super) fn named_document(&mut self, operand: Expr, e: &ast::Expr<'_>) -> Expr {
         let ast::ExprKind::Column(column) = e.kind else { return operand };

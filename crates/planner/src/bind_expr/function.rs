@@ -166,7 +166,7 @@ impl<'c> Binder<'c> {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
             Func::AnyValue | Func::JsonNamed => first.clone(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
-            Func::JsonValue => typing::string(512, Collation::Utf8mb4Bin),
+            Func::JsonValue => args[5].ty.clone(),
             Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),
             Func::JsonUnquote => typing::string(u64::from(typing::display_chars(first)), Collation::Utf8mb4Bin),
             Func::JsonPretty => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
