@@ -8,7 +8,7 @@ use crate::salvage::{Leaf, comment};
 use crate::walk::{Tree, Visitor, walk};
 use base::{PageNo, TxnId};
 use btree::image::NodeImage;
-use catalog::TableDef;
+use catalog::{TableDef, Visibility};
 use engine::TableSpec;
 use engine::compare;
 use std::collections::HashSet;
@@ -202,7 +202,7 @@ impl Rows<'_, '_> {
         if self.statement.is_empty() {
             let ignore = if self.table.whole { "" } else { "IGNORE " };
             let name = literal::name(&self.table.def.name);
-            self.statement.extend_from_slice(format!("INSERT {ignore}INTO {name} VALUES\n").as_bytes());
+            self.statement.extend_from_slice(format!("INSERT {ignore}INTO {name}{} VALUES\n", column_list(self.table.def)).as_bytes());
         } else {
             self.statement.extend_from_slice(b",\n");
         }
@@ -233,9 +233,19 @@ impl Rows<'_, '_> {
     }
 }
 
-/// The values of a row in parentheses.
+/// The columns to name in an INSERT: all that are not computed, where some are, or where some are not visible.
+fn column_list(def: &TableDef) -> String {
+    if def.columns.iter().all(|column| column.generated.is_none() && column.visibility == Visibility::Visible) {
+        return String::new();
+    }
+    let given = def.columns.iter().filter(|column| column.generated.is_none());
+    format!(" ({})", given.map(|column| literal::name(&column.name)).collect::<Vec<_>>().join(", "))
+}
+
+/// The values of a row in parentheses, without those that are computed.
 fn put_values(values: &[Value], def: &TableDef, out: &mut Vec<u8>) {
-    for (no, (value, column)) in values.iter().zip(&def.columns).enumerate() {
+    let given = values.iter().zip(&def.columns).filter(|(_, column)| column.generated.is_none());
+    for (no, (value, column)) in given.enumerate() {
         out.push(if no > 0 { b',' } else { b'(' });
         literal::put(&column.ty, value, out);
     }

@@ -139,7 +139,7 @@ impl<'c> Binder<'c> {
         let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
         let mut forced = false;
         let allowed = |no: u32| -> bool {
-            let mut ok = true;
+            let mut ok = !entry.def.indexes[no as usize].invisible;
             for (kind, numbers) in &relation.hints {
                 match kind {
                     IndexHintKind::Ignore => ok &= !numbers.contains(&no),
@@ -201,7 +201,7 @@ impl<'c> Binder<'c> {
         );
         // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
         let any_range = |first: &record::KeyPart| sargs.ranges_for(&[(first.column as u32, first.prefix_chars.is_some())]).is_some();
-        let has_range = entry.def.indexes.iter().filter_map(|index| index.parts.first()).any(any_range);
+        let has_range = entry.def.indexes.iter().filter(|index| !index.invisible).filter_map(|index| index.parts.first()).any(any_range);
         for (no, index) in entry.def.indexes.iter().enumerate() {
             let no = no as u32;
             if !allowed(no) || (no == 0 && index.parts.is_empty()) {

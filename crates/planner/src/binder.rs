@@ -95,6 +95,8 @@ pub struct RelColumn {
     pub meta: OutputColumn,
     /// Not part of `*` (the right side's column of USING and NATURAL joins).
     pub hidden: bool,
+    /// Not part of `*`, nor of NATURAL joins: an `INVISIBLE` column.
+    pub invisible: bool,
 }
 
 /// What clause is being bound: it decides how names resolve and what is allowed.

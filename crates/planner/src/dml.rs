@@ -350,6 +350,7 @@ impl<'c> Binder<'c> {
         let mut filter = Vec::new();
         if let Some(condition) = u.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
+            self.use_generated(&mut filter)?;
         }
         let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
         // Changing what the scan is ordered by could make it meet a row again.
@@ -497,6 +498,7 @@ impl<'c> Binder<'c> {
         let mut filter = Vec::new();
         if let Some(condition) = d.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
+            self.use_generated(&mut filter)?;
         }
         let (mut input, limit) = self.dml_input(trees, filter, d.order_by, d.limit, multi)?;
         if limit.is_some() {

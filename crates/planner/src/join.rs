@@ -167,7 +167,13 @@ impl<'c> Binder<'c> {
             let columns: Vec<RelColumn> = block
                 .items
                 .iter()
-                .map(|(e, meta)| RelColumn { name: meta.name.to_string(), ty: e.ty.clone(), meta: meta.clone(), hidden: true })
+                .map(|(e, meta)| RelColumn {
+                    name: meta.name.to_string(),
+                    ty: e.ty.clone(),
+                    meta: meta.clone(),
+                    hidden: true,
+                    invisible: false,
+                })
                 .collect();
             let slots: Vec<Slot> = columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
             let needle = needle.clone();

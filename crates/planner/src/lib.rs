@@ -22,6 +22,7 @@ pub mod explain;
 pub mod expr;
 pub mod foreign_keys;
 pub mod func;
+mod generated;
 mod join;
 pub mod keys;
 mod logical;

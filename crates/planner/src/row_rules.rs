@@ -105,15 +105,19 @@ impl Binder<'_> {
 
     /// Binds the text of a stored expression to the row in these slots.
     pub(crate) fn stored_expr(&mut self, def: &TableDef, text: &str, first_slot: Slot) -> Result<Expr> {
+        self.bind_stored(&def.columns, &def.database, &def.name, text, first_slot)
+    }
+
+    fn bind_stored(&mut self, columns: &[ColumnDef], database: &str, table: &str, text: &str, first_slot: Slot) -> Result<Expr> {
         let arena = parser::Bump::new();
         let parsed = parser::parse_expression(text.as_bytes(), &arena)
-            .map_err(|error| SqlError::with_message(1105, format!("an expression of table {}: {}", def.name, error.message)))?;
+            .map_err(|error| SqlError::with_message(1105, format!("an expression of table {table}: {}", error.message)))?;
         let mut scope = Scope::new();
         scope.clause = Clause::FieldList;
-        scope.relations.push(row_relation(def, first_slot));
+        scope.relations.push(row_relation(columns, database, table, first_slot));
         let context = std::mem::replace(&mut self.context, &FIXED);
         let scopes = std::mem::replace(&mut self.scopes, vec![scope]);
-        let row_columns = self.row_columns.replace((first_slot, def.columns.clone()));
+        let row_columns = self.row_columns.replace((first_slot, columns.to_vec()));
         let volatile = self.volatile;
         let bound = self.expr(&parsed);
         self.volatile = volatile;
@@ -125,19 +129,20 @@ impl Binder<'_> {
 }
 
 /// The row as a relation, for names. Nothing is ever read from it.
-fn row_relation(def: &TableDef, first_slot: Slot) -> Relation {
-    let named = def.columns.iter().take_while(|column| column.visibility != Visibility::Hidden);
+fn row_relation(columns: &[ColumnDef], database: &str, table: &str, first_slot: Slot) -> Relation {
+    let named = columns.iter().take_while(|column| column.visibility != Visibility::Hidden);
     let columns: Vec<RelColumn> = named
         .map(|column| RelColumn {
             name: column.name.clone(),
             ty: column.ty.clone(),
             meta: OutputColumn { coercibility: crate::typing::IMPLICIT, ..OutputColumn::default() },
             hidden: false,
+            invisible: false,
         })
         .collect();
     Relation {
-        alias: def.name.clone(),
-        database: def.database.clone(),
+        alias: table.to_owned(),
+        database: database.to_owned(),
         source: Source::RecursiveScan(u32::MAX),
         slots: (0..columns.len()).map(|at| Some(first_slot + at as Slot)).collect(),
         columns,
@@ -157,11 +162,11 @@ pub fn plan_row_rules(def: &TableDef) -> Result<Option<(Plan, Box<RowRules>)>> {
 }
 
 /// Binds one expression over a row of a definition, for DDL to see whether it can be, and of what type it is.
-pub fn stored_expression_type(def: &TableDef, text: &str) -> Result<ColumnType> {
+pub fn stored_expression_type(columns: &[ColumnDef], table: &str, text: &str) -> Result<ColumnType> {
     let mut b = Binder::new(&FIXED, b"");
     let first_slot = b.slot_count;
-    for column in &def.columns {
+    for column in columns {
         b.new_slot(column.ty.clone());
     }
-    b.stored_expr(def, text, first_slot).map(|e| e.ty)
+    b.bind_stored(columns, "", table, text, first_slot).map(|e| e.ty)
 }

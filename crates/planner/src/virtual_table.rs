@@ -20,6 +20,7 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
         name: column.name.to_owned(),
         ty: column.ty.clone(),
         hidden: false,
+        invisible: false,
         meta: OutputColumn {
             database: table.database.into(),
             table: alias.as_str().into(),

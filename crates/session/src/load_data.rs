@@ -264,7 +264,11 @@ impl ClientSession {
         let replace = load.on_duplicate == LoadDuplicates::Replace;
         let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
-        let width = if columns.is_empty() { plan.tables[0].def.columns.len() } else { columns.len() };
+        let width = if columns.is_empty() {
+            plan.tables[0].def.columns.iter().filter(|c| c.visibility == catalog::Visibility::Visible).count()
+        } else {
+            columns.len()
+        };
         if self.transaction.restricted {
             self.check_restrictions(&plan)?;
         }

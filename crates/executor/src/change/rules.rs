@@ -5,10 +5,11 @@
 //! 2. A value computed is stored as one given is: converted to its column, under the statement's strictness.
 
 use crate::context::StatementContext;
+use crate::errors::Error;
 use crate::exec::{Exec, Scratch};
 use crate::run::Result;
-use catalog::TableDef;
-use mysql_error::codes;
+use catalog::{TableDef, Visibility};
+use mysql_error::{SqlError, codes};
 use planner::{Plan, RowRules};
 use types::Value;
 
@@ -63,7 +64,11 @@ impl Exec<'_> {
         row_no: u64,
     ) -> Result<()> {
         let value = self.eval(e)?;
-        let value = self.store_value(value, &def.columns[at as usize], row_no)?;
+        let column = &def.columns[at as usize];
+        let value = self.store_value(value, column, row_no).map_err(|error| match error {
+            Error::Sql(error) if column.visibility == Visibility::Hidden => Error::Sql(of_index(def, at, row_no, &error)),
+            error => error,
+        })?;
         self.frame[(rules.first_slot + at) as usize] = value.clone();
         values[at as usize] = value;
         Ok(())
@@ -81,6 +86,16 @@ impl Exec<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// An error of a hidden column, in the words of its index.
+fn of_index(def: &TableDef, column: u32, row_no: u64, error: &SqlError) -> SqlError {
+    let has = |index: &&catalog::IndexDef| index.parts.iter().any(|part| part.column == column as usize);
+    let name = def.indexes.iter().find(has).map_or("", |index| index.name.as_str());
+    match error.code {
+        codes::ER_WARN_DATA_OUT_OF_RANGE => codes::warn_data_out_of_range_functional_index(name, row_no),
+        _ => codes::warn_data_truncated_functional_index(name, row_no),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::expr::{CmpOp, Expr};
 use crate::logical::JoinTree;
 use crate::plan::{LockMode, LockWait, OutputColumn};
 use crate::typing;
-use catalog::{DefaultValue, TableEntry};
+use catalog::{DefaultValue, TableEntry, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::sync::Arc;
@@ -70,8 +70,11 @@ impl<'c> Binder<'c> {
                 let depth = self.scopes.len() - 1;
                 let relations = &self.scopes[depth].relations;
                 let mut names = Vec::new();
-                for c in relations[start..middle].iter().flat_map(|r| &r.columns).filter(|c| !c.hidden) {
-                    if relations[middle..end].iter().flat_map(|r| &r.columns).any(|d| !d.hidden && d.name.eq_ignore_ascii_case(&c.name))
+                for c in relations[start..middle].iter().flat_map(|r| &r.columns).filter(|c| !c.hidden && !c.invisible) {
+                    if relations[middle..end]
+                        .iter()
+                        .flat_map(|r| &r.columns)
+                        .any(|d| !d.hidden && !d.invisible && d.name.eq_ignore_ascii_case(&c.name))
                         && !names.iter().any(|n: &String| n.eq_ignore_ascii_case(&c.name))
                     {
                         names.push(c.name.clone());
@@ -192,7 +195,7 @@ impl<'c> Binder<'c> {
         for hint in factor.index_hints {
             let mut numbers = Vec::new();
             for name in hint.names {
-                match entry.def.index_no(name) {
+                match entry.def.index_no(name).filter(|no| !entry.def.indexes[*no].invisible) {
                     Some(n) => numbers.push(n as u32),
                     None => return Err(codes::key_does_not_exits(name, &alias)),
                 }
@@ -339,9 +342,11 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
             let primary = def.indexes[0].name == "PRIMARY" && def.indexes[0].parts.iter().any(|p| p.column == i);
             let composite = def.indexes.iter().any(|x| x.name != "PRIMARY" && x.parts.len() > 1 && x.parts[0].column == i);
             RelColumn {
-                name: c.name.clone(),
+                // What nobody sees has no name to find it by.
+                name: if c.visibility == Visibility::Hidden { String::new() } else { c.name.clone() },
                 ty: c.ty.clone(),
                 hidden: false,
+                invisible: c.visibility != Visibility::Visible,
                 meta: OutputColumn {
                     database: def.database.as_str().into(),
                     table: alias.into(),
@@ -386,7 +391,7 @@ pub(super) fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str
             meta.ty = ColumnType { nullable: true, ..typing::string(0, Collation::Binary) };
         }
         let ty = meta.ty.clone();
-        out.push(RelColumn { name, ty, meta, hidden: false });
+        out.push(RelColumn { name, ty, meta, hidden: false, invisible: false });
     }
     Ok(out)
 }

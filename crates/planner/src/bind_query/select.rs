@@ -35,6 +35,7 @@ impl<'c> Binder<'c> {
         let mut filter = Vec::new();
         if let Some(condition) = select.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
+            self.use_generated(&mut filter)?;
         }
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
@@ -139,6 +140,9 @@ impl<'c> Binder<'c> {
                     match found {
                         Some(r) => {
                             for c in 0..self.scopes[depth].relations[r].columns.len() {
+                                if self.scopes[depth].relations[r].columns[c].invisible {
+                                    continue;
+                                }
                                 let expr = self.column_expr(depth, r, c);
                                 let meta = self.column_meta(depth, r, c);
                                 out.push((expr, meta));
@@ -164,8 +168,8 @@ impl<'c> Binder<'c> {
     fn expand(&mut self, depth: usize, r: usize, merged: bool, out: &mut Vec<(Expr, OutputColumn)>) {
         for c in 0..self.scopes[depth].relations[r].columns.len() {
             let name = &self.scopes[depth].relations[r].columns[c].name;
-            if self.scopes[depth].relations[r].columns[c].hidden
-                || (merged && self.scopes[depth].merged.iter().any(|(m, _)| m.eq_ignore_ascii_case(name)))
+            let column = &self.scopes[depth].relations[r].columns[c];
+            if column.hidden || column.invisible || (merged && self.scopes[depth].merged.iter().any(|(m, _)| m.eq_ignore_ascii_case(name)))
             {
                 continue;
             }

@@ -173,7 +173,13 @@ impl<'c> Binder<'c> {
         q: &ast::Query<'_>,
     ) -> Result<BoundQuery> {
         let mut scope = Scope::new();
-        let rel_columns = columns.iter().map(|c| RelColumn { name: c.name.to_string(), ty: c.ty.clone(), meta: c.clone(), hidden: false });
+        let rel_columns = columns.iter().map(|c| RelColumn {
+            name: c.name.to_string(),
+            ty: c.ty.clone(),
+            meta: c.clone(),
+            hidden: false,
+            invisible: false,
+        });
         scope.relations.push(Relation {
             alias: String::new(),
             database: String::new(),

@@ -236,6 +236,9 @@ impl Draft {
                 }
                 AlterAction::SetColumnVisible(name, visible) => {
                     let slot = position(name).and_then(|at| columns[at].as_mut()).ok_or_else(|| unknown(name))?;
+                    if slot.def.visibility == Visibility::Hidden {
+                        return Err(unknown(name));
+                    }
                     slot.def.visibility = if *visible { Visibility::Visible } else { Visibility::Invisible };
                 }
                 _ => {}
@@ -276,7 +279,7 @@ impl Draft {
 
     fn place(&mut self, column: DraftColumn, place: &ColumnPosition<'_>, table: &str) -> Result<(), SqlError> {
         let at = match place {
-            ColumnPosition::Default => self.columns.len(),
+            ColumnPosition::Default => self.columns.iter().take_while(|column| column.def.visibility != Visibility::Hidden).count(),
             ColumnPosition::First => 0,
             ColumnPosition::After(name) => find_column(&self.columns, name).ok_or_else(|| codes::bad_field_error(name, table))? + 1,
         };
@@ -367,8 +370,13 @@ impl Draft {
                     // Somebody wants it, whatever it was made for.
                     key.made = false;
                 }
-                AlterAction::SetKeyVisible(name, true) if old.index_no(name).is_none() => {
-                    return Err(codes::key_does_not_exits(name, &old.name));
+                AlterAction::SetKeyVisible(name, visible) => {
+                    let is_it = |key: &&mut DraftKey| {
+                        let own = key.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
+                        key.from.is_some() && (own || key.primary && name.eq_ignore_ascii_case("PRIMARY"))
+                    };
+                    let key = self.keys.iter_mut().find(is_it).ok_or_else(|| codes::key_does_not_exits(name, &old.name))?;
+                    key.invisible = !visible;
                 }
                 _ => {}
             }
@@ -383,7 +391,7 @@ impl Draft {
             let columns = &self.columns;
             key.parts.retain(|part| match part.column {
                 KeyColumn::Old(at) => columns.iter().any(|column| column.from == Some(at)),
-                KeyColumn::Named(_) => true,
+                KeyColumn::Named(_) | KeyColumn::Expression(_) => true,
             });
             for part in &mut key.parts {
                 if let KeyColumn::Old(at) = part.column
@@ -394,13 +402,19 @@ impl Draft {
             }
         }
         self.keys.retain(|key| !key.parts.is_empty());
+        // The columns behind functional indexes go with them.
+        let keys = &self.keys;
+        let is_used = |at: Option<usize>| {
+            keys.iter().flat_map(|key| &key.parts).any(|part| matches!(part.column, KeyColumn::Old(old) if Some(old) == at))
+        };
+        self.columns.retain(|column| column.def.visibility != Visibility::Hidden || is_used(column.from));
         Ok(())
     }
 
     /// The definition, and where each column comes from. Indexes that stand keep their trees.
     fn finish(&self, old: &TableDef, foreign: &[DraftForeignKey]) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
         let mut columns = self.columns.clone();
-        let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys)?;
+        let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys, &old.name)?;
         let name = match &self.new_name {
             Some((database, table)) => FullName { database: database.clone(), table: table.clone() },
             None => FullName { database: old.database.clone(), table: old.name.clone() },
@@ -489,7 +503,6 @@ fn refuse_other_storage(old: &ColumnDef, new: &ColumnDef) -> Result<(), SqlError
 fn refuse_unsupported(actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
     for action in actions {
         let what = match action {
-            AlterAction::SetKeyVisible(_, false) => "invisible indexes",
             AlterAction::OrderBy(_) => "ALTER TABLE ... ORDER BY",
             AlterAction::Unsupported(what) => what,
             _ => continue,
@@ -514,6 +527,7 @@ fn old_keys(old: &TableDef) -> Vec<DraftKey> {
                 .map(|part| DraftPart { column: KeyColumn::Old(part.column), prefix: part.prefix_chars, descending: part.descending })
                 .collect(),
             comment: index.comment.clone(),
+            invisible: index.invisible,
             from: Some(no),
             made: old.foreign_keys.iter().any(|key| key.made_index == index.name),
         })

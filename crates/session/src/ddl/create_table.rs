@@ -130,7 +130,7 @@ pub(super) fn define(
         columns.push(said.unwrap_or(column));
     }
     foreign_keys::place_made_keys(&columns, &mut keys, of_columns, foreign)?;
-    let (indexes, drafts) = define_indexes(&mut columns, &keys)?;
+    let (indexes, drafts) = define_indexes(&mut columns, &keys, &name.table)?;
     let made = |no: usize| drafts[no].is_some_and(|draft| keys[draft].made);
     let foreign_keys = foreign_keys::define(name, &name.table, &columns, &indexes, made, foreign)?;
     let mut shown_options = Vec::new();
@@ -163,6 +163,12 @@ pub(super) fn check_columns(def: &TableDef) -> Result<(), SqlError> {
     if def.indexes[0].parts.iter().any(|part| is_virtual(part.column)) {
         return Err(codes::unsupported_action_on_generated_column("Defining a virtual generated column as primary key"));
     }
+    // Without a primary key the first unique one that cannot hold NULL stands for it.
+    let stands = |index: &&catalog::IndexDef| index.unique && index.parts.iter().all(|part| !def.columns[part.column].ty.nullable);
+    let first = if def.has_hidden_key() { def.indexes[1..].iter().find(stands) } else { def.indexes.first() };
+    if first.is_some_and(|index| index.invisible) {
+        return Err(codes::pk_index_cant_be_invisible());
+    }
     if !def.columns.iter().any(|column| column.visibility == Visibility::Visible) {
         return Err(codes::table_without_visible_column());
     }
@@ -170,7 +176,7 @@ pub(super) fn check_columns(def: &TableDef) -> Result<(), SqlError> {
 }
 
 pub(super) fn define_key(definer: &mut Definer<'_>, key: &parser::ast::KeyDef<'_>) -> Result<DraftKey, SqlError> {
-    let (draft, wants_hash) = DraftKey::from_ast(key)?;
+    let (draft, wants_hash) = DraftKey::from_ast(definer, key)?;
     if wants_hash {
         definer.note(SqlError::with_message(
             3502,

@@ -8,7 +8,7 @@ use catalog::{ColumnDef, DefaultValue, TableDef, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast::Expr;
 use parser::{Normal, columns_in, normalise};
-use types::ColumnType;
+use types::{ColumnType, TypeKind};
 
 /// What an expression belongs to, by name.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +37,9 @@ const OF_THE_MOMENT: &[&str] = &[
     "unix_timestamp",
     "current_role",
 ];
+
+/// Bytes of a value past which MySQL calls it a BLOB or TEXT.
+const LONGEST_TEXT: u64 = 65_535;
 
 /// Two that MySQL lets a CHECK constraint have all the same.
 const ALLOWED_IN_CHECKS: &[&str] = &["sysdate", "random_bytes"];
@@ -187,26 +190,26 @@ pub(super) fn check_expressions(def: &TableDef) -> Result<(), SqlError> {
         if let Some(generated) = &column.generated {
             let owner =
                 if column.visibility == Visibility::Hidden { Owner::Index(index_of(def, at)) } else { Owner::Generated(&column.name) };
-            for (no, read) in read_columns(def, &generated.text, owner)? {
+            for (no, read) in read_columns(&def.columns, &generated.text, owner)? {
                 if read.generated.is_some() && no >= at && column.visibility != Visibility::Hidden {
                     return Err(codes::generated_column_non_prior());
                 }
             }
-            bind(def, &generated.text, owner)?;
+            bind(&def.columns, &def.name, &generated.text, owner)?;
         } else if let DefaultValue::Expression(text) = &column.default {
             let owner = Owner::Default(&column.name);
-            for (no, read) in read_columns(def, text, owner)? {
+            for (no, read) in read_columns(&def.columns, text, owner)? {
                 if is_computed(read) && no >= at {
                     return Err(codes::default_val_generated_non_prior(&column.name));
                 }
             }
-            bind(def, text, owner)?;
+            bind(&def.columns, &def.name, text, owner)?;
         }
     }
     for check in &def.checks {
         let owner = Owner::Check(&check.name);
-        read_columns(def, &check.text, owner)?;
-        bind(def, &check.text, owner)?;
+        read_columns(&def.columns, &check.text, owner)?;
+        bind(&def.columns, &def.name, &check.text, owner)?;
     }
     Ok(())
 }
@@ -217,19 +220,38 @@ fn index_of(def: &TableDef, column: usize) -> &str {
     def.indexes.iter().find(has).map_or("", |index| index.name.as_str())
 }
 
-fn read_columns<'d>(def: &'d TableDef, text: &str, owner: Owner<'_>) -> Result<Vec<(usize, &'d ColumnDef)>, SqlError> {
+fn read_columns<'d>(columns: &'d [ColumnDef], text: &str, owner: Owner<'_>) -> Result<Vec<(usize, &'d ColumnDef)>, SqlError> {
     let find = |name: String| {
-        let at = def.column_index(&name).ok_or_else(|| owner.unknown_column(&name))?;
-        if def.columns[at].auto_increment { Err(owner.auto_increment()) } else { Ok((at, &def.columns[at])) }
+        let is_it = |column: &ColumnDef| column.visibility != Visibility::Hidden && same_name(&column.name, &name);
+        let at = columns.iter().position(is_it).ok_or_else(|| owner.unknown_column(&name))?;
+        if columns[at].auto_increment { Err(owner.auto_increment()) } else { Ok((at, &columns[at])) }
     };
     columns_in(text).into_iter().map(find).collect()
 }
 
-fn bind(def: &TableDef, text: &str, owner: Owner<'_>) -> Result<ColumnType, SqlError> {
-    planner::stored_expression_type(def, text).map_err(|error| match error.code {
+fn bind(columns: &[ColumnDef], table: &str, text: &str, owner: Owner<'_>) -> Result<ColumnType, SqlError> {
+    planner::stored_expression_type(columns, table, text).map_err(|error| match error.code {
         codes::ER_SP_DOES_NOT_EXIST => owner.disallowed(),
         _ => error,
     })
+}
+
+/// The type of what a functional index holds.
+pub(super) fn index_expression_type<'d>(
+    columns: impl Iterator<Item = &'d ColumnDef>,
+    text: &str,
+    index: &str,
+    table: &str,
+) -> Result<ColumnType, SqlError> {
+    let columns: Vec<ColumnDef> = columns.cloned().collect();
+    let owner = Owner::Index(index);
+    read_columns(&columns, text, owner)?;
+    let ty = bind(&columns, table, text, owner)?;
+    match ty.kind {
+        kind if kind.is_blob() || kind == TypeKind::Json || ty.bytes_max() > LONGEST_TEXT => Err(codes::functional_index_on_lob()),
+        TypeKind::Null => Ok(ColumnType { length: 0, ..ColumnType::new(TypeKind::VarBinary) }),
+        _ => Ok(ty),
+    }
 }
 
 /// Whether a text names a column.

@@ -110,6 +110,7 @@ impl DraftForeignKey {
             name: self.name.clone().or_else(|| self.index_name.clone()),
             parts: self.columns.iter().map(part).collect(),
             comment: String::new(),
+            invisible: false,
             from: None,
             made: true,
         }
@@ -120,6 +121,7 @@ fn position(columns: &[DraftColumn], column: &KeyColumn) -> Option<usize> {
     match column {
         KeyColumn::Named(name) => super::find_column(columns, name),
         KeyColumn::Old(at) => columns.iter().position(|column| column.from == Some(*at)),
+        KeyColumn::Expression(_) => None,
     }
 }
 

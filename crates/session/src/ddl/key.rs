@@ -1,12 +1,13 @@
 //! Keys as written to index definitions: names, lengths, order.
 
-use super::definition::{DraftColumn, comment_text};
+use super::definition::{Definer, DraftColumn, comment_text};
+use super::expression::{Owner, index_expression_type, stored};
 use base::{IndexId, PageNo};
-use catalog::{DefaultValue, HIDDEN_PRIMARY, IndexDef};
+use catalog::{ColumnDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast::{KeyDef, KeyKind, KeyTarget};
 use record::KeyPart;
-use types::{ColumnType, TypeKind};
+use types::{ColumnType, TypeKind, Value};
 
 const KEYS_MAX: usize = 64;
 const KEY_PARTS_MAX: usize = 16;
@@ -14,6 +15,8 @@ const KEY_PARTS_MAX: usize = 16;
 const KEY_BYTES_MAX: u64 = 3072;
 const KEY_COMMENT_CHARS_MAX: usize = 1024;
 const PRIMARY: &str = "PRIMARY";
+/// What a functional index without a name is called.
+const FUNCTIONAL: &str = "functional_index";
 
 /// A column of a key, by what is known of it.
 #[derive(Debug, Clone)]
@@ -22,6 +25,8 @@ pub(super) enum KeyColumn {
     Named(String),
     /// The column that was at this position of the old table.
     Old(usize),
+    /// What an expression yields, by its text: a functional index.
+    Expression(String),
 }
 
 /// A part of a key that is being defined.
@@ -41,6 +46,7 @@ pub(super) struct DraftKey {
     pub name: Option<String>,
     pub parts: Vec<DraftPart>,
     pub comment: String,
+    pub invisible: bool,
     /// Position among the indexes of the old table.
     pub from: Option<usize>,
     /// Made for a foreign key: it goes where another key serves.
@@ -51,18 +57,15 @@ impl DraftKey {
     /// The key of a column's own PRIMARY KEY or UNIQUE.
     pub fn of_column(column: &str, primary: bool) -> DraftKey {
         let part = DraftPart { column: KeyColumn::Named(column.into()), prefix: None, descending: false };
-        DraftKey { primary, unique: true, name: None, parts: vec![part], comment: String::new(), from: None, made: false }
+        DraftKey { primary, unique: true, name: None, parts: vec![part], comment: String::new(), invisible: false, from: None, made: false }
     }
 
     /// A key as written. The second result says that HASH was asked for, which is a note.
-    pub fn from_ast(key: &KeyDef<'_>) -> Result<(DraftKey, bool), SqlError> {
+    pub fn from_ast(definer: &Definer<'_>, key: &KeyDef<'_>) -> Result<(DraftKey, bool), SqlError> {
         match key.kind {
             KeyKind::FullText => return Err(codes::not_supported_yet("FULLTEXT indexes")),
             KeyKind::Spatial => return Err(codes::not_supported_yet("SPATIAL indexes")),
             KeyKind::Primary | KeyKind::Unique | KeyKind::Index => {}
-        }
-        if key.options.invisible {
-            return Err(codes::not_supported_yet("invisible indexes"));
         }
         if key.options.parser.is_some() {
             return Err(codes::not_supported_yet("WITH PARSER"));
@@ -79,24 +82,40 @@ impl DraftKey {
         }
         let mut parts = Vec::with_capacity(key.parts.len());
         for part in key.parts {
-            let KeyTarget::Column(column, prefix) = part.target else { return Err(codes::not_supported_yet("functional indexes")) };
-            if prefix == Some(0) {
-                return Err(codes::key_part_0(column));
-            }
-            parts.push(DraftPart { column: KeyColumn::Named(column.into()), prefix, descending: part.descending });
+            let (column, prefix) = match part.target {
+                KeyTarget::Column(column, Some(0)) => return Err(codes::key_part_0(column)),
+                KeyTarget::Column(column, prefix) => (KeyColumn::Named(column.into()), prefix),
+                KeyTarget::Expr(_) if primary => return Err(codes::functional_index_primary_key()),
+                KeyTarget::Expr(expr) => {
+                    let normal = stored(definer, expr, Owner::Index(name.unwrap_or(FUNCTIONAL)), &definer.table)?;
+                    if normal.is_column {
+                        return Err(codes::functional_index_on_field());
+                    }
+                    (KeyColumn::Expression(normal.text), None)
+                }
+            };
+            parts.push(DraftPart { column, prefix, descending: part.descending });
         }
         let shown = name.unwrap_or(PRIMARY);
         let too_long = || codes::too_long_index_comment(shown, KEY_COMMENT_CHARS_MAX);
         let comment = comment_text(key.options.comment.unwrap_or_default(), KEY_COMMENT_CHARS_MAX, too_long)?;
         let unique = primary || key.kind == KeyKind::Unique;
-        let draft = DraftKey { primary, unique, name: name.map(str::to_owned), parts, comment, from: None, made: false };
+        if primary && key.options.invisible {
+            return Err(codes::pk_index_cant_be_invisible());
+        }
+        let invisible = key.options.invisible;
+        let draft = DraftKey { primary, unique, name: name.map(str::to_owned), parts, comment, invisible, from: None, made: false };
         Ok((draft, key.options.using == Some("HASH")))
     }
 }
 
 /// The indexes of a table, in MySQL's order: primary, unique without NULL, unique, others. Columns of the primary key become NOT NULL.
 /// Ids and roots are the caller's to fill in. The second list says which draft each index comes from (`None`: the hidden primary key).
-pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> Result<(Vec<IndexDef>, Vec<Option<usize>>), SqlError> {
+pub(super) fn define_indexes(
+    columns: &mut Vec<DraftColumn>,
+    keys: &[DraftKey],
+    table: &str,
+) -> Result<(Vec<IndexDef>, Vec<Option<usize>>), SqlError> {
     if keys.len() > KEYS_MAX {
         return Err(codes::too_many_keys(KEYS_MAX));
     }
@@ -105,6 +124,8 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
     }
     let mut made: Vec<(IndexDef, usize)> = Vec::with_capacity(keys.len() + 1);
     for (no, key) in keys.iter().enumerate() {
+        let functional = key.parts.iter().any(|part| matches!(part.column, KeyColumn::Expression(_)));
+        let key = &with_columns(columns, key, table)?;
         let parts = define_parts(columns, key)?;
         let name = match &key.name {
             _ if key.primary => PRIMARY.to_owned(),
@@ -114,6 +135,7 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
                 }
                 name.clone()
             }
+            None if functional => generated_name(FUNCTIONAL, &made),
             None => generated_name(&columns[parts[0].column].def.name, &made),
         };
         let index = IndexDef {
@@ -123,7 +145,7 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
             unique: key.unique,
             parts,
             comment: key.comment.clone(),
-            invisible: false,
+            invisible: key.invisible,
         };
         made.push((index, no));
     }
@@ -148,6 +170,33 @@ pub(super) fn define_indexes(columns: &mut [DraftColumn], keys: &[DraftKey]) -> 
         drafts.insert(0, None);
     }
     Ok((indexes, drafts))
+}
+
+/// A key whose expressions have become hidden columns, which are added to the table's.
+fn with_columns(columns: &mut Vec<DraftColumn>, key: &DraftKey, table: &str) -> Result<DraftKey, SqlError> {
+    let mut key = key.clone();
+    let index = key.name.clone().unwrap_or_else(|| FUNCTIONAL.to_owned());
+    for part in &mut key.parts {
+        let KeyColumn::Expression(text) = &part.column else { continue };
+        let ty = index_expression_type(columns.iter().map(|column| &column.def), text, &index, table)?;
+        let is_free = |name: &String| super::find_column(columns, name).is_none();
+        let name = (0..).map(|number| format!("!hidden!{index}!{number}")).find(is_free).unwrap_or_default();
+        let def = ColumnDef {
+            name: name.clone(),
+            ty: ColumnType { nullable: true, ..ty },
+            default: DefaultValue::None,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            added_in: 0,
+            instant_default: Value::Null,
+            generated: Some(Generated { text: text.clone(), stored: false }),
+            visibility: Visibility::Hidden,
+        };
+        columns.push(DraftColumn { def, explicit_null: false, from: None });
+        part.column = KeyColumn::Named(name);
+    }
+    Ok(key)
 }
 
 fn hidden_primary() -> IndexDef {
@@ -184,6 +233,7 @@ fn define_parts(columns: &mut [DraftColumn], key: &DraftKey) -> Result<Vec<KeyPa
                 .iter()
                 .position(|column| column.from == Some(*position))
                 .ok_or_else(|| codes::key_column_does_not_exits(position))?,
+            KeyColumn::Expression(text) => return Err(codes::key_column_does_not_exits(text)),
         };
         if parts.iter().any(|other| other.column == at) {
             return Err(codes::dup_fieldname(&columns[at].def.name));

@@ -154,7 +154,12 @@ fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
         .iter()
         .map(|part| {
             let prefix = part.prefix_chars.map_or_else(String::new, |chars| format!("({chars})"));
-            format!("{}{prefix}{}", quotes.quoted(&table.columns[part.column].name), if part.descending { " DESC" } else { "" })
+            let column = &table.columns[part.column];
+            let what = match &column.generated {
+                Some(generated) if column.visibility == Visibility::Hidden => format!("({})", generated.text),
+                _ => quotes.quoted(&column.name),
+            };
+            format!("{what}{prefix}{}", if part.descending { " DESC" } else { "" })
         })
         .collect();
     let head = match (index.name.as_str(), index.unique) {
@@ -165,6 +170,9 @@ fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
     let mut out = format!("{head} ({})", parts.join(","));
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", literal(&index.comment));
+    }
+    if index.invisible {
+        out.push_str(" /*!80000 INVISIBLE */");
     }
     out
 }

@@ -4,7 +4,7 @@ use super::VirtualTable;
 use super::column::{bytes_text, folded, information_schema, int, long_text, octets, unsigned_int};
 use super::listing::{failed, tables};
 use crate::context::Core;
-use catalog::{TableDef, VirtualRequest, VirtualRow};
+use catalog::{TableDef, VirtualRequest, VirtualRow, Visibility};
 use executor::VirtualRows;
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
@@ -69,6 +69,7 @@ fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
     for index in def.indexes.iter().filter(|index| !index.parts.is_empty()) {
         for (at, part) in index.parts.iter().enumerate() {
             let column = &def.columns[part.column];
+            let expression = column.generated.as_ref().filter(|_| column.visibility == Visibility::Hidden);
             rows.push(vec![
                 "def".into(),
                 def.database.as_str().into(),
@@ -77,7 +78,7 @@ fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
                 def.database.as_str().into(),
                 index.name.as_str().into(),
                 Value::UInt(at as u64 + 1),
-                column.name.as_str().into(),
+                if expression.is_some() { Value::Null } else { column.name.as_str().into() },
                 if part.descending { "D" } else { "A" }.into(),
                 cardinality.into(),
                 part.prefix_chars.map(i64::from).into(),
@@ -86,8 +87,8 @@ fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
                 "BTREE".into(),
                 "".into(),
                 index.comment.as_str().into(),
-                "YES".into(),
-                Value::Null,
+                if index.invisible { "NO" } else { "YES" }.into(),
+                expression.map_or(Value::Null, |generated| crate::show::escaped(&generated.text).into()),
             ]);
         }
     }

@@ -1,0 +1,148 @@
+//! Conditions on what a generated column holds, as conditions on the column: so an index on it (a functional index) serves them.
+//!
+//! # Invariants
+//! 1. A column stands only for the very expression it is generated from, over the same columns, and for values of its own type: the
+//!    condition accepts the same rows.
+//! 2. A plan that serves other values of lifted literals never rests on one: a statement whose condition could match by such a value is
+//!    planned with its literals in place ([`BY_VALUE`]), each time anew.
+
+use crate::binder::{Binder, Relation, Result, Source};
+use crate::expr::{Expr, ExprKind, Slot};
+use catalog::{TableDef, Visibility};
+use mysql_error::SqlError;
+use types::ColumnType;
+
+/// Number of the error that asks for the statement to be planned with its literals in place.
+pub const BY_VALUE: u16 = 1105;
+
+/// A generated column that leads an index, and its expression over the relation's slots.
+struct Candidate {
+    relation: usize,
+    column: usize,
+    text: String,
+    /// The text with all constants alike.
+    shape: String,
+    ty: ColumnType,
+}
+
+impl Binder<'_> {
+    /// Puts generated columns for their expressions in the conditions of the block being bound.
+    pub(crate) fn use_generated(&mut self, conditions: &mut [Expr]) -> Result<()> {
+        let candidates = self.generated_candidates()?;
+        if candidates.is_empty() {
+            return Ok(());
+        }
+        for condition in conditions {
+            let operands: Vec<&mut Expr> = match &mut condition.kind {
+                ExprKind::Compare(_, _, a, b) => vec![&mut **a, &mut **b],
+                ExprKind::Between { operand, negated: false, .. } => vec![&mut **operand],
+                ExprKind::InList { operand, negated: false, .. } => vec![&mut **operand],
+                _ => continue,
+            };
+            for operand in operands {
+                self.put_column_for(operand, &candidates)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_column_for(&mut self, operand: &mut Expr, candidates: &[Candidate]) -> Result<()> {
+        if matches!(operand.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_)) {
+            return Ok(());
+        }
+        let said = text(operand);
+        let lifted = operand.any(&mut |e| matches!(e.kind, ExprKind::Param(n) if self.context.param_types().get(n as usize).is_some()));
+        let shape = lifted.then(|| shape(operand));
+        for candidate in candidates {
+            if !same_values(&operand.ty, &candidate.ty) {
+                continue;
+            }
+            if said == candidate.text {
+                let depth = self.scopes.len() - 1;
+                *operand = self.column_expr(depth, candidate.relation, candidate.column);
+                return Ok(());
+            }
+            if shape.as_ref() == Some(&candidate.shape) {
+                return Err(SqlError::with_message(BY_VALUE, "the plan rests on a literal's value"));
+            }
+        }
+        Ok(())
+    }
+
+    fn generated_candidates(&mut self) -> Result<Vec<Candidate>> {
+        let mut found = Vec::new();
+        let Some(depth) = self.scopes.len().checked_sub(1) else { return Ok(found) };
+        for r in 0..self.scopes[depth].relations.len() {
+            let Source::Base(table) = self.scopes[depth].relations[r].source else { continue };
+            let entry = self.tables[table as usize].clone();
+            let def = &entry.def;
+            for (at, column) in def.columns.iter().enumerate() {
+                let Some(generated) = &column.generated else { continue };
+                let leads = |index: &catalog::IndexDef| !index.invisible && index.parts.first().is_some_and(|part| part.column == at);
+                if !def.indexes.iter().any(leads) {
+                    continue;
+                }
+                let first = self.slot_count;
+                let mut e = self.stored_expr(def, &generated.text, first)?;
+                if over_relation(&mut e, def, first, &self.scopes[depth].relations[r]) {
+                    found.push(Candidate { relation: r, column: at, text: text(&e), shape: shape(&e), ty: column.ty.clone() });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Puts a stored expression over a relation's slots; false where the statement does not use all of its columns, or where the relation's
+/// rows may be made of NULLs.
+fn over_relation(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation) -> bool {
+    if relation.nullable || matches!(e.kind, ExprKind::Slot(_)) {
+        return false;
+    }
+    let mut all = true;
+    rename(e, def, first, relation, &mut all);
+    all
+}
+
+fn rename(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation, all: &mut bool) {
+    if let ExprKind::Slot(slot) = &mut e.kind {
+        let column = slot.wrapping_sub(first) as usize;
+        match relation.slots.get(column).copied().flatten() {
+            Some(own) if column < def.columns.len() && def.columns[column].visibility != Visibility::Hidden => *slot = own,
+            _ => *all = false,
+        }
+    }
+    e.for_each_child_mut(&mut |child| rename(child, def, first, relation, all));
+}
+
+/// An expression as text in which its operations, constants and slots are told apart; types follow from these.
+fn text(e: &Expr) -> String {
+    fn blur(e: &mut Expr) {
+        e.ty = ColumnType::bigint();
+        e.for_each_child_mut(&mut blur);
+    }
+    let mut copy = e.clone();
+    blur(&mut copy);
+    format!("{copy:?}")
+}
+
+/// The text with all constants and parameters alike.
+fn shape(e: &Expr) -> String {
+    fn blur(e: &mut Expr) {
+        if matches!(e.kind, ExprKind::Param(_) | ExprKind::Literal(_)) {
+            e.kind = ExprKind::Param(0);
+        }
+        e.for_each_child_mut(&mut blur);
+    }
+    let mut copy = e.clone();
+    blur(&mut copy);
+    text(&copy)
+}
+
+/// Whether a column of this type holds what the expression yields, and compares as it does.
+fn same_values(of: &ColumnType, column: &ColumnType) -> bool {
+    let integers = of.kind.is_integer() && column.kind.is_integer() && of.unsigned == column.unsigned;
+    let strings = of.kind.is_string() && column.kind.is_string() && of.collation == column.collation;
+    let alike = of.kind == column.kind && of.decimals == column.decimals && of.collation == column.collation;
+    integers || strings || alike
+}
