@@ -1,8 +1,8 @@
 //! Checking a table: every tree is sound, and entries and rows agree.
 //!
 //! - [`Session::check_table`] is CHECK TABLE: it looks at the rows and entries that the transaction's view sees, so others may write meanwhile.
-//!   Every pass over them finds the same, however often it is repeated. What is not looked at is an entry without a row on a leaf that a transaction
-//!   has written which the view does not see: there an entry leads to its row, as for every reader (`covered.rs`), and says nothing by itself.
+//!   Every pass over them finds the same, however often it is repeated. On a leaf that a transaction has written which the view does not see an entry
+//!   leads to its row, as for every reader (`covered.rs`); one whose row the view does not see so is held against the row's newest versions.
 //! - [`Engine::check_table`] looks at the newest versions and nobody may write: for tests, which want to know of every page whose it is.
 //!
 //! # Not here
@@ -286,7 +286,14 @@ impl Session {
                         put_parts_length(&mut entry, user_bytes);
                         each(&entry);
                     }
-                    Ok(_) => {}
+                    Ok(_) => match self.entry_without_row(table, index, &entry, user_bytes) {
+                        Ok(false) => {}
+                        Ok(true) => {
+                            let what = format!("index {} of table {}: entry {entry:02x?} has no row", index.id, table.id);
+                            report(Error::corrupt(what));
+                        }
+                        Err(error) => told(error, report)?,
+                    },
                     Err(error) => {
                         counted = Counted::Some;
                         told(error, report)?;
@@ -294,6 +301,19 @@ impl Session {
                 }
             }
         }
+    }
+}
+
+impl Session {
+    /// Whether an entry is live and no version of its row answers for it, under the latch of its leaf.
+    fn entry_without_row(&self, table: &Table, index: &Index, entry: &[u8], user_bytes: usize) -> Result<bool> {
+        let leaf = index.tree.write(entry)?;
+        let Some(value) = leaf.found() else { return Ok(false) };
+        if entry_value(value)?.0 & ENTRY_DELETED != 0 {
+            return Ok(false);
+        }
+        let (user, primary_key) = entry.split_at(user_bytes);
+        Ok(!self.engine.entry_has_row(table, index, user, primary_key)?)
     }
 }
 

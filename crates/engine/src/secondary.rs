@@ -368,6 +368,39 @@ impl crate::Engine {
         table.primary().tree.get_nested(primary_key, |value| value.map(header).transpose())?
     }
 
+    /// Whether a row answers for a live entry. The caller latches the entry's leaf: rows come before their entries and go after them, and whoever leaves an entry behind has marked it
+    /// when it ends. So the newest version has the key, or one back to the newest of a transaction that has ended.
+    pub(crate) fn entry_has_row(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8]) -> Result<bool> {
+        table.primary().tree.get_nested(primary_key, |value| -> Result<bool> {
+            let Some(value) = value else { return Ok(false) };
+            let newest = header(value)?;
+            let has = |version: RowHeader, bytes: &[u8]| -> Result<bool> {
+                if version.flags & DELETE_MARK != 0 {
+                    return Ok(false);
+                }
+                // Of a version whose chain is gone nothing is said.
+                Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(true))
+            };
+            if has(newest, value)? {
+                return Ok(true);
+            }
+            let mut version = newest;
+            let mut chain = Chain::new(&self.undo, newest, value, Vec::new());
+            while self.txns.is_active(version.txn) {
+                version = match chain.step() {
+                    Ok(Some(older)) => older,
+                    Ok(None) => return Ok(false),
+                    Err(Error::UndoGone) => return Ok(true),
+                    Err(error) => return Err(error),
+                };
+                if has(version, &chain.buffer)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?
+    }
+
     /// Whether every view sees a finished transaction, so that purge may have come for it or comes without being asked again.
     fn all_see(&self, txn: TxnId, limit: &txn::PurgeLimit) -> bool {
         if limit.covers(txn) {

@@ -49,6 +49,16 @@ fn what_disagrees_is_found_beside_an_open_transaction() {
     edit(&f, 1, &key, |leaf| leaf.insert(&value, |_| {}).expect("a key").expect("room"));
     assert_eq!(told(&f, Depth::Rows), []);
 
+    // An entry without a row, and one that its row has no more, on leaves that the open transaction has written.
+    for (id, k) in [(12_345, 3), (10, 5)] {
+        let (stray, value) = entry(&f, 1, id, k);
+        edit(&f, 1, &stray, |leaf| leaf.insert(&value, |_| {}).expect("a key").expect("room"));
+        let found = told(&f, Depth::Rows);
+        assert!(matches!(&found[..], [(1, what)] if what.contains("has no row")), "{id}: {found:?}");
+        edit(&f, 1, &stray, |leaf| leaf.remove(|_| {}));
+    }
+    assert_eq!(told(&f, Depth::Rows), []);
+
     // An entry whose own parts end elsewhere by its value.
     edit(&f, 1, &key, |leaf| leaf.patch(1, &[value[1] - 1], |_| {}));
     let found = told(&f, Depth::Rows);
