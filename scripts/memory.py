@@ -92,11 +92,11 @@ class Visitor(threading.Thread):
 
 def fill_undo(client):
     """Each of 64 places to append undo at keeps a segment of 1 MiB, touched as it fills: all are filled now, or that would look like growth."""
-    client.ask("USE sbtest; CREATE TABLE undo (id INT PRIMARY KEY, s VARCHAR(1000) NOT NULL); INSERT INTO undo SELECT id, REPEAT('x', 1000) FROM sbtest1 WHERE id <= 1200")
+    client.ask("USE sbtest; CREATE TABLE filler (id INT PRIMARY KEY, s VARCHAR(1000) NOT NULL); INSERT INTO filler SELECT id, REPEAT('x', 1000) FROM sbtest1 WHERE id <= 1200")
     for _ in range(80):
-        sql = "BEGIN; UPDATE undo SET s = REPEAT('y', 1000); ROLLBACK"
+        sql = "BEGIN; UPDATE filler SET s = REPEAT('y', 1000); ROLLBACK"
         subprocess.run(["mysql", "-h127.0.0.1", f"-P{args.port}", "-uroot", "sbtest", "-e", sql], check=True)
-    client.ask("DROP TABLE undo")
+    client.ask("DROP TABLE filler")
 
 
 def resident(pid):

@@ -10,6 +10,7 @@ use harness::Server;
 use mysql::prelude::Queryable;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::{Mutex, Rank};
 
 const LEVELS: [&str; 2] = ["READ COMMITTED", "REPEATABLE READ"];
 
@@ -202,8 +203,11 @@ fn what_was_acknowledged_before_kill_9_is_there_after_it() {
         let enough = AtomicU64::new(150 + random.below(250));
         let killed = AtomicBool::new(false);
         let pid = server.pid();
+        // All are connected before anybody begins: a fast one could kill the server while a slow one still logs in.
+        let connections: Vec<_> =
+            LEVELS.iter().cycle().take(WORKERS as usize).map(|level| Mutex::new(Rank::Leaf, Some(at_level(&server, level)))).collect();
         in_parallel(WORKERS, |worker| {
-            let mut connection = at_level(&server, LEVELS[worker as usize % 2]);
+            let mut connection = connections[worker as usize].lock().take().expect("one each");
             let mut random = Rng::new(seed ^ (round * 1000 + worker));
             let (acknowledged, tried) = &ledger[worker as usize];
             loop {
