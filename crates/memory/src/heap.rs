@@ -61,6 +61,19 @@ impl<A: GlobalAlloc> Heap<A> {
         }
     }
 
+    /// Allocates, if need be with the help of what is aside, and counts `change` bytes when that went well.
+    #[inline(always)]
+    fn counted(&self, change: i64, allocate: impl Fn(&A) -> *mut u8) -> *mut u8 {
+        let mut memory = allocate(&self.inner);
+        if memory.is_null() {
+            memory = self.again(allocate);
+        }
+        if !memory.is_null() {
+            count(change);
+        }
+        memory
+    }
+
     /// An allocation has failed: it is tried again with the help of what is aside, piece by piece.
     #[cold]
     #[inline(never)]
@@ -91,15 +104,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those of the inner allocator.
-        let allocate = |inner: &A| unsafe { inner.alloc(layout) };
-        let mut memory = allocate(&self.inner);
-        if memory.is_null() {
-            memory = self.again(allocate);
-        }
-        if !memory.is_null() {
-            count(layout.size() as i64);
-        }
-        memory
+        self.counted(layout.size() as i64, |inner| unsafe { inner.alloc(layout) })
     }
 
     #[inline]
@@ -112,28 +117,12 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those of the inner allocator.
-        let allocate = |inner: &A| unsafe { inner.alloc_zeroed(layout) };
-        let mut memory = allocate(&self.inner);
-        if memory.is_null() {
-            memory = self.again(allocate);
-        }
-        if !memory.is_null() {
-            count(layout.size() as i64);
-        }
-        memory
+        self.counted(layout.size() as i64, |inner| unsafe { inner.alloc_zeroed(layout) })
     }
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promises are those of the inner allocator; where it failed the block is still the caller's.
-        let allocate = |inner: &A| unsafe { inner.realloc(memory, layout, size) };
-        let mut moved = allocate(&self.inner);
-        if moved.is_null() {
-            moved = self.again(allocate);
-        }
-        if !moved.is_null() {
-            count(size as i64 - layout.size() as i64);
-        }
-        moved
+        self.counted(size as i64 - layout.size() as i64, |inner| unsafe { inner.realloc(memory, layout, size) })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::batch::column::Column;
 use crate::exec::Exec;
+use crate::run::Result;
 use planner::expr::Slot;
 use types::Value;
 
@@ -55,6 +56,25 @@ impl Chunk {
             Some(rows) => rows,
             None => &EVERY_ROW[..self.len],
         }
+    }
+
+    /// Appends a slot's values at some rows to a column: the chunk's, or where it has no such slot the frame's, which is the same for all.
+    pub fn append_rows(&self, rows: &[u16], slot: Slot, x: &Exec<'_>, column: &mut Column) -> Result<()> {
+        match self.column(slot) {
+            Some(from) => {
+                let rows = rows.iter().map(|row| usize::from(*row));
+                column.reserve_from(from, rows.clone())?;
+                column.gather(from, rows);
+            }
+            None => {
+                let value = x.get(slot);
+                for _ in rows {
+                    column.reserve_for(value)?;
+                    column.push(value);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Leaves only these rows.

@@ -415,20 +415,7 @@ impl<'a> Exec<'a> {
             }
         }
         for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
-            match chunk.column(*slot) {
-                Some(from) => {
-                    let rows = kept.iter().map(|row| usize::from(*row));
-                    column.reserve_from(from, rows.clone())?;
-                    column.gather(from, rows);
-                }
-                None => {
-                    let value = self.get(*slot);
-                    for _ in &kept {
-                        column.reserve_for(value)?;
-                        column.push(value);
-                    }
-                }
-            }
+            chunk.append_rows(&kept, *slot, self, column)?;
         }
         Ok(())
     }

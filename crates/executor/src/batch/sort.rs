@@ -180,20 +180,7 @@ impl<'a> Sorter<'a> {
         }
         if !kept.is_empty() {
             for (slot, column) in self.saved.iter().zip(&mut self.columns) {
-                match chunk.column(*slot) {
-                    Some(from) => {
-                        let rows = kept.iter().map(|row| usize::from(*row));
-                        column.reserve_from(from, rows.clone())?;
-                        column.gather(from, rows);
-                    }
-                    None => {
-                        let value = x.get(*slot);
-                        for _ in &kept {
-                            column.reserve_for(value)?;
-                            column.push(value);
-                        }
-                    }
-                }
+                chunk.append_rows(&kept, *slot, x, column)?;
             }
             self.drop_surplus(x)?;
         }
