@@ -98,6 +98,9 @@ pub(crate) struct Control {
     file: Arc<dyn File>,
     disk: Arc<dyn Disk>,
     newest: Slot,
+    /// Whether the names of the payload files are known to be durable. That a file is there does not say so: who made it may have failed, or died, before
+    /// the directory was synced.
+    payload_is_named: [bool; 2],
 }
 
 impl Control {
@@ -116,7 +119,7 @@ impl Control {
         // Written, not only grown, so that no later slot finds the disk full.
         file.write_at(&[0; 2 * SLOT_STRIDE as usize], 0)?;
         disk.sync_dir(crate::segments::DIR)?;
-        let mut control = Control { file, disk, newest: slot };
+        let mut control = Control { file, disk, newest: slot, payload_is_named: [false; 2] };
         control.write_slot(slot)?;
         Ok(control)
     }
@@ -132,7 +135,7 @@ impl Control {
             return Err(WalError::Corrupt { what: "the control file says what cannot be", lsn: Lsn(newest.redo) });
         }
         let checkpoint = read_payload(&*disk, &newest)?.map(|payload| Checkpoint { redo_lsn: Lsn(newest.redo), payload });
-        Ok((Control { file, disk, newest }, checkpoint))
+        Ok((Control { file, disk, newest, payload_is_named: [false; 2] }, checkpoint))
     }
 
     pub(crate) fn newest(&self) -> &Slot {
@@ -148,15 +151,15 @@ impl Control {
     pub(crate) fn write_checkpoint(&mut self, checkpoint: &Checkpoint, durable: u64) -> Result<(), WalError> {
         let payload_file = 1 - self.newest.payload_file;
         let path = PAYLOAD_PATHS[usize::from(payload_file)];
-        let is_new = !self.disk.exists(path)?;
         let file = self.disk.open(path, OpenMode::Create, FileKind::Buffered)?;
         file.set_len(checkpoint.payload.len() as u64)?;
         if !checkpoint.payload.is_empty() {
             file.write_at(&checkpoint.payload, 0)?;
         }
         file.sync()?;
-        if is_new {
+        if !self.payload_is_named[usize::from(payload_file)] {
             self.disk.sync_dir(crate::segments::DIR)?;
+            self.payload_is_named[usize::from(payload_file)] = true;
         }
         self.write_slot(Slot {
             sequence: self.newest.sequence + 1,
@@ -303,6 +306,30 @@ mod tests {
         assert_eq!(Slot::decode(&bytes), Some(SLOT));
         bytes[20] ^= 1;
         assert_eq!(Slot::decode(&bytes), None);
+    }
+
+    /// A checkpoint that found the disk full has made the payload's file, and its name is not durable; nor need it be when the process before has died.
+    #[test]
+    fn a_payload_whose_file_was_there_is_found_after_a_crash() {
+        for seed in 0..20 {
+            for killed in [false, true] {
+                let disk = SimDisk::new(seed);
+                disk.create_dir_all("log").expect("makes");
+                let mut control = Control::create(Arc::new(disk.clone()), SLOT).expect("creates");
+                let checkpoint = Checkpoint { redo_lsn: Lsn(5000), payload: vec![7; 3000] };
+                disk.set_capacity(Some(2 * SLOT_STRIDE));
+                control.write_checkpoint(&checkpoint, 4096).expect_err("no room");
+                disk.set_capacity(None);
+                if killed {
+                    disk.kill();
+                    (control, _) = Control::open(Arc::new(disk.clone())).expect("opens");
+                }
+                control.write_checkpoint(&checkpoint, 4096).expect("writes");
+                disk.crash();
+                let (_, found) = Control::open(Arc::new(disk)).unwrap_or_else(|error| panic!("seed {seed}, killed {killed}: {error}"));
+                assert_eq!(found, Some(checkpoint));
+            }
+        }
     }
 
     /// A crash at any operation of a checkpoint leaves the old or the new one, whole.
