@@ -14,6 +14,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("lock_manager", 2),
     ("parser", 2),
     ("protocol", 2),
+    ("tls", 2),
     ("admission", 3),
     ("wal", 3),
     ("page_store", 3),

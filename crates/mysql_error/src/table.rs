@@ -525,6 +525,7 @@ errors! {
     ER_WINDOW_ROWS_INTERVAL_USE = 3596 b"HY000" window_rows_interval_use(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     ER_ILLEGAL_PRIVILEGE_LEVEL = 3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     ER_CTE_MAX_RECURSION_DEPTH = 3636 b"HY000" cte_max_recursion_depth(count) "Recursive query aborted after {count} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    ER_CLIENT_DOES_NOT_SUPPORT = 3640 b"HY000" client_does_not_support(what) "The client doesn't support {what}";
     ER_WRONG_SRID_FOR_COLUMN = 3643 b"HY000" wrong_srid_for_column(column, own, expected) "The SRID of the geometry does not match the SRID of the column '{column}'. The SRID of the geometry is {own}, but the SRID of the column is {expected}. Consider changing the SRID of the geometry or the SRID property of the column.";
     ER_DEPRECATED_UTF8_ALIAS = 3719 b"HY000" deprecated_utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     ER_INVALID_DEFAULT_UTF8MB4_COLLATION = 3721 b"HY000" invalid_default_utf8mb4_collation(collation) "Invalid default collation {collation}: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
@@ -565,7 +566,10 @@ errors! {
     ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN = 3823 b"HY000" check_constraint_clause_using_fk_refer_action_column(column, constraint, key) "Column '{column}' cannot be used in a check constraint '{constraint}': needed in a foreign key constraint '{key}' referential action.";
     ER_DEPENDENT_BY_FUNCTIONAL_INDEX = 3837 b"HY000" dependent_by_functional_index(column) "Column '{column}' has a functional index dependency and cannot be dropped or renamed.";
     ER_CANNOT_CONVERT_STRING = 3854 b"HY000" cannot_convert_string(string, from, to) "Cannot convert string '{string}' from {from} to {to}";
+    ER_DA_SSL_LIBRARY_ERROR = 3888 b"HY000" da_ssl_library_error(error) "Failed to set up SSL because of the following SSL library error: {error}";
     ER_INCORRECT_CURRENT_PASSWORD = 3891 b"HY000" incorrect_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
+    ER_WRONG_COMPRESSION_ALGORITHM_CLIENT = 3922 b"HY000" wrong_compression_algorithm_client(algorithm) "Invalid compression algorithm '{algorithm}'.";
+    ER_WRONG_COMPRESSION_LEVEL_CLIENT = 3923 b"HY000" wrong_compression_level_client(level) "Invalid compression level for client: '{level}'.";
     ER_CONSTRAINT_NOT_FOUND = 3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948 b"42000" client_local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_DEPENDENT_BY_CHECK_CONSTRAINT = 3959 b"HY000" dependent_by_check_constraint(constraint, column) "Check constraint '{constraint}' uses column '{column}', hence column cannot be dropped or renamed.";

@@ -138,6 +138,11 @@ pub enum Statement<'a> {
         /// What it is about.
         numbers: &'a [u64],
     },
+    /// ALTER INSTANCE RELOAD TLS.
+    ReloadTls {
+        /// Without NO ROLLBACK ON ERROR.
+        keep_on_error: bool,
+    },
     /// UNLOCK INSTANCE.
     UnlockInstance,
     /// PREPARE.

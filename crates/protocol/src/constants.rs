@@ -62,7 +62,7 @@ bit_set! {
         CONNECT_WITH_DB = 1 << 3;
         /// `db.table.column` is not allowed.
         NO_SCHEMA = 1 << 4;
-        /// zlib compression; not offered.
+        /// zlib compression.
         COMPRESS = 1 << 5;
         /// ODBC client; no effect.
         ODBC = 1 << 6;
@@ -74,7 +74,7 @@ bit_set! {
         PROTOCOL_41 = 1 << 9;
         /// `interactive_timeout` instead of `wait_timeout`.
         INTERACTIVE = 1 << 10;
-        /// TLS; not offered yet.
+        /// TLS.
         SSL = 1 << 11;
         /// Client ignores SIGPIPE; no effect.
         IGNORE_SIGPIPE = 1 << 12;
@@ -104,7 +104,7 @@ bit_set! {
         DEPRECATE_EOF = 1 << 24;
         /// The client can take result sets without column definitions.
         OPTIONAL_RESULTSET_METADATA = 1 << 25;
-        /// zstd compression; not offered.
+        /// zstd compression.
         ZSTD_COMPRESSION = 1 << 26;
         /// Query attributes in COM_QUERY and COM_STMT_EXECUTE.
         QUERY_ATTRIBUTES = 1 << 27;

@@ -98,6 +98,8 @@ pub struct HandshakeResponse<'a> {
     pub auth_plugin: Option<&'a [u8]>,
     /// Connection attributes: length-encoded names and values in turn.
     pub attributes: &'a [u8],
+    /// Level of zstd, where that was agreed on.
+    pub zstd_level: Option<u8>,
 }
 
 /// Length of the part of a handshake response before the user name; an SSL request is just that.
@@ -134,7 +136,8 @@ impl<'a> HandshakeResponse<'a> {
         let auth_plugin =
             if capabilities.contains(Capabilities::PLUGIN_AUTH) && !bytes.is_empty() { Some(bytes.nul_string_or_rest()) } else { None };
         let attributes = read_attributes(&mut bytes, capabilities)?;
-        Ok(Self { capabilities, max_packet_bytes, charset, user, auth_response, database, auth_plugin, attributes })
+        let zstd_level = if capabilities.contains(Capabilities::ZSTD_COMPRESSION) { bytes.u8().ok() } else { None };
+        Ok(Self { capabilities, max_packet_bytes, charset, user, auth_response, database, auth_plugin, attributes, zstd_level })
     }
 
     /// Writes the packet (client side); the fields present must agree with `capabilities`.
@@ -161,6 +164,9 @@ impl<'a> HandshakeResponse<'a> {
         }
         if capabilities.contains(Capabilities::CONNECT_ATTRS) {
             put_lenenc_bytes(payload, self.attributes);
+        }
+        if let Some(level) = self.zstd_level {
+            payload.push(level);
         }
         out.end();
     }

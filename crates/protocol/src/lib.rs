@@ -21,6 +21,7 @@ pub mod client_io;
 pub mod codec;
 pub mod column;
 pub mod command;
+pub mod compressed;
 pub mod constants;
 pub mod execute;
 pub mod handshake;

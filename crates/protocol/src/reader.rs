@@ -76,6 +76,8 @@ pub struct PacketReader {
     skipping: Option<Skip>,
     /// It is thrown away because there was no memory for it.
     starved: bool,
+    /// Sequence ids are taken as they come.
+    any_sequence: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -88,12 +90,29 @@ struct Skip {
 impl PacketReader {
     /// An empty reader; its buffer grows at first use.
     pub const fn new() -> Self {
-        Self { buffer: Vec::new(), start: 0, joined: 0, header: 0, end: 0, sequence: 0, continued: false, skipping: None, starved: false }
+        Self {
+            buffer: Vec::new(),
+            start: 0,
+            joined: 0,
+            header: 0,
+            end: 0,
+            sequence: 0,
+            continued: false,
+            skipping: None,
+            starved: false,
+            any_sequence: false,
+        }
     }
 
     /// The next frame must carry this sequence id: 0 for each command, more inside a dialogue.
     pub const fn expect_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;
+    }
+
+    /// From now on packets may carry any sequence id. In compressed frames clients count as they like (MySQL's own takes the frames' count
+    /// over into its packets); there the frames keep the order.
+    pub const fn accept_any_sequence(&mut self) {
+        self.any_sequence = true;
     }
 
     /// The next packet, if it has arrived wholly. `limit` is `max_allowed_packet`: as in MySQL, a packet must be shorter.
@@ -138,7 +157,10 @@ impl PacketReader {
             let header = &self.buffer[self.header..self.header + HEADER_BYTES];
             let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
             if header[3] != self.sequence {
-                return Err(ReadError::OutOfOrder);
+                if !self.any_sequence {
+                    return Err(ReadError::OutOfOrder);
+                }
+                self.sequence = header[3];
             }
             if self.joined + length >= limit {
                 self.skip_packet(length);
@@ -218,6 +240,13 @@ impl PacketReader {
     /// Received bytes that no packet has used yet. Empty when the client waits for its reply.
     pub fn unread(&self) -> &[u8] {
         &self.buffer[self.header..self.end]
+    }
+
+    /// Takes received bytes away that no packet has used yet: they were not packets. A handshake of TLS follows its request at once.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        let bytes = self.unread().to_vec();
+        (self.start, self.header, self.end) = (0, 0, 0);
+        bytes
     }
 
     /// Free space to receive into; never empty.

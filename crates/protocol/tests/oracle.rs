@@ -108,6 +108,7 @@ fn handshake_response_of_ours_is_read_by_them() {
         database: Some(b"sbtest"),
         auth_plugin: Some(auth::NATIVE_PASSWORD.as_bytes()),
         attributes: &attributes,
+        zstd_level: None,
     };
     let mut out = PacketWriter::new();
     ours.write(&mut out);

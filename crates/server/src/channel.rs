@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
+use protocol::compressed::Algorithm;
 use protocol::packet::PACKET_BYTES_LIMIT;
 use protocol::reader::{IDLE_BYTES, PacketPlace};
 use protocol::{ClientGone, ClientIo, ErrReply, PacketReader, PacketWriter, ReadError};
 use session::connections::{Connection, Phase, Stop};
 
 use crate::socket::Socket;
+use crate::transport::Layers;
 
 /// A buffer above this is given back once the connection is idle.
 const BUFFER_BYTES_KEPT: usize = 2 * IDLE_BYTES;
@@ -42,6 +44,8 @@ pub enum Received {
 pub struct Channel {
     /// The socket.
     pub socket: Socket,
+    /// What lies between it and the packets.
+    pub layers: Layers,
     /// The connection's entry in the registry.
     pub connection: Arc<Connection>,
     /// Received bytes.
@@ -56,7 +60,26 @@ impl Channel {
     /// A channel with empty buffers.
     pub fn new(socket: Socket, connection: Arc<Connection>) -> Self {
         let held = Tally::new(Kind::Network);
-        Self { socket, connection, reader: PacketReader::new(), out: PacketWriter::with_capacity(IDLE_BYTES), held }
+        Self {
+            socket,
+            layers: Layers::default(),
+            connection,
+            reader: PacketReader::new(),
+            out: PacketWriter::with_capacity(IDLE_BYTES),
+            held,
+        }
+    }
+
+    /// Whether bytes have arrived that no packet has used yet, in the reader or in a layer: a wait for the socket would not see them.
+    #[inline]
+    pub fn has_input(&mut self) -> bool {
+        self.reader.has_bytes() || self.layers.has_input()
+    }
+
+    /// From now on bytes go in compressed frames.
+    pub fn compress(&mut self, algorithm: Algorithm) {
+        self.layers.compress(algorithm, self.reader.take_unread());
+        self.reader.accept_any_sequence();
     }
 
     /// Waits for the next packet. Marks the connection as reading while a packet is incomplete, except in the
@@ -78,7 +101,8 @@ impl Channel {
             } else if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
                 self.shrink_when_silent();
             }
-            let Some(count) = self.socket.receive(self.reader.room()) else { return Err(Lost::End) };
+            let received = self.layers.receive(&self.socket, &self.connection, self.reader.room());
+            let Some(count) = received else { return Err(Lost::End) };
             self.reader.filled(count);
         }
     }
@@ -87,9 +111,10 @@ impl Channel {
     /// only connections with large buffers pay.
     #[cold]
     fn shrink_when_silent(&mut self) {
-        if !self.socket.wait_readable(SHRINK_AFTER) {
+        if !self.layers.has_input() && !self.socket.wait_readable(SHRINK_AFTER) {
             self.reader.shrink();
             self.out.shrink_to(IDLE_BYTES);
+            self.layers.shrink();
             self.connection.shrink_statement();
         }
         self.book();
@@ -98,7 +123,7 @@ impl Channel {
     /// Books what the buffers hold.
     #[inline]
     pub fn book(&mut self) {
-        self.held.set(self.reader.capacity() + self.out.capacity());
+        self.held.set(self.reader.capacity() + self.out.capacity() + self.layers.bytes());
     }
 
     /// Sends what was written; false when the client has gone.
@@ -108,7 +133,7 @@ impl Channel {
         if self.out.is_empty() {
             return true;
         }
-        let sent = self.socket.send(self.out.bytes(), &self.connection);
+        let sent = self.layers.send(&self.socket, &self.connection, self.out.bytes());
         self.out.clear();
         sent
     }
@@ -135,6 +160,7 @@ impl Channel {
 /// The channel as a running statement sees it. The command's bytes stay borrowed meanwhile, so uploads have a reader of their own.
 pub struct StatementIo<'a> {
     socket: &'a Socket,
+    layers: &'a mut Layers,
     connection: &'a Connection,
     /// Bytes that arrived with the command and belong to what follows it.
     unread: &'a [u8],
@@ -151,8 +177,8 @@ struct Upload {
 
 impl<'a> StatementIo<'a> {
     /// For a command whose bytes are still in the channel's reader.
-    pub fn new(socket: &'a Socket, connection: &'a Connection, unread: &'a [u8], limit: usize) -> Self {
-        Self { socket, connection, unread, upload: None, sequence: 0, limit }
+    pub fn new(socket: &'a Socket, layers: &'a mut Layers, connection: &'a Connection, unread: &'a [u8], limit: usize) -> Self {
+        Self { socket, layers, connection, unread, upload: None, sequence: 0, limit }
     }
 
     /// After the command: whether an upload was read, was it read to its end, and what came after it.
@@ -178,16 +204,19 @@ pub enum UploadState {
 impl ClientIo for StatementIo<'_> {
     fn flush(&mut self, out: &mut PacketWriter) -> Result<(), ClientGone> {
         self.sequence = out.sequence();
-        let sent = self.socket.send(out.bytes(), self.connection);
+        let sent = self.layers.send(self.socket, self.connection, out.bytes());
         out.clear();
         if sent { Ok(()) } else { Err(ClientGone::Disconnected) }
     }
 
     fn read_packet(&mut self) -> Result<&[u8], ClientGone> {
         let unread = self.unread;
-        let sequence = self.sequence;
+        let (sequence, compressed) = (self.sequence, self.layers.is_compressed());
         let upload = self.upload.get_or_insert_with(|| {
             let mut reader = PacketReader::new();
+            if compressed {
+                reader.accept_any_sequence();
+            }
             let mut rest = unread;
             while !rest.is_empty() {
                 let room = reader.room();
@@ -220,7 +249,7 @@ impl ClientIo for StatementIo<'_> {
             }
             self.connection.enter(Phase::Reading);
             self.connection.client_wait_begins();
-            let received = self.socket.receive(upload.reader.room());
+            let received = self.layers.receive(self.socket, self.connection, upload.reader.room());
             self.connection.client_wait_ends();
             self.connection.enter(Phase::Running);
             let Some(count) = received else { return Err(ClientGone::Disconnected) };

@@ -64,6 +64,9 @@ impl<S: Service> Front<S> {
         let socket = Socket::new(fd);
         let connections = self.service.connections();
         let connection = Connection::new(connections.allocate_id(), address.host_and_port(), Box::new(socket.clone()));
+        if address == ClientAddress::Unix {
+            connection.set_unix();
+        }
         let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         let over = open > settings.max_connections;
         let guard = OpenGuard { front: Arc::clone(self), id: connection.id() };
@@ -101,10 +104,12 @@ impl<S: Service> Front<S> {
     /// From greeting to session; the connection goes on on a thread of its own.
     fn log_in(self: &Arc<Self>, mut visitor: Visitor<S>, settings: &FrontSettings, address: &ClientAddress, over: bool) {
         let Some((session, login)) = self.open_session(&mut visitor.channel, settings, address, over) else {
+            visitor.channel.layers.close(&visitor.channel.socket);
             return visitor.channel.socket.hang_up(true);
         };
         let channel = &visitor.channel;
         let (socket, connection, sequence) = (channel.socket.clone(), Arc::clone(&channel.connection), channel.out.sequence());
+        let plain = channel.layers.is_plain();
         let guest = Guest { session, login, visitor };
         let front = Arc::clone(self);
         let job = Box::new(move || {
@@ -112,10 +117,12 @@ impl<S: Service> Front<S> {
             front.guarded(id, || front.serve_commands(guest));
         });
         if let Err(error) = self.threads.run(job) {
-            let mut out = PacketWriter::new();
-            out.set_sequence(sequence);
-            ErrReply::from(&codes::cant_create_thread(error.raw_os_error().unwrap_or(0))).write(&mut out);
-            socket.send(out.bytes(), &connection);
+            if plain {
+                let mut out = PacketWriter::new();
+                out.set_sequence(sequence);
+                ErrReply::from(&codes::cant_create_thread(error.raw_os_error().unwrap_or(0))).write(&mut out);
+                socket.send(out.bytes(), &connection);
+            }
             socket.hang_up(true);
         }
     }
@@ -128,7 +135,7 @@ impl<S: Service> Front<S> {
         address: &ClientAddress,
         over: bool,
     ) -> Option<(S::Session, Login)> {
-        let logged_in = self.authenticator.log_in(channel, self.service.accounts(), &settings.server_version, address);
+        let logged_in = self.authenticator.log_in(channel, self.service.accounts(), settings, self.service.tls(), address);
         let login = match logged_in {
             Ok(login) => login,
             Err(refused) => {
@@ -159,10 +166,15 @@ impl<S: Service> Front<S> {
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
         if channel.send() {
+            // All up to the end of the login goes as it is.
+            if let Some(algorithm) = channel.connection.compression() {
+                channel.compress(algorithm);
+            }
             self.command_loop(&mut channel, &mut session, login);
         }
         channel.connection.enter(Phase::Closed);
         drop(session);
+        channel.layers.close(&channel.socket);
         // Others may hold the connection's entry, and with it the socket, for a while; the client must see the end now.
         channel.socket.hang_up(true);
         drop(guard);
@@ -219,7 +231,8 @@ impl<S: Service> Front<S> {
                     }
                 }
                 Ok(command) => {
-                    let mut io = StatementIo::new(&channel.socket, &channel.connection, channel.reader.unread(), limit);
+                    let mut io =
+                        StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, channel.reader.unread(), limit);
                     let flow = session.handle(command, &mut channel.out, &mut io);
                     upload = io.finish();
                     flow

@@ -25,4 +25,5 @@ pub mod serve;
 pub mod server;
 pub mod socket;
 pub mod threads;
+pub mod transport;
 pub mod watcher;

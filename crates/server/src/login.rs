@@ -9,7 +9,10 @@ use protocol::handshake::{self, ChangeUser, Greeting, HandshakeResponse, attribu
 use protocol::{Capabilities, ServerStatus};
 use session::accounts::{Account, Accounts, AuthPlugin};
 use session::command::{ClientAddress, Login};
+use session::service::FrontSettings;
 use sync::{Mutex, Rank};
+use tls::Tls;
+use tls::rustls::ServerConfig;
 
 use crate::channel::{Channel, Received};
 use crate::keys::Keys;
@@ -98,15 +101,20 @@ impl Authenticator {
         &self,
         channel: &mut Channel,
         accounts: &dyn Accounts,
-        server_version: &str,
+        settings: &FrontSettings,
+        tls: Option<&Tls>,
         address: &ClientAddress,
     ) -> Result<Login, Refused> {
         let challenge = make_challenge()?;
+        let tls = tls.and_then(|tls| Some((tls, tls.current().config.clone()?)));
+        let mut offered = SERVER_CAPABILITIES;
+        offered.set(Capabilities::SSL, tls.is_some());
+        offered.insert(settings.compression.offered());
         let greeting = Greeting {
-            server_version: server_version.as_bytes(),
+            server_version: settings.server_version.as_bytes(),
             connection_id: channel.connection.id(),
             challenge,
-            capabilities: SERVER_CAPABILITIES,
+            capabilities: offered,
             charset: protocol::constants::CHARSET_UTF8MB4_0900_AI_CI as u8,
             status: ServerStatus::AUTOCOMMIT,
             auth_plugin: AuthPlugin::CachingSha2.name().as_bytes(),
@@ -114,10 +122,23 @@ impl Authenticator {
         greeting.write(&mut channel.out);
         send(channel)?;
         channel.reader.expect_sequence(1);
-        let payload = read(channel, |_| Refused::EarlyError(codes::handshake_error()))?;
-        let Ok(response) = HandshakeResponse::parse(&payload, SERVER_CAPABILITIES) else {
+        let mut payload = read(channel, |_| Refused::EarlyError(codes::handshake_error()))?;
+        if let Some((tls, config)) = &tls
+            && handshake::is_ssl_request(&payload)
+        {
+            encrypt(channel, tls, config)?;
+            payload = read(channel, |_| Refused::Error(codes::handshake_error()))?;
+        }
+        let Ok(response) = HandshakeResponse::parse(&payload, offered) else {
             return Err(Refused::EarlyError(codes::handshake_error()));
         };
+        if settings.require_secure_transport && !channel.connection.secure_transport() {
+            return Err(Refused::Error(codes::secure_transport_required()));
+        }
+        let compression = settings.compression.choose(&response).map_err(Refused::Error)?;
+        if let Some(algorithm) = compression {
+            channel.connection.set_compression(algorithm);
+        }
         let claim = Claim { user: response.user, answer: response.auth_response, plugin: response.auth_plugin, ask_again: false };
         let account = self.check(channel, accounts, address, response.capabilities, &challenge, &claim)?;
         let login = Login {
@@ -190,10 +211,10 @@ impl Authenticator {
         let passed = match (&account, plugin) {
             (Some(account), _) if account.stored.is_empty() => !with_password && address.is_local(),
             (Some(account), AuthPlugin::Native) => auth::native_check(&account.stored, &challenge, &answer),
-            (Some(account), AuthPlugin::CachingSha2) => with_password && self.check_sha2(channel, account, address, &challenge, &answer)?,
+            (Some(account), AuthPlugin::CachingSha2) => with_password && self.check_sha2(channel, account, &challenge, &answer)?,
             (None, _) => {
                 if with_password && plugin == AuthPlugin::CachingSha2 {
-                    self.ask_password(channel, address, &challenge)?;
+                    self.ask_password(channel, &challenge)?;
                 }
                 false
             }
@@ -205,21 +226,14 @@ impl Authenticator {
         }
     }
 
-    fn check_sha2(
-        &self,
-        channel: &mut Channel,
-        account: &Account,
-        address: &ClientAddress,
-        challenge: &Challenge,
-        answer: &[u8],
-    ) -> Result<bool, Refused> {
+    fn check_sha2(&self, channel: &mut Channel, account: &Account, challenge: &Challenge, answer: &[u8]) -> Result<bool, Refused> {
         let key = (account.user.clone(), account.host.clone());
         let known = self.remembered.lock().get(&key).filter(|(stored, _)| *stored == account.stored).map(|(_, digest)| *digest);
         if known.is_some_and(|digest| digest.check(challenge, answer)) {
             handshake::write_auth_more_data(&[auth::FAST_AUTH_SUCCESS], &mut channel.out);
             return Ok(true);
         }
-        let Some(password) = self.ask_password(channel, address, challenge)? else { return Ok(false) };
+        let Some(password) = self.ask_password(channel, challenge)? else { return Ok(false) };
         let passed = auth::sha2_check(&account.stored, &password);
         if passed {
             let mut remembered = self.remembered.lock();
@@ -231,12 +245,12 @@ impl Authenticator {
         Ok(passed)
     }
 
-    /// Asks for the password itself: in the clear over the unix socket, under the server's key otherwise.
-    fn ask_password(&self, channel: &mut Channel, address: &ClientAddress, challenge: &Challenge) -> Result<Option<Vec<u8>>, Refused> {
+    /// Asks for the password itself: in the clear over the unix socket and TLS, under the server's key otherwise.
+    fn ask_password(&self, channel: &mut Channel, challenge: &Challenge) -> Result<Option<Vec<u8>>, Refused> {
         handshake::write_auth_more_data(&[auth::PERFORM_FULL_AUTHENTICATION], &mut channel.out);
         send(channel)?;
         let mut sent = read(channel, Refused::Error)?;
-        if *address == ClientAddress::Unix {
+        if channel.connection.secure_transport() {
             return Ok((sent.pop() == Some(0)).then_some(sent));
         }
         if sent == [auth::REQUEST_PUBLIC_KEY] {
@@ -249,6 +263,22 @@ impl Authenticator {
         }
         Ok(self.keys.decrypt_password(&sent, challenge))
     }
+}
+
+/// The TLS handshake, after the client has asked for it.
+fn encrypt(channel: &mut Channel, tls: &Tls, config: &Arc<ServerConfig>) -> Result<(), Refused> {
+    tls.figures.accepts.inc();
+    let Channel { socket, layers, connection, reader, .. } = channel;
+    let arrived = reader.take_unread();
+    let Some(secured) = layers.encrypt(socket, connection, config, &arrived) else { return Err(Refused::Gone) };
+    tls.figures.finished.inc();
+    if secured.resumed {
+        tls.figures.resumed.inc();
+    }
+    connection.set_secured(secured);
+    // What follows counts on from the request.
+    reader.expect_sequence(2);
+    Ok(())
 }
 
 fn send(channel: &mut Channel) -> Result<(), Refused> {

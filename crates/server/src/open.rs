@@ -82,10 +82,34 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     for (name, value) in settings.variables.iter().filter(|(name, _)| ![LOG_CAPACITY, PURGE_THREADS].contains(&name.as_str())) {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
     }
+    begin_encryption(settings, &shared)?;
     free_orphans(catalog)?;
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
     Ok(Arc::new(SqlService::new(shared)))
+}
+
+/// Certificates are made where there are none, and loaded. What an operator has chosen must load; what is there by itself need not.
+fn begin_encryption(settings: &Settings, shared: &Shared) -> Result<(), Failure> {
+    let chosen = ["ssl_ca", "ssl_cert", "ssl_key", "ssl_crl", "tls_version"].iter().any(|name| settings.variables.contains_key(*name));
+    if !chosen && shared.number("auto_generate_certs") == 1 {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        match tls::make_missing(&settings.data_dir, host.trim()) {
+            Ok(true) => {
+                log::note("certificates and keys made in the data directory: ca.pem, server-cert.pem, server-key.pem, client-cert.pem")
+            }
+            Ok(false) => {}
+            Err(error) => log::warning(&format!("no certificates could be made: {error}")),
+        }
+    }
+    match shared.load_tls() {
+        Ok(()) => Ok(()),
+        Err(error) if chosen => Err(format!("TLS: {error}").into()),
+        Err(error) => {
+            log::warning(&format!("connections cannot be encrypted: {error}"));
+            Ok(())
+        }
+    }
 }
 
 fn pool_bytes(config: &EngineConfig) -> u64 {

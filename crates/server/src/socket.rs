@@ -1,11 +1,12 @@
 //! One client's socket: receive, send, hang up. The same for TCP and unix sockets.
 
+use std::io::IoSlice;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use session::connections::{Connection, Hangup, Phase};
 
 /// A connected socket, shared between its thread and those who may hang it up.
@@ -53,6 +54,19 @@ impl Socket {
             Ok(count) => self.send_slowly(&bytes[count..], connection),
             Err(Errno::AGAIN | Errno::INTR) => self.send_slowly(bytes, connection),
             Err(_) => false,
+        }
+    }
+
+    /// Sends what is taken without a wait, of several pieces; `Some(0)` when nothing is. `None` when the connection broke.
+    pub fn send_now(&self, pieces: &[IoSlice<'_>]) -> Option<usize> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match rustix::net::sendmsg(&*self.0, pieces, &mut SendAncillaryBuffer::default(), flags) {
+                Ok(count) => return Some(count),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Some(0),
+                Err(_) => return None,
+            }
         }
     }
 

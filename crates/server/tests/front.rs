@@ -99,6 +99,7 @@ fn raw_login(fixture: &Fixture) -> TcpStream {
         database: None,
         auth_plugin: Some(b"caching_sha2_password"),
         attributes: b"",
+        zstd_level: None,
     };
     let mut out = protocol::PacketWriter::new();
     out.set_sequence(1);

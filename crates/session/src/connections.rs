@@ -9,13 +9,15 @@
 //! 1. A connection is in the registry from before its first packet until its session has ended.
 //! 2. A kill of a connection is for ever; a kill of a statement is forgotten when the next one begins.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hashbrown::HashMap;
 use lock_manager::WaitObserver;
+use protocol::compressed::Algorithm;
 use sync::{CachePadded, Mutex, Rank};
+use tls::{PeerCertificate, Secured};
 
 /// What a connection is doing. Kept in the low bits of its activity word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +149,12 @@ pub struct Connection {
     wait_observer: Mutex<Option<Arc<dyn WaitObserver>>>,
     wait_probe: Mutex<Option<Arc<dyn Fn() -> Option<&'static str> + Send + Sync>>>,
     label: Mutex<Label>,
+    /// What was agreed on, when the connection is encrypted.
+    secured: OnceLock<Secured>,
+    /// How packets are compressed, if they are.
+    compression: OnceLock<Algorithm>,
+    /// It came over the unix socket.
+    unix: AtomicBool,
     hangup: Box<dyn Hangup>,
 }
 
@@ -171,8 +179,48 @@ impl Connection {
             wait_observer: Mutex::new(Rank::Leaf, None),
             wait_probe: Mutex::new(Rank::Leaf, None),
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), ..Label::default() }),
+            secured: OnceLock::new(),
+            compression: OnceLock::new(),
+            unix: AtomicBool::new(false),
             hangup,
         })
+    }
+
+    /// Notes that the connection is encrypted from now on.
+    pub fn set_secured(&self, secured: Secured) {
+        // A connection is encrypted once; a second time would not be its handshake.
+        let _ = self.secured.set(secured);
+    }
+
+    /// Notes how packets are compressed once the client is logged in.
+    pub fn set_compression(&self, algorithm: Algorithm) {
+        // Agreed on once, in the login.
+        let _ = self.compression.set(algorithm);
+    }
+
+    /// How packets are compressed, if they are.
+    pub fn compression(&self) -> Option<Algorithm> {
+        self.compression.get().copied()
+    }
+
+    /// Notes that it came over the unix socket.
+    pub fn set_unix(&self) {
+        self.unix.store(true, Ordering::Relaxed);
+    }
+
+    /// What was agreed on with the client of an encrypted connection.
+    pub fn secured(&self) -> Option<&Secured> {
+        self.secured.get()
+    }
+
+    /// Whether nobody on the way can listen: TLS or the unix socket.
+    pub fn secure_transport(&self) -> bool {
+        self.secured.get().is_some() || self.unix.load(Ordering::Relaxed)
+    }
+
+    /// The certificate that the client has shown, signed by the server's authority.
+    pub fn peer_certificate(&self) -> Option<&PeerCertificate> {
+        self.secured.get()?.peer.as_ref()
     }
 
     /// The connection's id.

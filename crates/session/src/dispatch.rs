@@ -158,6 +158,11 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::ReloadTls { keep_on_error } => {
+                self.reload_tls(*keep_on_error)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::UnlockInstance => {
                 self.unlock_instance();
                 self.reply_ok(0, sink);

@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use mysql_error::SqlError;
 use protocol::PacketWriter;
+use tls::Tls;
 
 use crate::accounts::Accounts;
 use crate::command::{ClientIo, Command, Flow, Login};
+use crate::compression::CompressionChoice;
 use crate::connections::{Connection, Connections};
 
 /// Settings of the front that may change while the server runs; read at each login.
@@ -34,6 +36,10 @@ pub struct FrontSettings {
     pub net_read_timeout: Duration,
     /// `net_write_timeout`.
     pub net_write_timeout: Duration,
+    /// `require_secure_transport`: only TLS and the unix socket are let in (3159).
+    pub require_secure_transport: bool,
+    /// `protocol_compression_algorithms`.
+    pub compression: CompressionChoice,
 }
 
 impl Default for FrontSettings {
@@ -48,6 +54,8 @@ impl Default for FrontSettings {
             interactive_timeout: Duration::from_secs(28_800),
             net_read_timeout: Duration::from_secs(30),
             net_write_timeout: Duration::from_secs(60),
+            require_secure_transport: false,
+            compression: CompressionChoice::default(),
         }
     }
 }
@@ -65,6 +73,11 @@ pub trait Service: Send + Sync + 'static {
 
     /// Who may log in.
     fn accounts(&self) -> &dyn Accounts;
+
+    /// What encrypts connections, if anything does.
+    fn tls(&self) -> Option<&Tls> {
+        None
+    }
 
     /// Current settings.
     fn settings(&self) -> FrontSettings;

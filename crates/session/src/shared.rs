@@ -22,6 +22,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, Ordering};
 use sync::{Mutex, Rank};
+use tls::Tls;
 use types::Value;
 
 /// Version that clients see: MySQL's, whose behaviour COMPAT.md measures against, then ours.
@@ -49,6 +50,8 @@ pub struct Shared {
     pub(crate) definitions: Arc<TableLock>,
     /// Backups that clients make.
     pub backups: Arc<backup::Activity>,
+    /// What encrypts connections.
+    pub tls: Tls,
     /// Counters.
     pub status: Status,
     /// When the server started.
@@ -83,6 +86,7 @@ impl Shared {
             changes: Arc::new(TableLock::of(Protects::Changes)),
             definitions: Arc::new(TableLock::of(Protects::Definitions)),
             backups: Arc::default(),
+            tls: Tls::off(),
             status: Status::default(),
             started: Instant::now(),
             deadlock_log: DeadlockLog::new(),
@@ -212,6 +216,10 @@ impl Service for SqlService {
         &*self.shared.accounts
     }
 
+    fn tls(&self) -> Option<&Tls> {
+        Some(&self.shared.tls)
+    }
+
     fn settings(&self) -> FrontSettings {
         let shared = &self.shared;
         FrontSettings {
@@ -224,6 +232,8 @@ impl Service for SqlService {
             interactive_timeout: shared.seconds("interactive_timeout"),
             net_read_timeout: shared.seconds("net_read_timeout"),
             net_write_timeout: shared.seconds("net_write_timeout"),
+            compression: shared.compression(),
+            require_secure_transport: shared.number("require_secure_transport") == 1,
         }
     }
 

@@ -133,6 +133,7 @@ impl Session {
             database: Some(account.database.as_bytes()).filter(|name| !name.is_empty()),
             auth_plugin: Some(plugin.as_bytes()),
             attributes: b"",
+            zstd_level: None,
         }
         .write(&mut writer);
         let mut answer = Some(writer.bytes()[HEADER_BYTES..].to_vec());

@@ -279,7 +279,7 @@ impl<'a> Parser<'a> {
             Kw::FUNCTION => self.unsupported("ALTER FUNCTION"),
             Kw::EVENT => self.unsupported("ALTER EVENT"),
             Kw::LIBRARY => self.unsupported("ALTER LIBRARY"),
-            Kw::INSTANCE => self.unsupported("ALTER INSTANCE"),
+            Kw::INSTANCE => self.alter_instance(),
             Kw::SERVER => self.unsupported("ALTER SERVER"),
             Kw::TABLESPACE | Kw::UNDO => self.unsupported("ALTER TABLESPACE"),
             Kw::RESOURCE => self.unsupported("ALTER RESOURCE GROUP"),

@@ -179,6 +179,31 @@ impl<'a> Parser<'a> {
         Ok(Statement::Backup { word, numbers })
     }
 
+    /// ALTER INSTANCE, from INSTANCE on.
+    pub(super) fn alter_instance(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        if !self.at(Kw::RELOAD) || self.peek().kw != Kw::TLS {
+            return self.unsupported("ALTER INSTANCE");
+        }
+        self.bump();
+        self.bump();
+        if self.eat(Kw::FOR) {
+            self.expect(Kw::CHANNEL)?;
+            // There is no administrators' port, so no other channel.
+            let at = self.tok;
+            if !self.name()?.eq_ignore_ascii_case("mysql_main") {
+                return Err(self.error_at(at));
+            }
+        }
+        let keep_on_error = !self.eat(Kw::NO);
+        if !keep_on_error {
+            for word in [Kw::ROLLBACK, Kw::ON, Kw::ERROR] {
+                self.expect(word)?;
+            }
+        }
+        Ok(Statement::ReloadTls { keep_on_error })
+    }
+
     /// UNLOCK TABLES.
     pub(super) fn unlock(&mut self) -> PResult<Statement<'a>> {
         self.bump();

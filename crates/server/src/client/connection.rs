@@ -220,6 +220,7 @@ impl ClientConnection {
             database: target.database.as_deref().map(str::as_bytes),
             auth_plugin: Some(plugin.as_bytes()),
             attributes: &attributes,
+            zstd_level: None,
         }
         .write(&mut self.out);
         self.send()?;

@@ -5,6 +5,7 @@ use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::shared::Shared;
 use crate::variables::{self, DEFINITIONS, Scope};
+use crate::{compression, encryption};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
@@ -37,9 +38,9 @@ pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Tab
     table
 }
 
-pub(super) fn status(session: &ClientSession, _scope: Option<VarScope>) -> Table {
+pub(super) fn status(session: &ClientSession, scope: Option<VarScope>) -> Table {
     let mut table = head();
-    for (name, value) in status_list(session.shared()) {
+    for (name, value) in status_list(&session.core, scope == Some(VarScope::Global)) {
         table.row(vec![name.into(), value.into()]);
     }
     table
@@ -49,8 +50,17 @@ fn head() -> Table {
     Table::new(&[("Variable_name", text(64)), ("Value", text(1024))])
 }
 
-/// Counters with their values, by name.
-pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
+/// Counters with their values, by name; those of the session's own connection are empty where only the server's are wanted.
+pub(crate) fn status_list(core: &Core, global: bool) -> Vec<(&'static str, String)> {
+    let mut list: Vec<(&'static str, String)> =
+        counter_list(&core.shared).into_iter().map(|(name, value)| (name, value.to_string())).collect();
+    list.extend(encryption::status(&core.shared.tls, (!global).then_some(&*core.connection)));
+    list.extend(compression::status((!global).then_some(&*core.connection)));
+    list.sort_unstable();
+    list
+}
+
+fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
     let (undo, store) = (engine.undo_stats(), engine.pool().store().stats());
@@ -154,6 +164,5 @@ pub(crate) fn status_list(shared: &Shared) -> Vec<(&'static str, String)> {
         ("Threads_running", u64::from(shared.connections.running())),
         ("Uptime", shared.started.elapsed().as_secs()),
     ]);
-    list.sort_unstable();
-    list.into_iter().map(|(name, value)| (name, value.to_string())).collect()
+    list
 }

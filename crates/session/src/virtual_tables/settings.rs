@@ -15,8 +15,8 @@ pub(super) fn tables() -> Vec<VirtualTable> {
     vec![
         table("global_variables", global_variables),
         table("session_variables", session_variables),
-        table("global_status", status),
-        table("session_status", status),
+        table("global_status", global_status),
+        table("session_status", session_status),
     ]
 }
 
@@ -28,7 +28,15 @@ fn session_variables(core: &mut Core, _request: &VirtualRequest) -> executor::Re
     Ok(listed(variable_list(core, false).into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect()))
 }
 
-fn status(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+fn global_status(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    Ok(status(core, true))
+}
+
+fn session_status(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    Ok(status(core, false))
+}
+
+fn status(core: &Core, global: bool) -> VirtualRows {
     let row = |(name, value): (&str, String)| vec![name.into(), value.into()];
-    Ok(listed(status_list(&core.shared).into_iter().map(row).collect()))
+    listed(status_list(core, global).into_iter().map(row).collect())
 }
