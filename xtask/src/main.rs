@@ -11,6 +11,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   budgets                                  instructions of single operations against docs/budgets.toml: [--check | --record REASON] [--runs N]
   check                                    format, lints, tidy and the fast tests
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
+  compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes]
+                                           [--sql-mode MODE] [--without NAME,...] [--show broken,result,error,warnings,types,texts]
   sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--keep-going] [--seed S] [--shrink] [--plant NAME|all]
   tidy                                     crate levels, module documentation, file rules";
 
@@ -52,15 +54,7 @@ fn check() -> ExitCode {
 
 /// Runs the crash simulator, optimised, with the arguments that follow.
 fn sim(arguments: &[String]) -> ExitCode {
-    let build = ["run", "--quiet", "--profile", "fast", "--package", "simulator", "--"];
-    match Command::new(env!("CARGO")).args(build).args(arguments).status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(e) => {
-            eprintln!("cannot run cargo: {e}");
-            ExitCode::FAILURE
-        }
-    }
+    cargo(&["run", "--quiet", "--profile", "fast", "--package", "simulator", "--"], arguments)
 }
 
 /// The expectations of `tests/sql` against a server that runs already, which should be a MySQL: so the files stay honest.
@@ -73,9 +67,26 @@ fn compare(arguments: &[String]) -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     }
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "harness", "--bin", "slt", "--", address]).args(files);
-    match command.status() {
+    if let [option, rest @ ..] = files
+        && option == "--random"
+    {
+        return compare_random(address, rest);
+    }
+    cargo(&["run", "--quiet", "--package", "harness", "--bin", "slt", "--", address], files)
+}
+
+/// Random statements to both: what the files do not think of.
+fn compare_random(address: &str, arguments: &[String]) -> ExitCode {
+    let built = cargo(&["build", "--quiet", "--profile", "fast", "--package", "server"], &[]);
+    if built != ExitCode::SUCCESS {
+        return built;
+    }
+    let run = ["run", "--quiet", "--profile", "fast", "--package", "differential", "--"];
+    cargo(&[&run[..], &["--program", "target/fast/altiplano", "--with", address]].concat(), arguments)
+}
+
+fn cargo(command: &[&str], arguments: &[String]) -> ExitCode {
+    match Command::new(env!("CARGO")).args(command).args(arguments).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(e) => {

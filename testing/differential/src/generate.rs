@@ -1,0 +1,333 @@
+//! Statements from a seed.
+
+use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
+use crate::node::{MARK, Node, Sort};
+use crate::schema::{COLUMNS, TABLES, value};
+use env::SplitMix64 as Random;
+
+/// What a statement is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Expressions over literals.
+    Expressions,
+    /// Queries of one or more tables.
+    Queries,
+    /// INSERT, UPDATE, DELETE, with the table as it is afterwards.
+    Changes,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Expressions, Kind::Queries, Kind::Changes];
+
+    /// The kind of this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Expressions => "expressions",
+            Kind::Queries => "queries",
+            Kind::Changes => "changes",
+        }
+    }
+}
+
+/// Makes statements.
+pub struct Generator {
+    random: Random,
+    /// Functions that are not called: their names, as a template has them before the parenthesis.
+    without: Vec<String>,
+}
+
+/// Where an expression stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// Tables whose columns it may name.
+    tables: &'a [&'static str],
+    /// Levels that it may still go down.
+    depth: u32,
+}
+
+impl Generator {
+    /// The same seed gives the same statements.
+    pub fn new(seed: u64, without: Vec<String>) -> Generator {
+        Generator { random: Random::new(seed), without }
+    }
+
+    /// The next statement.
+    pub fn statement(&mut self, kind: Kind) -> Node {
+        match kind {
+            Kind::Expressions => {
+                let depth = 1 + self.random.below(3) as u32;
+                let kind = self.any_kind();
+                let expression = self.expression(kind, Place { tables: &[], depth });
+                Node::new(Sort::Fixed, format!("SELECT {MARK}"), vec![expression])
+            }
+            Kind::Queries => self.query(true),
+            Kind::Changes => self.change(),
+        }
+    }
+
+    fn any_kind(&mut self) -> char {
+        self.random.pick(&['I', 'N', 'F', 'S', 'S', 'B', 'D', 'M', 'T', 'J', 'C'])
+    }
+
+    /// An expression that is of this kind as a rule: what functions get is now and then of another.
+    fn expression(&mut self, kind: char, place: Place<'_>) -> Node {
+        let kind = if kind == 'A' || self.random.below(8) == 0 { self.any_kind() } else { kind };
+        if place.depth == 0 || self.random.below(5) == 0 {
+            return self.simple(kind, place);
+        }
+        let is_left_out = |template: &str| self.without.iter().any(|name| template.contains(name.as_str()));
+        let fitting: Vec<&str> = FUNCTIONS
+            .iter()
+            .filter(|(out, template)| (*out == kind || *out == 'A') && !is_left_out(template))
+            .map(|(_, template)| *template)
+            .collect();
+        let template = self.random.pick(&fitting);
+        self.fill(template, Place { depth: place.depth - 1, ..place })
+    }
+
+    /// A template with arguments.
+    fn fill(&mut self, template: &str, place: Place<'_>) -> Node {
+        let mut text = String::new();
+        let mut parts = Vec::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let Some((word, behind)) = after.split_once('}') else { break };
+            match words(word) {
+                Some(list) => {
+                    let chosen = self.random.pick(list);
+                    if matches!(word, "unit" | "units") {
+                        text.push_str(chosen);
+                    } else {
+                        text.push(MARK);
+                        parts.push(Node::leaf(Sort::Scalar, chosen));
+                    }
+                }
+                None => {
+                    text.push(MARK);
+                    parts.push(self.expression(word.chars().next().unwrap_or('A'), place));
+                }
+            }
+            rest = behind;
+        }
+        text.push_str(rest);
+        Node::new(Sort::Scalar, text, parts)
+    }
+
+    fn simple(&mut self, kind: char, place: Place<'_>) -> Node {
+        if !place.tables.is_empty() && self.random.below(4) != 0 {
+            let table = self.random.pick(place.tables);
+            let fitting: Vec<&str> =
+                COLUMNS.iter().filter(|(_, of, _)| *of == kind || kind == 'C' && *of == 'I').map(|(name, ..)| *name).collect();
+            if !fitting.is_empty() {
+                return Node::leaf(Sort::Scalar, format!("{table}.{}", self.random.pick(&fitting)));
+            }
+        }
+        Node::leaf(Sort::Scalar, self.random.pick(literals(kind)))
+    }
+
+    fn condition(&mut self, place: Place<'_>) -> Node {
+        match self.random.below(10) {
+            0 if place.depth > 0 => self.subquery_condition(place),
+            1..=6 => self.sargable(place),
+            _ => self.expression('C', place),
+        }
+    }
+
+    /// A condition that an index may serve.
+    fn sargable(&mut self, place: Place<'_>) -> Node {
+        let table = self.random.pick(place.tables);
+        let (name, kind, _) = self.random.pick(COLUMNS);
+        let column = format!("{table}.{name}");
+        let constant = |me: &mut Self| Node::leaf(Sort::Scalar, value(&mut me.random, name, kind));
+        let (first, second) = (constant(self), constant(self));
+        let (template, parts) = match self.random.below(7) {
+            0 => (format!("{column} BETWEEN {MARK} AND {MARK}"), vec![first, second]),
+            1 => (format!("{column} IN ({MARK}, {MARK})"), vec![first, second]),
+            2 => (format!("{column} IS NULL"), Vec::new()),
+            3 => (format!("({column} < {MARK} OR {column} > {MARK})"), vec![first, second]),
+            4 => (format!("{column} >= {MARK}"), vec![first]),
+            5 => {
+                let other = self.random.pick(place.tables);
+                (format!("{column} = {other}.{name}"), Vec::new())
+            }
+            _ => (format!("{column} = {MARK}"), vec![first]),
+        };
+        let condition = Node::new(Sort::Scalar, template, parts);
+        if self.random.below(3) == 0 && place.depth > 0 {
+            let other = self.condition(Place { depth: place.depth - 1, ..place });
+            return Node::new(Sort::Scalar, format!("({MARK} {} {MARK})", self.random.pick(&["AND", "OR"])), vec![condition, other]);
+        }
+        condition
+    }
+
+    fn subquery_condition(&mut self, place: Place<'_>) -> Node {
+        let inner = Place { tables: &["t3", "t2"], depth: 0 };
+        let (table, _) = self.random.pick(&TABLES[1..]);
+        let condition = self.sargable(Place { tables: if table == "t3" { &["t3"] } else { &["t2"] }, ..inner });
+        let (name, ..) = self.random.pick(&COLUMNS[..12]);
+        let outer = format!("{}.{name}", place.tables[0]);
+        let template = match self.random.below(5) {
+            0 => format!("{outer} IN (SELECT {table}.{name} FROM {table} WHERE {MARK})"),
+            1 => format!("{outer} NOT IN (SELECT {table}.{name} FROM {table} WHERE {MARK})"),
+            2 => format!("EXISTS (SELECT 1 FROM {table} WHERE {table}.{name} = {outer} AND {MARK})"),
+            3 => format!("{outer} > ALL (SELECT {table}.{name} FROM {table} WHERE {MARK})"),
+            _ => format!("{outer} <= (SELECT MAX({table}.{name}) FROM {table} WHERE {MARK})"),
+        };
+        // The outer table may be of the same name: then the condition is about the inner one, in both servers.
+        Node::new(Sort::Scalar, template, vec![condition])
+    }
+
+    fn from(&mut self) -> (Node, &'static [&'static str]) {
+        let on = |me: &mut Self, tables: &'static [&'static str]| {
+            let (name, ..) = me.random.pick(&COLUMNS[..17]);
+            let base = Node::leaf(Sort::Scalar, format!("{}.{name} = {}.{name}", tables[0], tables[1]));
+            if me.random.coin() {
+                let more = me.sargable(Place { tables, depth: 0 });
+                return Node::new(Sort::Scalar, format!("{MARK} {} {MARK}", me.random.pick(&["AND", "AND", "OR"])), vec![base, more]);
+            }
+            base
+        };
+        match self.random.below(7) {
+            0..=2 => (Node::leaf(Sort::Fixed, "t1"), &["t1"]),
+            3 => (Node::leaf(Sort::Fixed, "t2"), &["t2"]),
+            4 => {
+                let condition = on(self, &["t1", "t2"]);
+                (Node::new(Sort::Fixed, format!("t1 LEFT JOIN t2 ON {MARK}"), vec![condition]), &["t1", "t2"])
+            }
+            5 => {
+                let condition = on(self, &["t1", "t2"]);
+                (Node::new(Sort::Fixed, format!("t1 JOIN t2 ON {MARK}"), vec![condition]), &["t1", "t2"])
+            }
+            _ => {
+                let condition = on(self, &["t2", "t3"]);
+                (Node::new(Sort::Fixed, format!("t2 RIGHT JOIN t3 ON {MARK}"), vec![condition]), &["t2", "t3"])
+            }
+        }
+    }
+
+    fn query(&mut self, outermost: bool) -> Node {
+        let (from, tables) = self.from();
+        let place = Place { tables, depth: 1 };
+        let filter = match self.random.below(4) {
+            0 => Node::leaf(Sort::Clause, ""),
+            _ => Node::new(Sort::Clause, format!(" WHERE {MARK}"), vec![self.condition(Place { depth: 2, ..place })]),
+        };
+        if outermost && self.random.below(6) == 0 {
+            let (one, other) = (self.query(false), self.query(false));
+            let operator = self.random.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT"]);
+            return Node::new(Sort::Query, format!("{MARK} {operator} {MARK}"), vec![one, other]);
+        }
+        if !outermost {
+            let kind = self.any_kind();
+            let item = self.expression(kind, place);
+            return Node::new(Sort::Query, format!("SELECT {MARK} FROM {MARK}{MARK}"), vec![item, from, filter]);
+        }
+        if self.random.below(3) == 0 {
+            return self.grouped(from, filter, place);
+        }
+        let list = self.list(place, 3);
+        let order = match self.random.below(3) {
+            0 => {
+                let ids: Vec<String> = tables.iter().map(|table| format!("{table}.id")).collect();
+                let direction = self.random.pick(&["", " DESC"]);
+                Node::leaf(
+                    Sort::Clause,
+                    format!(" ORDER BY {}{direction} LIMIT {}", ids.join(&format!("{direction}, ")), self.random.below(6)),
+                )
+            }
+            _ => Node::leaf(Sort::Clause, ""),
+        };
+        let distinct = Node::leaf(Sort::Clause, if order.template.is_empty() && self.random.below(6) == 0 { "DISTINCT " } else { "" });
+        Node::new(Sort::Query, format!("SELECT {MARK}{MARK} FROM {MARK}{MARK}{MARK}"), vec![distinct, list, from, filter, order])
+    }
+
+    fn grouped(&mut self, from: Node, filter: Node, place: Place<'_>) -> Node {
+        // What stands for a group of strings that compare equal is any of them: groups are of what has one form.
+        let keys = ["i", "ti", "u", "d", "y", "bi", "e", "sb"];
+        let key = format!("{}.{}", place.tables[0], self.random.pick(&keys));
+        let mut aggregates = Vec::new();
+        for _ in 0..1 + self.random.below(2) {
+            let (_, template) = self.random.pick(AGGREGATES);
+            let template = template.replace(", id)", &format!(", {}.id)", place.tables[0]));
+            aggregates.push(self.fill(&template, Place { depth: 0, ..place }));
+        }
+        let list = joined(aggregates);
+        let having = match self.random.below(4) {
+            0 => {
+                let bound = self.random.pick(literals('I'));
+                Node::new(Sort::Clause, format!(" HAVING COUNT(*) > {MARK}"), vec![Node::leaf(Sort::Scalar, bound)])
+            }
+            _ => Node::leaf(Sort::Clause, ""),
+        };
+        if self.random.below(4) == 0 {
+            return Node::new(Sort::Query, format!("SELECT {MARK} FROM {MARK}{MARK}"), vec![list, from, filter]);
+        }
+        Node::new(Sort::Query, format!("SELECT {key}, {MARK} FROM {MARK}{MARK} GROUP BY {key}{MARK}"), vec![list, from, filter, having])
+    }
+
+    fn list(&mut self, place: Place<'_>, most: u64) -> Node {
+        let count = 1 + self.random.below(most);
+        let items = (0..count)
+            .map(|_| {
+                let kind = self.any_kind();
+                self.expression(kind, place)
+            })
+            .collect();
+        joined(items)
+    }
+
+    fn change(&mut self) -> Node {
+        let (table, tables): (&str, &[&'static str]) = if self.random.coin() { ("t1", &["t1"]) } else { ("t2", &["t2"]) };
+        let place = Place { tables, depth: 1 };
+        let ignore = self.random.pick(&["", "", " IGNORE"]);
+        let (name, kind, _) = self.random.pick(COLUMNS);
+        match self.random.below(6) {
+            0 => {
+                let condition = self.condition(Place { depth: 2, ..place });
+                Node::new(Sort::Fixed, format!("DELETE{ignore} FROM {table} WHERE {MARK}"), vec![condition])
+            }
+            1 | 2 => {
+                let expression = self.expression(kind, Place { depth: 2, ..place });
+                let condition = Node::new(Sort::Clause, format!(" WHERE {MARK}"), vec![self.sargable(place)]);
+                Node::new(Sort::Fixed, format!("UPDATE{ignore} {table} SET {name} = {MARK}{MARK}"), vec![expression, condition])
+            }
+            3 => {
+                let expression = self.expression(kind, Place { tables: &[], depth: 2 });
+                Node::new(Sort::Fixed, format!("INSERT{ignore} INTO {table} (id, {name}) VALUES (100, {MARK})"), vec![expression])
+            }
+            4 => {
+                let expression = self.expression(kind, Place { tables: &["t3"], depth: 1 });
+                Node::new(
+                    Sort::Fixed,
+                    format!("INSERT{ignore} INTO {table} (id, {name}) SELECT t3.id + 200, {MARK} FROM t3"),
+                    vec![expression],
+                )
+            }
+            _ => {
+                let expression = self.expression(kind, Place { depth: 1, ..place });
+                Node::new(
+                    Sort::Fixed,
+                    format!("INSERT{ignore} INTO {table} (id, u) VALUES (1, 5) ON DUPLICATE KEY UPDATE {name} = {MARK}"),
+                    vec![expression],
+                )
+            }
+        }
+    }
+}
+
+fn joined(items: Vec<Node>) -> Node {
+    let mut items = items.into_iter();
+    let first = items.next().unwrap_or_else(|| Node::leaf(Sort::Scalar, "1"));
+    let first = Node::new(Sort::List, MARK.to_string(), vec![first]);
+    items.fold(first, |list, item| {
+        let item = Node::new(Sort::List, MARK.to_string(), vec![item]);
+        Node::new(Sort::List, format!("{MARK}, {MARK}"), vec![list, item])
+    })
+}

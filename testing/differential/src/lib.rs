@@ -1,0 +1,23 @@
+//! Two servers are asked the same random statements; where they answer differently, the statement is made smaller and shown.
+//!
+//! The reference is a MySQL that runs (`../shared/peers`), so this is no part of CI: `cargo xtask compare --with HOST:PORT --random`. CI asks a server of our own
+//! alone ([`survive`]): whatever is asked, it answers.
+//!
+//! # Start at
+//! [`Generator::statement`], then [`Pair::compare`].
+//!
+//! # Invariants
+//! 1. The same seed makes the same tables, rows and statements.
+//! 2. No statement depends on the clock, on chance, on the connection, or on an order that it does not ask for.
+
+mod answer;
+pub mod functions;
+mod generate;
+mod node;
+mod pair;
+mod schema;
+
+pub use answer::{Answer, Difference};
+pub use generate::{Generator, Kind};
+pub use node::{Node, Sort, shrink};
+pub use pair::{Pair, Side, survive};
