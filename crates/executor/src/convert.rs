@@ -1,5 +1,8 @@
 //! Values seen as other types, and comparison of values of any two types, by MySQL's rules for expressions.
 
+#[cfg(test)]
+mod tests;
+
 use crate::context::StatementContext;
 use crate::document;
 use crate::errors::internal;

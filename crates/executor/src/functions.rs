@@ -109,6 +109,7 @@ impl Exec<'_> {
                 Ok(Value::Int(count))
             }
             F::AnyValue => self.eval(&args[0]),
+            F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
             F::User => Ok(Value::from(self.context.user())),
             F::CurrentUser => Ok(Value::from(self.context.current_user())),

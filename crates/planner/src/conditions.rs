@@ -1,6 +1,7 @@
 //! Makes conditions: comparisons, conjunctions, negation.
 
 use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
+use crate::func::Func;
 use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
 
 /// `INT(1)`, the type of conditions.
@@ -52,8 +53,21 @@ pub fn compare_expr(op: CmpOp, collation: Collation, a: Expr, b: Expr) -> Expr {
     Expr { kind: ExprKind::Compare(op, collation, Box::new(a), Box::new(b)), ty: bool_type(null) }
 }
 
-/// A string constant compared with a temporal column is converted once, here.
+/// A string constant compared with a temporal column is converted once, here; a number compared with a YEAR counts as a year.
 pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
+    if other.ty.kind == TypeKind::Year && matches!(other.kind, ExprKind::Slot(_)) {
+        return match constant.kind {
+            ExprKind::Literal(value) => match types::year_operand(value) {
+                year @ Value::UInt(_) => Expr::literal(year, ColumnType::bigint_unsigned().not_null()),
+                value => Expr::literal(value, constant.ty),
+            },
+            ExprKind::Param(_) => {
+                let ty = constant.ty.clone();
+                Expr { kind: ExprKind::Func(Func::YearOperand, vec![constant]), ty }
+            }
+            _ => constant,
+        };
+    }
     let ExprKind::Literal(Value::Bytes(bytes)) = &constant.kind else { return constant };
     if !matches!(other.kind, ExprKind::Slot(_)) {
         return constant;

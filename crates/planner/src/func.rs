@@ -86,6 +86,8 @@ functions! {
     IsNull "isnull" 1..=1 Bool;
     Interval "interval" 2..=255 Int;
     AnyValue "any_value" 1..=1 Special;
+    // What a constant is compared with a YEAR column as (no call of a statement has the name).
+    YearOperand "year operand" 1..=1 Special;
     // Strings
     Concat "concat" 1..=255 Str;
     ConcatWs "concat_ws" 2..=255 Str;

@@ -108,7 +108,8 @@ fn one_range(
                 for key in &keys {
                     for v in &values {
                         let mut k = key.clone();
-                        record::key::encode_part(ty, part, v, &mut k);
+                        // What the column cannot hold leaves the range open from here on.
+                        let _ = record::key::try_encode_part(ty, part, v, &mut k);
                         out.ranges.push(KeyRange::prefix(&k));
                     }
                 }
@@ -117,20 +118,29 @@ fn one_range(
             }
             return Some(());
         }
-        if let [only] = values.as_slice() {
-            for key in &mut keys {
-                record::key::encode_part(ty, part, only, key);
-            }
+        let is_held = if let [only] = values.as_slice() {
+            // An error leaves the key as it was, and the others would fail alike.
+            keys.iter_mut().all(|key| record::key::try_encode_part(ty, part, only, key).is_ok())
         } else {
             let mut next = Vec::with_capacity(keys.len() * values.len());
-            for key in &keys {
-                for v in &values {
+            let all = keys.iter().all(|key| {
+                values.iter().all(|v| {
                     let mut k = key.clone();
-                    record::key::encode_part(ty, part, v, &mut k);
+                    let encoded = record::key::try_encode_part(ty, part, v, &mut k);
                     next.push(k);
-                }
+                    encoded.is_ok()
+                })
+            });
+            if all {
+                keys = next;
             }
-            keys = next;
+            all
+        };
+        if !is_held {
+            // [`fit`] promises more than the column holds: from here on the range is unbounded.
+            out.exact = false;
+            out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
+            return Some(());
         }
     }
     let Some(interval) = &prefix.interval else {
@@ -174,8 +184,7 @@ fn interval_bounds(
 ) -> Option<Option<(Vec<u8>, Option<Vec<u8>>)>> {
     let encode = |v: &Value| {
         let mut out = Vec::new();
-        record::key::encode_part(ty, part, v, &mut out);
-        out
+        record::key::try_encode_part(ty, part, v, &mut out).ok().map(|()| out)
     };
     // In value order: (bytes of the value, included).
     let mut low: Option<(Vec<u8>, bool)> = None;
@@ -187,34 +196,34 @@ fn interval_bounds(
         if value.is_null() {
             return Some(None);
         }
-        let bound = match fit(ty, &value) {
+        let (bytes, included) = match fit(ty, &value) {
             Fit::Exact(v) => (encode(&v), *included || prefix),
             Fit::Above(v) => (encode(&v), prefix),
             Fit::AboveAll => return Some(None),
             Fit::BelowAll => continue,
-            Fit::Unusable => {
-                *exact = false;
-                continue;
-            }
+            Fit::Unusable => (None, false),
         };
-        tighten(&mut low, bound, part.descending, true);
+        match bytes {
+            Some(bytes) => tighten(&mut low, (bytes, included), part.descending, true),
+            None => *exact = false,
+        }
     }
     for (e, included) in &interval.high {
         let value = eval(e)?;
         if value.is_null() {
             return Some(None);
         }
-        let bound = match fit(ty, &value) {
+        let (bytes, included) = match fit(ty, &value) {
             Fit::Exact(v) => (encode(&v), *included || prefix),
             Fit::Above(v) => (encode(&v), true),
             Fit::BelowAll => return Some(None),
             Fit::AboveAll => continue,
-            Fit::Unusable => {
-                *exact = false;
-                continue;
-            }
+            Fit::Unusable => (None, false),
         };
-        tighten(&mut high, bound, part.descending, false);
+        match bytes {
+            Some(bytes) => tighten(&mut high, (bytes, included), part.descending, false),
+            None => *exact = false,
+        }
     }
     if let Some((pattern, escape)) = &interval.like {
         match eval(pattern)? {
@@ -231,7 +240,9 @@ fn interval_bounds(
         }
     }
     // NULL is below every value.
-    let low = low.or_else(|| (ty.nullable && (interval.not_null || !interval.low.is_empty())).then(|| (encode(&Value::Null), false)));
+    let low = low.or_else(|| {
+        (ty.nullable && (interval.not_null || !interval.low.is_empty())).then(|| encode(&Value::Null)).flatten().map(|null| (null, false))
+    });
     let (first, last) = if part.descending { (high, low) } else { (low, high) };
     let lower = match first {
         None => Vec::new(),
@@ -290,7 +301,8 @@ pub fn like_prefix(pattern: &[u8], escape: Option<char>) -> Option<Vec<u8>> {
 pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
     use TypeKind as K;
     match ty.kind {
-        k if k.is_integer() || k == K::Year => fit_integer(ty, value),
+        k if k.is_integer() => fit_integer(ty, value),
+        K::Year => fit_year(value),
         K::Char | K::VarChar | K::TinyText | K::Text | K::MediumText | K::LongText => match value {
             Value::Bytes(_) => Fit::Exact(value.clone()),
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) => Fit::Unusable,
@@ -384,8 +396,20 @@ fn number(value: &Value) -> Option<Number> {
     })
 }
 
+/// Years are 0 and 1901 to 2155; the numbers between compare with them, too.
+fn fit_year(value: &Value) -> Fit {
+    const LEAST: u64 = 1901;
+    const MOST: u64 = 2155;
+    match fit_integer(&ColumnType::bigint_unsigned(), value) {
+        Fit::Exact(Value::UInt(1..LEAST)) | Fit::Above(Value::UInt(0..LEAST)) => Fit::Above(Value::UInt(0)),
+        Fit::Above(Value::UInt(MOST)) => Fit::AboveAll,
+        Fit::Exact(Value::UInt(year)) | Fit::Above(Value::UInt(year)) if year > MOST => Fit::AboveAll,
+        other => other,
+    }
+}
+
 fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
-    let (low, high) = ty.integer_range().unwrap_or((0, 2155));
+    let Some((low, high)) = ty.integer_range() else { return Fit::Unusable };
     let make = |i: i128| if ty.unsigned { Value::UInt(i as u64) } else { Value::Int(i as i64) };
     let floor = match number(value) {
         Some(Number::Int(i)) => (i, true),

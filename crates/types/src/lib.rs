@@ -36,7 +36,7 @@ pub use compare::{CompareClass, CompareContext, compare, hash_value, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use number_text::{ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_i64, write_u64};
 pub use sql_mode::SqlMode;
-pub use store::{StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert};
+pub use store::{StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert, year_operand};
 pub use temporal::{
     Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, datetime_from_number, parse_datetime,
     parse_datetime_full, parse_time, parse_time_full, time_from_number,

@@ -6,6 +6,8 @@ mod numeric;
 mod strings;
 mod temporal;
 
+pub use numeric::year_operand;
+
 #[cfg(test)]
 mod tests;
 

@@ -39,7 +39,7 @@ mod rows;
 mod scan;
 mod sort;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::exec::Exec;
 use crate::run::{Flow, Result};

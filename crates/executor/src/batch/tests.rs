@@ -18,7 +18,8 @@ use std::sync::Arc;
 use types::{Collation, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
 
 /// A session in UTC that keeps warnings.
-struct Context {
+#[derive(Default)]
+pub(crate) struct Context {
     warnings: Vec<Warning>,
 }
 

@@ -187,7 +187,9 @@ impl<'c> Binder<'c> {
         all.extend(list.iter());
         let collation = self.collation_of(&all)?;
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
-        let list = list.into_iter().map(|e| temporal_constant(e, &operand)).collect();
+        // As MySQL, which takes a number for a year only where it stands alone.
+        let years = operand.ty.kind == TypeKind::Year && list.len() > 1;
+        let list = list.into_iter().map(|e| if years { e } else { temporal_constant(e, &operand) }).collect();
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 

@@ -212,6 +212,30 @@ pub(super) fn year(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>
     Ok(Value::UInt(year as u64))
 }
 
+/// What a constant is compared with a YEAR as: the year that it names (1 is 2001, '0' is 2000), or itself where it names none.
+pub fn year_operand(value: Value) -> Value {
+    let (number, digits) = match &value {
+        Value::Int(i) => (i128::from(*i), 0),
+        Value::UInt(u) => (i128::from(*u), 0),
+        Value::Decimal(d) => (d.to_i64().map_or(-1, i128::from), 0),
+        Value::Double(d) if d.abs() < 1e6 => (d.round_ties_even() as i128, 0),
+        Value::Date(d) => (i128::from(d.year()), 0),
+        Value::DateTime(at) => (i128::from(at.year()), 0),
+        Value::Bytes(text) if !text.is_empty() && text.len() <= 4 && text.iter().all(u8::is_ascii_digit) => {
+            (text.iter().fold(0, |n, digit| n * 10 + i128::from(digit - b'0')), text.len())
+        }
+        _ => return value,
+    };
+    Value::UInt(match number {
+        0 if (1..=2).contains(&digits) => 2000,
+        0 => 0,
+        1..=69 => 2000 + number as u64,
+        70..=99 => 1900 + number as u64,
+        1901..=2155 => number as u64,
+        _ => return value,
+    })
+}
+
 /// The text of a double in at most so many characters: fewer digits where the whole does not fit.
 pub(super) fn double_text(value: &Value, width: usize, out: &mut Vec<u8>) {
     let start = out.len();

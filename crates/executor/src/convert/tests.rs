@@ -1,0 +1,160 @@
+//! What a range of an index holds is what the comparison finds, whatever the column's type and the value.
+
+use super::compare;
+use crate::batch::tests::Context;
+use base::{IndexId, PageNo, TableId};
+use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, Visibility};
+use planner::expr::{CmpOp, Expr, ExprKind};
+use planner::keys::{Fit, fit, key_ranges};
+use planner::plan::{Interval, Point, PrefixRange, RangeSpec};
+use record::KeyPart;
+use types::{
+    Charset, Collation, ColumnType, Date, DateTime, Decimal, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert,
+};
+
+fn types() -> Vec<ColumnType> {
+    use TypeKind as K;
+    let mut types: Vec<ColumnType> =
+        [K::TinyInt, K::SmallInt, K::MediumInt, K::Int, K::BigInt, K::Year, K::Float, K::Double, K::Date].map(ColumnType::new).into();
+    types.extend(types[..5].to_vec().into_iter().map(ColumnType::unsigned));
+    types.extend([ColumnType::decimal(5, 2), ColumnType::decimal(65, 30), ColumnType::decimal(20, 0)]);
+    for kind in [K::Time, K::DateTime, K::Timestamp] {
+        types.extend([0, 2, 6].map(|digits| ColumnType::temporal(kind, digits)));
+    }
+    types.extend([Collation::DEFAULT, Collation::Binary, Collation::Utf8mb4Bin].map(|collation| ColumnType::varchar(12, collation)));
+    types.push(ColumnType { length: 12, ..ColumnType::new(K::Char) });
+    types.push(ColumnType { length: 4, collation: Collation::Binary, ..ColumnType::new(K::Binary) });
+    types
+}
+
+fn values() -> Vec<Value> {
+    let mut values: Vec<Value> = Vec::new();
+    let integers = [0, 1, -1, 2, 69, 70, 99, 100, 127, 128, -129, 1900, 1901, 2024, 2155, 2156, 65_536, 20_240_229, 240_229, 123_456];
+    values.extend(integers.map(Value::Int));
+    values.extend([1 << 53, (1 << 53) + 1, i64::MAX, i64::MIN, 999, 1000, -1000].map(Value::Int));
+    values.extend([0, 1, 2024, 255, 256, 1 << 63, u64::MAX, u64::MAX - 1].map(Value::UInt));
+    let doubles = [0.0, -0.0, 0.5, -0.5, 1.5, 2024.0, 1900.5, 2155.5, 1e15, 9.2e18, -9.3e18, 1.9e19, 1e30, -1e300, 1e-300, 0.1, 99.995];
+    values.extend(doubles.map(Value::Double));
+    values.extend([0.1f32, 1.5, -0.0, 3e38].map(Value::Float));
+    let decimals = ["0.1", "-0.0", "1.5", "-1.505", "999.99", "999.995", "-1000", "2155.5", "1900.5", "0.000000000000000000000000000001"];
+    values.extend(decimals.map(|text| Value::Decimal(Decimal::parse(text.as_bytes()).value)));
+    values.push(Value::Decimal(Decimal::parse("9".repeat(65).as_bytes()).value));
+    let numbers = ["", "0", "00", "1", "1.5", " 1", "12abc", "abc", "2024", "2155", "2156", "1e3", "-1"];
+    values.extend(numbers.map(Value::from));
+    let moments = ["2024-02-29", "2024-02-29 12:34:56", "24-2-29", "2024-02-29 12:34:56.789", "2024-02-30", "2024-13-01", "0000-00-00"];
+    values.extend(moments.map(Value::from));
+    values.extend(["12:34:56", "12:34:56.789", "-12:34:56", "838:59:60", "1 1:1:1", "ä", "A "].map(Value::from));
+    values.push(Value::from(&[0xff, 0, 1, 2][..]));
+    let days = [Date::from_fields(2024, 2, 29), Date::from_fields(2024, 0, 0), Date::from_fields(9999, 12, 31), Date::ZERO];
+    values.extend(days.map(Value::Date));
+    let at = |hour, micros| DateTime::from_fields(days[0], hour, 34, 56, micros);
+    values.extend([DateTime::from_date(days[0]), at(12, 0), at(12, 789_000), at(23, 999_999), DateTime::ZERO].map(Value::DateTime));
+    let times = [0, 1, -1, 45_296_000_000, 45_296_789_000, -45_296_000_000, 3_020_399_000_000];
+    values.extend(times.map(|micros| Value::Time(Time::from_micros(micros))));
+    values.extend([0, 1, 1_709_210_096_000_000, 1_709_210_096_780_000].map(|micros| Value::Timestamp(Timestamp::from_micros(micros))));
+    values
+}
+
+fn definition(ty: &ColumnType, descending: bool) -> TableDef {
+    let column = ColumnDef {
+        name: "c".into(),
+        ty: ty.clone(),
+        default: DefaultValue::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        added_in: 0,
+        instant_default: Value::Null,
+        generated: None,
+        visibility: Visibility::Visible,
+    };
+    let index = IndexDef {
+        name: "PRIMARY".into(),
+        id: IndexId(1),
+        root: PageNo(1),
+        unique: true,
+        parts: vec![KeyPart { descending, ..KeyPart::ascending(0) }],
+        comment: String::new(),
+        invisible: false,
+    };
+    TableDef {
+        id: TableId(1),
+        database: "d".into(),
+        name: "t".into(),
+        columns: vec![column],
+        indexes: vec![index],
+        schema_version: 0,
+        charset: Charset::Utf8mb4,
+        collation: Collation::DEFAULT,
+        comment: String::new(),
+        auto_increment_start: 1,
+        created_micros: 0,
+        shown_options: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    }
+}
+
+/// The values as a column of the type holds them.
+fn stored(ty: &ColumnType) -> Vec<Value> {
+    let context = Context::default();
+    let mut stored = Vec::new();
+    for value in values() {
+        let warnings = &mut Vec::new();
+        let mut store = StoreContext { mode: SqlMode::NONE, strict: false, column: "c", row: 1, zone: &context, now_micros: 0, warnings };
+        stored.extend(store_convert(value, ty, &mut store).ok());
+    }
+    stored
+}
+
+fn range(op: CmpOp, value: Value) -> RangeSpec {
+    let value = Expr::literal(value, ColumnType::new(TypeKind::Null));
+    let interval =
+        |low, high| PrefixRange { interval: Some(Interval { low, high, not_null: true, ..Interval::default() }), ..PrefixRange::default() };
+    let prefix = match op {
+        CmpOp::Eq => PrefixRange { points: vec![vec![Point { value, null_safe: false }]], ..PrefixRange::default() },
+        CmpOp::Lt | CmpOp::Le => interval(Vec::new(), vec![(value, op == CmpOp::Le)]),
+        _ => interval(vec![(value, op == CmpOp::Ge)], Vec::new()),
+    };
+    RangeSpec { any: vec![prefix] }
+}
+
+fn literal(e: &Expr) -> Option<Value> {
+    match &e.kind {
+        ExprKind::Literal(v) => Some(v.clone()),
+        _ => None,
+    }
+}
+
+#[test]
+fn ranges_hold_what_comparisons_find() {
+    let context = Context::default();
+    let mut usable = 0;
+    for (ty, descending) in types().into_iter().flat_map(|ty| [(ty.clone(), false), (ty, true)]) {
+        let def = definition(&ty, descending);
+        let part = &def.indexes[0].parts[0];
+        let encode = |value: Value| {
+            let mut key = Vec::new();
+            record::key::try_encode_part(&ty, part, &value, &mut key).expect("a stored value");
+            (value, key)
+        };
+        let rows: Vec<(Value, Vec<u8>)> = stored(&ty).into_iter().map(encode).collect();
+        for value in values() {
+            if let Fit::Exact(v) | Fit::Above(v) = fit(&ty, &value) {
+                let encoded = record::key::try_encode_part(&ty, part, &v, &mut Vec::new());
+                assert!(encoded.is_ok(), "{value:?} for {ty} is fitted as {v:?}");
+                usable += 1;
+            }
+            for op in [CmpOp::Eq, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge] {
+                let found = key_ranges(&def, 0, &range(op, value.clone()), &mut literal).expect("all values are known");
+                for (row, key) in &rows {
+                    let inside = found.ranges.iter().any(|r| r.lower <= *key && (r.upper.is_empty() || *key < r.upper));
+                    let holds = compare(row, &value, ty.collation, &context).is_some_and(|order| crate::subquery::holds(op, order));
+                    assert!(inside || !holds, "{row:?} {op:?} {value:?} holds for {ty}, outside of {found:?}");
+                    assert!(!found.exact || inside == holds, "{row:?} {op:?} {value:?} is {holds} for {ty}: {found:?}");
+                }
+            }
+        }
+    }
+    assert!(usable > 1000, "{usable}");
+}
