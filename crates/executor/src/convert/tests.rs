@@ -16,7 +16,8 @@ fn types() -> Vec<ColumnType> {
     use TypeKind as K;
     let mut types: Vec<ColumnType> =
         [K::TinyInt, K::SmallInt, K::MediumInt, K::Int, K::BigInt, K::Year, K::Float, K::Double, K::Date].map(ColumnType::new).into();
-    types.extend(types[..5].to_vec().into_iter().map(ColumnType::unsigned));
+    let unsigned: Vec<ColumnType> = types[..5].iter().cloned().map(ColumnType::unsigned).collect();
+    types.extend(unsigned);
     types.extend([ColumnType::decimal(5, 2), ColumnType::decimal(65, 30), ColumnType::decimal(20, 0)]);
     for kind in [K::Time, K::DateTime, K::Timestamp] {
         types.extend([0, 2, 6].map(|digits| ColumnType::temporal(kind, digits)));
