@@ -22,6 +22,8 @@ pub struct TableEntry {
     pub storage: Arc<engine::Table>,
     /// The tables whose foreign keys refer to this one, in the order of their names; itself among them.
     pub children: Vec<TableName>,
+    /// One session's own, in no dictionary (`temporary.rs`): nobody else finds it.
+    pub temporary: bool,
 }
 
 impl TableEntry {
@@ -105,7 +107,7 @@ impl Catalog {
                     .ok_or_else(|| CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")))?;
                 let storage = self.engine.open_table(table_spec(&def)?)?;
                 let children = references::children(session, database, name, Read::Snapshot)?;
-                Ok(Some(Arc::new(TableEntry { def, storage, children })))
+                Ok(Some(Arc::new(TableEntry { def, storage, children, temporary: false })))
             },
             |entry| self.publish(entry),
         )?

@@ -113,7 +113,7 @@ impl Catalog {
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
         match table_spec(&def).and_then(|spec| Ok(self.engine().open_table(spec)?)) {
-            Ok(storage) => Ok(Arc::new(TableEntry { def, storage, children: Vec::new() })),
+            Ok(storage) => Ok(Arc::new(TableEntry { def, storage, children: Vec::new(), temporary: false })),
             Err(error) => {
                 self.free_table(&def)?;
                 Err(error)
@@ -316,7 +316,7 @@ impl Catalog {
     }
 
     /// Fills the trees of `new` with converted rows. Returns the AUTO_INCREMENT counter after them, which the definition makes durable.
-    fn copy(
+    pub(crate) fn copy(
         &self,
         session: &mut Session,
         entry: &TableEntry,
@@ -337,7 +337,7 @@ impl Catalog {
     }
 
     /// Makes the trees of the indexes that `wanted` names by position.
-    fn make_trees(&self, def: &mut TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
+    pub(crate) fn make_trees(&self, def: &mut TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
         for no in 0..def.indexes.len() {
             if wanted(no) {
                 match self.engine().create_index_tree() {
@@ -352,7 +352,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn free_trees(&self, def: &TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
+    pub(crate) fn free_trees(&self, def: &TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
         for (no, index) in def.indexes.iter().enumerate() {
             if wanted(no) {
                 self.engine().free_index_tree(index.id)?;

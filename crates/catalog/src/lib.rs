@@ -24,6 +24,7 @@ pub mod offline;
 mod open;
 mod references;
 mod sections;
+mod temporary;
 mod virtual_table;
 
 pub use catalog::{Catalog, TableEntry};

@@ -341,8 +341,9 @@ fn check_leaks(shared: &Shared<'_>, recovered: &Recovered, known: &Known, broken
                 shared.report.note(DATA, first.first().copied(), Some(whose), what);
             }
             None if dictionary_known => {
-                let what =
-                    format!("index {owner} has {count} pages and no table: left by DDL that a crash cut off; the next start frees them");
+                let what = format!(
+                    "index {owner} has {count} pages and no table: left by DDL that a crash cut off, or by a temporary table; the next start frees them"
+                );
                 shared.report.note(DATA, first.first().copied(), None, what);
             }
             None => {}

@@ -22,7 +22,8 @@ use base::{IndexId, PageNo, TableId, TxnId, UndoPtr};
 use btree::BTree;
 use buffer_pool::{BufferPool, CleanerHandle};
 use env::{Clock, Disk};
-use lock_manager::LockManager;
+use lock_manager::metadata::ExclusiveWait;
+use lock_manager::{Cancel, LockManager};
 use space_map::SpaceMap;
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -276,6 +277,15 @@ impl Engine {
     /// Forgets an open table (after DROP TABLE).
     pub fn close_table(&self, id: TableId) {
         self.tables.write().remove(&id);
+    }
+
+    /// Forgets a table that only the caller knows, when purge has let go of it: from then on nobody touches its trees. What transactions have left to do in it
+    /// is taken for done, as after DROP TABLE.
+    pub fn retire_table(&self, table: &Table) -> Result<()> {
+        // Purge shares the lock for one row at a time and waits for nobody meanwhile; a KILL of the owner must not leave the table behind.
+        let _alone = table.lock.exclusive(ExclusiveWait::until(None), &Cancel::new())?;
+        self.close_table(table.id);
+        Ok(())
     }
 
     fn make_table(&self, spec: TableSpec, old: Option<&Table>) -> Result<Arc<Table>> {

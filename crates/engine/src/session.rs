@@ -61,6 +61,8 @@ pub(crate) struct Running {
     active: bool,
     isolation: Isolation,
     read_only: bool,
+    /// Writes are an error: a READ ONLY transaction that was not let write to a temporary table.
+    refuses_writes: bool,
     pub(crate) id: TxnId,
     /// Newest undo record.
     pub(crate) last_undo: UndoPtr,
@@ -149,6 +151,7 @@ impl Running {
             active: false,
             isolation: Isolation::RepeatableRead,
             read_only: false,
+            refuses_writes: false,
             id: TxnId::NONE,
             last_undo: UndoPtr::NONE,
             statement_mark: UndoPtr::NONE,
@@ -205,8 +208,14 @@ impl Session {
         self.running.active = true;
         self.running.isolation = isolation;
         self.running.read_only = read_only;
+        self.running.refuses_writes = read_only;
         self.owner.set_locks_gaps(!isolation.is_per_statement());
         self.slot.begin(self.engine.coarse_ms.load(Ordering::Relaxed), isolation, read_only);
+    }
+
+    /// A READ ONLY transaction may write from here on: the caller answers for it that it writes to tables only that nobody else ever sees.
+    pub fn let_write_temporary(&mut self) {
+        self.running.refuses_writes = false;
     }
 
     /// Makes the transaction that has just begun at REPEATABLE READ one of true snapshot isolation: the first of two who change a row wins,
@@ -469,7 +478,7 @@ impl Session {
     #[inline]
     pub(crate) fn ensure_writer(&mut self) -> Result<TxnId> {
         assert!(self.running.active, "a write outside a transaction");
-        if self.running.read_only {
+        if self.running.refuses_writes {
             return Err(Error::ReadOnlyTransaction);
         }
         self.before_locks();

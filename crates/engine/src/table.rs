@@ -203,6 +203,12 @@ impl Table {
         self.auto_increment.store(next, Ordering::SeqCst);
     }
 
+    /// The AUTO_INCREMENT counter need not outlive the process: it is never written beside those of other tables. To be called before the first row.
+    pub fn forget_counter(&self) {
+        // Taken for listed, it is never listed (`counters.rs`).
+        self.counter_noted.store(true, Ordering::SeqCst);
+    }
+
     /// The transaction whose DDL made the table as it is, when that was since the start. Snapshots that do not see it cannot read the
     /// table: its trees hold what was current then.
     pub fn defined_by(&self) -> TxnId {

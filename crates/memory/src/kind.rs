@@ -55,6 +55,8 @@ kinds! {
     Prepared = "sql/Prepared_statement", true;
     /// Packets that clients send and results on their way.
     Network = "sql/NET::buff", true;
+    /// Definitions of temporary tables.
+    Temporary = "sql/TABLE", true;
     /// Index building and ALTER TABLE by copy.
     Ddl = "sql/index_build", true;
 }

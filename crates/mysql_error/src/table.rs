@@ -384,6 +384,7 @@ errors! {
     ER_WARN_DEPRECATED_SYNTAX_WITH_VER = 1554 b"HY000" warn_deprecated_syntax_with_ver(what, version, instead) "The syntax '{what}' is deprecated and will be removed in MySQL {version}. Please use {instead} instead";
     ER_CANT_LOCK_LOG_TABLE = 1556 b"HY000" cant_lock_log_table() "You can't use locks with log tables.";
     ER_FOREIGN_DUPLICATE_KEY_OLD_UNUSED = 1557 b"23000" foreign_duplicate_key_old_unused(table, entry, key) "Upholding foreign key constraints for table '{table}', entry '{entry}', key {key} would lead to a duplicate entry";
+    ER_PARTITION_NO_TEMPORARY = 1562 b"HY000" partition_no_temporary() "Cannot create temporary table with partitions";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568 b"25001" cant_change_tx_characteristics() "Transaction characteristics can't be changed while a transaction is in progress";
     ER_DUP_ENTRY_AUTOINCREMENT_CASE = 1569 b"HY000" dup_entry_autoincrement_case(entry, key) "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{entry}' for key '{key}'";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582 b"42000" wrong_paramcount_to_native_fct(function) "Incorrect parameter count in the call to native function '{function}'";
@@ -422,6 +423,8 @@ errors! {
     ER_UNKNOWN_PARTITION = 1735 b"HY000" unknown_partition(partition, table) "Unknown partition '{partition}' in table '{table}'";
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747 b"HY000" partition_clause_on_nonpartitioned() "PARTITION () clause on non partitioned table";
     ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET = 1748 b"HY000" row_does_not_match_given_partition_set() "Found a row not matching the given partition set";
+    ER_WARNING_NOT_COMPLETE_ROLLBACK_WITH_CREATED_TEMP_TABLE = 1751 b"HY000" warning_not_complete_rollback_with_created_temp_table() "The creation of some temporary tables could not be rolled back.";
+    ER_WARNING_NOT_COMPLETE_ROLLBACK_WITH_DROPPED_TEMP_TABLE = 1752 b"HY000" warning_not_complete_rollback_with_dropped_temp_table() "Some temporary tables were dropped, but these operations could not be rolled back.";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761 b"23000" foreign_duplicate_key_with_child_info(table, entry, child, key) "Foreign key constraint for table '{table}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{key}'";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792 b"25006" cant_execute_in_read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     ER_TABLESPACE_MISSING = 1812 b"HY000" tablespace_missing(name) "Tablespace is missing for table {name}.";
@@ -577,6 +580,7 @@ errors! {
     ER_IMPOSSIBLE_STRING_CONVERSION = 3988 b"HY000" impossible_string_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     ER_TABLE_WITHOUT_VISIBLE_COLUMN = 4028 b"HY000" table_without_visible_column() "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    ER_XA_TEMP_TABLE = 4091 b"HY000" xa_temp_table() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
     ER_WARN_NON_UNIQUE_FK = 6124 b"HY000" warn_non_unique_fk(constraint) "Foreign key '{constraint}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     ER_FK_NO_UNIQUE_INDEX_PARENT = 6125 b"HY000" fk_no_unique_index_parent(constraint, table) "Failed to add the foreign key constraint. Missing unique key for constraint '{constraint}' in the referenced table '{table}'";

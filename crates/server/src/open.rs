@@ -175,15 +175,15 @@ fn purge_threads(settings: &Settings) -> Result<usize, Failure> {
     }
 }
 
-/// What DDL left behind at a crash is freed in the background.
+/// What DDL and temporary tables left behind at a crash is freed in the background.
 fn free_orphans(catalog: Arc<Catalog>) -> Result<(), Failure> {
     let before = catalog.orphan_horizon();
     sync::thread::Builder::new().name("orphans".to_owned()).spawn(move || {
         memory::begin_thread();
         match catalog.free_orphans(before) {
             Ok(0) => {}
-            Ok(count) => log::warning(&format!("{count} trees of interrupted DDL were freed")),
-            Err(error) => log::warning(&format!("trees of interrupted DDL could not be freed: {error}")),
+            Ok(count) => log::warning(&format!("{count} trees of interrupted DDL and of temporary tables were freed")),
+            Err(error) => log::warning(&format!("trees of interrupted DDL and of temporary tables could not be freed: {error}")),
         }
     })?;
     Ok(())

@@ -109,6 +109,7 @@ impl ClientSession {
                 select_limit: u64::MAX,
                 safe_updates: false,
                 completion_type: 0,
+                temporary: 0,
                 auto_increment: executor::AutoIncrementSettings::default(),
             },
             user_variables: std::collections::HashMap::new(),
@@ -122,6 +123,7 @@ impl ClientSession {
             cancel,
             lock_owner: Arc::clone(engine.lock_owner()),
             acted: false,
+            temporary: None,
             new_table: None,
             lock_picture: None,
             ticket,
@@ -176,6 +178,7 @@ impl ClientSession {
     fn reset(&mut self) -> Result<(), SqlError> {
         self.abandon_branch();
         self.rollback().map_err(|outcome| outcome.error)?;
+        self.drop_all_temporary();
         self.transaction = TransactionState::new(self.engine.lock_owner());
         self.server_locks.release();
         self.core.tables_locked = false;
@@ -295,6 +298,9 @@ impl Drop for ClientSession {
     fn drop(&mut self) {
         self.core.release_user_locks();
         self.abandon_branch();
+        if self.core.temporary.is_some() {
+            self.drop_all_temporary();
+        }
     }
 }
 

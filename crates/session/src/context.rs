@@ -5,6 +5,7 @@ use crate::connections::{Connection, Stop};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
 use crate::shared::{SERVER_VERSION, Shared};
+use crate::temporary::TemporaryTables;
 use crate::variables::{Scope, SessionVariables, find};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
@@ -56,9 +57,14 @@ pub struct Settings {
     pub safe_updates: bool,
     /// `completion_type`: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
     pub completion_type: u8,
+    /// What its temporary tables make of names: a number that no other session and no other moment has; 0 without such tables.
+    pub temporary: u64,
     /// How AUTO_INCREMENT values are made.
     pub auto_increment: AutoIncrementSettings,
 }
+
+/// The database that [`Core::new_table`] is found in: no other one can have this name, so that the statement's query may read a table of the new one's name.
+pub const NEW_TABLE_DATABASE: &str = "\0";
 
 /// What a session knows beside its engine transaction.
 pub struct Core {
@@ -100,7 +106,9 @@ pub struct Core {
     pub random: SplitMix64,
     /// What the running statement has done that taking back its changes does not undo: it cannot be run again.
     pub acted: bool,
-    /// The table that the running CREATE TABLE … SELECT makes: nobody else finds it yet.
+    /// Its temporary tables.
+    pub temporary: Option<Box<TemporaryTables>>,
+    /// The table that the running CREATE TABLE … SELECT makes: nobody else finds it yet, and only in [`NEW_TABLE_DATABASE`].
     pub new_table: Option<Arc<TableEntry>>,
     /// Locks and transactions as the running statement sees them, once it has asked.
     pub lock_picture: Option<Arc<LockPicture>>,
@@ -352,9 +360,11 @@ impl PlanContext for Planning<'_> {
 
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
         if let Some(entry) = &self.core.new_table
-            && entry.def.database == database
-            && entry.def.name == name
+            && database == NEW_TABLE_DATABASE
         {
+            return Ok(Arc::clone(entry));
+        }
+        if let Some(entry) = self.core.temporary_table(database, name) {
             return Ok(Arc::clone(entry));
         }
         let found = self.core.shared.catalog.table(database, name);

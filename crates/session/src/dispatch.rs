@@ -9,6 +9,7 @@ use crate::output::Output;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::Ran;
+use crate::temporary::Changed;
 use crate::{ddl, show};
 use executor::{RowConsumer, StatementContext};
 use mysql_error::codes;
@@ -55,7 +56,7 @@ impl ClientSession {
             | Statement::DropIndex(_)
             | Statement::Truncate(_) => {
                 let done = ddl::execute(self, statement, sql)?;
-                if ddl::says_records(statement) {
+                if done.copied || ddl::says_records(statement) {
                     self.reply_records(done.affected, sink);
                 } else {
                     self.reply_ok(done.affected, sink);
@@ -100,7 +101,9 @@ impl ClientSession {
                 self.shared().status.com_rollback.inc();
                 self.refuse_in_branch()?;
                 let next = self.completion(completion);
+                let lasting = self.transaction.lasting;
                 self.rollback()?;
+                self.warn_of_lasting_tables(lasting);
                 self.transaction.forget_next();
                 self.complete(next, sink)
             }
@@ -216,7 +219,7 @@ impl ClientSession {
         self.warn_of(&plan);
         // A subquery among them reads tables.
         let reads = !plan.tables.is_empty() || plan.reads_dictionary;
-        if plan.locks_exclusively {
+        if Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
         if reads {
@@ -303,7 +306,7 @@ impl ClientSession {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.warn_of(&plan);
-        if !matches!(plan.body, Body::Query(_)) {
+        if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
         self.check_locked_tables(&plan)?;

@@ -43,6 +43,7 @@ mod shared;
 mod show;
 pub mod sink;
 mod status;
+mod temporary;
 mod transaction;
 mod transaction_words;
 mod user_locks;

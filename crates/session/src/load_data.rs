@@ -4,6 +4,7 @@ use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
+use crate::temporary::Changed;
 use crate::variables::find;
 use memory::Excess;
 use mysql_error::{SqlError, codes};
@@ -272,7 +273,10 @@ impl ClientSession {
         if self.transaction.restricted {
             self.check_restrictions(&plan)?;
         }
-        self.announce(lock_manager::WaitsFor::GlobalReadLock)?;
+        match Changed::by(&plan) {
+            Changed::Temporary => self.begin_temporary_change(),
+            _ => self.announce(lock_manager::WaitsFor::GlobalReadLock)?,
+        }
         self.ensure_transaction();
         self.admit_work(admission::Work::Long)?;
         for (no, table) in plan.tables.iter().enumerate() {

@@ -59,6 +59,16 @@ impl ClientSession {
     /// LOCK TABLES.
     pub(crate) fn lock_tables_statement(&mut self, locks: &[ast::TableLock<'_>]) -> Result<(), Outcome> {
         self.refuse_in_branch()?;
+        // Temporary tables need no lock, and get none.
+        let is_temporary = |lock: &&ast::TableLock<'_>| {
+            let database = lock.table.schema.or(self.core.database.as_deref());
+            database.is_some_and(|database| self.core.temporary_table(database, lock.table.name).is_some())
+        };
+        let stored: Vec<ast::TableLock<'_>> = locks.iter().filter(|lock| !is_temporary(lock)).copied().collect();
+        self.lock_stored_tables(&stored)
+    }
+
+    fn lock_stored_tables(&mut self, locks: &[ast::TableLock<'_>]) -> Result<(), Outcome> {
         for (no, lock) in locks.iter().enumerate() {
             let name = lock.alias.unwrap_or(lock.table.name);
             if locks[..no].iter().any(|other| other.alias.unwrap_or(other.table.name) == name && other.table.schema == lock.table.schema) {
@@ -133,7 +143,8 @@ impl ClientSession {
         let locks: Vec<ast::TableLock<'_>> =
             tables.iter().map(|table| ast::TableLock { table: *table, alias: None, write: false, local: false }).collect();
         let _shared = self.share_definitions()?;
-        self.lock_tables_statement(&locks)
+        self.refuse_in_branch()?;
+        self.lock_stored_tables(&locks)
     }
 
     /// Refuses FLUSH TABLES of all tables (none named) or some where LOCK TABLES forbids it.
@@ -175,6 +186,9 @@ impl ClientSession {
         let mut used = vec![false; locked.names.len()];
         for (table, alias) in &plan.references {
             let entry = &plan.tables[*table as usize];
+            if entry.temporary {
+                continue;
+            }
             let found = locked.names.iter().enumerate().position(|(no, (name, of, _))| {
                 !used[no] && **name == **alias && Arc::ptr_eq(locked.tables[*of].guard.lock(), &entry.storage.lock)
             });

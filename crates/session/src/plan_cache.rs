@@ -9,6 +9,7 @@
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
 use crate::context::{Settings, UserVariables, variable_type};
+use crate::temporary::Changed;
 use parser::{LiftedLiteral, SqlMode, Template};
 use planner::Plan;
 use protocol::ColumnBlock;
@@ -19,7 +20,9 @@ use sync::{CachePadded, Rank, RwLock};
 impl CachedPlan {
     /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
     pub fn suits(&self, settings: &Settings) -> bool {
-        self.select_limit == settings.select_limit && self.plan.safe_updates == settings.safe_updates
+        self.select_limit == settings.select_limit
+            && self.plan.safe_updates == settings.safe_updates
+            && self.temporary == settings.temporary
     }
 }
 
@@ -48,8 +51,10 @@ pub struct CachedPlan {
     pub select_limit: u64,
     /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.
     pub uses_tables: bool,
-    /// It writes or locks rows exclusively, which a READ ONLY transaction refuses.
-    pub refused_read_only: bool,
+    /// What it writes, or locks rows of exclusively.
+    pub changed: Changed,
+    /// What the session's temporary tables made of names when it was made: [`Settings::temporary`].
+    pub temporary: u64,
     /// What it asks of admission.
     pub work: admission::Work,
     /// The text it was made for, to recognise texts like it.

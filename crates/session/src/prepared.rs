@@ -183,7 +183,7 @@ impl ClientSession {
                         let plan = Arc::new(self.plan_prepared(&statement, sql)?);
                         // What runs next is another statement.
                         self.planned.set(false);
-                        self.shared().plans.put(key, &plan);
+                        self.keep_plan(key, &plan);
                         plan
                     }
                 };
@@ -300,7 +300,7 @@ impl ClientSession {
         };
         self.give_back(arena);
         let plan = Arc::new(planned?);
-        self.shared().plans.put(key, &plan);
+        self.keep_plan(key, &plan);
         Ok(plan)
     }
 

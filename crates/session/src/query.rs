@@ -6,11 +6,11 @@ use crate::error_map::{Outcome, parse_error};
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::temporary::Changed;
 use crate::transaction_words;
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
 use planner::Plan;
-use planner::plan::Body;
 use planner::short::ShortPlan;
 use protocol::ResultSink;
 use std::hash::{BuildHasher, Hasher};
@@ -117,8 +117,15 @@ impl ClientSession {
         // Of several statements only the first would be told by the text as a whole.
         plan.template = if rest == sql.len() { parser::Template::new(sql, &self.lifted) } else { None };
         let plan = Arc::new(plan);
-        self.shared().plans.put(*key, &plan);
+        self.keep_plan(*key, &plan);
         Some(plan)
+    }
+
+    /// Keeps a plan for all sessions, unless it is of names that only this one knows.
+    pub(crate) fn keep_plan(&self, key: PlanKey, plan: &Arc<CachedPlan>) {
+        if plan.temporary == 0 {
+            self.shared().plans.put(key, plan);
+        }
     }
 
     #[inline(never)]
@@ -178,7 +185,7 @@ impl ClientSession {
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
         let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary;
-        let refused_read_only = !matches!(plan.body, Body::Query(_)) || plan.locks_exclusively;
+        let changed = Changed::by(&plan);
         Ok(CachedPlan {
             plan,
             columns,
@@ -187,7 +194,8 @@ impl ClientSession {
             prepared: false,
             select_limit: self.core.settings.select_limit,
             uses_tables,
-            refused_read_only,
+            changed,
+            temporary: self.core.settings.temporary,
             work,
             template: None,
             text_bytes: sql.len(),
@@ -265,6 +273,7 @@ impl ClientSession {
             hasher.write_u64(self.core.number("div_precision_increment"));
             hasher.write_u64(self.core.settings.select_limit);
             hasher.write_u8(self.core.settings.safe_updates.into());
+            hasher.write_u64(self.core.settings.temporary);
             self.environment = hasher.finish() | 1;
         }
         self.environment

@@ -6,6 +6,7 @@ use crate::info::Info;
 use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
+use crate::temporary::Changed;
 use executor::{Changes, StatementContext};
 use lock_manager::WaitsFor;
 use planner::Plan;
@@ -81,14 +82,16 @@ impl ClientSession {
         if self.transaction.restricted && !plan.plan.tables.is_empty() {
             self.check_restrictions(&plan.plan)?;
         }
-        if plan.refused_read_only {
+        if plan.changed == Changed::Stored {
             self.refuse_read_only()?;
         }
         if plan.plan.unsafe_change {
             return Err(mysql_error::codes::update_without_key_in_safe_mode("").into());
         }
-        if plan.plan.writes && (plan.plan.locks_exclusively || !matches!(plan.plan.body, Body::Query(_))) {
-            self.announce(WaitsFor::GlobalReadLock)?;
+        match plan.changed {
+            Changed::Nothing => {}
+            Changed::Stored => self.announce(WaitsFor::GlobalReadLock)?,
+            Changed::Temporary => self.begin_temporary_change(),
         }
         if plan.uses_tables {
             self.ensure_transaction();

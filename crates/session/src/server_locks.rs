@@ -66,6 +66,7 @@ impl ClientSession {
     /// Announces that the session is about to change something, or to commit it; [`ServerLocks::withdraw`] ends that.
     #[inline]
     pub(crate) fn announce(&mut self, what: WaitsFor) -> Result<(), Outcome> {
+        self.transaction.temporary_only = false;
         if self.server_locks.is_announced() || self.server_locks.changes.enter_now() { Ok(()) } else { self.wait_to_announce(what) }
     }
 

@@ -10,6 +10,7 @@ use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::show::Sample;
 use crate::status::Status;
+use crate::temporary::TemporaryList;
 use crate::variables::{GlobalVariables, find};
 use admission::{Admission, Mode};
 use catalog::Catalog;
@@ -38,6 +39,8 @@ pub struct Shared {
     pub connections: Arc<Connections>,
     /// System variables.
     pub variables: GlobalVariables,
+    /// Temporary tables of all sessions.
+    pub temporary: TemporaryList,
     /// Plans of statements.
     pub plans: PlanCache,
     /// Who may work.
@@ -80,6 +83,7 @@ impl Shared {
             catalog,
             connections,
             variables,
+            temporary: TemporaryList::new(),
             plans: PlanCache::new(),
             admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
             user_locks: UserLocks::new(),

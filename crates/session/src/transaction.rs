@@ -8,9 +8,10 @@ use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
 use crate::lock_tables::LockedTables;
 use crate::run::Ran;
+use crate::temporary::Lasting;
 use crate::xa::XaBranch;
 use catalog::TableEntry;
-use engine::{Isolation, Savepoint};
+use engine::{FlushPolicy, Isolation, Savepoint};
 use executor::StatementContext;
 use lock_manager::metadata::Share;
 use lock_manager::shares::SharedTables;
@@ -36,6 +37,10 @@ pub struct TransactionState {
     tables: SharedTables,
     /// The XA branch whose transaction this is.
     pub(crate) xa: Option<Box<XaBranch>>,
+    /// All that it has changed so far are temporary tables, if anything.
+    pub(crate) temporary_only: bool,
+    /// What its rollback would leave as it is.
+    pub(crate) lasting: Lasting,
     /// A statement that uses tables must ask [`ClientSession::check_restrictions`] first.
     pub(crate) restricted: bool,
     /// What LOCK TABLES has locked.
@@ -52,6 +57,8 @@ impl TransactionState {
             savepoints: Vec::new(),
             tables: SharedTables::new(owner),
             xa: None,
+            temporary_only: false,
+            lasting: Lasting::default(),
             restricted: false,
             locked: None,
         }
@@ -116,6 +123,9 @@ impl ClientSession {
     /// Shares a table's metadata lock until the transaction ends.
     #[inline]
     pub(crate) fn use_table(&mut self, table: &TableEntry, share: Share) -> Result<(), Outcome> {
+        if table.temporary {
+            return self.use_temporary(share);
+        }
         // Without a wait first: only a wait needs the time.
         if self.transaction.tables.share_now(&table.storage.lock, share, self.connection.id() as usize) {
             Ok(self.check_snapshot(table)?)
@@ -230,7 +240,8 @@ impl ClientSession {
     fn commit_by(&mut self, commit: impl FnOnce(&mut engine::Session) -> engine::Result<()>) -> Result<(), Outcome> {
         // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
         self.core.ticket.leave();
-        let announces = self.engine.has_writes() && !self.server_locks.is_announced();
+        let temporary_only = self.transaction.temporary_only;
+        let announces = self.engine.has_writes() && !temporary_only && !self.server_locks.is_announced();
         if announces && let Err(outcome) = self.announce(WaitsFor::CommitLock) {
             // As MySQL does: what could not be committed is no more.
             self.rollback()?;
@@ -238,7 +249,8 @@ impl ClientSession {
         }
         let result = if self.engine.in_transaction() {
             // The policy may have changed since the session began.
-            self.engine.set_flush_policy(self.core.shared.flush_policy());
+            let policy = if temporary_only { FlushPolicy::Lazy } else { self.core.shared.flush_policy() };
+            self.engine.set_flush_policy(policy);
             self.transaction.forget_next();
             commit(&mut self.engine)
         } else {
@@ -249,6 +261,7 @@ impl ClientSession {
         }
         if let Err(error) = result {
             // The log failed: the process stops. Nothing is acknowledged. Or the transaction was rolled back instead.
+            self.note_unfinished();
             if !self.engine.in_transaction() {
                 self.transaction_ended();
             }
@@ -266,6 +279,9 @@ impl ClientSession {
         } else {
             Ok(())
         };
+        if result.is_err() {
+            self.note_unfinished();
+        }
         self.transaction_ended();
         result.map_err(|error| engine_error(error, || self.stop_error()))
     }
@@ -273,6 +289,8 @@ impl ClientSession {
     pub(crate) fn transaction_ended(&mut self) {
         self.core.ticket.leave();
         self.transaction.explicit = false;
+        self.transaction.temporary_only = false;
+        self.transaction.lasting = Lasting::default();
         if !self.transaction.savepoints.is_empty() {
             self.transaction.savepoints.clear();
         }
@@ -357,6 +375,7 @@ impl ClientSession {
         let at = self.find_savepoint(name)?;
         self.refuse_in_ended_branch()?;
         let savepoint = self.transaction.savepoints[at].1;
+        self.warn_of_lasting_tables(self.transaction.lasting);
         self.transaction.savepoints.truncate(at + 1);
         if !self.engine.in_transaction() {
             return Ok(());

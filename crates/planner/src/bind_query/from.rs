@@ -188,6 +188,9 @@ impl<'c> Binder<'c> {
             return self.add_relation(crate::virtual_table::relation(table, alias, database));
         }
         let entry = self.context.table(&database, factor.name.name)?;
+        if entry.temporary {
+            self.refuse_reopening(&entry)?;
+        }
         if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
             return Err(codes::update_table_used(name));
         }
@@ -209,6 +212,13 @@ impl<'c> Binder<'c> {
             self.references.push((table, relation.alias.as_str().into()));
         }
         self.add_relation(relation)
+    }
+
+    /// A temporary table may be named once in a statement. The error tells the name that it had there.
+    #[cold]
+    fn refuse_reopening(&self, entry: &TableEntry) -> Result<()> {
+        let is_it = |(no, _): &&(u32, Box<str>)| self.tables[*no as usize].def.id == entry.def.id;
+        self.references.iter().find(is_it).map_or(Ok(()), |(_, alias)| Err(codes::cant_reopen_table(alias)))
     }
 
     /// A relation over a stored table.

@@ -27,8 +27,12 @@ pub(super) fn create_index(session: &mut ClientSession, create: &CreateIndex<'_>
 }
 
 pub(super) fn drop_index(session: &mut ClientSession, drop: &DropIndex<'_>) -> Result<DdlDone, Outcome> {
-    let action = if drop.name.eq_ignore_ascii_case("PRIMARY") { AlterAction::DropPrimaryKey } else { AlterAction::DropKey(drop.name) };
-    run(session, &drop.table, &[action], Wishes { algorithm: drop.algorithm, lock: drop.lock })
+    run(session, &drop.table, &[dropped_index(drop)], Wishes { algorithm: drop.algorithm, lock: drop.lock })
+}
+
+/// DROP INDEX as a clause of ALTER TABLE.
+pub(super) fn dropped_index<'a>(drop: &DropIndex<'a>) -> AlterAction<'a> {
+    if drop.name.eq_ignore_ascii_case("PRIMARY") { AlterAction::DropPrimaryKey } else { AlterAction::DropKey(drop.name) }
 }
 
 pub(super) fn alter(session: &mut ClientSession, alter: &AlterTable<'_>) -> Result<DdlDone, Outcome> {
@@ -37,9 +41,9 @@ pub(super) fn alter(session: &mut ClientSession, alter: &AlterTable<'_>) -> Resu
 
 /// ALGORITHM and LOCK as written.
 #[derive(Clone, Copy)]
-struct Wishes<'a> {
-    algorithm: Option<&'a str>,
-    lock: Option<&'a str>,
+pub(super) struct Wishes<'a> {
+    pub algorithm: Option<&'a str>,
+    pub lock: Option<&'a str>,
 }
 
 fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterAction<'_>], wishes: Wishes<'_>) -> Result<DdlDone, Outcome> {
@@ -118,7 +122,7 @@ fn check_new_name(session: &ClientSession, old: &FullName, draft: &Draft) -> Res
 }
 
 /// A table's new definition in the making.
-struct Draft {
+pub(super) struct Draft {
     columns: Vec<DraftColumn>,
     keys: Vec<DraftKey>,
     checks: Vec<CheckDef>,
@@ -130,7 +134,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>], current: Option<&str>) -> Result<Draft, SqlError> {
+    pub(super) fn new(
+        definer: &mut Definer<'_>,
+        old: &TableDef,
+        actions: &[AlterAction<'_>],
+        current: Option<&str>,
+    ) -> Result<Draft, SqlError> {
         refuse_unsupported(actions)?;
         let mut draft = Draft {
             columns: Vec::new(),
@@ -173,6 +182,16 @@ impl Draft {
         draft.checks = alter_checks(definer, old, &draft.columns, actions)?;
         refuse_dependent(old, &draft.columns)?;
         Ok(draft)
+    }
+
+    /// Database and table of RENAME.
+    pub(super) fn new_name(&self) -> Option<(&String, &String)> {
+        self.new_name.as_ref().map(|(database, table)| (database, table))
+    }
+
+    /// AUTO_INCREMENT as written.
+    pub(super) fn wanted_counter(&self) -> Option<u64> {
+        self.options.auto_increment
     }
 
     /// Old columns: dropped, changed, with new defaults.
@@ -412,7 +431,7 @@ impl Draft {
     }
 
     /// The definition, and where each column comes from. Indexes that stand keep their trees.
-    fn finish(&self, old: &TableDef, foreign: &[DraftForeignKey]) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
+    pub(super) fn finish(&self, old: &TableDef, foreign: &[DraftForeignKey]) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
         let mut columns = self.columns.clone();
         let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys, &old.name)?;
         let name = match &self.new_name {
@@ -736,11 +755,11 @@ fn apply(
     let result = changed.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));
     session.ddl_warnings(warnings);
     result?;
-    Ok(DdlDone { affected: if work.counts_rows { rows } else { 0 } })
+    Ok(DdlDone::of(if work.counts_rows { rows } else { 0 }))
 }
 
 /// A new NOT NULL date column without a default would hold zero dates in rows that exist: refused where the mode refuses them.
-fn check_zero_dates(session: &ClientSession, rows: u64, new: &TableDef, from: &[Option<usize>]) -> Result<(), SqlError> {
+pub(super) fn check_zero_dates(session: &ClientSession, rows: u64, new: &TableDef, from: &[Option<usize>]) -> Result<(), SqlError> {
     let mode = session.core.settings.sql_mode;
     if rows == 0 || !mode.is_strict() || !mode.contains(SqlMode::NO_ZERO_DATE) {
         return Ok(());

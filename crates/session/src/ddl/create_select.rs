@@ -4,12 +4,12 @@
 //! that no definition names, which the next start frees.
 
 use super::definition::DraftColumn;
-use super::{FullName, same_name};
+use super::same_name;
 use crate::client_session::ClientSession;
-use crate::context::Planning;
+use crate::context::{NEW_TABLE_DATABASE, Planning};
 use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
-use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef};
+use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry};
 use executor::RowConsumer;
 use mysql_error::codes;
 use parser::ast::{ColumnRef, CreateSelect, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
@@ -93,29 +93,13 @@ pub(super) fn create(
     session: &mut ClientSession,
     select: &CreateSelect<'_>,
     def: TableDef,
-    name: &FullName,
     columns: &[String],
     sql: &[u8],
 ) -> Result<Option<u64>, Outcome> {
-    let targets: Vec<ColumnRef<'_>> = columns.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
-    let insert = Insert {
-        replace: select.duplicates == LoadDuplicates::Replace,
-        ignore: select.duplicates == LoadDuplicates::Ignore,
-        priority: false,
-        hints: &[],
-        table: ObjectName { schema: Some(&name.database), name: &name.table },
-        partitions: &[],
-        columns: Some(&targets),
-        source: InsertSource::Query(select.query),
-        row_alias: None,
-        on_duplicate: &[],
-    };
     let catalog = session.shared().catalog.clone();
     let entry = catalog.undefined_table(def).map_err(|error| session.catalog_error(error))?;
     session.engine.begin(session.core.settings.isolation, false);
-    session.core.new_table = Some(Arc::clone(&entry));
-    let filled = insert_rows(session, &insert, sql);
-    session.core.new_table = None;
+    let filled = fill(session, select, &entry, columns, sql);
     let outcome = match filled {
         Ok(rows) => match catalog.define_table(&mut session.engine, &entry) {
             Ok(()) => session.commit_durably().map(|()| Some(rows)),
@@ -131,6 +115,33 @@ pub(super) fn create(
         catalog.discard_table(&entry).map_err(|error| session.catalog_error(error))?;
     }
     outcome
+}
+
+/// Puts the query's rows into the new table, within the transaction that runs. Returns how many there are.
+pub(super) fn fill(
+    session: &mut ClientSession,
+    select: &CreateSelect<'_>,
+    entry: &Arc<TableEntry>,
+    columns: &[String],
+    sql: &[u8],
+) -> Result<u64, Outcome> {
+    let targets: Vec<ColumnRef<'_>> = columns.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
+    let insert = Insert {
+        replace: select.duplicates == LoadDuplicates::Replace,
+        ignore: select.duplicates == LoadDuplicates::Ignore,
+        priority: false,
+        hints: &[],
+        table: ObjectName { schema: Some(NEW_TABLE_DATABASE), name: &entry.def.name },
+        partitions: &[],
+        columns: Some(&targets),
+        source: InsertSource::Query(select.query),
+        row_alias: None,
+        on_duplicate: &[],
+    };
+    session.core.new_table = Some(Arc::clone(entry));
+    let filled = insert_rows(session, &insert, sql);
+    session.core.new_table = None;
+    filled
 }
 
 fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> Result<u64, Outcome> {

@@ -28,7 +28,11 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     let database = catalog.database(&name.database).map_err(|error| session.catalog_error(error))?;
     // What is copied is looked for before the new name is.
     if let Some(like) = &create.like {
-        session.find_table(&full_name(session, like)?)?;
+        let like = full_name(session, like)?;
+        session.find_named(&like)?;
+        if like == name {
+            return Err(codes::nonuniq_table(&name.table).into());
+        }
     }
     session.refuse_unlocked(&name)?;
     if session.table_exists(&name)? {
@@ -62,8 +66,8 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     session.check_awaited(&def)?;
     def.created_micros = session.engine.engine().wall_micros();
     if let Some(select) = &create.select {
-        return match create_select::create(session, select, def, &name, &names, sql)? {
-            Some(affected) => Ok(DdlDone { affected }),
+        return match create_select::create(session, select, def, &names, sql)? {
+            Some(affected) => Ok(DdlDone::of(affected)),
             None => exists(session, create, &name),
         };
     }
@@ -74,7 +78,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     }
 }
 
-fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName) -> Result<DdlDone, Outcome> {
+pub(super) fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName) -> Result<DdlDone, Outcome> {
     let error = codes::table_exists_error(&name.table);
     if !create.if_not_exists {
         return Err(error.into());
@@ -84,11 +88,7 @@ fn exists(session: &mut ClientSession, create: &CreateTable<'_>, name: &FullName
 }
 
 fn refuse_unsupported(create: &CreateTable<'_>) -> Result<(), SqlError> {
-    let refused = [(create.temporary, "CREATE TEMPORARY TABLE"), (create.partition_by.is_some(), "PARTITION BY")];
-    match refused.into_iter().find(|(is_written, _)| *is_written) {
-        Some((_, what)) => Err(codes::not_supported_yet(what)),
-        None => Ok(()),
-    }
+    if create.partition_by.is_some() { Err(codes::not_supported_yet("PARTITION BY")) } else { Ok(()) }
 }
 
 /// The definition that CREATE TABLE says, without ids.
@@ -232,8 +232,8 @@ fn row_bytes(ty: &ColumnType) -> u64 {
 }
 
 /// The definition of another table, as a new and empty one.
-fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: &FullName) -> Result<TableDef, Outcome> {
-    let source = session.find_table(&full_name(session, like)?)?;
+pub(super) fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: &FullName) -> Result<TableDef, Outcome> {
+    let source = session.find_named(&full_name(session, like)?)?;
     let mut def = source.def.clone();
     def.id = TableId::NONE;
     def.database = name.database.clone();

@@ -19,10 +19,10 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateDatabase<'_>) -
     let collation = database_collation(&create.options, server_collation(session))?;
     let catalog = session.shared().catalog.clone();
     match catalog.create_database(&mut session.engine, name, collation) {
-        Ok(()) => Ok(DdlDone { affected: 1 }),
+        Ok(()) => Ok(DdlDone::of(1)),
         Err(CatalogError::DatabaseExists(_)) if create.if_not_exists => {
             session.ddl_note(codes::db_create_exists(name));
-            Ok(DdlDone { affected: 1 })
+            Ok(DdlDone::of(1))
         }
         Err(error) => Err(session.catalog_error(error)),
     }
@@ -59,7 +59,7 @@ pub(super) fn alter(session: &mut ClientSession, alter: &AlterDatabase<'_>) -> R
     if session.core.database.as_deref() == Some(&*name) {
         session.use_database(&name)?;
     }
-    Ok(DdlDone { affected: 1 })
+    Ok(DdlDone::of(1))
 }
 
 pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> Result<DdlDone, Outcome> {
@@ -89,7 +89,7 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
             session.environment = 0;
             session.connection.set_label(|label| label.database = None);
         }
-        return Ok(DdlDone { affected: dropped as u64 });
+        return Ok(DdlDone::of(dropped as u64));
     }
 }
 

@@ -97,8 +97,10 @@ fn ends_statement(outcome: &Outcome) -> bool {
 }
 
 fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> Result<Value, Outcome> {
-    session.refuse_unlocked(name)?;
-    session.find_table(name)?;
+    if !session.find_named(name).is_ok_and(|entry| entry.temporary) {
+        session.refuse_unlocked(name)?;
+    }
+    session.find_named(name)?;
     if quick {
         return Ok(Value::Null);
     }
@@ -136,10 +138,10 @@ fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> 
 /// Takes a table as a reading statement does, until the transaction ends.
 fn share_table(session: &mut ClientSession, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
     loop {
-        let entry = session.find_table(name)?;
+        let entry = session.find_named(name)?;
         session.use_table(&entry, Share::Read)?;
         // DDL may have replaced the table while this waited.
-        let found = session.find_table(name)?;
+        let found = session.find_named(name)?;
         if Arc::ptr_eq(&found.storage, &entry.storage) {
             return Ok(found);
         }
@@ -153,6 +155,9 @@ fn maintain_one(
     options: &[&str],
     say: &mut impl FnMut(&str, String),
 ) -> Result<(), Outcome> {
+    if session.core.temporary_table(&name.database, &name.table).is_some() {
+        return maintain_temporary(session, name, kind, options, say);
+    }
     session.refuse_unlocked(name)?;
     let entry = match session.shared().catalog.table(&name.database, &name.table) {
         Ok(entry) => entry,
@@ -174,6 +179,27 @@ fn maintain_one(
         Maintenance::Optimize => {
             drop(entry);
             super::change_definitions(session, |session| rebuild(session, name))?;
+            say("note", "Table does not support optimize, doing recreate + analyze instead".into());
+            say("status", "OK".into());
+        }
+        Maintenance::Repair | Maintenance::Checksum => say("note", "The storage engine for the table doesn't support repair".into()),
+    }
+    Ok(())
+}
+
+/// The same for a temporary table, which nobody else has a say in.
+fn maintain_temporary(
+    session: &mut ClientSession,
+    name: &FullName,
+    kind: Maintenance,
+    options: &[&str],
+    say: &mut impl FnMut(&str, String),
+) -> Result<(), Outcome> {
+    match kind {
+        Maintenance::Analyze => say("status", "OK".into()),
+        Maintenance::Check => check(session, name, options, say)?,
+        Maintenance::Optimize => {
+            super::temporary::rebuild(session, name)?;
             say("note", "Table does not support optimize, doing recreate + analyze instead".into());
             say("status", "OK".into());
         }

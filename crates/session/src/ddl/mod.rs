@@ -1,7 +1,7 @@
 //! Statements that change definitions: CREATE, ALTER, DROP, RENAME, TRUNCATE.
 //!
 //! # Invariants
-//! 1. Each statement commits the session's transaction first, so that the session holds no metadata lock of its own.
+//! 1. Each statement commits the session's transaction first, so that the session holds no metadata lock of its own; but for CREATE and DROP TEMPORARY TABLE (`temporary.rs`).
 //! 2. A table's definition changes only under its exclusive metadata lock, and the definition looked at is one read under that lock.
 //! 3. What is read and not carried out ends in error 1235 that names it.
 //!
@@ -24,6 +24,9 @@ mod maintenance;
 mod options;
 mod referring_rows;
 mod table;
+mod temporary;
+#[cfg(test)]
+mod temporary_tests;
 #[cfg(test)]
 mod tests;
 
@@ -46,21 +49,26 @@ use std::sync::Arc;
 pub(crate) struct DdlDone {
     /// Rows copied by ALTER TABLE, tables dropped by DROP DATABASE, 1 for CREATE and ALTER DATABASE, else 0.
     pub affected: u64,
+    /// Rows were copied where the statement's words do not tell.
+    pub copied: bool,
 }
 
 impl DdlDone {
-    const NOTHING: DdlDone = DdlDone { affected: 0 };
+    const NOTHING: DdlDone = DdlDone::of(0);
+
+    const fn of(affected: u64) -> DdlDone {
+        DdlDone { affected, copied: false }
+    }
 }
 
 /// Carries out a statement that changes definitions.
 pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
-    session.refuse_in_branch()?;
-    if let Statement::CreateTable(create) = statement
-        && create.temporary
-    {
-        // MySQL's is no part of the definitions, and commits nothing.
-        return Err(codes::not_supported_yet("CREATE TEMPORARY TABLE").into());
+    match statement {
+        Statement::CreateTable(create) if create.temporary => return temporary::create(session, create, sql),
+        Statement::DropTable(drop) if drop.temporary => return temporary::drop(session, drop),
+        _ => {}
     }
+    session.refuse_in_branch()?;
     lift_statement_limit();
     if session.core.settings.read_only {
         return Err(codes::cant_execute_in_read_only_transaction().into());
@@ -69,6 +77,11 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     session.transaction.forget_next();
     // Times of rows that are converted are those of the statement's begin.
     let _ = session.core.statement_micros();
+    if session.core.temporary.is_some()
+        && let Some(done) = temporary::execute(session, statement)?
+    {
+        return Ok(done);
+    }
     let databases = matches!(statement, Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase { .. });
     if databases && session.transaction.has_locked_tables() {
         return Err(codes::lock_or_active_transaction().into());
@@ -165,6 +178,14 @@ impl ClientSession {
     /// Looks a table up.
     pub(crate) fn find_table(&self, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
         self.shared().catalog.table(&name.database, &name.table).map_err(|error| self.catalog_error(error))
+    }
+
+    /// The table that a statement means by a name: a temporary one first.
+    fn find_named(&self, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
+        match self.core.temporary_table(&name.database, &name.table) {
+            Some(entry) => Ok(Arc::clone(entry)),
+            None => self.find_table(name),
+        }
     }
 
     /// Whether there is such a table. A missing database is an error.

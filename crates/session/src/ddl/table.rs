@@ -10,27 +10,27 @@ use catalog::CatalogError;
 use mysql_error::codes;
 use parser::ast::{DropTable, ObjectName};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Drops all the tables or, when one is missing without IF EXISTS, none.
 pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<DdlDone, Outcome> {
-    if drop.temporary && !drop.if_exists {
-        // No temporary table exists.
-        let names = drop.names.iter().map(|name| full_name(session, name).map(|name| name.dotted()));
-        let names = names.collect::<Result<Vec<_>, _>>()?;
-        return Err(codes::bad_table_error(names.join(",")).into());
-    }
-    let (mut present, mut missing) = (Vec::new(), Vec::new());
+    let (mut present, mut missing, mut temporary) = (Vec::new(), Vec::new(), Vec::new());
     for name in drop.names {
         if let Some(database) = name.schema.or(session.core.database.as_deref()) {
             refuse_drop(&session.core, database, name.name)?;
         }
         let name = full_name(session, name)?;
-        if present.contains(&name) {
+        if present.contains(&name) || temporary.iter().any(|(other, _)| *other == name) {
             return Err(codes::nonuniq_table(&name.table).into());
+        }
+        if let Some(entry) = session.core.temporary_table(&name.database, &name.table) {
+            let entry = Arc::clone(entry);
+            temporary.push((name, entry));
+            continue;
         }
         session.refuse_unlocked(&name)?;
         let exists = match session.shared().catalog.table(&name.database, &name.table) {
-            Ok(_) => !drop.temporary,
+            Ok(_) => true,
             Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => false,
             Err(error) => return Err(session.catalog_error(error)),
         };
@@ -52,6 +52,9 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
     let catalog = session.shared().catalog.clone();
     for table in &locked {
         catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
+    }
+    for (_, entry) in temporary {
+        session.drop_temporary(&entry)?;
     }
     Ok(DdlDone::NOTHING)
 }

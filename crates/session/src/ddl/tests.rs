@@ -22,17 +22,17 @@ impl Hangup for NoSocket {
     }
 }
 
-struct Server {
-    disk: Arc<SimDisk>,
-    shared: Arc<Shared>,
+pub(super) struct Server {
+    pub(super) disk: Arc<SimDisk>,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Server {
-    fn new() -> Server {
+    pub(super) fn new() -> Server {
         Server::on(Arc::new(SimDisk::new(1)))
     }
 
-    fn on(disk: Arc<SimDisk>) -> Server {
+    pub(super) fn on(disk: Arc<SimDisk>) -> Server {
         let as_disk: Arc<dyn Disk> = disk.clone();
         let mut config = EngineConfig::small();
         config.pool.frames = 256;
@@ -50,7 +50,7 @@ impl Server {
         Server::on(disk)
     }
 
-    fn connect(&self) -> Client {
+    pub(super) fn connect(&self) -> Client {
         let connection = Connection::new(self.shared.connections.allocate_id(), "localhost".into(), Box::new(NoSocket));
         let login = Login {
             user: "root".into(),
@@ -67,7 +67,7 @@ impl Server {
     }
 }
 
-struct Client {
+pub(super) struct Client {
     session: ClientSession,
 }
 
@@ -90,7 +90,7 @@ fn length(bytes: &mut &[u8]) -> usize {
 
 impl Client {
     /// Runs a statement: `ok N` with the affected rows, `error N STATE text`, or the rows with `|` between values.
-    fn run(&mut self, sql: &str) -> String {
+    pub(super) fn run(&mut self, sql: &str) -> String {
         let (mut out, mut io) = (PacketWriter::new(), NoClient::default());
         self.session.handle(Command::Query { sql: sql.as_bytes(), attributes: Default::default() }, &mut out, &mut io);
         let mut sent = io.sent;
@@ -139,19 +139,19 @@ impl Client {
     }
 
     #[track_caller]
-    fn check(&mut self, sql: &str, expect: &str) {
+    pub(super) fn check(&mut self, sql: &str, expect: &str) {
         assert_eq!(self.run(sql), expect, "{sql}");
     }
 
     #[track_caller]
-    fn ok(&mut self, sql: &str) {
+    pub(super) fn ok(&mut self, sql: &str) {
         let reply = self.run(sql);
         assert!(!reply.starts_with("error"), "{sql}: {reply}");
     }
 
     /// The statement fails with this number.
     #[track_caller]
-    fn fails(&mut self, sql: &str, code: u16) {
+    pub(super) fn fails(&mut self, sql: &str, code: u16) {
         let reply = self.run(sql);
         assert!(reply.starts_with(&format!("error {code} ")), "{sql}: {reply}");
     }

@@ -35,15 +35,16 @@ fn literal(text: &str) -> String {
 
 /// The statement.
 pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
-    definition(&entry.def, entry.storage.auto_increment(), quotes)
+    let head = if entry.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
+    definition(head, &entry.def, entry.storage.auto_increment(), quotes)
 }
 
 /// The statement for a table whose storage is not open: the name always in backquotes, no AUTO_INCREMENT value.
 pub fn create_table_text(def: &TableDef) -> String {
-    definition(def, 1, Quotes { always: true })
+    definition("CREATE TABLE", def, 1, Quotes { always: true })
 }
 
-fn definition(def: &TableDef, next: u64, quotes: Quotes) -> String {
+fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
     let mut lines: Vec<String> = def.columns[..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
     lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
     lines.extend(def.foreign_keys.iter().map(|key| key.text(def, |name| quotes.quoted(name))));
@@ -51,7 +52,7 @@ fn definition(def: &TableDef, next: u64, quotes: Quotes) -> String {
         let suffix = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("CONSTRAINT {} CHECK ({}){suffix}", quotes.quoted(&check.name), check.text)
     }));
-    let mut out = format!("CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
+    let mut out = format!("{head} {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
     if def.auto_increment_column().is_some() && next > 1 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }

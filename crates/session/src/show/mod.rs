@@ -141,6 +141,11 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 Found::Stored(entry) => entry,
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
+            if entry.temporary {
+                let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+                table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
+                return Ok(table);
+            }
             session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
             let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
             table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
@@ -294,6 +299,11 @@ enum Found {
 }
 
 fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, Outcome> {
+    if let Some(schema) = name.schema.or(session.core.database.as_deref())
+        && let Some(entry) = session.core.temporary_table(schema, name.name)
+    {
+        return Ok(Found::Stored(Arc::clone(entry)));
+    }
     let schema = schema_of(session, name.schema)?;
     if let Some(database) = virtual_tables::database(&schema) {
         return Ok(Found::Computed(database, database.table(name.name)?));

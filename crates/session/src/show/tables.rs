@@ -174,7 +174,12 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
             row.push(if has_collation { ty.collation.name().into() } else { Value::Null });
         }
         let default = default_shown(column).into();
-        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), key_word(&entry.def, at).into(), default, extra(column).into()]);
+        let extra = match extra(column) {
+            // MySQL makes this list another way, and says the word.
+            none if none.is_empty() && entry.temporary => "NULL".into(),
+            extra => extra.into(),
+        };
+        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), key_word(&entry.def, at).into(), default, extra]);
         if full {
             row.extend(["select,insert,update,references".into(), column.comment.as_str().into()]);
         }

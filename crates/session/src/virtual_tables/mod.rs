@@ -19,6 +19,7 @@ mod data_locks;
 mod empty;
 mod engines;
 mod innodb_metrics;
+mod innodb_temp_table_info;
 mod innodb_trx;
 mod listing;
 mod lock_data;
@@ -71,6 +72,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         engines::plugins(),
         engines::user_privileges(),
         innodb_metrics::table(),
+        innodb_temp_table_info::table(),
         innodb_trx::table(),
         memory::table(),
         metadata_locks::table(),
