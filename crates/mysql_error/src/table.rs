@@ -301,6 +301,7 @@ errors! {
     ER_QUERY_INTERRUPTED = 1317 b"70100" query_interrupted() "Query execution was interrupted";
     ER_SP_WRONG_NO_OF_ARGS = 1318 b"42000" sp_wrong_no_of_args(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";
     ER_SP_COND_MISMATCH = 1319 b"42000" sp_cond_mismatch(name) "Undefined CONDITION: {name}";
+    ER_SP_BAD_CURSOR_SELECT = 1323 b"42000" sp_bad_cursor_select() "Cursor SELECT must not have INTO";
     ER_SP_CURSOR_ALREADY_OPEN = 1325 b"24000" sp_cursor_already_open() "Cursor is already open";
     ER_SP_CURSOR_NOT_OPEN = 1326 b"24000" sp_cursor_not_open() "Cursor is not open";
     ER_SP_UNDECLARED_VAR = 1327 b"42000" sp_undeclared_var(name) "Undeclared variable: {name}";
@@ -350,6 +351,7 @@ errors! {
     ER_SP_NOT_VAR_ARG = 1414 b"42000" sp_not_var_arg(position, routine) "OUT or INOUT argument {position} for routine {routine} is not a variable or NEW pseudo-variable in BEFORE trigger";
     ER_SP_NO_RETSET = 1415 b"0A000" sp_no_retset(kind) "Not allowed to return a result set from a {kind}";
     ER_CANT_CREATE_GEOMETRY_OBJECT = 1416 b"22003" cant_create_geometry_object() "Cannot get geometry object from data you send to the GEOMETRY field";
+    ER_STMT_HAS_NO_OPEN_CURSOR = 1421 b"HY000" stmt_has_no_open_cursor(statement) "The statement ({statement}) has no open cursor.";
     ER_TOO_BIG_SCALE = 1425 b"42000" too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
     ER_TOO_BIG_PRECISION = 1426 b"42000" too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
     ER_M_BIGGER_THAN_D = 1427 b"42000" m_bigger_than_d(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";

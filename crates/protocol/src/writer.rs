@@ -172,6 +172,19 @@ impl PacketWriter {
         start
     }
 
+    /// Appends packets that were encoded before, numbered on from here.
+    pub fn append_numbered(&mut self, packets: &[u8]) {
+        debug_assert_eq!(self.start, CLOSED, "a packet is open");
+        let mut at = self.buffer.len();
+        self.buffer.extend_from_slice(packets);
+        while at + HEADER_BYTES <= self.buffer.len() {
+            let header = &mut self.buffer[at..at + HEADER_BYTES];
+            header[3] = self.sequence;
+            at += HEADER_BYTES + (usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16);
+            self.sequence = self.sequence.wrapping_add(1);
+        }
+    }
+
     /// Numbers the packets from `start` to the end, `first` being the first one's id.
     #[cold]
     pub(crate) fn renumber(&mut self, start: usize, first: u8) {

@@ -336,7 +336,7 @@ impl ClientSession {
             }
             Command::StmtExecute(execute) => {
                 self.shared().status.questions.inc();
-                self.with_sink(out, io, RowFormat::Binary, |session, sink| session.execute_prepared(&execute, sink));
+                self.execute_command(&execute, out, io);
             }
             Command::StmtPrepare(sql) => self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(sql, sink)),
             Command::StmtClose(id) => self.prepared.close(id),
@@ -347,10 +347,7 @@ impl ClientSession {
                 let known = self.prepared.reset(id);
                 self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into()) });
             }
-            Command::StmtFetch { statement_id, .. } => {
-                // Results are sent whole; no cursor is ever open.
-                self.reply_simple(out, io, Err(codes::unknown_stmt_handler(statement_id, "mysql_stmt_precheck").into()));
-            }
+            Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count, out, io),
             Command::InitDb(name) => {
                 let result = match std::str::from_utf8(name) {
                     Ok("") => Err(codes::no_db_error().into()),

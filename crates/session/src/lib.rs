@@ -18,6 +18,7 @@ pub mod command;
 pub mod compression;
 pub mod connections;
 mod context;
+mod cursors;
 mod ddl;
 mod deadlock_log;
 mod diagnostics;

@@ -4,12 +4,14 @@
 //! Other statements are parsed at each execution.
 
 use crate::client_session::ClientSession;
+use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::preparable::is_preparable;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::shared::Shared;
 use crate::sink::PrepareReply;
 use executor::StatementContext;
 use memory::{Kind, Tally};
@@ -20,6 +22,7 @@ use protocol::{BoundParam, ColumnDefinition, ColumnType as WireType, ParamType, 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+use sync::atomic::Ordering;
 use types::{Decimal, Value};
 
 /// Prepared statements of a session.
@@ -37,8 +40,53 @@ impl Default for PreparedStatements {
     }
 }
 
+/// What a client's wish for a cursor does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CursorUse {
+    /// It opens one, if the statement has rows.
+    Opens,
+    /// Nothing: rows are sent at once.
+    Ignored,
+    /// SELECT … INTO: 1323.
+    Refused,
+}
+
+impl CursorUse {
+    fn of(statement: &ast::Statement<'_>) -> Self {
+        match statement {
+            ast::Statement::Query(query) if query.into.is_some() => Self::Refused,
+            ast::Statement::Explain(_) => Self::Ignored,
+            _ => Self::Opens,
+        }
+    }
+}
+
+/// Counts a prepared statement of the server while it is there.
+struct Counted(Arc<Shared>);
+
+impl Counted {
+    /// One more, unless there are `max_prepared_stmt_count` (1461).
+    fn new(shared: &Arc<Shared>) -> Result<Self, SqlError> {
+        let max = shared.number("max_prepared_stmt_count");
+        if shared.prepared_statements.fetch_add(1, Ordering::Relaxed) >= max {
+            shared.prepared_statements.fetch_sub(1, Ordering::Relaxed);
+            return Err(codes::max_prepared_stmt_count_reached(max));
+        }
+        Ok(Self(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.prepared_statements.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// One of them.
 struct Prepared {
+    _counted: Counted,
+    cursor_use: CursorUse,
+    cursor: Option<Cursor>,
     sql: Arc<[u8]>,
     /// Key of its plan; `None` when it runs without one.
     key: Option<PlanKey>,
@@ -71,7 +119,26 @@ impl PreparedStatements {
         let Some(prepared) = self.by_id.get_mut(&id) else { return false };
         forget_long_data(prepared, &mut self.held);
         prepared.unfit = None;
+        prepared.cursor = None;
         true
+    }
+
+    /// What a cursor is to a statement; `None` when there is no such statement.
+    pub(crate) fn cursor_use(&self, id: u32) -> Option<CursorUse> {
+        self.by_id.get(&id).map(|prepared| prepared.cursor_use)
+    }
+
+    /// A statement's cursor; the outer `None` when there is no such statement.
+    pub(crate) fn cursor(&mut self, id: u32) -> Option<Option<&mut Cursor>> {
+        self.by_id.get_mut(&id).map(|prepared| prepared.cursor.as_mut())
+    }
+
+    /// Opens or closes it.
+    #[inline]
+    pub(crate) fn set_cursor(&mut self, id: u32, cursor: Option<Cursor>) {
+        if let Some(prepared) = self.by_id.get_mut(&id) {
+            prepared.cursor = cursor;
+        }
     }
 
     /// COM_STMT_SEND_LONG_DATA: there is no reply, so what is wrong is told at execution.
@@ -164,6 +231,9 @@ impl ClientSession {
             return Err(codes::ps_many_param().into());
         }
         let mut prepared = Prepared {
+            _counted: Counted::new(self.shared())?,
+            cursor_use: CursorUse::of(&parsed.statement),
+            cursor: None,
             sql: sql.into(),
             key: None,
             plan: None,
@@ -219,7 +289,7 @@ impl ClientSession {
         }
     }
 
-    fn try_execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+    pub(crate) fn try_execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let id = execute.statement_id;
         self.shared().status.com_stmt_execute.inc();
         let Some(prepared) = self.prepared.by_id.get_mut(&id) else {

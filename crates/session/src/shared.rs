@@ -21,7 +21,7 @@ use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use sync::atomic::{AtomicU32, Ordering};
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 use tls::Tls;
 use types::Value;
@@ -53,6 +53,8 @@ pub struct Shared {
     pub(crate) definitions: Arc<TableLock>,
     /// Backups that clients make.
     pub backups: Arc<backup::Activity>,
+    /// Prepared statements of all sessions.
+    pub(crate) prepared_statements: AtomicU64,
     /// What encrypts connections.
     pub tls: Tls,
     /// Counters.
@@ -90,6 +92,7 @@ impl Shared {
             changes: Arc::new(TableLock::of(Protects::Changes)),
             definitions: Arc::new(TableLock::of(Protects::Definitions)),
             backups: Arc::default(),
+            prepared_statements: AtomicU64::new(0),
             tls: Tls::off(),
             status: Status::default(),
             started: Instant::now(),

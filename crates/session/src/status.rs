@@ -38,6 +38,8 @@ counters! {
     com_set_option = "Com_set_option",
     /// COM_STMT_EXECUTE.
     com_stmt_execute = "Com_stmt_execute",
+    /// COM_STMT_FETCH.
+    com_stmt_fetch = "Com_stmt_fetch",
     /// COM_STMT_PREPARE.
     com_stmt_prepare = "Com_stmt_prepare",
     /// UPDATE.

@@ -158,6 +158,7 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Innodb_page_size", 16384),
         ("Innodb_row_lock_current_waits", locks.waiting),
         ("Innodb_row_lock_waits", locks.waits),
+        ("Prepared_stmt_count", shared.prepared_statements.load(Ordering::Relaxed)),
         ("Threads_cached", threads.cached.into()),
         ("Threads_connected", u64::from(shared.connections.count())),
         ("Threads_created", threads.created),
