@@ -196,7 +196,8 @@ impl<'a> Exec<'a> {
         }
     }
 
-    fn add(&mut self, a: &'a Aggregate, acc: &mut Accumulator) -> Result<()> {
+    /// Adds the row in the frame.
+    pub(crate) fn add(&mut self, a: &'a Aggregate, acc: &mut Accumulator) -> Result<()> {
         if a.kind == AggregateKind::CountStar {
             acc.count_row();
             return Ok(());

@@ -528,6 +528,7 @@ errors! {
     ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE = 3594 b"HY000" window_invalid_window_func_alias_use(name) "You cannot use the alias '{name}' of an expression containing a window function in this context.'";
     ER_WINDOW_NESTED_WINDOW_FUNC_USE_IN_WINDOW_SPEC = 3595 b"HY000" window_nested_in_window_spec(name) "You cannot nest a window function in the specification of window '{name}'.";
     ER_WINDOW_ROWS_INTERVAL_USE = 3596 b"HY000" window_rows_interval_use(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
+    ER_FIELD_IN_GROUPING_NOT_GROUP_BY = 3602 b"HY000" field_in_grouping_not_group_by(position) "Argument #{position} of GROUPING function is not in GROUP BY";
     ER_ILLEGAL_PRIVILEGE_LEVEL = 3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     ER_CTE_MAX_RECURSION_DEPTH = 3636 b"HY000" cte_max_recursion_depth(count) "Recursive query aborted after {count} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CLIENT_DOES_NOT_SUPPORT = 3640 b"HY000" client_does_not_support(what) "The client doesn't support {what}";

@@ -39,7 +39,7 @@ impl<'c> Binder<'c> {
         bound
     }
 
-    fn exprs(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+    pub(crate) fn exprs(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.expr(e)).collect()
     }
 

@@ -3,6 +3,7 @@
 mod cte;
 mod from;
 mod full_group_by;
+mod rollup;
 mod select;
 mod set_operation;
 

@@ -165,6 +165,8 @@ pub struct Scope {
     pub aliases: Vec<(String, Expr)>,
     /// Aggregates of the block.
     pub aggregates: Vec<(Slot, Aggregate)>,
+    /// Calls of GROUPING, with their arguments.
+    pub groupings: Vec<(Slot, Vec<Expr>)>,
     /// Windows of the block, with their calls.
     pub windows: Vec<BoundWindow>,
     /// Windows that the WINDOW clause names.
@@ -195,6 +197,7 @@ impl Scope {
             visible: 0..usize::MAX,
             aliases: Vec::new(),
             aggregates: Vec::new(),
+            groupings: Vec::new(),
             windows: Vec::new(),
             named_windows: Vec::new(),
             in_window: None,

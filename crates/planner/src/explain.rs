@@ -392,6 +392,7 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
         Node::Group(g) => {
             let what = match (g.implicit, g.ordered) {
                 (true, _) => "Aggregate",
+                (_, true) if g.rollup.is_some() => "Group aggregate with rollup",
                 (_, true) => "Group aggregate",
                 _ => "Aggregate using temporary table",
             };

@@ -17,6 +17,8 @@ pub struct Block {
     pub items: Vec<(Expr, OutputColumn)>,
     /// GROUP BY.
     pub group_by: Vec<Expr>,
+    /// WITH ROLLUP.
+    pub rollup: Option<BoundRollup>,
     /// GROUP BY or aggregates are present.
     pub grouped: bool,
     /// HAVING.
@@ -29,6 +31,15 @@ pub struct Block {
     pub limit: Option<LimitSpec>,
     /// STRAIGHT_JOIN.
     pub straight: bool,
+}
+
+/// WITH ROLLUP in a bound block.
+#[derive(Debug, Clone)]
+pub struct BoundRollup {
+    /// Where each grouping expression is read above the grouping: a column where it was, NULL in the rows that sum it up.
+    pub slots: Vec<Slot>,
+    /// Calls of GROUPING: slot, positions of the grouping expressions.
+    pub groupings: Vec<(Slot, Vec<usize>)>,
 }
 
 impl Block {

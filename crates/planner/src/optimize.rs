@@ -19,7 +19,7 @@ const LOOKUP_COST: f64 = 1.0;
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, block: Block) -> Result<(Query, f64)> {
-        let Block { scope, from, filter, items, group_by, grouped, having, mut order, distinct, limit, straight, .. } = block;
+        let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, .. } = block;
         let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
@@ -89,18 +89,37 @@ impl<'c> Binder<'c> {
 
         if grouped {
             let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
-            let carried = above.iter().copied().filter(|s| own.contains(s)).collect();
+            let rolled = |s: &Slot| rollup.as_ref().is_some_and(|rollup| rollup.slots.contains(s));
+            let carried: Vec<Slot> = above.iter().copied().filter(|s| own.contains(s) && !rolled(s)).collect();
             let mut keys = Vec::with_capacity(group_by.len());
             let mut collations = Vec::with_capacity(group_by.len());
-            for g in &group_by {
-                keys.push((self.new_slot(g.ty.clone()), g.clone()));
+            for (at, g) in group_by.iter().enumerate() {
+                let slot = match &rollup {
+                    Some(rollup) => rollup.slots[at],
+                    None => self.new_slot(g.ty.clone()),
+                };
+                keys.push((slot, g.clone()));
                 collations.push(g.ty.collation);
             }
             let implicit = group_by.is_empty();
             rows = if implicit { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
-            let ordered = !implicit && group_order(&node, &relations, &group_by);
-            node =
-                Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup: false }));
+            let mut ordered = !implicit && group_order(&node, &relations, &group_by);
+            let rollup = rollup.map(|rollup| plan::Rollup { groupings: rollup.groupings });
+            if rollup.is_some() {
+                let mut saved = carried.clone();
+                group_by.iter().for_each(|e| slots_of(e, &self.subplans, &mut saved));
+                aggregates.iter().for_each(|(_, a)| {
+                    a.args.iter().chain(a.order.iter().map(|k| &k.expr)).for_each(|e| slots_of(e, &self.subplans, &mut saved));
+                });
+                saved.sort_unstable();
+                saved.dedup();
+                saved.retain(|s| own.contains(s));
+                let by = |g: &Expr| SortKey { expr: g.clone(), descending: false, collation: g.ty.collation };
+                let keys = crate::members::sorting(group_by.iter().map(by).collect());
+                node = Node::Sort { input: Box::new(node), keys, saved, limit: None };
+                ordered = true;
+            }
+            node = Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup }));
         }
         if let Some(having) = having {
             let mut list = Vec::new();

@@ -400,8 +400,15 @@ pub struct Group {
     pub ordered: bool,
     /// No GROUP BY: one group even without rows.
     pub implicit: bool,
-    /// WITH ROLLUP.
-    pub rollup: bool,
+    /// WITH ROLLUP: the input comes ordered by the keys, and each key is NULL in the rows that sum it up.
+    pub rollup: Option<Rollup>,
+}
+
+/// WITH ROLLUP.
+#[derive(Debug)]
+pub struct Rollup {
+    /// Calls of GROUPING: where the value goes, and the positions of the keys that it asks for.
+    pub groupings: Vec<(Slot, Vec<usize>)>,
 }
 
 /// Aggregate functions.

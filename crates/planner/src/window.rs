@@ -141,6 +141,31 @@ impl WindowCall {
 }
 
 impl BoundWindow {
+    /// Calls `f` with each expression of the window and its calls, to change it.
+    pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.partition.iter_mut().chain(&mut self.order).for_each(|key| f(&mut key.expr));
+        for (_, call) in &mut self.calls {
+            match &mut call.function {
+                WindowFunction::Ntile(e) | WindowFunction::First(e) | WindowFunction::Last(e) => f(e),
+                WindowFunction::Nth(e, n) => [e, n].into_iter().for_each(&mut *f),
+                WindowFunction::Neighbour { value, distance, default, .. } => {
+                    std::iter::once(value).chain(distance).chain(default).for_each(&mut *f);
+                }
+                WindowFunction::Aggregate(a) => a.args.iter_mut().for_each(&mut *f),
+                WindowFunction::RowNumber
+                | WindowFunction::Rank
+                | WindowFunction::DenseRank
+                | WindowFunction::PercentRank
+                | WindowFunction::CumeDist => {}
+            }
+            for bound in [&mut call.frame.start, &mut call.frame.end] {
+                if let Bound::Preceding(e) | Bound::Following(e) | Bound::Value { limit: e, .. } = bound {
+                    f(e);
+                }
+            }
+        }
+    }
+
     /// PARTITION BY, then ORDER BY.
     pub fn keys(&self) -> impl Iterator<Item = &SortKey> {
         self.partition.iter().chain(&self.order)

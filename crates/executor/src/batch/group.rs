@@ -35,6 +35,9 @@ struct Groups<'a> {
 impl<'a> Exec<'a> {
     #[inline(never)]
     pub(super) fn group_batches(&mut self, group: &'a Group, sink: Sink<'_, 'a>) -> Result<Flow> {
+        if let Some(rollup) = &group.rollup {
+            return self.roll_up(group, rollup, sink);
+        }
         let mut groups = Groups::new(group);
         if self.prefers_batches(&group.input) {
             self.run_batches(&group.input, &mut |x, chunk| {

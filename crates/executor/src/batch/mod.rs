@@ -35,6 +35,7 @@ mod join;
 mod keys;
 mod numbers;
 mod output;
+mod rollup;
 mod rows;
 mod scan;
 mod sort;

@@ -119,6 +119,7 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
             out.extend(group.keys.iter().map(|(slot, _)| *slot));
             out.extend(group.aggregates.iter().map(|(slot, _)| *slot));
             out.extend(&group.carried);
+            out.extend(group.rollup.iter().flat_map(|rollup| &rollup.groupings).map(|(slot, _)| *slot));
         }
         Node::Sort { saved, .. } => out.extend(saved),
         Node::Window(window) => {

@@ -89,6 +89,10 @@ impl<'a> Parser<'a> {
                 if !self.at_tok(Tok::LParen) {
                     return Err(self.unexpected());
                 }
+                if kw == Kw::GROUPING && self.peek().tok == Tok::RParen {
+                    self.bump();
+                    return Err(self.unexpected());
+                }
                 self.call(start, ObjectName { schema: None, name })
             }
             _ => Err(self.unexpected()),

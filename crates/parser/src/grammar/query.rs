@@ -203,9 +203,9 @@ impl<'a> Parser<'a> {
             if self.at(Kw::ROLLUP) && self.peek().tok == Tok::LParen {
                 self.bump();
                 select.rollup = true;
-                select.group_by = self.parens(Self::order_item)?;
+                select.group_by = self.parens(Self::group_item)?;
             } else {
-                select.group_by = self.list(Self::order_item)?;
+                select.group_by = self.list(Self::group_item)?;
                 if self.eat(Kw::WITH) {
                     self.expect(Kw::ROLLUP)?;
                     select.rollup = true;
@@ -323,6 +323,11 @@ impl<'a> Parser<'a> {
             self.eat(Kw::ASC);
         }
         Ok(OrderItem { expr, descending })
+    }
+
+    /// An item of GROUP BY: it has no direction any more.
+    fn group_item(&mut self) -> PResult<OrderItem<'a>> {
+        Ok(OrderItem { expr: self.expr()?, descending: false })
     }
 
     /// LIMIT when it is there.

@@ -32,7 +32,7 @@ impl<'c> Binder<'c> {
                     return self.insert_value(c);
                 }
             }
-            "grouping" => return Err(codes::not_supported_yet("GROUPING")),
+            "grouping" => return self.grouping(call.args),
             _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
             _ => {}
         }

@@ -93,6 +93,10 @@ impl<'c> Binder<'c> {
                 determined.insert(s);
             }
         }
+        if block.rollup.is_some() {
+            // A row that sums up a key has one value of it, not of what the key determines.
+            return determined;
+        }
         let mut equalities: Vec<(Expr, Expr)> = Vec::new();
         let mut add = |e: &Expr| {
             if let ExprKind::Compare(CmpOp::Eq, _, a, b) = &e.kind {

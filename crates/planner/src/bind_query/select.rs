@@ -26,9 +26,6 @@ impl<'c> Binder<'c> {
         if select.options.calc_found_rows {
             return Err(codes::not_supported_yet("SQL_CALC_FOUND_ROWS"));
         }
-        if select.rollup {
-            return Err(codes::not_supported_yet("WITH ROLLUP"));
-        }
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         self.apply_locks(q.locking)?;
         self.scope().clause = Clause::Where;
@@ -36,6 +33,9 @@ impl<'c> Binder<'c> {
         if let Some(condition) = select.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
             self.use_generated(&mut filter)?;
+        }
+        if select.rollup {
+            self.let_columns_be_null();
         }
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
@@ -54,7 +54,8 @@ impl<'c> Binder<'c> {
                     Some((e, _)) => e.clone(),
                     None => return Err(codes::bad_field_error(n, "group statement")),
                 },
-                ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
+                // A constant groups nothing, but it can be summed up.
+                ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) if !select.rollup => continue,
                 _ => self.expr(&item.expr)?,
             };
             let aggregated = |b: &Self, e: &Expr| {
@@ -67,7 +68,11 @@ impl<'c> Binder<'c> {
             if let Some(alias) = self.window_alias(&expr) {
                 return Err(codes::wrong_group_field(alias));
             }
-            if !group_by.iter().any(|g| same(g, &expr)) {
+            if self.calls_grouping(&expr) {
+                return Err(codes::wrong_group_field("GROUPING function"));
+            }
+            // With ROLLUP each is summed up by itself.
+            if select.rollup || !group_by.iter().any(|g| same(g, &expr)) {
                 group_by.push(expr);
             }
         }
@@ -81,19 +86,26 @@ impl<'c> Binder<'c> {
         let order = self.order_keys(q.order_by, &outputs)?;
         let limit = self.limit(q.limit)?;
         let grouped = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
-        let block = Block {
+        let mut block = Block {
             scope: Scope::new(),
             from,
             filter,
             items,
             grouped,
             group_by,
+            rollup: None,
             having,
             order,
             distinct: select.options.distinct,
             limit,
             straight: select.options.straight_join,
         };
+        let calls = self.grouping_calls(&block.group_by)?;
+        if select.rollup {
+            self.roll_up(&mut block, calls);
+        } else {
+            self.no_rollup(&mut block, &calls);
+        }
         if block.grouped && self.context.sql_mode().contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group_by(&block)?;
         }
