@@ -4,19 +4,24 @@
 //! 1. A gap is locked at the key behind it (delete-marked or not), or at the end of the index.
 //! 2. Who locks a gap looks at all leaves that it spans after the lock is there: what was inserted before is seen, what comes later waits.
 //!    Under one leaf's latch both are one; where the key behind lies on another leaf, the search is made again.
-//! 3. Who inserts a key, or removes one, deals with the gap locks of the key behind it under the latches of both.
+//! 3. Deleted rows behind a deleted row on its leaf are locked as one span (`lock_manager/src/spans.rs`), which who inserts a key, or brings one back, asks for.
+//! 4. Who inserts a key, or removes one, deals with the gap locks of the key behind it under the latches of both.
 
 use crate::Result;
 use crate::scan::{Direction, Place, ScanState};
 use crate::session::Session;
 use crate::table::Index;
+use crate::version::header;
 use btree::{LeafWrite, Seek};
 use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use record::header::{DELETE_MARK, RowHeader};
+use txn::Standing;
 
 /// Whether a bug is planted: never outside the tests, which must find each:
 /// - `no_second_look`: a gap whose key behind lies on another leaf is taken for locked without another look at what is in it.
 /// - `range_end_open`: the gap that a range ends in is not locked.
 /// - `insert_without_asking`: an insertion does not look for gap locks.
+/// - `back_without_asking`: who brings a deleted row's key back does not look for spans.
 /// - `gap_stays_behind`: the gap locks of a key that is removed go with it.
 #[cfg(not(test))]
 #[inline(always)]
@@ -91,6 +96,47 @@ impl Session {
             (!free).then(|| next.to_vec())
         })?;
         Ok(blocked)
+    }
+
+    /// Under the exclusive latch of the leaf of a deleted row whose key is to come back: whether somebody else has it in a span; see [`Session::wait_to_insert`].
+    #[inline]
+    pub(crate) fn span_obstacle(&mut self, index: &Index, key: &[u8]) -> bool {
+        self.engine.locks.has_gap_locks(index.id)
+            && !planted("back_without_asking")
+            && self.engine.locks.make_spans_explicit(&self.owner, LockKeyRef { index: index.id, key }, key)
+    }
+
+    /// Whether nobody can have a lock on a deleted row for what it holds: its deletion is durable, and not this transaction's own.
+    #[inline]
+    pub(crate) fn is_long_gone(&self, row: RowHeader) -> bool {
+        row.flags & DELETE_MARK != 0 && self.engine.txns.standing(row.txn) == Standing::Finished && !self.refuses_changed(row.txn)
+    }
+
+    /// From a deleted row on, under its leaf's latch: the cursor goes to the last of the deleted rows of the range that follow on the leaf, and their keys are locked against
+    /// insertions as one span. They stay there as long as an old snapshot needs them, and a queue has them all at its front.
+    pub(crate) fn lock_long_gone(
+        &mut self,
+        index: &Index,
+        cursor: &mut btree::Cursor<'_>,
+        state: &ScanState,
+        mode: LockMode,
+    ) -> Result<()> {
+        let mut after: Option<Vec<u8>> = None;
+        while !cursor.is_last_on_leaf() {
+            let from = after.is_none().then(|| cursor.key().to_vec());
+            cursor.next()?;
+            let (key, value) = cursor.entry();
+            if !state.in_range(key) || !self.is_long_gone(header(value)?) {
+                cursor.prev()?;
+                break;
+            }
+            after = after.or(from);
+        }
+        if let Some(after) = after {
+            self.running.may_hold_locks = true;
+            self.engine.locks.lock_span(&self.owner, index.id, &after, cursor.key(), mode);
+        }
+        Ok(())
     }
 
     /// With no latch held: waits until nobody else has the gap before `next`. Then the place is to be looked for again.

@@ -83,7 +83,11 @@ impl Scan<'_> {
                     true => mode.next_key(),
                     false => mode,
                 };
-                let looked = self.session.lock_seen(&table, key, row, own_mode)?;
+                let looked = match !gaps && self.session.is_long_gone(row) {
+                    // Locked it would be given back at once.
+                    true => Ok(RowLock::Held),
+                    false => self.session.lock_seen(&table, key, row, own_mode)?,
+                };
                 let mut gap_is_new = false;
                 if own_mode.has_gap() && looked.is_err() {
                     // Had at once; then nothing comes before the row while that is waited for.
@@ -94,7 +98,8 @@ impl Scan<'_> {
                     confirmed = Some(key.to_vec());
                     continue 'again;
                 }
-                let is_last = last_key.as_deref() == Some(key);
+                let mut is_last = last_key.as_deref() == Some(key);
+                let passes_gone = gaps && forward && looked.is_ok() && self.session.is_long_gone(row);
                 let step = match looked {
                     Ok(lock) if row.flags & DELETE_MARK != 0 => {
                         self.session.give_back(&table, key, lock);
@@ -116,6 +121,10 @@ impl Scan<'_> {
                 if step == Step::Stop {
                     stopped = true;
                     break;
+                }
+                if passes_gone && !is_last {
+                    self.session.lock_long_gone(index, &mut cursor, &self.state, mode)?;
+                    is_last = last_key.as_deref() == Some(cursor.key());
                 }
                 count += 1;
                 if count % 256 == 0 && self.session.cancel.is_cancelled() {

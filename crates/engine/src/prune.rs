@@ -20,7 +20,7 @@ use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use crate::undo_record::{Change, NOTHING, OldHeader, Skip, UndoRecord, common_ends};
-use crate::version::{Chain, header, is_nothing};
+use crate::version::{Chain, Headers, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
 use lock_manager::metadata::Share;
@@ -50,6 +50,8 @@ pub(crate) struct Prune {
     look_next: AtomicU64,
     /// Transactions purged between snapshots.
     pub(crate) pruned: AtomicU64,
+    /// A bug that the simulator plants: a skip to what a newer old view sees leads straight there, past the skip that an older one needs. Looked at where it matters only.
+    pub(crate) loses_older_skips: AtomicBool,
 }
 
 /// A session's copy of the views.
@@ -63,7 +65,14 @@ impl Prune {
     pub(crate) fn new() -> Prune {
         let views = Mutex::new(Rank::Leaf, None);
         let zero = || AtomicU64::new(0);
-        Prune { on: AtomicBool::new(false), generation: zero(), views, look_next: zero(), pruned: zero() }
+        Prune {
+            on: AtomicBool::new(false),
+            generation: zero(),
+            views,
+            look_next: zero(),
+            pruned: zero(),
+            loses_older_skips: AtomicBool::new(false),
+        }
     }
 
     /// Whether some view lagged when somebody last looked.
@@ -93,19 +102,19 @@ pub(crate) struct PlannedSkip {
     old: OldHeader,
     prefix: usize,
     suffix: usize,
-    middle: Vec<u8>,
+    middle: SmallVec<[u8; 64]>,
 }
 
 impl PlannedSkip {
     fn to_nothing() -> PlannedSkip {
-        PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: Vec::new() }
+        PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: SmallVec::new() }
     }
 
     /// To `target`, from a version that is replaced.
     fn new(target: RowHeader, bytes: &[u8], replaced: &[u8]) -> PlannedSkip {
         let (older, newer) = (&bytes[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
         let (prefix, suffix) = common_ends(older, newer);
-        PlannedSkip { old: target.into(), prefix, suffix, middle: older[prefix..older.len() - suffix].to_vec() }
+        PlannedSkip { old: target.into(), prefix, suffix, middle: SmallVec::from_slice(&older[prefix..older.len() - suffix]) }
     }
 
     pub(crate) fn as_skip(&self) -> Skip<'_> {
@@ -132,12 +141,22 @@ enum Left {
     Row,
 }
 
-/// A version that somebody needs.
-enum Met<'c> {
-    /// The newest, or one that it may be rolled back to; the last of them is settled.
-    Top { version: RowHeader, bytes: &'c [u8], settled: bool },
-    /// What an old view sees, and the undo records that it comes by on its way from the newest settled version.
-    Seen { version: RowHeader, bytes: &'c [u8], way: &'c [UndoPtr] },
+/// What an undo record tells by itself.
+fn glance(views: &Snapshots, record: &UndoRecord<'_>) -> Glance {
+    let (old, left) = match record.change {
+        Change::Insert | Change::Chain { .. } => return Glance::RollbackOnly,
+        Change::Update { old, .. } if old.flags & EXTERNAL != 0 => return Glance::NeverBetween,
+        Change::Delete { external, .. } if !external.is_empty() => return Glance::NeverBetween,
+        Change::Update { old, old_keys: [], .. } => (old, Left::Nothing),
+        Change::Update { old, .. } => (old, Left::Entries),
+        Change::Delete { old, .. } => (old, Left::Row),
+    };
+    let first = old.flags & DELETE_MARK == 0 && views.blind_to(record.txn).any(|view| view.sees(old.txn, TxnId::NONE));
+    if first { Glance::FirstChange } else { Glance::Leaves(left) }
+}
+
+fn decode(bytes: &[u8]) -> Result<UndoRecord<'_>> {
+    UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))
 }
 
 impl Session {
@@ -164,41 +183,53 @@ impl Session {
         if blind.is_empty() {
             return None;
         }
-        let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
-        let start = || Chain::new(&self.engine.undo, newest, replaced, Vec::new());
-        let mut chain = start();
-        for step in 0..PLAN_STEPS_MAX {
-            let version = match chain.step_unless_spilled() {
-                Ok(Some(Some(version))) => version,
-                // Those views see no version at all.
-                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Some(PlannedSkip::to_nothing()),
-                _ => return None,
-            };
-            if version.flags & EXTERNAL != 0 {
-                return None;
-            }
-            if !is_seen(version.txn) {
-                continue;
-            }
-            // The ordinary step leads there.
-            if step == 0 {
-                return None;
-            }
-            if is_nothing(&version) {
-                return Some(PlannedSkip::to_nothing());
-            }
-            if !chain.skips() || blind.iter().all(|view| view.sees(version.txn, TxnId::NONE)) {
-                return Some(PlannedSkip::new(version, &chain.buffer, replaced));
-            }
-            // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
-            let mut above = start();
-            for _ in 0..step {
-                above.step_unless_spilled().ok()???;
-            }
-            return (step > 1 && !above.skips()).then(|| PlannedSkip::new(above.version(), &above.buffer, replaced));
-        }
-        None
+        let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
+        let planned = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips);
+        self.buffers.chain = chain.into_buffers();
+        planned
     }
+}
+
+/// Where the views `blind`, which do not see the version `replaced` that the chain stands on, go on from it.
+fn plan_skip_behind(
+    chain: &mut Chain<'_>,
+    newest: RowHeader,
+    replaced: &[u8],
+    blind: &[&ReadView],
+    loses_older_skips: &AtomicBool,
+) -> Option<PlannedSkip> {
+    let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
+    for step in 0..PLAN_STEPS_MAX {
+        let version = match chain.step_unless_spilled() {
+            Ok(Some(Some(version))) => version,
+            // Those views see no version at all.
+            Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Some(PlannedSkip::to_nothing()),
+            _ => return None,
+        };
+        if version.flags & EXTERNAL != 0 {
+            return None;
+        }
+        if !is_seen(version.txn) {
+            continue;
+        }
+        // The ordinary step leads there.
+        if step == 0 {
+            return None;
+        }
+        if is_nothing(&version) {
+            return Some(PlannedSkip::to_nothing());
+        }
+        if !chain.skips() || blind.iter().all(|view| view.sees(version.txn, TxnId::NONE)) || loses_older_skips.load(Ordering::Relaxed) {
+            return Some(PlannedSkip::new(version, &chain.buffer, replaced));
+        }
+        // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
+        let mut above = Chain::new(chain.undo(), newest, replaced, Vec::new());
+        for _ in 0..step {
+            above.step_unless_spilled().ok()???;
+        }
+        return (step > 1 && !above.skips()).then(|| PlannedSkip::new(above.version(), &above.buffer, replaced));
+    }
+    None
 }
 
 impl Engine {
@@ -286,34 +317,40 @@ impl Engine {
     /// Purges a transaction if no view needs any of its undo records. Else tells one that is needed, if it knows one, and removes those entries and deleted rows that
     /// the transaction left behind and no view needs: readers would step over them for as long as the view is open. Its undo stays as it is, and it is purged once more in its turn.
     fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<Option<UndoPtr>> {
-        if !self.read_all(&mut work) {
+        let mut glances = SmallVec::<[Glance; 32]>::new();
+        for (address, _) in &work.records {
+            glances.push(self.undo.read(*address, |bytes| decode(bytes).map(|record| glance(views, &record)))??);
+        }
+        if !self.read_and_look(&mut work, |record| glances.push(glance(views, record))) {
             return Ok(Some(UndoPtr::NONE));
         }
         let is_new = work.finished.needed.is_none();
-        let (mut needed, mut garbage) = (UndoPtr::NONE, SmallVec::<[UndoPtr; 16]>::new());
-        for (address, _) in &work.records {
-            match self.glance(views, *address)? {
-                Glance::RollbackOnly => {}
-                Glance::NeverBetween => needed = *address,
-                // Newer changes of the row may lead past it, but hardly so soon.
-                Glance::FirstChange if is_new => needed = *address,
+        let looks = || work.records.iter().map(|(address, _)| *address).zip(&glances);
+        // What tells by itself that the transaction stays spares the looks at the rows of the others.
+        let stays = |glance: &Glance| matches!(glance, Glance::NeverBetween) || is_new && matches!(glance, Glance::FirstChange);
+        // Newer changes of the row may lead past a first one, but hardly so soon.
+        let mut needed = looks().find(|(_, glance)| stays(glance)).map_or(UndoPtr::NONE, |(address, _)| address);
+        let mut garbage = SmallVec::<[UndoPtr; 16]>::new();
+        for (address, glance) in looks() {
+            match glance {
+                Glance::RollbackOnly | Glance::NeverBetween => {}
                 Glance::FirstChange | Glance::Leaves(Left::Nothing) => {
-                    if needed.is_none() && self.is_needed(session, views, *address)? {
-                        needed = *address;
+                    if needed.is_none() && self.is_needed(session, views, address)? {
+                        needed = address;
                     }
                 }
                 Glance::Leaves(Left::Entries) => {
-                    if needed.is_none() && self.is_needed(session, views, *address)? {
-                        needed = *address;
+                    if needed.is_none() && self.is_needed(session, views, address)? {
+                        needed = address;
                     }
                     // The way may lead by the record, and the version that has the entries may yet be needed by nobody.
-                    garbage.push(*address);
+                    garbage.push(address);
                 }
                 Glance::Leaves(Left::Row) => {
-                    if self.is_needed(session, views, *address)? {
-                        needed = *address;
+                    if self.is_needed(session, views, address)? {
+                        needed = address;
                     } else {
-                        garbage.push(*address);
+                        garbage.push(address);
                     }
                 }
             }
@@ -324,23 +361,6 @@ impl Engine {
             return Ok(Some(needed));
         }
         Ok((!self.purge_between(session, work)).then_some(UndoPtr::NONE))
-    }
-
-    /// What an undo record tells by itself.
-    fn glance(&self, views: &Snapshots, address: UndoPtr) -> Result<Glance> {
-        self.undo.read(address, |bytes| {
-            let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
-            let (old, left) = match record.change {
-                Change::Insert | Change::Chain { .. } => return Ok(Glance::RollbackOnly),
-                Change::Update { old, .. } if old.flags & EXTERNAL != 0 => return Ok(Glance::NeverBetween),
-                Change::Delete { external, .. } if !external.is_empty() => return Ok(Glance::NeverBetween),
-                Change::Update { old, old_keys: [], .. } => (old, Left::Nothing),
-                Change::Update { old, .. } => (old, Left::Entries),
-                Change::Delete { old, .. } => (old, Left::Row),
-            };
-            let first = old.flags & DELETE_MARK == 0 && views.blind_to(record.txn).any(|view| view.sees(old.txn, TxnId::NONE));
-            Ok(if first { Glance::FirstChange } else { Glance::Leaves(left) })
-        })?
     }
 
     /// Purges a transaction that was read, and of which no view needs anything; `false` when some of it has to wait.
@@ -354,18 +374,16 @@ impl Engine {
     }
 
     /// Whether `f` says so of a version of a row that somebody needs: the newest, those that it may be rolled back to, and those that old views see.
-    pub(crate) fn any_needed_version(&self, value: &[u8], mut f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
+    pub(crate) fn any_needed_version(&self, value: &[u8], f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
         // As of the last round: what was needed then may be needed no more, never the other way round.
         let views = self.prune.views.lock().clone();
-        self.any_met(views.as_deref(), value, |met| match met {
-            Met::Top { version, bytes, .. } | Met::Seen { version, bytes, .. } => f(version, bytes),
-        })
+        self.any_met(views.as_deref(), value, f)
     }
 
     /// Whether a view comes by this undo record on its way to a row that it sees. Also of records that purge deals with when all see them only.
     fn is_needed(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, address: UndoPtr) -> Result<bool> {
-        let bytes = self.undo.read(address, <[u8]>::to_vec)?;
-        let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
+        let bytes = self.undo.read(address, SmallVec::<[u8; 256]>::from_slice)?;
+        let record = decode(&bytes)?;
         match record.change {
             // Only a rollback would ask for these.
             Change::Insert | Change::Chain { .. } => return Ok(false),
@@ -385,25 +403,55 @@ impl Engine {
         }
     }
 
+    /// The way of [`Engine::any_met`], of which only the records count: nothing of the rows is rebuilt.
     fn is_on_the_way(&self, views: &Snapshots, value: &[u8], address: UndoPtr) -> Result<bool> {
-        self.any_met(Some(views), value, |met| {
-            Ok(match met {
-                // A rollback may take the versions above away, and then the way begins here.
-                Met::Top { version, settled, .. } => !settled && version.undo == address,
-                Met::Seen { version, way, .. } => way.contains(&address) && version.flags & DELETE_MARK == 0,
-            })
-        })
+        let mut headers = Headers::new(&self.undo, header(value)?);
+        let mut steps = 0;
+        while !views.settled(headers.version().txn) {
+            // A rollback may take the versions above away, and then the way begins here.
+            if headers.version().undo == address || steps == LOOK_STEPS_MAX {
+                return Ok(true);
+            }
+            match headers.step_direct() {
+                Ok(Some(_)) => steps += 1,
+                Ok(None) | Err(Error::UndoGone) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        let settled = headers.version();
+        for view in views.blind_to(settled.txn) {
+            let mut headers = Headers::new(&self.undo, settled);
+            let mut comes_by = false;
+            for step in 0.. {
+                if step == LOOK_STEPS_MAX {
+                    return Ok(true);
+                }
+                comes_by |= !headers.skips() && headers.version().undo == address;
+                match headers.step() {
+                    Ok(Some(version)) if view.sees(version.txn, TxnId::NONE) => {
+                        if comes_by && version.flags & DELETE_MARK == 0 {
+                            return Ok(true);
+                        }
+                        break;
+                    }
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(Error::UndoGone) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether `f` says so of what is met on the way from a row's newest version to the newest one that is settled, and from there to what each old view sees
     /// that does not see that. Also when a way is longer than [`LOOK_STEPS_MAX`].
-    fn any_met(&self, views: Option<&Snapshots>, value: &[u8], mut f: impl FnMut(Met<'_>) -> Result<bool>) -> Result<bool> {
+    fn any_met(&self, views: Option<&Snapshots>, value: &[u8], mut f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
         let mut chain = Chain::new(&self.undo, header(value)?, value, Vec::new());
         let mut steps = 0;
         loop {
             let version = chain.version();
             let settled = views.is_some_and(|views| views.settled(version.txn));
-            if f(Met::Top { version, bytes: &chain.buffer, settled })? || steps == LOOK_STEPS_MAX {
+            if f(version, &chain.buffer)? || steps == LOOK_STEPS_MAX {
                 return Ok(true);
             }
             if settled {
@@ -418,17 +466,13 @@ impl Engine {
         let (settled, bytes) = (chain.version(), std::mem::take(&mut chain.buffer));
         for view in views.into_iter().flat_map(|views| views.blind_to(settled.txn)) {
             let mut chain = Chain::new(&self.undo, settled, &bytes, std::mem::take(&mut chain.buffer));
-            let mut way = SmallVec::<[UndoPtr; 8]>::new();
             for step in 0.. {
                 if step == LOOK_STEPS_MAX {
                     return Ok(true);
                 }
-                if !chain.skips() {
-                    way.push(chain.version().undo);
-                }
                 match chain.step() {
                     Ok(Some(version)) if view.sees(version.txn, TxnId::NONE) => {
-                        if f(Met::Seen { version, bytes: &chain.buffer, way: &way })? {
+                        if f(version, &chain.buffer)? {
                             return Ok(true);
                         }
                         break;

@@ -126,16 +126,32 @@ impl Engine {
 
     /// The same for a transaction of up to `max` records; `false` when there are more, too.
     pub(crate) fn read_few(&self, work: &mut Postponed, max: usize) -> bool {
-        work.unread = self.read_chain(work.unread, &mut work.records, max);
+        work.unread = self.read_chain(work.unread, &mut work.records, max, |_| ());
+        work.unread.is_none()
+    }
+
+    /// [`Engine::read_all`], with a look at each record that was not read yet.
+    pub(crate) fn read_and_look(&self, work: &mut Postponed, look: impl FnMut(&UndoRecord<'_>)) -> bool {
+        work.unread = self.read_chain(work.unread, &mut work.records, usize::MAX, look);
         work.unread.is_none()
     }
 
     /// Adds a transaction's undo records from `at` on, the newest first, with their lengths, until there are `max`. Ends where the chain was released (before a
     /// crash) or is damaged. Returns the record that cannot be read now but may be later, or none.
-    fn read_chain(&self, mut at: UndoPtr, records: &mut Vec<(UndoPtr, usize)>, max: usize) -> UndoPtr {
+    fn read_chain(
+        &self,
+        mut at: UndoPtr,
+        records: &mut Vec<(UndoPtr, usize)>,
+        max: usize,
+        mut look: impl FnMut(&UndoRecord<'_>),
+    ) -> UndoPtr {
         while !at.is_none() && records.len() < max {
-            let read = self.undo.read(at, |bytes| UndoRecord::decode(bytes).map(|record| (bytes.len(), record.previous)));
-            match read.map_err(Error::from).and_then(|record| record.map_err(|_| Error::corrupt("undo record"))) {
+            let read = self.undo.read(at, |bytes| {
+                let record = UndoRecord::decode(bytes)?;
+                look(&record);
+                Ok((bytes.len(), record.previous))
+            });
+            match read.map_err(Error::from).and_then(|record| record.map_err(|_: base::Malformed| Error::corrupt("undo record"))) {
                 Ok((bytes, previous)) => {
                     records.push((at, bytes));
                     at = previous;

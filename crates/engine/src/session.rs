@@ -119,6 +119,7 @@ pub(crate) struct Buffers {
     pub(crate) moves: EntryMoves,
     pub(crate) covered: crate::covered::Buffers,
     pub(crate) prune: crate::prune::CachedViews,
+    pub(crate) chain: crate::version::ChainBuffers,
 }
 
 impl Engine {

@@ -94,12 +94,35 @@ pub(crate) struct Chain<'u> {
     skip_middle: Vec<u8>,
 }
 
+/// What a [`Chain`] builds rows in.
+#[derive(Default)]
+pub(crate) struct ChainBuffers {
+    buffer: Vec<u8>,
+    scratch: Vec<u8>,
+    skip_middle: Vec<u8>,
+}
+
 impl<'u> Chain<'u> {
     /// Stands on the newest version, whose bytes are copied into `buffer`.
     pub(crate) fn new(undo: &'u UndoStore, newest: RowHeader, value: &[u8], mut buffer: Vec<u8>) -> Chain<'u> {
         buffer.clear();
         buffer.extend_from_slice(value);
         Chain { undo, version: newest, buffer, scratch: Vec::new(), skip: None, skip_middle: Vec::new() }
+    }
+
+    /// [`Chain::new`] over a row with buffers that served before.
+    pub(crate) fn with(undo: &'u UndoStore, newest: RowHeader, value: &[u8], buffers: ChainBuffers) -> Chain<'u> {
+        let ChainBuffers { buffer, scratch, skip_middle } = buffers;
+        Chain { scratch, skip_middle, ..Chain::new(undo, newest, value, buffer) }
+    }
+
+    /// The buffers, for another chain.
+    pub(crate) fn into_buffers(self) -> ChainBuffers {
+        ChainBuffers { buffer: self.buffer, scratch: self.scratch, skip_middle: self.skip_middle }
+    }
+
+    pub(crate) fn undo(&self) -> &'u UndoStore {
+        self.undo
     }
 
     /// The header of the version that the chain stands on.
@@ -200,5 +223,68 @@ impl<'u> Chain<'u> {
             }
         }
         Ok(())
+    }
+}
+
+/// A [`Chain`] of headers alone: for those who ask which records a reader comes by, not what the rows were.
+pub(crate) struct Headers<'u> {
+    undo: &'u UndoStore,
+    version: RowHeader,
+    skip: Option<RowHeader>,
+}
+
+impl<'u> Headers<'u> {
+    pub(crate) fn new(undo: &'u UndoStore, newest: RowHeader) -> Headers<'u> {
+        Headers { undo, version: newest, skip: None }
+    }
+
+    /// As [`Chain::version`].
+    pub(crate) fn version(&self) -> RowHeader {
+        self.version
+    }
+
+    /// As [`Chain::skips`].
+    pub(crate) fn skips(&self) -> bool {
+        self.skip.is_some()
+    }
+
+    /// As [`Chain::step`].
+    pub(crate) fn step(&mut self) -> Result<Option<RowHeader>> {
+        match self.skip.take() {
+            Some(older) => {
+                self.version = older;
+                Ok(Some(older))
+            }
+            None => self.step_direct(),
+        }
+    }
+
+    /// As [`Chain::step_direct`].
+    pub(crate) fn step_direct(&mut self) -> Result<Option<RowHeader>> {
+        let at = self.version.undo;
+        if at.is_none() {
+            return Ok(None);
+        }
+        let writer = self.version.txn;
+        let (older, skip) = self.undo.read(at, |bytes| -> Result<_> {
+            let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
+            if record.txn != writer {
+                return Err(Error::corrupt(format!("undo record of transaction {} behind a row of {writer}", record.txn)));
+            }
+            Ok(match record.change {
+                Change::Update { old, skip, .. } => (Some(old), skip.map(|skip| skip.old)),
+                Change::Delete { old, .. } => (Some(old), None),
+                Change::Insert | Change::Chain { .. } => (None, None),
+            })
+        })??;
+        self.skip = skip.map(RowHeader::from);
+        match older {
+            Some(older) => self.version = older.into(),
+            None => {
+                self.version.txn = TxnId::NONE;
+                self.version.flags |= DELETE_MARK;
+            }
+        }
+        Ok((!is_nothing(&self.version)).then_some(self.version))
     }
 }

@@ -198,6 +198,11 @@ impl Session {
         if is_there {
             return Err(Error::DuplicateKey { index_no: 0 });
         }
+        if self.span_obstacle(table.primary(), key) {
+            drop(leaf);
+            self.wait_to_insert(table.primary(), key)?;
+            return Ok(Attempt::Again);
+        }
         // The place of a deleted row: an update of what it was.
         self.replace_in_leaf(table, key, leaf, row, moves)
     }

@@ -12,6 +12,7 @@
 //! 6. An implicit lock (a row carries the id of an unfinished transaction) is made explicit either before its holder starts to release,
 //!    and then is released with the rest, or not at all.
 //! 7. Gap locks stand in the way of insertions only, and wait for nobody. A record that is removed leaves its locks to the gap behind it.
+//! 8. A span (`spans.rs`) is in the way of insertions as a gap lock on each key in it would be.
 //!
 //! # Lock order
 //! deadlock detector → shard of the table, or of names (one at a time) → one owner's list. Nothing waits with any of them held.
@@ -37,6 +38,7 @@ mod queue;
 mod registry;
 pub mod shares;
 mod snapshot;
+mod spans;
 mod table;
 #[cfg(test)]
 mod tests;

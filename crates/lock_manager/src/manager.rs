@@ -3,12 +3,14 @@
 use crate::cancel::{Cancel, WaitState, WaitsFor};
 use crate::deadlock::Detector;
 use crate::gaps::GapCounts;
+use crate::holders::GapChange;
 use crate::mode::LockMode;
 use crate::owner::{LockId, Owner, Wait};
 use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::platform::{Arc, CachePadded, Weak, planted};
 use crate::registry::Registry;
+use crate::spans::Spans;
 use crate::table::{Heir, Request, Shard, Wakes};
 use base::{IndexId, TxnId};
 use std::hash::{BuildHasher, Hasher};
@@ -120,6 +122,7 @@ pub struct LockManager {
     pub(crate) detector: Detector,
     pub(crate) counts: CachePadded<Counts>,
     gaps: Arc<GapCounts>,
+    pub(crate) spans: Spans,
 }
 
 /// Relaxed counters.
@@ -151,6 +154,7 @@ impl LockManager {
             detector: Detector::new(),
             counts: CachePadded::new(Counts::default()),
             gaps: Arc::clone(&gaps),
+            spans: Spans::new(),
         }
     }
 
@@ -308,9 +312,38 @@ impl LockManager {
         self.gaps.any(index)
     }
 
+    /// Locks all keys behind `after` up to `last` against insertions: deleted records that somebody's locking read comes by, one behind the other on one leaf, which is latched.
+    pub fn lock_span(&self, owner: &Arc<Owner>, index: IndexId, after: &[u8], last: &[u8], mode: LockMode) {
+        let epoch = {
+            let mut inner = owner.inner();
+            if !inner.spans.contains(&index) {
+                inner.spans.push(index);
+            }
+            inner.epoch
+        };
+        self.spans.add(owner, epoch, index, after, last, mode.parts().as_gap());
+        self.gaps.note(index, GapChange::Locked);
+    }
+
+    /// Whether others have locked `new_key` as part of a span. Then they have the gap before `next` from now on, so that it can be waited for. The latches of both keys'
+    /// leaves are the caller's.
+    pub fn make_spans_explicit(&self, owner: &Arc<Owner>, next: LockKeyRef<'_>, new_key: &[u8]) -> bool {
+        let others = self.spans.others(owner, next.index, new_key);
+        let mut closing = Wakes::new();
+        others.iter().for_each(|heir| self.inherit(heir, next, &mut closing));
+        for heir in &closing {
+            self.reweigh(heir);
+            self.resolve_deadlocks(heir);
+        }
+        !others.is_empty()
+    }
+
     /// A record is about to be inserted before `next`, by `owner`, with the new record's leaf latched exclusively and that of `next` latched:
     /// `false` when somebody else has the gap. Otherwise who has the gap, which is `owner` alone, has both halves of it from now on.
     pub fn enter_gap(&self, owner: &Arc<Owner>, next: LockKeyRef<'_>, new_key: &[u8]) -> bool {
+        if self.make_spans_explicit(owner, next, new_key) {
+            return false;
+        }
         let own = {
             let (hash, shard_no) = self.place(next);
             let shard = self.shards[shard_no as usize].lock();
@@ -378,9 +411,10 @@ impl LockManager {
     /// be used again.
     pub fn release_all(&self, owner: &Arc<Owner>) {
         let mut few = [LockId { shard: 0, slot: 0 }; FEW_LOCKS];
-        let (txn, count, many) = {
+        let (txn, count, many, spans) = {
             let mut inner = owner.inner();
             inner.epoch += 1;
+            let spans = std::mem::take(&mut inner.spans);
             let count = inner.locks.len();
             if count > 0 {
                 owner.set_releasing(true);
@@ -393,8 +427,11 @@ impl LockManager {
             } else {
                 Some(std::mem::take(&mut inner.locks))
             };
-            (std::mem::take(&mut inner.txn), count, many)
+            (std::mem::take(&mut inner.txn), count, many, spans)
         };
+        for index in spans {
+            (0..self.spans.remove(owner, index)).for_each(|_| self.gaps.note(index, GapChange::Unlocked));
+        }
         for id in many.as_deref().unwrap_or(&few[..count.min(FEW_LOCKS)]) {
             let mut shard = self.shards[id.shard as usize].lock();
             if !shard.release_alone(id.slot, owner) {

@@ -8,7 +8,7 @@ use crate::platform::Arc;
 use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::shares::Hold;
-use base::TxnId;
+use base::{IndexId, TxnId};
 
 /// Place of a locked key: stays the same while anybody holds or awaits the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -59,6 +59,8 @@ pub(crate) struct OwnerInner {
     /// Set at the first write, cleared when the release begins: what decides whether an implicit lock can still be made explicit.
     pub(crate) txn: TxnId,
     pub(crate) locks: Vec<LockId>,
+    /// Indexes in which it has spans (`spans.rs`).
+    pub(crate) spans: Vec<IndexId>,
     pub(crate) waiting: Option<Wait>,
     pub(crate) wait_seq: u64,
     /// How the wait was granted, set by who grants it.

@@ -90,6 +90,20 @@ impl LockManager {
                 list.add(entry, locks_max);
             }
         }
+        // A span is told as a lock on its last record.
+        for (owner, index, last, gap) in self.spans.all() {
+            let room = locks_max.saturating_sub(list.locks.len());
+            list.locks.extend(gap.modes().take(room).map(|mode| LockInfo {
+                owner: owner.number(),
+                client: owner.client(),
+                txn: owner.txn(),
+                index,
+                key: last.to_vec(),
+                mode,
+                granted: true,
+                since: None,
+            }));
+        }
         list
     }
 }

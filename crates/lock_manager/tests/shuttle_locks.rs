@@ -61,6 +61,9 @@ mod registry;
 #[path = "../src/shares.rs"]
 mod shares;
 #[allow(dead_code)]
+#[path = "../src/spans.rs"]
+mod spans;
+#[allow(dead_code)]
 #[path = "../src/table.rs"]
 mod table;
 #[allow(dead_code)]

@@ -163,6 +163,10 @@ impl World {
                 self.checkpoint()
             }
             0..3 => self.checkpoint(),
+            13..40 if self.options.watchers > 0 => {
+                self.purge();
+                Ok(())
+            }
             3..7 => self.flush_some(),
             7..11 => {
                 self.purge();
@@ -200,6 +204,9 @@ impl World {
         let before = self.engine().pruned();
         if self.plant == Some(Plant::PrunedNeeded) {
             engine::simulation::prune_needed(self.engine());
+        }
+        if self.plant == Some(Plant::OlderSkipLost) {
+            engine::simulation::lose_older_skips(self.engine());
         }
         if self.plant == Some(Plant::KeptRowsPurged) {
             engine::simulation::prune_rows_of_kept(self.engine());
@@ -283,6 +290,9 @@ impl World {
             0..96 if idle => {}
             0..12 if is_branch && self.random.percent(70) => return self.prepare(client),
             0..12 => return self.commit(client),
+            20..100 if !idle && self.options.commits > 12 && client.session.has_writes() && self.random.percent(self.options.commits) => {
+                return self.commit(client);
+            }
             12 => return self.rollback(client),
             16..32 if self.options.hot && !idle => return self.rollback(client),
             13..16 => {

@@ -58,13 +58,15 @@ pub enum Plant {
     PreparedUnlocked,
     /// Purge between snapshots releases versions that a view needs.
     PrunedNeeded,
+    /// Of two old views the older one is led past the place where it goes on further back.
+    OlderSkipLost,
     /// Rows that a transaction deleted which is kept for a view go without a look at who sees them.
     KeptRowsPurged,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 28] = [
+    pub const ALL: [Plant; 29] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -92,6 +94,7 @@ impl Plant {
         Plant::BranchRollbackNotSynced,
         Plant::PreparedUnlocked,
         Plant::PrunedNeeded,
+        Plant::OlderSkipLost,
         Plant::KeptRowsPurged,
     ];
 

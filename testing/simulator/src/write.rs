@@ -15,7 +15,10 @@ const ROWS_MAX: usize = 400;
 impl World {
     pub(crate) fn begin(&mut self, client: &mut Client) -> Result<()> {
         let branch = self.draw_branch(client)?;
-        let idle = branch.is_none() && self.options.prune_lag < 512 && self.random.percent(if self.options.sessions > 4 { 70 } else { 20 });
+        let idle = match self.options.watchers {
+            0 => branch.is_none() && self.options.prune_lag < 512 && self.random.percent(if self.options.sessions > 4 { 70 } else { 20 }),
+            watchers => client.no < watchers,
+        };
         let isolation = match idle {
             true => Isolation::RepeatableRead,
             false if self.options.levels && self.random.percent(40) => {

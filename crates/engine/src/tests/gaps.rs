@@ -344,6 +344,76 @@ fn purge_hands_the_gaps_of_a_record_on_to_the_next() {
     }
 }
 
+/// Rows that are deleted and that an old snapshot needs lie in a range that is read with locks: one lock for all of a leaf, and nobody comes between.
+fn deleted_rows_are_locked_as_one(short: bool) {
+    let wide = Wide::with_rows([]);
+    let insert = |s: &mut Session, id: i64| {
+        let mut row = Vec::new();
+        wide.0.table.layout().encode(&[Value::Int(id), "00000".into(), "s".into(), Value::Null], &mut row).expect("a row");
+        s.insert(&wide.0.table, &mut row)
+    };
+    let mut maker = wide.session(Isolation::ReadCommitted);
+    (1..=200).for_each(|no| insert(&mut maker, no * 10).unwrap());
+    maker.commit().unwrap();
+    let mut old = wide.session(Isolation::RepeatableRead);
+    old.get(&wide.0.table, &wide.0.key(10), Read::Snapshot, |_| ()).unwrap();
+    (51..=150).for_each(|no| wide.delete_committed(no * 10));
+    wide.0.engine.purge_all();
+    let mut reader = wide.session(Isolation::RepeatableRead);
+    assert_eq!(wide.lock(&mut reader, 0, 505, if short { 1_200 } else { 1_505 }, Direction::Forward), [] as [i64; 0]);
+    let locks = wide.0.engine.locks.snapshot(1_000).locks.len();
+    assert!(locks < 10, "{locks} locks for what is left of 100 rows");
+    let try_one = |id: i64| insert(&mut wide.session(Isolation::RepeatableRead), id);
+    let refused = |when: &str| {
+        for id in [510, 511, 520, 523, 600, 1_000, 1_001, 1_200] {
+            assert_eq!(try_one(id), Err(Error::LockWaitTimeout), "{id} {when}");
+        }
+    };
+    refused("at first");
+    let outside = if short { [499, 1_300, 1_333] } else { [499, 1_521, 1_999] };
+    outside.into_iter().for_each(|id| assert_eq!(try_one(id), Ok(()), "{id}"));
+    // Another locking read comes by, and so do the reader's own insertions; what is between them stays locked.
+    let mut second = wide.session(Isolation::RepeatableRead);
+    assert_eq!(wide.lock(&mut second, 0, 600, 700, Direction::Forward), [] as [i64; 0]);
+    assert_eq!(insert(&mut reader, 600), Err(Error::LockWaitTimeout));
+    second.commit().unwrap();
+    insert(&mut reader, 600).unwrap();
+    insert(&mut reader, 1_003).unwrap();
+    for id in [599, 601, 1_002, 1_003] {
+        assert_eq!(try_one(id), Err(Error::LockWaitTimeout), "{id} beside what the reader inserted");
+    }
+    old.commit().unwrap();
+    wide.0.engine.purge_all();
+    refused("after purge");
+    // Who waits is let in when the reader ends.
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let mut s = wide.session(Isolation::RepeatableRead);
+            s.set_lock_wait_timeout(Duration::from_secs(60));
+            insert(&mut s, 800)
+        });
+        while wide.0.engine.locks.stats().waiting == 0 {
+            std::thread::yield_now();
+        }
+        reader.rollback().unwrap();
+        assert_eq!(waiter.join().unwrap(), Ok(()));
+    });
+    for id in [510, 520, 600, 1_003] {
+        assert_eq!(try_one(id), Ok(()), "{id} in the end");
+    }
+    assert_eq!(wide.0.engine.locks.snapshot(1_000).locks.len(), 0);
+}
+
+#[test]
+fn what_an_old_snapshot_needs_is_locked_as_one() {
+    for short in [false, true] {
+        deleted_rows_are_locked_as_one(short);
+        for bug in ["insert_without_asking", "back_without_asking"] {
+            must_find(bug, move || deleted_rows_are_locked_as_one(short));
+        }
+    }
+}
+
 /// What the model says a transaction keeps from changing.
 struct Client {
     session: Session,
@@ -582,7 +652,11 @@ fn against_model(seed: u64, steps: usize) -> Model {
                 let row = (below(domain), below(domain), u(&mut below));
                 model.insert(at, row);
             }
-            6..8 => model.change(at, below(domain), None),
+            6..8 => {
+                // Neighbours: what is gone on one leaf is locked as one.
+                let id = below(domain);
+                (0..1 + below(4)).for_each(|no| model.change(at, id + no, None));
+            }
             8..10 => {
                 let new = (below(domain), u(&mut below));
                 model.change(at, below(domain), Some(new));
