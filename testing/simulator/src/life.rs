@@ -287,10 +287,12 @@ impl World {
         let is_branch = client.txn.as_ref().is_some_and(|txn| txn.branch.is_some());
         let idle = client.txn.as_ref().is_some_and(|txn| txn.idle);
         match self.random.below(100) {
+            // Another takes its place, which sees more.
+            0..4 if idle && self.options.watchers > 0 => return self.commit(client),
             0..96 if idle => {}
             0..12 if is_branch && self.random.percent(70) => return self.prepare(client),
             0..12 => return self.commit(client),
-            20..100 if !idle && self.options.commits > 12 && client.session.has_writes() && self.random.percent(self.options.commits) => {
+            20..80 if !idle && self.options.watchers > 0 && client.session.has_writes() => {
                 return self.commit(client);
             }
             12 => return self.rollback(client),
@@ -315,6 +317,7 @@ impl World {
         }
         match self.random.below(100) {
             0..55 if idle => self.read_point(client, &name, &entry),
+            0..85 if self.options.watchers > 0 => self.write_statement(client, &name, &entry),
             0..55 => self.write_statement(client, &name, &entry),
             55..70 => self.read_point(client, &name, &entry),
             70..74 => self.read_unique(client, &name, &entry),

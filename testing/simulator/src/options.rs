@@ -67,11 +67,14 @@ pub(crate) struct Options {
     pub hot: bool,
     /// Sessions up to this one only look, at old snapshots, two or three beside each other; the others write few rows in short transactions, with purge between them all the while.
     pub watchers: usize,
-    /// Percent of statements after which a transaction that writes commits.
-    pub commits: usize,
 }
 
 impl Options {
+    /// Whether few rows change again and again.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.hot || self.watchers > 0
+    }
+
     pub(crate) fn draw(random: &mut Random, plant: Option<Plant>, cuts: &Cuts) -> Options {
         let mut options = Options {
             frames: random.between(28, 72),
@@ -101,7 +104,6 @@ impl Options {
             levels: random.percent(50),
             hot: false,
             watchers: 0,
-            commits: 12,
         };
         if random.percent(20) {
             // More views than purge looks at one by one.
@@ -115,29 +117,16 @@ impl Options {
             options.tables = 1;
             options.steps = 300;
         }
-        // Drawn apart: the seeds that are not of these kinds stay what they were.
+        // Drawn apart: the seeds that are not of this kind stay what they were.
         let mut apart = random.clone();
-        match apart.below(100) {
-            _ if options.hot => {}
-            0..12 => {
-                options.watchers = apart.between(2, 3);
-                options.sessions = options.watchers + apart.between(1, 3);
-                options.domain = apart.between(2, 4);
-                options.prune_lag = 0;
-                options.tables = 1;
-                options.steps = 300;
-                options.commits = 60;
-                (options.ddl, options.branches, options.large_rows) = (false, false, false);
-            }
-            12..20 => {
-                // Commits of all policies over each other's rows.
-                (options.halves, options.lazy_commits) = (true, true);
-                options.sessions = apart.between(3, 5);
-                options.domain = apart.between(2, 6);
-                options.tables = 1;
-                options.commits = 40;
-            }
-            _ => {}
+        if !options.hot && apart.percent(12) {
+            options.watchers = apart.between(2, 3);
+            options.sessions = options.watchers + apart.between(1, 2);
+            options.domain = apart.between(2, 4);
+            options.prune_lag = 0;
+            options.tables = 1;
+            options.steps = 300;
+            (options.ddl, options.branches, options.large_rows) = (false, false, false);
         }
         if plant == Some(Plant::NoPageChecksum) {
             options.faults = Faults::Damage;

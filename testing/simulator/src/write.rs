@@ -133,7 +133,8 @@ impl World {
     pub(crate) fn write_statement(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
         let mark = client.txn.as_ref().map_or(0, |txn| txn.model.savepoint());
         // Few rows change often, or nothing comes back to what it was.
-        let grown = self.options.hot && self.current(client, name).len() >= 5;
+        let enough = if self.options.watchers > 0 { 2 } else { 5 };
+        let grown = self.options.is_hot() && self.current(client, name).len() >= enough;
         let kind = if grown { self.random.between(4, 7) } else { self.random.below(10) };
         let count = match self.random.below(10) {
             0 if kind < 4 => self.random.between(5, 40),
@@ -383,7 +384,7 @@ impl World {
         let table = self.newest().tables[name].clone();
         let rows = self.current(client, name);
         let key = self.draw_key(&rows, name);
-        let key = match self.options.hot && self.random.percent(70) {
+        let key = match self.options.is_hot() && self.random.percent(70) {
             true => {
                 // Again one that has changed.
                 let changed: Vec<&Vec<u8>> =
@@ -395,7 +396,7 @@ impl World {
         let old = rows.get(&key);
         let new_row = old.map(|old| self.changed_row(name, &key, &table, old));
         let decision = match self.random.below(10) {
-            1..4 if self.options.hot && self.random.percent(80) => Modify::Replace,
+            1..4 if self.options.is_hot() && self.random.percent(80) => Modify::Replace,
             0 => Modify::Keep,
             1..4 => Modify::Delete,
             _ => Modify::Replace,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 11] = [
+const EASY_PLANTS: [(Plant, u64); 12] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -18,6 +18,7 @@ const EASY_PLANTS: [(Plant, u64); 11] = [
     (Plant::PreparedUnlocked, 150),
     (Plant::PrunedNeeded, 100),
     (Plant::KeptRowsPurged, 100),
+    (Plant::OlderSkipLost, 200),
 ];
 
 /// Finds nothing, and comes where the seeds should come.
