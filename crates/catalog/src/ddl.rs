@@ -54,6 +54,7 @@ impl Catalog {
 
     /// CREATE DATABASE.
     pub fn create_database(&self, session: &mut Session, name: &str, collation: Collation) -> Result<()> {
+        self.admit_collation(collation)?;
         let def = DatabaseDef { name: name.into(), charset: collation.charset(), collation };
         self.transaction(session, |session| {
             match dictionary::add(session, &dictionary::database_key(name), &codec::encode_database(&def))? {
@@ -67,6 +68,7 @@ impl Catalog {
 
     /// ALTER DATABASE: its default collation.
     pub fn alter_database(&self, session: &mut Session, name: &str, collation: Collation) -> Result<()> {
+        self.admit_collation(collation)?;
         let def = DatabaseDef { name: name.into(), charset: collation.charset(), collation };
         self.transaction(session, |session| {
             dictionary::database(session, name, LOCKED)?.ok_or_else(|| CatalogError::UnknownDatabase(name.into()))?;
@@ -104,7 +106,13 @@ impl Catalog {
         if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
             self.engine().allows(Feature::JsonColumns)?;
         }
-        Ok(())
+        self.admit_collation(def.collation)?;
+        def.columns.iter().try_for_each(|column| self.admit_collation(column.ty.collation))
+    }
+
+    /// Refuses a collation that earlier formats do not know.
+    fn admit_collation(&self, collation: Collation) -> Result<()> {
+        if collation.is_of_first_formats() { Ok(()) } else { Ok(self.engine().allows(Feature::Collations)?) }
     }
 
     /// CREATE TABLE … SELECT: a table without a definition, which nobody else finds. The caller's transaction puts rows into it, then calls

@@ -26,17 +26,20 @@ pub enum Feature {
     LackingPages,
     /// JSON columns: documents in rows (`docs/format/json.md`).
     JsonColumns,
+    /// Collations beside the first seven, and their character sets: latin1, ascii, utf8mb3.
+    Collations,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 6] = [
+    pub const ALL: [Feature; 7] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
         Feature::DefinitionSections,
         Feature::LackingPages,
         Feature::JsonColumns,
+        Feature::Collations,
     ];
 
     /// The format that it came with.
@@ -45,6 +48,7 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
+            Feature::Collations => 5,
         }
     }
 
@@ -57,6 +61,7 @@ impl Feature {
             Feature::DefinitionSections => "a table with constraints, expressions or something invisible",
             Feature::LackingPages => "serving around a damaged page that recovery needs",
             Feature::JsonColumns => "JSON columns",
+            Feature::Collations => "other collations and character sets than the first",
         }
     }
 }

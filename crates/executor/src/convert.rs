@@ -11,7 +11,7 @@ use crate::subquery::holds;
 use planner::expr::CmpOp;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use types::{Collation, ColumnType, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
+use types::{Charset, Collation, ColumnType, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
 
 /// A value as DOUBLE; strings by their numeric start, NULL as 0.
 pub fn to_f64(v: &Value) -> f64 {
@@ -235,6 +235,35 @@ pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -
     }
 }
 
+/// A text of a type as text of a character set, with `?` for what that has not; for `binary` the text's bytes in its own.
+pub fn to_charset(text: Vec<u8>, from: &ColumnType, to: Charset) -> Vec<u8> {
+    let own = if planner::typing::is_string_class(from) { from.collation.charset() } else { Charset::Utf8mb4 };
+    if to.holds_all_of(own) || text.is_ascii() {
+        return text;
+    }
+    match (own, to) {
+        (Charset::Binary, Charset::Latin1) => to.decode_lossy(&text).into_owned(),
+        (Charset::Binary, Charset::Ascii) => to.decode_lossy(&text).into_owned(),
+        (Charset::Binary, _) => text,
+        (_, Charset::Binary) if own.is_utf8_bytes() => text,
+        (_, Charset::Binary) => {
+            let mut out = Vec::with_capacity(text.len());
+            own.encode(&text, &mut out);
+            out
+        }
+        _ => to.fit(&text).into_owned(),
+    }
+}
+
+/// What of bytes that are cast to a character set is no text of it, as messages show it.
+pub fn no_text(bytes: &[u8], from: &ColumnType, to: Charset) -> Option<String> {
+    if !planner::typing::is_string_class(from) || from.collation != Collation::Binary || bytes.is_ascii() {
+        return None;
+    }
+    let at = to.decode(bytes).err()?;
+    Some(bytes[at..].iter().take(3).map(|byte| format!("{byte:02X}")).collect())
+}
+
 /// Fraction digits to show of a value whose static type is `ty`.
 pub fn shown_decimals(v: &Value, ty: &ColumnType) -> u8 {
     match v {
@@ -408,6 +437,9 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
         },
         TypeKind::Float | TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit | TypeKind::Json => v,
         _ => match v {
+            Value::Bytes(text) if from.collation.charset() == Charset::Latin1 && ty.collation.charset() == Charset::Binary => {
+                Value::Bytes(to_charset(text.into_vec(), from, Charset::Binary).into())
+            }
             Value::Bytes(_) => v,
             _ => {
                 let mut out = Vec::new();

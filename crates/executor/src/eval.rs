@@ -433,8 +433,15 @@ impl Exec<'_> {
                     _ => Value::Null,
                 }
             }
-            CastTo::Char { length, .. } => {
+            CastTo::Char { length, collation } => {
                 let bytes = text(&v, &from.ty, context).into_owned();
+                if let Some(invalid) = convert::no_text(&bytes, &from.ty, collation.charset()) {
+                    self.warn(1300, format!("Invalid {} character string: '{invalid}'", collation.charset().name()));
+                    if collation.charset().is_unicode() {
+                        return Ok(Value::Null);
+                    }
+                }
+                let bytes = convert::to_charset(bytes, &from.ty, collation.charset());
                 match length {
                     Some(n) => {
                         let keep = Collation::DEFAULT.chars_prefix_bytes(&bytes, n as usize);
@@ -445,7 +452,8 @@ impl Exec<'_> {
             }
             CastTo::Json => return Err(crate::errors::internal("a cast to JSON")),
             CastTo::Binary { length } => {
-                let mut bytes = text(&v, &from.ty, context).into_owned();
+                let bytes = text(&v, &from.ty, context).into_owned();
+                let mut bytes = convert::to_charset(bytes, &from.ty, types::Charset::Binary);
                 if let Some(n) = length {
                     if n as usize > context.max_allowed_packet() {
                         return Ok(Value::Null);

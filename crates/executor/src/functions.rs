@@ -8,6 +8,7 @@ mod numbers;
 pub(crate) mod regexp;
 mod regexp_pattern;
 mod strings;
+mod weight_string;
 pub(crate) mod temporal;
 
 pub use numbers::crc32;

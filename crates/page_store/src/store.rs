@@ -22,7 +22,7 @@ const MAGIC: &[u8; 8] = b"ALTIPLAN";
 /// The oldest format of a directory that this program reads.
 pub const FORMAT_OLDEST: u32 = 1;
 /// The newest one; new directories are made with it.
-pub const FORMAT_NEWEST: u32 = 4;
+pub const FORMAT_NEWEST: u32 = 5;
 /// Offset of the format in page 0; it lies in one sector with the checksum, so that [`PageStore::seal`] changes both or neither.
 const FORMAT_AT: usize = PAGE_HEADER_BYTES + 8;
 /// Pages of a new data file.

@@ -508,6 +508,12 @@ impl Printer<'_> {
             ("time", [a]) => return self.wrapped("cast(", a, " as time)"),
             ("timestamp", [a]) => return self.wrapped("cast(", a, " as datetime)"),
             ("round", [a]) => return self.wrapped("round(", a, ",0)"),
+            ("weight_string", [a, length]) => {
+                self.wrapped("weight_string(", a, " as ");
+                self.put(call.charset.unwrap_or("char"));
+                self.wrapped("(", length, "))");
+                return self.out.functions.push(name);
+            }
             ("week", [a]) => return self.wrapped("week(", a, ",0)"),
             ("yearweek", [a]) => return self.wrapped("yearweek(", a, ",0)"),
             ("weekofyear", [a]) => return self.wrapped("week(", a, ",3)"),

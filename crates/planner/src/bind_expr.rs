@@ -9,9 +9,9 @@ mod operator;
 mod window;
 
 use crate::bind_expr::cast::map_unit;
-use crate::bind_expr::literal::charset_of;
 use crate::bind_expr::operator::comparison;
 use crate::binder::{Binder, DEPTH_MAX, Result};
+use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
@@ -109,22 +109,24 @@ impl<'c> Binder<'c> {
             }
             A::Between { expr, low, high, negated } => {
                 let mut operand = self.expr(expr)?;
-                let low = self.expr(low)?;
-                let high = self.expr(high)?;
+                let mut low = self.expr(low)?;
+                let mut high = self.expr(high)?;
                 if typing::is_number(&low.ty) && typing::is_number(&high.ty) {
                     operand = member_number(operand);
                 }
-                let collation = self.collation_of(&[&operand, &low, &high])?;
+                let collation = self.collation_for(&[&operand, &low, &high], "between")?;
+                charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }
             A::Like { expr, pattern, escape, negated } => {
-                let operand = self.expr(expr)?;
-                let pattern = self.expr(pattern)?;
+                let mut operand = self.expr(expr)?;
+                let mut pattern = self.expr(pattern)?;
                 let escape = self.escape(escape)?;
-                let collation = self.collation_of(&[&operand, &pattern])?;
+                let collation = self.collation_for(&[&operand, &pattern], "like")?;
+                charsets::under(collation, [&mut operand, &mut pattern]);
                 let null = operand.ty.nullable || pattern.ty.nullable;
                 let kind = ExprKind::Like { operand: Box::new(operand), pattern: Box::new(pattern), escape, negated, collation };
                 Expr { kind, ty: bool_type(null) }
@@ -169,7 +171,7 @@ impl<'c> Binder<'c> {
             }
             A::ConvertUsing { expr, charset } => {
                 let operand = self.expr(expr)?;
-                let charset = charset_of(charset)?;
+                let charset = charsets::named_charset(self, charset)?;
                 self.cast_to(
                     operand,
                     if charset == Charset::Binary {
@@ -182,6 +184,7 @@ impl<'c> Binder<'c> {
             A::Collate { expr, collation } => {
                 let operand = self.expr(expr)?;
                 let collation = Collation::from_name(collation).ok_or_else(|| codes::unknown_collation(collation))?;
+                charsets::check_collate(&operand, collation, self.context.connection_collation())?;
                 let ty = if typing::is_string_class(&operand.ty) {
                     ColumnType { collation, ..operand.ty.clone() }
                 } else {
@@ -256,12 +259,7 @@ impl<'c> Binder<'c> {
 
     /// The collation under which these operands are compared.
     pub fn collation_of(&self, operands: &[&Expr]) -> Result<Collation> {
-        typing::comparison_collation(operands.iter().copied()).map_err(|(a, b)| {
-            SqlError::with_message(
-                1267,
-                format!("Illegal mix of collations ({},IMPLICIT) and ({},IMPLICIT) for operation '='", a.name(), b.name()),
-            )
-        })
+        self.collation_for(operands, "=")
     }
 
     fn collation_with(&self, needle: &Expr, ty: &ColumnType) -> Result<Collation> {

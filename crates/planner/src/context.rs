@@ -4,7 +4,7 @@ use catalog::{TableEntry, VirtualTableDef};
 use engine::KeyRange;
 use mysql_error::SqlError;
 use std::sync::Arc;
-use types::{Collation, ColumnType, SqlMode, Value};
+use types::{Charset, Collation, ColumnType, SqlMode, Value};
 
 /// The session and catalog as the planner sees them.
 pub trait PlanContext {
@@ -29,6 +29,10 @@ pub trait PlanContext {
     fn sql_mode(&self) -> SqlMode;
     /// Collation of string literals and parameters.
     fn connection_collation(&self) -> Collation;
+    /// `character_set_client`: what the statement's text came in.
+    fn client_charset(&self) -> Charset {
+        Charset::Utf8mb4
+    }
     /// Values of the parameters at hand, for estimates only; may be empty.
     fn params(&self) -> &[Value] {
         &[]

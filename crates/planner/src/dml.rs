@@ -108,7 +108,7 @@ impl<'c> Binder<'c> {
                     return Err(codes::wrong_value_count_on_row(1));
                 }
                 refuse_generated(def, &named)?;
-                let planned = match bound {
+                let mut planned = match bound {
                     Bound::Planned(planned) => planned,
                     Bound::Block(mut block) => {
                         if !block.grouped && !i.on_duplicate.is_empty() {
@@ -117,6 +117,8 @@ impl<'c> Binder<'c> {
                         self.plan_bound(*block)?
                     }
                 };
+                let types: Vec<&ColumnType> = named.iter().map(|at| &def.columns[*at].ty).collect();
+                crate::charsets::store_all(&mut planned.query.output, &types);
                 InsertSource::Query(planned.query)
             }
         };
@@ -249,7 +251,7 @@ impl<'c> Binder<'c> {
                         if computed { None } else { Some(self.default_of_row(def, column, new_slots)?) }
                     }
                     _ if def.columns[*column].generated.is_some() => return Err(generated_given(def, *column)),
-                    _ => Some(self.expr(value)?),
+                    _ => Some(crate::charsets::stored(self.expr(value)?, &def.columns[*column].ty)),
                 });
             }
             out.push(bound);
@@ -286,7 +288,7 @@ impl<'c> Binder<'c> {
                 }
                 ast::ExprKind::Default => self.default_of_row(def, &def.columns[at], first_slot)?,
                 _ if def.columns[at].generated.is_some() => return Err(generated_given(def, at)),
-                _ => self.expr(&a.value)?,
+                _ => crate::charsets::stored(self.expr(&a.value)?, &def.columns[at].ty),
             };
             out.push((at as u32, value));
         }
@@ -342,7 +344,7 @@ impl<'c> Binder<'c> {
                 ast::ExprKind::Default if entry.def.columns[c as usize].generated.is_some() => continue,
                 ast::ExprKind::Default => self.default_of_row(&entry.def, &entry.def.columns[c as usize], targets[at].first_slot)?,
                 _ if entry.def.columns[c as usize].generated.is_some() => return Err(generated_given(&entry.def, c as usize)),
-                _ => self.expr(&a.value)?,
+                _ => crate::charsets::stored(self.expr(&a.value)?, &entry.def.columns[c as usize].ty),
             };
             targets[at].set.push((c, value));
         }

@@ -125,6 +125,7 @@ functions! {
     StrCmp "strcmp" 2..=2 Int;
     Insert "insert" 4..=4 Str;
     Quote "quote" 1..=1 Str;
+    WeightString "weight_string" 1..=2 Binary;
     Bin "bin" 1..=1 Str;
     Oct "oct" 1..=1 Str;
     ToBase64 "to_base64" 1..=1 Str;

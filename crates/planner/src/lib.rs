@@ -15,6 +15,7 @@ mod access;
 mod bind_expr;
 mod bind_query;
 mod binder;
+pub mod charsets;
 mod conditions;
 mod context;
 mod dml;

@@ -159,7 +159,7 @@ pub fn display_chars(ty: &ColumnType) -> u32 {
             let lengths = ty.member_list().iter().map(|m| m.to_text().chars().count() as u32);
             if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1) } else { lengths.map(|l| l + 1).sum::<u32>().max(1) }
         }
-        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => ty.length / 4,
+        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => ty.length / ty.collation.charset().bytes_per_char_max(),
         _ => ty.length,
     }
 }
@@ -253,6 +253,8 @@ fn merged_collation(a: &ColumnType, b: &ColumnType) -> Collation {
         (true, true) => {
             if a.collation == Collation::Binary || b.collation == Collation::Binary {
                 Collation::Binary
+            } else if b.collation.charset() != a.collation.charset() && b.collation.charset().holds_all_of(a.collation.charset()) {
+                b.collation
             } else {
                 a.collation
             }
@@ -320,6 +322,45 @@ pub enum UnionClash {
     Implicit,
 }
 
+/// Two strings that have no collation in common, with how strongly each holds to its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clash {
+    /// The one before.
+    pub left: (u8, Collation),
+    /// The one behind.
+    pub right: (u8, Collation),
+}
+
+/// MySQL's word for a coercibility.
+pub fn coercibility_name(rank: u8) -> &'static str {
+    match rank {
+        EXPLICIT => "EXPLICIT",
+        1 => "NONE",
+        IMPLICIT => "IMPLICIT",
+        SYSTEM => "SYSCONST",
+        COERCIBLE => "COERCIBLE",
+        5 => "NUMERIC",
+        _ => "IGNORABLE",
+    }
+}
+
+/// Which of two strings of different character sets (neither of them bytes) decides: the one that holds to its collation more strongly, if it has
+/// all characters of the other or the other gives way; else the one that has.
+fn across_charsets(a: (u8, Collation), b: (u8, Collation)) -> Option<(u8, Collation)> {
+    let has_all = |x: (u8, Collation), y: (u8, Collation)| x.1.charset().holds_all_of(y.1.charset());
+    if a.0 == EXPLICIT && b.0 == EXPLICIT {
+        None
+    } else if a.0 <= b.0 && (has_all(a, b) || (a.0 < b.0 && b.0 >= SYSTEM)) {
+        Some(a)
+    } else if b.0 <= a.0 && (has_all(b, a) || (b.0 < a.0 && a.0 >= SYSTEM)) {
+        Some(b)
+    } else if a.0 == b.0 && a.0 >= COERCIBLE {
+        Some(a)
+    } else {
+        None
+    }
+}
+
 /// Coercibility and collation of a column that a UNION makes of these; `None` when none of them is a string.
 pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) -> Result<Option<(u8, Collation)>, UnionClash> {
     let mut best: Option<(u8, Collation)> = None;
@@ -335,6 +376,14 @@ pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) ->
                 clashed = false;
                 (r.min(rank), collation)
             }
+            Some((r, c)) if c.charset() != collation.charset() => match across_charsets((r, c), (rank, collation)) {
+                Some(decides) => decides,
+                None if r == EXPLICIT && rank == EXPLICIT => return Err(UnionClash::Explicit(c, collation)),
+                None => {
+                    clashed = true;
+                    (r, c)
+                }
+            },
             Some((r, c)) if r < rank => (r, c),
             Some((r, _)) if rank < r => (rank, collation),
             Some((EXPLICIT, c)) => return Err(UnionClash::Explicit(c, collation)),
@@ -354,29 +403,32 @@ pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) ->
 }
 
 /// The collation two string operands are compared under; `Err` with both when they clash (1267).
-pub fn comparison_collation<'e>(operands: impl Iterator<Item = &'e Expr>) -> Result<Collation, (Collation, Collation)> {
+pub fn comparison_collation<'e>(operands: impl Iterator<Item = &'e Expr>) -> Result<Collation, Clash> {
     let mut best: Option<(u8, Collation)> = None;
     for e in operands {
-        if !is_string_class(&e.ty) && !matches!(e.kind, ExprKind::Param(_)) {
+        if !is_string_class(&e.ty) {
             continue;
         }
-        let rank = coercibility(e);
-        let collation = if is_string_class(&e.ty) { e.ty.collation } else { continue };
+        let (rank, collation) = (coercibility(e), e.ty.collation);
+        let clash = |left| Clash { left, right: (rank, collation) };
         best = Some(match best {
             None => (rank, collation),
             Some((r, c)) if c == collation => (r.min(rank), c),
+            Some(so_far @ (_, c)) if c != Collation::Binary && collation != Collation::Binary && c.charset() != collation.charset() => {
+                across_charsets(so_far, (rank, collation)).ok_or(clash(so_far))?
+            }
             Some((r, c)) if r < rank => (r, c),
             Some((r, _)) if rank < r => (rank, collation),
             Some((r, c)) => {
-                if r == 0 {
-                    return Err((c, collation));
+                if r == EXPLICIT {
+                    return Err(clash((r, c)));
                 }
                 let bin = [c, collation].into_iter().find(|x| *x == Collation::Binary);
-                let utf8_bin = [c, collation].into_iter().find(|x| x.is_binary());
-                match bin.or(utf8_bin) {
+                let by_character = [c, collation].into_iter().find(|x| x.is_binary());
+                match bin.or(by_character) {
                     Some(b) => (r, b),
-                    None if r >= 4 => (r, c),
-                    None => return Err((c, collation)),
+                    None if r >= COERCIBLE => (r, c),
+                    None => return Err(clash((r, c))),
                 }
             }
         });

@@ -88,11 +88,11 @@ fn a_directory_of_the_last_format_is_read_by_that_formats_reader_until_it_is_sea
 
     // Sealed, it can what it could not, and the old reader refuses it by name.
     let sealed = run(&["seal"], &dir);
-    assert!(sealed.status.success() && String::from_utf8_lossy(&sealed.stdout).contains("format 4 now, it had 1"), "{sealed:?}");
+    assert!(sealed.status.success() && String::from_utf8_lossy(&sealed.stdout).contains("format 5 now, it had 1"), "{sealed:?}");
     let again = run(&["seal"], &dir);
     assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("already"), "{again:?}");
     let problem = Directory::open(&dir).expect_err("another format");
-    assert!(problem.contains("format 4") && problem.contains("format 1"), "{problem}");
+    assert!(problem.contains("format 5") && problem.contains("format 1"), "{problem}");
     server.restart();
     let locked = run(&["seal"], &dir);
     assert!(!locked.status.success() && String::from_utf8_lossy(&locked.stderr).contains("in use"), "{locked:?}");
@@ -107,7 +107,7 @@ fn newer_and_foreign_directories_are_refused_by_name() {
     assert_eq!(server.stop(), Some(0));
     let dir = server.data_dir();
     let commands: [&[&str]; 3] = [&["check"], &["seal"], &["salvage", "--to", "-"]];
-    let both = |text: &str| assert!(text.contains("format 9") && text.contains("formats 1 to 4"), "{text}");
+    let both = |text: &str| assert!(text.contains("format 9") && text.contains("formats 1 to 5"), "{text}");
     change_header(&dir, |page| page[56] = 9);
     both(&refused(&dir));
     for command in commands {

@@ -4,6 +4,7 @@
 //! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (transaction, metadata locks, executor,
 //! reply); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `load_data.rs`.
 
+use crate::charsets::ClientCharsets;
 use crate::command::{ClientIo, Command, Flow, Login};
 use crate::connections::Connection;
 use crate::context::{Core, Settings};
@@ -100,6 +101,7 @@ impl ClientSession {
                 lexical_mode: parser::SqlMode::default(),
                 zone: Arc::new(TimeZone::utc()),
                 collation: Collation::DEFAULT,
+                charsets: ClientCharsets::default(),
                 lock_wait_timeout_s: 60,
                 max_allowed_packet: 64 << 20,
                 statement_bytes_max: executor::STATEMENT_BYTES_MAX as u64,
@@ -163,7 +165,7 @@ impl ClientSession {
         self.multi_statements = self.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         self.settings_from_variables();
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
-            self.set_connection_collation(collation);
+            self.set_client_charset(collation.charset(), collation);
         }
         let (user, database) = (self.core.login.account_user.clone(), self.core.login.database.clone());
         self.connection.set_label(|label| label.user = user);
@@ -250,7 +252,7 @@ impl ClientSession {
         }
         self.core.row_count = -1;
         self.core.diagnostics.push_error(&error);
-        sink.error(&error);
+        self.core.settings.charsets.send_error(sink, &error);
     }
 
     fn with_sink<R>(
@@ -332,13 +334,23 @@ impl ClientSession {
         match command {
             Command::Query { sql, .. } => {
                 self.shared().status.questions.inc();
+                let converted;
+                let sql = if self.core.settings.charsets.client.is_utf8_bytes() {
+                    sql
+                } else {
+                    converted = self.core.settings.charsets.incoming(sql);
+                    &converted
+                };
                 self.with_sink(out, io, RowFormat::Text, |session, sink| session.query(sql, sink));
             }
             Command::StmtExecute(execute) => {
                 self.shared().status.questions.inc();
                 self.execute_command(&execute, out, io);
             }
-            Command::StmtPrepare(sql) => self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(sql, sink)),
+            Command::StmtPrepare(sql) => {
+                let sql = self.core.settings.charsets.incoming(sql);
+                self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(&sql, sink));
+            }
             Command::StmtClose(id) => self.prepared.close(id),
             Command::StmtSendLongData { statement_id, param, data } => {
                 self.prepared.long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
@@ -349,6 +361,7 @@ impl ClientSession {
             }
             Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count, out, io),
             Command::InitDb(name) => {
+                let name = &*self.core.settings.charsets.incoming(name);
                 let result = match std::str::from_utf8(name) {
                     Ok("") => Err(codes::no_db_error().into()),
                     Ok(name) if name.chars().count() > IDENTIFIER_CHARS_MAX => Err(codes::too_long_ident(name).into()),
@@ -358,6 +371,7 @@ impl ClientSession {
                 self.reply_simple(out, io, result);
             }
             Command::FieldList { table, .. } => {
+                let table = &*self.core.settings.charsets.incoming(table);
                 self.with_sink(out, io, RowFormat::Text, |session, sink| session.field_list(table, sink));
             }
             Command::Statistics => {
@@ -391,7 +405,7 @@ impl ClientSession {
                 let status = session.server_status();
                 sink.ok(&protocol::OkReply { status, ..Default::default() });
             }
-            Err(outcome) => sink.error(&outcome.error),
+            Err(outcome) => session.core.settings.charsets.send_error(sink, &outcome.error),
         });
     }
 

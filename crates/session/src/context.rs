@@ -1,5 +1,6 @@
 //! The session as planner and executor see it.
 
+use crate::charsets::ClientCharsets;
 use crate::command::Login;
 use crate::connections::{Connection, Stop};
 use crate::diagnostics::Diagnostics;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub zone: Arc<TimeZone>,
     /// `collation_connection`.
     pub collation: Collation,
+    /// `character_set_client` and `character_set_results`.
+    pub charsets: ClientCharsets,
     /// `lock_wait_timeout`, seconds.
     pub lock_wait_timeout_s: u64,
     /// `max_allowed_packet`.
@@ -393,6 +396,10 @@ impl PlanContext for Planning<'_> {
 
     fn connection_collation(&self) -> Collation {
         self.core.settings.collation
+    }
+
+    fn client_charset(&self) -> types::Charset {
+        self.core.settings.charsets.client
     }
 
     fn params(&self) -> &[Value] {

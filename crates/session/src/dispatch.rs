@@ -343,10 +343,11 @@ impl ClientSession {
     }
 
     fn send_result(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {
-        let block = result_columns::block(columns);
+        let results = self.core.settings.charsets.results;
+        let block = result_columns::block(columns, results);
         let status = self.server_status();
         let zone = Arc::clone(&self.core.settings.zone);
-        let mut output = Output { sink, block: &block, columns, zone, status, begun: false, dependencies: None };
+        let mut output = Output { sink, block: &block, columns, zone, results, status, begun: false, dependencies: None };
         // A client that has gone is noticed when the reply is sent.
         let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));
         self.core.row_count = -1;

@@ -13,6 +13,7 @@
 pub mod accounts;
 mod admit;
 mod backup;
+mod charsets;
 mod client_session;
 pub mod command;
 pub mod compression;

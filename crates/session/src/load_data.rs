@@ -10,7 +10,8 @@ use memory::Excess;
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
 use protocol::{Capabilities, ClientGone, OkReply, ResultSink};
-use types::Value;
+use executor::StatementContext;
+use types::{Charset, Value};
 
 /// FIELDS and LINES with MySQL's defaults filled in.
 struct Format {
@@ -265,6 +266,7 @@ impl ClientSession {
         let replace = load.on_duplicate == LoadDuplicates::Replace;
         let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
+        let charsets = self.load_charsets(load, &columns, &plan.tables[0].def)?;
         let width = if columns.is_empty() {
             plan.tables[0].def.columns.iter().filter(|c| c.visibility == catalog::Visibility::Visible).count()
         } else {
@@ -296,7 +298,7 @@ impl ClientSession {
             let fields = read_line(&mut upload, &format);
             match upload.starved {
                 Some(excess) => Err(excess.into()),
-                None => Ok(fields.map(|fields| row_values(fields, width))),
+                None => Ok(fields.map(|fields| row_values(fields, width, &charsets))),
             }
         });
         upload.drain();
@@ -327,8 +329,46 @@ impl ClientSession {
 }
 
 /// The fields of a line as values of `width` columns: what is missing is NULL, what is too much is left out.
-fn row_values(fields: Fields, width: usize) -> Vec<Value> {
-    let mut values: Vec<Value> = fields.into_iter().take(width).map(|field| field.map_or(Value::Null, Value::bytes)).collect();
+fn row_values(fields: Fields, width: usize, charsets: &[Charset]) -> Vec<Value> {
+    let fields = fields.into_iter().take(width).zip(charsets);
+    let mut values: Vec<Value> = fields.map(|(field, charset)| field.map_or(Value::Null, |text| text_of(text, *charset))).collect();
     values.resize(width, Value::Null);
     values
+}
+
+/// A field as the server holds it.
+fn text_of(field: Vec<u8>, charset: Charset) -> Value {
+    if charset.is_utf8_bytes() { Value::bytes(field) } else { Value::bytes(&*charset.decode_lossy(&field)) }
+}
+
+impl ClientSession {
+    /// What the file's fields are in, column by column: bytes stay bytes, and a file of bytes is in what its columns are.
+    fn load_charsets(&mut self, load: &LoadData<'_>, columns: &[&str], def: &catalog::TableDef) -> Result<Vec<Charset>, SqlError> {
+        let file = match load.charset {
+            Some(name) => {
+                let charset = Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))?;
+                if let Some(warning) = planner::charsets::of_charset(name) {
+                    self.core.warn(warning.into());
+                }
+                charset
+            }
+            None => match find("character_set_database").map(|definition| self.core.variables.get(definition)) {
+                Some(Value::Bytes(name)) => Charset::from_name(&name.to_text()).unwrap_or(Charset::Utf8mb4),
+                _ => Charset::Utf8mb4,
+            },
+        };
+        let of = |column: &catalog::ColumnDef| {
+            let own = column.ty.collation.charset();
+            match (column.ty.is_character(), file) {
+                (false, _) => Charset::Binary,
+                (true, Charset::Binary) => own,
+                (true, file) => file,
+            }
+        };
+        let visible = || def.columns.iter().filter(|c| c.visibility == catalog::Visibility::Visible);
+        Ok(match columns {
+            [] => visible().map(of).collect(),
+            names => names.iter().map(|name| def.column_index(name).map_or(Charset::Binary, |at| of(&def.columns[at]))).collect(),
+        })
+    }
 }

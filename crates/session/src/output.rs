@@ -1,13 +1,14 @@
 //! Result rows on their way from the executor into the packet buffer.
 
-use crate::row_output::{put_column, put_value};
+use crate::charsets::UTF8;
+use crate::row_output::{put_column, put_converted, put_value};
 use executor::RowConsumer;
 use mysql_error::codes;
 use planner::plan::OutputColumn;
 use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
 use record::RowRef;
 use std::sync::Arc;
-use types::{TimeZone, Value};
+use types::{Charset, TimeZone, Value};
 
 /// Writes one result.
 pub struct Output<'a, 's> {
@@ -19,6 +20,8 @@ pub struct Output<'a, 's> {
     pub columns: &'a [OutputColumn],
     /// The session's time zone.
     pub zone: Arc<TimeZone>,
+    /// `character_set_results`.
+    pub results: Option<Charset>,
     /// Status for clients that want an EOF after the head.
     pub status: ServerStatus,
     /// Whether the head is written.
@@ -28,6 +31,55 @@ pub struct Output<'a, 's> {
 }
 
 impl Output<'_, '_> {
+    /// Behind each row that came as values.
+    #[inline]
+    fn row_written(&mut self) -> executor::Result<()> {
+        if self.sink.packets().len() >= protocol::result::FLUSH_BYTES {
+            self.settle()?;
+        }
+        self.sink.row_done().map_err(stopped)
+    }
+
+    /// A row for a client that does not want UTF-8.
+    #[cold]
+    fn convert_row(&mut self, values: &[Value]) {
+        fn put(mut row: impl RowWriter, columns: &[OutputColumn], values: &[Value], zone: &TimeZone, results: Option<Charset>) {
+            for (column, value) in columns.iter().zip(values) {
+                put_converted(&mut row, &column.ty, value, zone, results);
+            }
+            row.end();
+        }
+        match self.sink.format() {
+            RowFormat::Text => put(self.sink.text_row(), self.columns, values, &self.zone, self.results),
+            RowFormat::Binary => put(self.sink.binary_row(), self.columns, values, &self.zone, self.results),
+        }
+    }
+
+    /// The same of a stored row.
+    #[cold]
+    fn convert_record(&mut self, row: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
+        fn put(
+            mut out: impl RowWriter,
+            row: RowRef<'_>,
+            columns: &[u32],
+            zone: &TimeZone,
+            results: Option<Charset>,
+        ) -> Result<(), base::Malformed> {
+            for column in columns {
+                let column = row.column(*column as usize)?;
+                put_converted(&mut out, column.ty, &column.value()?, zone, results);
+            }
+            out.end();
+            Ok(())
+        }
+        match self.sink.format() {
+            RowFormat::Text => put(self.sink.text_row(), row, columns, &self.zone, self.results)?,
+            RowFormat::Binary => put(self.sink.binary_row(), row, columns, &self.zone, self.results)?,
+        }
+        self.sink.look_starved().map_err(stopped)?;
+        Ok(self.sink.packets().len() >= protocol::result::FLUSH_BYTES)
+    }
+
     /// Rows are about to be sent that may tell of what is not durable yet.
     fn settle(&self) -> executor::Result<()> {
         Ok(self.dependencies.map_or(Ok(()), engine::Dependencies::settle)?)
@@ -61,6 +113,10 @@ impl RowConsumer for Output<'_, '_> {
     }
 
     fn row(&mut self, values: &[Value]) -> executor::Result<()> {
+        if self.results != UTF8 {
+            self.convert_row(values);
+            return self.row_written();
+        }
         let (columns, zone) = (self.columns, &self.zone);
         match self.sink.format() {
             RowFormat::Text => {
@@ -78,14 +134,14 @@ impl RowConsumer for Output<'_, '_> {
                 row.end();
             }
         }
-        if self.sink.packets().len() >= protocol::result::FLUSH_BYTES {
-            self.settle()?;
-        }
-        self.sink.row_done().map_err(stopped)
+        self.row_written()
     }
 
     #[inline]
     fn record(&mut self, row: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
+        if self.results != UTF8 {
+            return self.convert_record(row, columns);
+        }
         match self.sink.format() {
             RowFormat::Text => {
                 let mut out = self.sink.text_row();

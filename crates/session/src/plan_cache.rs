@@ -23,6 +23,7 @@ impl CachedPlan {
         self.select_limit == settings.select_limit
             && self.plan.safe_updates == settings.safe_updates
             && self.temporary == settings.temporary
+            && self.results == settings.charsets.results
     }
 }
 
@@ -49,6 +50,8 @@ pub struct CachedPlan {
     pub prepared: bool,
     /// `sql_select_limit` when it was made.
     pub select_limit: u64,
+    /// `character_set_results` when it was made: the head of its result is written for that.
+    pub results: Option<types::Charset>,
     /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.
     pub uses_tables: bool,
     /// What it writes, or locks rows of exclusively.

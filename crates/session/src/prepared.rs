@@ -3,6 +3,7 @@
 //! A statement with a plan keeps it and runs it with bound values; when the catalogue has changed it is planned again from its text.
 //! Other statements are parsed at each execution.
 
+use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
 use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
@@ -178,7 +179,7 @@ impl ClientSession {
             Ok(prepared) => prepared,
             Err(outcome) => {
                 self.core.diagnostics.push_error(&outcome.error);
-                sink.error(&outcome.error);
+                self.core.settings.charsets.send_error(sink, &outcome.error);
                 return;
             }
         };
@@ -192,6 +193,7 @@ impl ClientSession {
             param_count,
             warnings: self.core.diagnostics.warning_count() as u16,
         };
+        let results = self.core.settings.charsets.results;
         let status = self.server_status();
         let deprecate_eof = sink.capabilities().contains(protocol::Capabilities::DEPRECATE_EOF);
         let out = sink.packets();
@@ -206,7 +208,7 @@ impl ClientSession {
         }
         if !columns.is_empty() {
             for column in columns {
-                result_columns::definition(column).write(out);
+                result_columns::write_definition(column, results, out);
             }
             if !deprecate_eof {
                 protocol::reply::write_eof(status, 0, out);
@@ -302,11 +304,12 @@ impl ClientSession {
         }
         self.params.clear();
         let (params, long_data, mut bad) = (&mut self.params, &prepared.long_data, None);
+        let charsets = self.core.settings.charsets;
         let decoded = execute.params(
             prepared.param_count,
             &mut prepared.types,
             |index| !long_data.is_empty() && long_data.contains_key(&(index as u16)),
-            |index, param| match bind(param, long_data.get(&(index as u16))) {
+            |index, param| match bind(param, long_data.get(&(index as u16)), charsets) {
                 Ok(value) => params.push(value),
                 Err(error) => {
                     bad.get_or_insert(error);
@@ -433,8 +436,13 @@ fn forget_long_data(prepared: &mut Prepared, held: &mut Tally) {
     prepared.long_data.clear();
 }
 
+/// Whether a client says that a parameter is bytes, not text.
+fn is_blob(ty: WireType) -> bool {
+    matches!(ty, WireType::TinyBlob | WireType::MediumBlob | WireType::LongBlob | WireType::Blob)
+}
+
 /// A parameter as a value.
-fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>) -> Result<Value, SqlError> {
+fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>, charsets: ClientCharsets) -> Result<Value, SqlError> {
     Ok(match param.value {
         ParamValue::Null => Value::Null,
         ParamValue::LongData => Value::bytes(long_data.map_or(&[][..], Vec::as_slice)),
@@ -447,7 +455,8 @@ fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>) -> Result<Value, Sql
                 Some(decimal) => Value::Decimal(decimal),
                 None => return Err(codes::truncated_wrong_value("DECIMAL", String::from_utf8_lossy(bytes))),
             },
-            _ => Value::bytes(bytes),
+            _ if charsets.client.is_utf8_bytes() || is_blob(param.param_type.column_type) => Value::bytes(bytes),
+            _ => Value::bytes(&*charsets.incoming(bytes)),
         },
         ParamValue::DateTime(datetime) => match param.param_type.column_type {
             WireType::Date => Value::Date(datetime.date()),

@@ -163,7 +163,8 @@ impl ClientSession {
 
     /// Plans a statement under the present catalogue. The parameter values at hand have the types of the text's literals.
     pub(crate) fn plan(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
-        let param_types: Vec<ColumnType> = self.params.iter().map(literal_type).collect();
+        let collation = self.core.settings.collation;
+        let param_types: Vec<ColumnType> = self.params.iter().map(|value| literal_type(value, collation)).collect();
         self.plan_with(statement, sql, &param_types)
     }
 
@@ -181,7 +182,7 @@ impl ClientSession {
         let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.shared().status.plan_cache_misses.inc();
         self.planned.set(true);
-        let columns = result_columns::block(&plan.columns);
+        let columns = result_columns::block(&plan.columns, self.core.settings.charsets.results);
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
         let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary;
@@ -193,6 +194,7 @@ impl ClientSession {
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
+            results: self.core.settings.charsets.results,
             uses_tables,
             changed,
             temporary: self.core.settings.temporary,
@@ -270,6 +272,7 @@ impl ClientSession {
             hasher.write(self.core.database.as_deref().unwrap_or("\0").as_bytes());
             hasher.write_u32(self.core.settings.sql_mode.bits());
             hasher.write_u16(self.core.settings.collation.id());
+            hasher.write_u16(self.core.settings.charsets.number());
             hasher.write_u64(self.core.number("div_precision_increment"));
             hasher.write_u64(self.core.settings.select_limit);
             hasher.write_u8(self.core.settings.safe_updates.into());
@@ -295,14 +298,14 @@ pub(crate) fn is_planned(statement: &ast::Statement<'_>) -> bool {
 }
 
 /// The type of a parameter value.
-pub(crate) fn literal_type(value: &Value) -> ColumnType {
+pub(crate) fn literal_type(value: &Value, collation: types::Collation) -> ColumnType {
     match value {
         Value::Null => ColumnType::new(TypeKind::Null),
         Value::Int(_) => ColumnType::bigint(),
         Value::UInt(_) => ColumnType::bigint_unsigned(),
         Value::Float(_) | Value::Double(_) => ColumnType::double(),
         Value::Decimal(d) => ColumnType::decimal(d.precision().max(1), d.scale()),
-        Value::Bytes(text) => ColumnType::varchar(text.len().max(1) as u32, types::Collation::DEFAULT),
+        Value::Bytes(text) => ColumnType::varchar(text.len().max(1) as u32, collation),
         Value::Json(_) => ColumnType::new(TypeKind::Json),
         Value::Date(_) => ColumnType::new(TypeKind::Date),
         Value::Time(_) => ColumnType::temporal(TypeKind::Time, 6),

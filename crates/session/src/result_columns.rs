@@ -1,15 +1,13 @@
 //! Result columns as the wire describes them.
 
+use crate::charsets::{UTF8, outgoing};
 use planner::plan::OutputColumn;
-use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType};
-use types::{ColumnType, TypeKind};
+use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType, PacketWriter};
+use std::borrow::Cow;
+use types::{Charset, Collation, ColumnType, TypeKind};
 
-/// `utf8mb4_0900_ai_ci`: what text in results is in.
-const RESULT_CHARSET: u16 = 255;
-/// `binary`.
-const BINARY: u16 = 63;
 /// The longest document that is computed: as many characters as bytes can be counted for.
-const COMPUTED_JSON_BYTES: u32 = u32::MAX / 4 * 4;
+const COMPUTED_JSON_CHARS: u32 = u32::MAX / 4;
 
 /// The wire's type of a column type.
 pub fn wire_type(ty: &ColumnType) -> WireType {
@@ -37,8 +35,8 @@ pub fn wire_type(ty: &ColumnType) -> WireType {
     }
 }
 
-/// The longest value in bytes, as MySQL states it.
-fn wire_length(ty: &ColumnType) -> u32 {
+/// The longest value in bytes, as MySQL states it, of text with so many bytes for each character.
+fn wire_length(ty: &ColumnType, bytes_per_char: u32) -> u32 {
     let unsigned = ty.unsigned;
     match ty.kind {
         TypeKind::Null => 0,
@@ -57,12 +55,12 @@ fn wire_length(ty: &ColumnType) -> u32 {
         TypeKind::Time => 10 + fraction(ty.decimals),
         TypeKind::DateTime | TypeKind::Timestamp => 19 + fraction(ty.decimals),
         TypeKind::Enum | TypeKind::Set => {
-            let lengths = ty.member_list().iter().map(|m| m.len() as u32 * 4 + 1);
-            if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1).saturating_sub(1) } else { lengths.sum::<u32>().saturating_sub(1) }
+            let chars = |member: &types::ByteString| types::utf8::char_count(member) as u32;
+            let lengths = ty.member_list().iter().map(|member| chars(member) * bytes_per_char + bytes_per_char);
+            let all = if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(bytes_per_char) } else { lengths.sum::<u32>() };
+            all.saturating_sub(bytes_per_char)
         }
-        kind if kind.is_string() && ty.is_character() => {
-            u32::try_from(ty.bytes_max() * if kind.is_blob() { 4 } else { 1 }).unwrap_or(u32::MAX)
-        }
+        kind if kind.is_string() && ty.is_character() => ty.length.saturating_mul(bytes_per_char),
         _ => u32::try_from(ty.bytes_max()).unwrap_or(u32::MAX),
     }
 }
@@ -92,8 +90,8 @@ fn wire_flags(column: &OutputColumn) -> ColumnFlags {
     flags
 }
 
-/// A column's definition.
-pub fn definition(column: &OutputColumn) -> ColumnDefinition<'_> {
+/// A column's definition for a client that gets its text in `results`.
+pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefinition<'_> {
     let ty = &column.ty;
     let expression = column.org_name.is_empty();
     let decimals = match ty.kind {
@@ -101,24 +99,65 @@ pub fn definition(column: &OutputColumn) -> ColumnDefinition<'_> {
         kind if expression && (kind.is_string() || kind == TypeKind::Json) => 31,
         _ => 0,
     };
+    // A document that is computed is text to clients, a column of documents is not.
+    let text = ty.is_character() && (ty.kind != TypeKind::Json || expression);
+    let own = ty.collation.charset();
+    let (collation, of) = match results {
+        _ if !text => (Collation::Binary, own),
+        Some(Charset::Binary) => (Collation::Binary, own),
+        Some(results) => (results.default_collation(), results),
+        None => (ty.collation, own),
+    };
+    let bytes_per_char = match results {
+        Some(Charset::Binary) if text => 1,
+        // Without conversion the length of a TEXT is counted in its bytes.
+        None if ty.kind.is_blob() => 1,
+        _ => of.bytes_per_char_max(),
+    };
     ColumnDefinition {
         schema: column.database.as_bytes(),
         table: column.table.as_bytes(),
         org_table: column.org_table.as_bytes(),
         name: column.name.as_bytes(),
         org_name: column.org_name.as_bytes(),
-        // A document that is computed is text to clients, a column of documents is not.
-        charset: if ty.is_character() && (ty.kind != TypeKind::Json || expression) { RESULT_CHARSET } else { BINARY },
-        length: if expression && ty.kind == TypeKind::Json { COMPUTED_JSON_BYTES } else { wire_length(ty) },
+        charset: collation.id(),
+        length: if expression && ty.kind == TypeKind::Json { COMPUTED_JSON_CHARS * bytes_per_char } else { wire_length(ty, bytes_per_char) },
         column_type: wire_type(ty),
         flags: wire_flags(column),
         decimals,
     }
 }
 
+/// Writes a column's definition, its names in what the client wants.
+pub fn write_definition(column: &OutputColumn, results: Option<Charset>, out: &mut PacketWriter) {
+    let [schema, table, org_table, name, org_name] = names(column, results);
+    let plain = definition(column, results);
+    ColumnDefinition { schema: &schema, table: &table, org_table: &org_table, name: &name, org_name: &org_name, ..plain }.write(out);
+}
+
+fn names(column: &OutputColumn, results: Option<Charset>) -> [Cow<'_, [u8]>; 5] {
+    [&column.database, &column.table, &column.org_table, &column.name, &column.org_name].map(|name| outgoing(name, results))
+}
+
 /// All definitions, encoded once.
-pub fn block(columns: &[OutputColumn]) -> ColumnBlock {
-    let definitions: Vec<ColumnDefinition<'_>> = columns.iter().map(definition).collect();
+pub fn block(columns: &[OutputColumn], results: Option<Charset>) -> ColumnBlock {
+    if results == UTF8 {
+        let definitions: Vec<ColumnDefinition<'_>> = columns.iter().map(|column| definition(column, results)).collect();
+        return ColumnBlock::new(&definitions);
+    }
+    let all: Vec<[Cow<'_, [u8]>; 5]> = columns.iter().map(|column| names(column, results)).collect();
+    let definitions: Vec<ColumnDefinition<'_>> = columns
+        .iter()
+        .zip(&all)
+        .map(|(column, [schema, table, org_table, name, org_name])| ColumnDefinition {
+            schema,
+            table,
+            org_table,
+            name,
+            org_name,
+            ..definition(column, results)
+        })
+        .collect();
     ColumnBlock::new(&definitions)
 }
 

@@ -1,9 +1,10 @@
 //! Values and stored columns as fields of a row, text or binary.
 
+use crate::charsets::conversion;
 use base::Malformed;
 use protocol::{IntBytes, RowWriter};
 use record::ColumnRef;
-use types::{ColumnType, DateTime, LocalTime, TypeKind, Value};
+use types::{Charset, ColumnType, DateTime, LocalTime, TypeKind, Value};
 
 /// Bytes of an integer kind on the wire.
 fn width(kind: TypeKind) -> IntBytes {
@@ -49,6 +50,19 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
         },
         Value::DateTime(datetime) => put_datetime(row, ty, *datetime),
         Value::Timestamp(instant) => put_datetime(row, ty, zone.to_local(*instant)),
+    }
+}
+
+/// The same in a client's character set.
+pub fn put_converted(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone: &dyn LocalTime, results: Option<Charset>) {
+    match (value, conversion(ty, results)) {
+        (Value::Bytes(text), Some(to)) if !text.is_ascii() => row.bytes_with(|out| to.encode(text, out)),
+        (Value::Json(document), Some(to)) => row.bytes_with(|out| {
+            let mut text = Vec::new();
+            executor::append_json_text(document, &mut text);
+            to.encode(&text, out);
+        }),
+        _ => put_value(row, ty, value, zone),
     }
 }
 

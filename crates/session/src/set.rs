@@ -1,5 +1,6 @@
 //! SET: system variables with their effects, user variables, names and character sets, transaction characteristics.
 
+use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::shared::{memory_limit_of, memory_of_storage};
@@ -10,7 +11,7 @@ use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExprKind, IsolationLevel, SetItem, VarScope};
 use std::sync::Arc;
 use std::time::Duration;
-use types::{Charset, Collation, SqlMode, TimeZone, Value};
+use types::{SqlMode, TimeZone, Value};
 
 impl ClientSession {
     /// SET with its items, in order; the first wrong one ends it, those before it stand.
@@ -28,7 +29,7 @@ impl ClientSession {
                     self.set_system(*scope, name, value.as_ref(), sql)?;
                 }
                 SetItem::Names { charset, collation } => self.set_names(*charset, *collation)?,
-                SetItem::Charset(charset) => self.set_names(*charset, None)?,
+                SetItem::Charset(charset) => self.set_character_set(*charset)?,
             }
         }
         Ok(())
@@ -65,10 +66,18 @@ impl ClientSession {
             let shown = crate::variables::show(definition, &value);
             self.core.warn(codes::truncated_wrong_value(definition.name, shown).into());
         }
+        let value = if is_charset_variable(definition.name) { self.charset_value(definition, value)? } else { value };
         self.check_effect(definition, &value)?;
         if global {
             self.shared().variables.set(definition, value.clone());
+            if let Some((name, value)) = partner(definition.name, &value) {
+                self.shared().variables.set(name, value);
+            }
             self.apply_global(definition, &value);
+            return Ok(());
+        }
+        if is_charset_variable(definition.name) {
+            self.set_charset_variable(definition, value);
             return Ok(());
         }
         // `transaction_isolation` without a scope word is the session's; SET TRANSACTION without one is the next transaction's.
@@ -101,12 +110,6 @@ impl ClientSession {
                 Some(_) => Ok(()),
                 None => Err(codes::unknown_time_zone(text).into()),
             },
-            "character_set_client"
-            | "character_set_connection"
-            | "character_set_results"
-            | "character_set_database"
-            | "character_set_server" => charset_of(&text).map(|_| ()),
-            "collation_connection" | "collation_database" | "collation_server" => collation_of(&text).map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -144,14 +147,6 @@ impl ClientSession {
             ("transaction_read_only", _) => self.transaction.next_read_only = None,
             ("last_insert_id" | "identity", Value::UInt(id)) => self.core.last_insert_id = *id,
             ("insert_id", _) => return Err(codes::not_supported_yet("insert_id").into()),
-            ("collation_connection", Value::Bytes(name)) => {
-                let collation = collation_of(&name.to_text())?;
-                self.set_connection_collation(collation);
-            }
-            ("character_set_connection", Value::Bytes(name)) => {
-                let collation = charset_of(&name.to_text())?.default_collation();
-                self.set_connection_collation(collation);
-            }
             _ => {}
         }
         self.derive(definition, value);
@@ -240,55 +235,11 @@ impl ClientSession {
                 self.derive(definition, &value);
             }
         }
+        self.charsets_from_variables();
         let policy = self.shared().flush_policy();
         self.engine.set_flush_policy(policy);
         self.core.settings.auto_increment.lock_mode = self.shared().number("innodb_autoinc_lock_mode") as u8;
         self.environment = 0;
-    }
-
-    /// SET NAMES and SET CHARACTER SET. Text travels as utf8mb4 (or bytes): other character sets are refused.
-    fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> Result<(), Outcome> {
-        let charset = match charset {
-            None => Charset::Utf8mb4,
-            Some(name) => charset_of(name)?,
-        };
-        let chosen = match collation {
-            None => charset.default_collation(),
-            Some(name) => {
-                let collation = collation_of(name)?;
-                if collation.charset() != charset {
-                    return Err(codes::collation_charset_mismatch(name, charset.name()).into());
-                }
-                collation
-            }
-        };
-        for name in ["character_set_client", "character_set_results"] {
-            if let Some(definition) = find(name) {
-                self.core.variables.set(definition, Value::from(charset.name()));
-            }
-        }
-        self.set_connection_collation(chosen);
-        Ok(())
-    }
-
-    /// Makes a collation that of literals.
-    pub(crate) fn set_connection_collation(&mut self, collation: Collation) {
-        self.core.settings.collation = collation;
-        self.environment = 0;
-        for (name, value) in [("character_set_connection", collation.charset().name()), ("collation_connection", collation.name())] {
-            if let Some(definition) = find(name) {
-                self.core.variables.set(definition, Value::from(value));
-            }
-        }
-    }
-
-    /// The current database's defaults, as variables show them.
-    pub(crate) fn set_database_charset(&mut self, collation: Collation) {
-        for (name, value) in [("character_set_database", collation.charset().name()), ("collation_database", collation.name())] {
-            if let Some(definition) = find(name) {
-                self.core.variables.set(definition, Value::from(value));
-            }
-        }
     }
 
     /// `SET @@transaction_isolation = …` without a scope: as SET TRANSACTION, for the next one.
@@ -351,18 +302,6 @@ fn isolation_of(name: &str) -> Result<Isolation, Outcome> {
         "REPEATABLE-READ" => Ok(Isolation::RepeatableRead),
         _ => Ok(Isolation::Serializable),
     }
-}
-
-fn charset_of(name: &str) -> Result<Charset, Outcome> {
-    // utf8mb3 text is utf8mb4 text; `utf8` is MySQL's old name of it.
-    if name.eq_ignore_ascii_case("utf8") || name.eq_ignore_ascii_case("utf8mb3") {
-        return Ok(Charset::Utf8mb4);
-    }
-    Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name).into())
-}
-
-fn collation_of(name: &str) -> Result<Collation, Outcome> {
-    Collation::from_name(name).ok_or_else(|| codes::unknown_collation(name).into())
 }
 
 /// The modes that change how text is read, as the parser numbers them.

@@ -18,6 +18,7 @@
 
 mod arithmetic;
 mod bytes;
+mod charset;
 mod collation;
 mod column_type;
 mod compare;
@@ -30,7 +31,8 @@ mod value;
 
 pub use arithmetic::{ArithmeticContext, ArithmeticError, ArithmeticOp, arithmetic, negate, numeric_operand};
 pub use bytes::ByteString;
-pub use collation::{Charset, Collation, utf8};
+pub use charset::Charset;
+pub use collation::{Collation, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 pub use compare::{CompareClass, CompareContext, compare, hash_value, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};

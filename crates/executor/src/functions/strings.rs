@@ -90,8 +90,11 @@ impl Exec<'_> {
                 }
                 Ok(match std::str::from_utf8(&t) {
                     // One character maps to one character: no special casing rules.
-                    Ok(s) if func == F::Upper => Value::from(s.chars().map(upper).collect::<String>()),
-                    Ok(s) => Value::from(s.chars().map(lower).collect::<String>()),
+                    Ok(s) => {
+                        let charset = e.ty.collation.charset();
+                        let change = if func == F::Upper { upper } else { lower };
+                        Value::from(s.chars().map(|c| if charset.keeps_case_of(c) { c } else { change(c) }).collect::<String>())
+                    }
                     Err(_) => Value::from(t.as_slice()),
                 })
             }
@@ -207,7 +210,8 @@ impl Exec<'_> {
             }
             F::Ord => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                let bytes = Collation::DEFAULT.chars_prefix_bytes(&t, 1);
+                let binary = args[0].ty.collation == Collation::Binary;
+                let bytes = if binary { t.len().min(1) } else { Collation::DEFAULT.chars_prefix_bytes(&t, 1) };
                 Ok(Value::Int(t[..bytes].iter().fold(0, |n, b| n << 8 | i64::from(*b))))
             }
             F::Char => {
@@ -297,6 +301,7 @@ impl Exec<'_> {
                 let out = [cut(&t, 0, start, binary), &new, cut(&t, rest, count as usize - rest, binary)].concat();
                 self.bounded(out, "insert")
             }
+            F::WeightString => self.weight_string(args),
             F::Quote => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::from("NULL")) };
                 let mut out = vec![b'\''];

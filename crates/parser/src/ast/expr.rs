@@ -263,6 +263,8 @@ pub struct Introduced<'a> {
     pub charset: &'a str,
     /// The bytes of the string, hex or bit literal.
     pub value: &'a [u8],
+    /// It was written in quotes, so that its bytes are those of the statement's text.
+    pub quoted: bool,
 }
 
 /// A column as written.

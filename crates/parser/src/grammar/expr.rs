@@ -392,7 +392,7 @@ impl<'a> Parser<'a> {
         }
         let literal = match std::str::from_utf8(value) {
             Ok(_) => Literal::String(value),
-            Err(_) => Literal::Introduced(self.arena.alloc(Introduced { charset: "binary", value })),
+            Err(_) => Literal::Introduced(self.arena.alloc(Introduced { charset: "binary", value, quoted: true })),
         };
         Ok(self.node(start, ExprKind::Literal(literal)))
     }
@@ -441,7 +441,7 @@ impl<'a> Parser<'a> {
             text::utf8(value)?;
         }
         self.bump();
-        let literal = self.arena.alloc(Introduced { charset, value });
+        let literal = self.arena.alloc(Introduced { charset, value, quoted: token.tok == Tok::String });
         Ok(self.node(start, ExprKind::Literal(Literal::Introduced(literal))))
     }
 

@@ -395,22 +395,34 @@ impl<'a> Parser<'a> {
         Ok(self.function(start, ObjectName { schema: None, name }, args))
     }
 
-    /// `WEIGHT_STRING(expr [AS CHAR(n) | AS BINARY(n)])`: the cast wraps the argument.
+    /// `WEIGHT_STRING(expr [AS CHAR(n) | AS BINARY(n)])`: the length is the second argument, `char` or `binary` the character set.
     fn weight_string(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
         let name = self.name_text(self.tok)?;
         self.bump();
         self.expect_tok(Tok::LParen)?;
-        let mut arg = self.expr()?;
+        let mut args = self.vec();
+        args.push(self.expr()?);
+        let mut charset = None;
         if self.eat(Kw::AS) {
-            let ty = self.cast_type()?;
-            let ty = self.arena.alloc(ty);
-            let expr = self.arena.alloc(arg);
-            arg = self.node(expr.span.start, ExprKind::Cast { expr, ty, array: false });
+            charset = match self.tok.kw {
+                Kw::CHAR => Some("char"),
+                Kw::BINARY => Some("binary"),
+                _ => return Err(self.unexpected()),
+            };
+            self.bump();
+            self.expect_tok(Tok::LParen)?;
+            let at = self.tok;
+            let length = self.expr()?;
+            if !matches!(length.kind, ExprKind::Literal(Literal::Int(1..))) {
+                return Err(self.error_at(at));
+            }
+            args.push(length);
+            self.expect_tok(Tok::RParen)?;
         }
         self.expect_tok(Tok::RParen)?;
-        let args = std::slice::from_ref(self.arena.alloc(arg));
-        Ok(self.function(start, ObjectName { schema: None, name }, args))
+        let call = FunctionCall { name: ObjectName { schema: None, name }, args: args.into_bump_slice(), charset };
+        Ok(self.node(start, ExprKind::Function(self.arena.alloc(call))))
     }
 
     /// `JSON_VALUE(doc, path [RETURNING type] [… ON EMPTY] [… ON ERROR])`.

@@ -1,7 +1,7 @@
 //! CAST, CONVERT and date arithmetic with INTERVAL.
 
-use crate::bind_expr::literal::charset_of;
 use crate::binder::{Binder, Result};
+use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind, Unit};
 use crate::typing::{self, Class, class};
 use mysql_error::codes;
@@ -42,7 +42,7 @@ impl<'c> Binder<'c> {
             K::Year => CastTo::Year,
             K::Char | K::VarChar => {
                 let collation = match ty.charset {
-                    Some(name) => charset_of(name)?.default_collation(),
+                    Some(name) => named_charset(self, name)?.default_collation(),
                     None => self.context.connection_collation(),
                 };
                 if collation == Collation::Binary {
@@ -73,9 +73,14 @@ impl<'c> Binder<'c> {
             CastTo::Year => ColumnType::new(TypeKind::Year),
             CastTo::Json => ColumnType::new(TypeKind::Json),
             CastTo::Char { length, collation } => typing::string(length.map_or(chars, u64::from), collation),
-            CastTo::Binary { length } => typing::string(length.map_or(chars * 4, u64::from), Collation::Binary),
+            CastTo::Binary { length } => {
+                let of = crate::charsets::charset_of_text(&operand.ty).map_or(4, types::Charset::bytes_per_char_max);
+                typing::string(length.map_or(chars * u64::from(of), u64::from), Collation::Binary)
+            }
         };
-        let temporal = matches!(target, CastTo::Date | CastTo::Time { .. } | CastTo::DateTime { .. } | CastTo::Year);
+        // Bytes may be no text.
+        let may_fail = matches!(target, CastTo::Char { .. }) && crate::charsets::charset_of_text(&operand.ty) == Some(types::Charset::Binary);
+        let temporal = may_fail || matches!(target, CastTo::Date | CastTo::Time { .. } | CastTo::DateTime { .. } | CastTo::Year);
         Expr { kind: ExprKind::Cast(Box::new(operand), target), ty: ColumnType { nullable: null || temporal, ..ty } }
     }
 

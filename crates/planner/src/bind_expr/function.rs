@@ -1,9 +1,9 @@
 //! Calls of scalar functions and the types of their results.
 
 use super::DIV_INCREMENT;
-use crate::bind_expr::literal::charset_of;
 use crate::bind_expr::operator::string_decimals;
 use crate::binder::{Binder, Result, spelled};
+use crate::charsets;
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
@@ -67,12 +67,20 @@ impl<'c> Binder<'c> {
             let args = self.document_args(call.args)?;
             return self.document_function(info.func, info.returns, args);
         }
-        let args = self.exprs(call.args)?;
+        let mut args = match info.func {
+            // Its arguments are numbers, also those in hexadecimal.
+            Func::Char => call.args.iter().map(|arg| self.number(arg)).collect::<Result<Vec<_>>>()?,
+            _ => self.exprs(call.args)?,
+        };
+        if info.func == Func::WeightString && !args.is_empty() {
+            charsets::weighed(&mut args, call.charset)?;
+        }
         if info.func == Func::Char {
-            let charset = call.charset.map(charset_of).transpose()?;
+            let charset = call.charset.map(|name| charsets::named_charset(self, name)).transpose()?;
             let collation = charset.map_or(Collation::Binary, Charset::default_collation);
-            let ty = typing::string(4 * args.len() as u64, collation);
-            return Ok(Expr { kind: ExprKind::Func(Func::Char, args), ty });
+            let of = if collation.charset().is_utf8_bytes() { collation } else { Collation::Binary };
+            let ty = typing::string(4 * args.len() as u64, of);
+            return Ok(charsets::converted(Expr { kind: ExprKind::Func(Func::Char, args), ty }, collation));
         }
         if matches!(info.func, Func::Charset | Func::CollationOf) {
             // Known from the argument's type; numbers and dates count as binary.
@@ -98,9 +106,17 @@ impl<'c> Binder<'c> {
             };
             return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType::bigint().not_null()));
         }
+        if matches!(func, Func::StrCmp | Func::FindInSet) {
+            let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
+            charsets::under(collation, &mut args);
+        }
         if func == Func::If && !args.is_empty() {
             let condition = args.remove(0);
             args.insert(0, member_number(condition));
+        }
+        if charsets::takes_bytes(func) {
+            let first = args.remove(0);
+            args.insert(0, charsets::as_bytes(first));
         }
         let null = args.iter().any(|a| a.ty.nullable);
         let fraction = |at: usize| match args.get(at).map(|a| &a.kind) {
@@ -118,8 +134,11 @@ impl<'c> Binder<'c> {
             Returns::Str => {
                 let chars = self.string_chars(func, &args);
                 // What these say of bytes is text.
-                let of = if matches!(func, Func::Inet6Ntoa | Func::BinToUuid) { &[] } else { &args[..] };
-                let ty = self.string_result(of, chars)?;
+                let own = charsets::makes_own_text(func);
+                let ty = self.string_result_of(if own { &[] } else { &args[..] }, chars, func.name())?;
+                if !own {
+                    charsets::under(ty.collation, &mut args);
+                }
                 ColumnType { nullable: true, ..ty }
             }
             Returns::Date => ColumnType::new(TypeKind::Date),
@@ -280,14 +299,18 @@ impl<'c> Binder<'c> {
     }
 
     pub(super) fn string_result(&self, args: &[Expr], chars: u64) -> Result<ColumnType> {
-        let any_binary = args.iter().any(|a| typing::is_string_class(&a.ty) && a.ty.collation == Collation::Binary);
-        let strings: Vec<&Expr> = args.iter().filter(|a| typing::is_string_class(&a.ty)).collect();
+        self.string_result_of(args, chars, "trim")
+    }
+
+    fn string_result_of(&self, args: &[Expr], chars: u64, operation: &str) -> Result<ColumnType> {
+        let strings: Vec<&Expr> = args.iter().filter(|a| typing::is_string_class(&a.ty) && !charsets::gives_way(a, args)).collect();
+        let any_binary = strings.iter().any(|a| a.ty.collation == Collation::Binary);
         let collation = if strings.is_empty() {
             self.context.connection_collation()
         } else if any_binary {
             Collation::Binary
         } else {
-            self.collation_of(&strings)?
+            charsets::joined_collation(self.collation_for(&strings, operation), &strings)?
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }

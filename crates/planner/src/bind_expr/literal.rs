@@ -1,6 +1,7 @@
 //! Constants: numbers, strings with introducers, dates, hexadecimal and bit literals.
 
 use crate::binder::{Binder, Result};
+use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind};
 use crate::members::member_number;
 use crate::typing;
@@ -42,20 +43,35 @@ impl<'c> Binder<'c> {
                 Expr::literal(Value::Double(value), ColumnType::double().not_null())
             }
             L::String(s) | L::National(s) => {
-                if connection.charset() == Charset::Utf8mb4 && std::str::from_utf8(s).is_err() {
-                    return Err(invalid_text("utf8mb4", s));
+                // NATIONAL text is utf8mb3's.
+                let of = if matches!(literal, L::National(_)) { Collation::Utf8mb3GeneralCi } else { connection };
+                if of != Collation::Binary && std::str::from_utf8(s).is_err() {
+                    return Err(invalid_text(of.charset(), s));
                 }
-                text(s, connection)
+                match of.charset() {
+                    Charset::Latin1 | Charset::Ascii => text(&of.charset().fit(s), of),
+                    _ => text(s, of),
+                }
             }
             L::Hex(s) | L::Bit(s) => text(s, Collation::Binary),
             L::Introduced(i) => {
-                // What is ASCII is the same text in all of these.
-                let ascii = i.value.is_ascii() && ["latin1", "ascii"].iter().any(|name| name.eq_ignore_ascii_case(i.charset));
-                let charset = if ascii { Charset::Utf8mb4 } else { charset_of(i.charset)? };
-                if charset == Charset::Utf8mb4 && std::str::from_utf8(i.value).is_err() {
-                    return Err(invalid_text("utf8mb4", i.value));
+                let charset = named_charset(self, i.charset)?;
+                // The statement's text has been converted from the client's character set; an introducer is about the bytes that were sent.
+                let mut sent = Vec::new();
+                let bytes = if i.quoted && !self.context.client_charset().is_utf8_bytes() && !i.value.is_ascii() {
+                    self.context.client_charset().encode(i.value, &mut sent);
+                    &sent
+                } else {
+                    i.value
+                };
+                match charset.decode(bytes) {
+                    Ok(known) => text(&known, charset.default_collation()),
+                    Err(_) if charset == Charset::Ascii => {
+                        self.warnings.push(invalid_text(charset, bytes).into());
+                        text(&charset.decode_lossy(bytes), charset.default_collation())
+                    }
+                    Err(_) => return Err(invalid_text(charset, bytes)),
                 }
-                text(i.value, charset.default_collation())
             }
             L::Date(s) => {
                 let at = types::parse_datetime(s, self.context.sql_mode());
@@ -102,18 +118,9 @@ impl<'c> Binder<'c> {
     }
 }
 
-pub(super) fn charset_of(name: &str) -> Result<Charset> {
-    // utf8mb3 text is utf8mb4 text; `utf8` is its old name.
-    if ["utf8", "utf8mb3"].iter().any(|n| n.eq_ignore_ascii_case(name)) {
-        return Ok(Charset::Utf8mb4);
-    }
-    Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))
-}
-
-fn invalid_text(charset: &str, bytes: &[u8]) -> SqlError {
-    let bad = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), |_| 0);
-    let shown: String = bytes[bad..].iter().take(6).map(|b| format!("\\x{b:02X}")).collect();
-    codes::invalid_character_string(charset, shown)
+fn invalid_text(charset: Charset, bytes: &[u8]) -> SqlError {
+    let shown: String = bytes[charset.valid_prefix_bytes(bytes)..].iter().take(3).map(|b| format!("{b:02X}")).collect();
+    codes::invalid_character_string(charset.name(), shown)
 }
 
 pub(super) fn fraction_digits(text: &[u8]) -> u8 {

@@ -3,6 +3,7 @@
 use super::DIV_INCREMENT;
 use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, DEPTH_MAX, Result};
+use crate::charsets;
 use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
@@ -146,12 +147,13 @@ impl<'c> Binder<'c> {
         } else if b.ty.kind == TypeKind::Json {
             a = self.document_operand(a, left);
         }
-        let (a, b) = match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
+        let (mut a, mut b) = match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
             (false, true) => (member_number(a), b),
             (true, false) => (a, member_number(b)),
             _ => (a, b),
         };
-        let collation = self.collation_of(&[&a, &b])?;
+        let collation = self.collation_for(&[&a, &b], op.symbol())?;
+        charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
         Ok(compare_expr(op, collation, a, b))
@@ -179,13 +181,14 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
-        let list = self.exprs(list)?;
+        let mut list = self.exprs(list)?;
         if list.iter().all(|e| typing::is_number(&e.ty)) {
             operand = member_number(operand);
         }
         let mut all = vec![&operand];
         all.extend(list.iter());
-        let collation = self.collation_of(&all)?;
+        let collation = self.collation_for(&all, if list.len() == 1 { "=" } else { " IN " })?;
+        charsets::under(collation, std::iter::once(&mut operand).chain(&mut list));
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
         // As MySQL, which takes a number for a year only where it stands alone.
         let years = operand.ty.kind == TypeKind::Year && list.len() > 1;
@@ -235,7 +238,7 @@ impl<'c> Binder<'c> {
             Some(o) => {
                 let mut all = vec![o];
                 all.extend(branches.iter().map(|(w, _)| w));
-                self.collation_of(&all)?
+                self.collation_for(&all, "case")?
             }
             None => Collation::DEFAULT,
         };

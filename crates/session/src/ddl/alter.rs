@@ -6,7 +6,7 @@
 use super::check::{alter_checks, follow_table_name, judges_anew};
 use super::convert::{RowConverter, value_of_new_column};
 use super::create_table::{check_columns, check_size, define_key, forget_history};
-use super::data_type::resolve_collation;
+use super::data_type::{resolve_collation, smallest_text, variable_length, warn_of_charset};
 use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
 use super::foreign_keys::{self, DraftForeignKey};
@@ -167,12 +167,13 @@ impl Draft {
         for action in actions {
             if let AlterAction::ConvertCharset(charset, collation) = action {
                 draft.collation = resolve_collation(*charset, *collation, old.collation)?;
+                warn_of_charset(definer, *charset, *collation);
                 convert_to = Some(draft.collation);
             }
         }
         draft.change_columns(definer, old, actions)?;
         if let Some(collation) = convert_to {
-            draft.convert_columns(collation);
+            draft.convert_columns(collation)?;
         }
         draft.add_columns(definer, old, actions)?;
         if draft.columns.is_empty() {
@@ -323,7 +324,7 @@ impl Draft {
     }
 
     /// CONVERT TO CHARACTER SET: all character columns; to `binary`, the types for bytes.
-    fn convert_columns(&mut self, collation: Collation) {
+    fn convert_columns(&mut self, collation: Collation) -> Result<(), SqlError> {
         for column in &mut self.columns {
             let ty = &mut column.def.ty;
             if !ty.is_character() || ty.kind == TypeKind::Json {
@@ -343,9 +344,19 @@ impl Draft {
                 if matches!(ty.kind, TypeKind::Binary | TypeKind::VarBinary) {
                     ty.length = u32::try_from(bytes).unwrap_or(u32::MAX);
                 }
+            } else if ty.kind == TypeKind::VarChar {
+                variable_length(&column.def.name, ty.length.into(), collation)?;
+            } else if ty.kind.is_blob() {
+                // As many characters as before, which may take more bytes now.
+                let (was, is) = (ty.collation.charset().bytes_per_char_max(), collation.charset().bytes_per_char_max());
+                if is > was {
+                    let nullable = ty.nullable;
+                    *ty = ColumnType { nullable, ..ColumnType::new(smallest_text(u64::from(ty.length / was) * u64::from(is)).max(ty.kind)) };
+                }
             }
             ty.collation = collation;
         }
+        Ok(())
     }
 
     fn change_keys(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {

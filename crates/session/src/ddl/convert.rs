@@ -4,7 +4,7 @@ use catalog::{CatalogError, DefaultValue, TableDef};
 use executor::{RuleRun, StatementContext};
 use mysql_error::{SqlError, Warning, codes};
 use record::{RowLayout, RowRef};
-use types::{LocalTime, SqlMode, StoreContext, Timestamp, Value, implicit_default, store_convert};
+use types::{Charset, ColumnType, LocalTime, SqlMode, StoreContext, Timestamp, TypeKind, Value, implicit_default, store_convert};
 
 /// Where the values of a new column come from.
 enum Source {
@@ -12,6 +12,8 @@ enum Source {
     Same(usize),
     /// The old column at this position, to be converted.
     Convert(usize),
+    /// The same, where text becomes bytes or bytes text: of this type, to this character set.
+    Recode(usize, ColumnType, Charset),
     /// This value for every row.
     Constant(Value),
     /// Numbers from 1 on: an AUTO_INCREMENT column that is new.
@@ -72,7 +74,10 @@ impl<'a> RowConverter<'a> {
                 }
                 // Computed when the other columns have their values.
                 _ if column.generated.is_some() => Source::Constant(Value::Null),
-                Some(at) => Source::Convert(*at),
+                Some(at) => match recoded(&old.columns[*at].ty, &column.ty) {
+                    Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
+                    None => Source::Convert(*at),
+                },
                 None if column.auto_increment => Source::Number,
                 None => Source::Constant(value_of_new_column(column, now_micros, zone)),
             })
@@ -115,8 +120,13 @@ impl<'a> RowConverter<'a> {
                 Source::Same(at) => read(*at)?,
                 Source::Constant(value) => value.clone(),
                 Source::Number => numbered(column, &mut self.next_number)?,
-                Source::Convert(at) => {
-                    let value = read(*at)?;
+                Source::Convert(at) | Source::Recode(at, ..) => {
+                    let value = match (read(*at)?, source) {
+                        (Value::Bytes(text), Source::Recode(_, from, to)) => {
+                            Value::bytes(executor::to_charset(text.into_vec(), from, *to))
+                        }
+                        (value, _) => value,
+                    };
                     let empty = value.is_null() || matches!(value, Value::Int(0) | Value::UInt(0));
                     if column.auto_increment && empty && !self.mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) {
                         numbered(column, &mut self.next_number)?
@@ -153,6 +163,14 @@ impl<'a> RowConverter<'a> {
         }
         Ok(())
     }
+}
+
+/// The character set to convert to where a column's text becomes bytes, or its bytes text, that are others than the server's.
+fn recoded(old: &ColumnType, new: &ColumnType) -> Option<Charset> {
+    let is_text = |ty: &ColumnType| ty.kind.is_string() || matches!(ty.kind, TypeKind::Enum | TypeKind::Set);
+    let (from, to) = (old.collation.charset(), new.collation.charset());
+    let mixed = is_text(old) && is_text(new) && (from == Charset::Binary) != (to == Charset::Binary);
+    (mixed && !(from.is_utf8_bytes() && to.is_utf8_bytes())).then_some(to)
 }
 
 /// A value for a JSON column, or a document for another one.

@@ -63,6 +63,7 @@ pub(super) fn column_type(
 ) -> Result<ColumnType, SqlError> {
     use DataTypeKind as K;
     warn_deprecated(definer, ty);
+    warn_of_charset(definer, ty.charset, ty.collation.or(attributes.collation));
     let integer = |kind: TypeKind| -> Result<ColumnType, SqlError> {
         let width = ty.length.unwrap_or(0);
         if width > DISPLAY_WIDTH_MAX {
@@ -95,9 +96,9 @@ pub(super) fn column_type(
         }
         K::Year => Ok(ColumnType::new(TypeKind::Year)),
         K::Binary => fixed_length(column, ty, Collation::Binary),
-        K::VarBinary => variable_length(column, ty, Collation::Binary),
+        K::VarBinary => variable_length(column, ty.length.unwrap_or(0), Collation::Binary),
         K::Char => fixed_length(column, ty, text_collation(ty, attributes, table_collation)?),
-        K::VarChar => variable_length(column, ty, text_collation(ty, attributes, table_collation)?),
+        K::VarChar => variable_length(column, ty.length.unwrap_or(0), text_collation(ty, attributes, table_collation)?),
         K::TinyBlob => Ok(ColumnType::new(TypeKind::TinyBlob)),
         K::Blob => long_text(column, ty, Collation::Binary, 1),
         K::MediumBlob => Ok(ColumnType::new(TypeKind::MediumBlob)),
@@ -204,7 +205,7 @@ fn text_collation(ty: &DataType<'_>, attributes: &ColumnAttributes<'_>, table: C
     let named = ty.collation.or(attributes.collation);
     // A collation of the table's character set need not name the set.
     let collation = resolve_collation(ty.charset, named, table)?;
-    if ty.binary && named.is_none() && collation.charset() == Charset::Utf8mb4 { Ok(Collation::Utf8mb4Bin) } else { Ok(collation) }
+    Ok(if ty.binary && named.is_none() { collation.charset().binary_collation() } else { collation })
 }
 
 fn fixed_length(column: &str, ty: &DataType<'_>, collation: Collation) -> Result<ColumnType, SqlError> {
@@ -216,9 +217,8 @@ fn fixed_length(column: &str, ty: &DataType<'_>, collation: Collation) -> Result
     Ok(ColumnType { length: length as u32, collation, ..ColumnType::new(kind) })
 }
 
-fn variable_length(column: &str, ty: &DataType<'_>, collation: Collation) -> Result<ColumnType, SqlError> {
+pub(super) fn variable_length(column: &str, length: u64, collation: Collation) -> Result<ColumnType, SqlError> {
     let max = VARIABLE_BYTES_MAX / u64::from(collation.charset().bytes_per_char_max());
-    let length = ty.length.unwrap_or(0);
     if length > max {
         return Err(codes::too_big_fieldlength(column, max));
     }
@@ -242,13 +242,26 @@ fn long_text(column: &str, ty: &DataType<'_>, collation: Collation, bytes_per_ch
     if length > u64::from(u32::MAX) {
         return Err(codes::too_big_displaywidth(column, u32::MAX));
     }
-    let kind = match length * bytes_per_char {
+    Ok(text(smallest_text(length * bytes_per_char), collation))
+}
+
+/// The smallest TEXT that holds so many bytes.
+pub(super) fn smallest_text(bytes: u64) -> TypeKind {
+    match bytes {
         0..=255 => TypeKind::TinyText,
         256..=65_535 => TypeKind::Text,
         65_536..=16_777_215 => TypeKind::MediumText,
         _ => TypeKind::LongText,
-    };
-    Ok(text(kind, collation))
+    }
+}
+
+/// What the names of character sets and collations in a definition are warned of.
+pub(super) fn warn_of_charset(definer: &mut Definer<'_>, charset: Option<&str>, collation: Option<&str>) {
+    let of_charset = charset.and_then(planner::charsets::of_charset);
+    let of_collation = collation.and_then(Collation::from_name).and_then(planner::charsets::of_collation);
+    for warning in of_charset.into_iter().chain(of_collation) {
+        definer.warn(warning);
+    }
 }
 
 fn members(
@@ -263,8 +276,12 @@ fn members(
     for member in ty.members {
         let trimmed = if collation == Collation::Binary { member } else { without_end_spaces(member) };
         let shown = String::from_utf8_lossy(trimmed).into_owned();
-        if collation != Collation::Binary && std::str::from_utf8(trimmed).is_err() {
-            return Err(SqlError::with_message(1300, format!("Invalid utf8mb4 character string: '{shown}'")));
+        let charset = collation.charset();
+        if std::str::from_utf8(trimmed).is_err() && collation != Collation::Binary {
+            return Err(SqlError::with_message(1300, format!("Invalid {} character string: '{shown}'", charset.name())));
+        }
+        if !collation.is_valid(trimmed) {
+            return Err(codes::invalid_default(column));
         }
         if is_set && trimmed.contains(&b',') {
             return Err(SqlError { code: 1367, sqlstate: *b"22007", message: format!("Illegal set '{shown}' value found during parsing") });

@@ -156,8 +156,23 @@ pub(super) fn define_default(
             Some(Value::Null) if ty.nullable => Ok(DefaultValue::Null),
             Some(Value::Null) => Err(codes::invalid_default(name)),
             Some(_) if ty.kind.is_blob() || ty.kind == TypeKind::Json => Err(codes::blob_cant_have_default(name)),
-            Some(value) => convert_default(definer, name, ty, value).map(DefaultValue::Constant),
+            Some(value) => convert_default(definer, name, ty, text_for(expr, value, ty)).map(DefaultValue::Constant),
         },
+    }
+}
+
+/// Bytes that become the default of a column of text.
+fn text_for(expr: &Expr<'_>, value: Value, ty: &ColumnType) -> Value {
+    let charset = match expr.kind {
+        ExprKind::Literal(Literal::Hex(_) | Literal::Bit(_)) => ty.collation.charset(),
+        ExprKind::Literal(Literal::Introduced(introduced)) => {
+            types::Charset::from_name(introduced.charset).filter(|charset| *charset != types::Charset::Binary).unwrap_or(ty.collation.charset())
+        }
+        _ => return value,
+    };
+    match value {
+        Value::Bytes(bytes) if ty.is_character() && !bytes.is_ascii() => Value::bytes(&*charset.decode_lossy(&bytes)),
+        value => value,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Options of tables and databases.
 
-use super::data_type::resolve_collation;
+use super::data_type::{resolve_collation, warn_of_charset};
 use super::definition::{Definer, comment_text};
 use mysql_error::{SqlError, codes};
 use parser::ast::{DatabaseOptions, TableOption};
@@ -60,8 +60,12 @@ impl Options {
                     ));
                 }
                 self.charset = Some(name.into());
+                warn_of_charset(definer, Some(name), None);
             }
-            TableOption::Collate(name) => self.collation = Some(name.into()),
+            TableOption::Collate(name) => {
+                self.collation = Some(name.into());
+                warn_of_charset(definer, None, Some(name));
+            }
             TableOption::AutoIncrement(start) => self.auto_increment = Some(start),
             TableOption::Comment(bytes) => {
                 let too_long = || codes::too_long_table_comment(table, TABLE_COMMENT_CHARS_MAX);

@@ -57,7 +57,8 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }
     let _ = write!(out, " DEFAULT CHARSET={}", def.charset.name());
-    if def.charset != types::Charset::Binary {
+    // Only that of utf8mb4 is always named.
+    if def.charset == types::Charset::Utf8mb4 || def.collation != def.charset.default_collation() {
         let _ = write!(out, " COLLATE={}", def.collation.name());
     }
     for (name, value) in &def.shown_options {
@@ -74,6 +75,8 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     let mut out = format!("{} {ty}", quotes.quoted(&column.name));
     if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
         let _ = write!(out, " CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name());
+    } else if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != ty.collation.charset().default_collation() {
+        let _ = write!(out, " COLLATE {}", ty.collation.name());
     }
     if let Some(generated) = &column.generated {
         let _ = write!(out, " GENERATED ALWAYS AS ({}) {}", generated.text, if generated.stored { "STORED" } else { "VIRTUAL" });

@@ -17,7 +17,7 @@ pub use create::create_table_text;
 pub(crate) use deadlock::write as deadlock_text;
 pub(crate) use engine_status::Sample;
 pub(crate) use processes::{Process, processes};
-pub(crate) use server::{CHARSETS, ENGINE, PLUGINS, sort_length};
+pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name, sort_length};
 pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
 
@@ -322,13 +322,14 @@ impl ClientSession {
                     Found::Stored(entry) => tables::output_columns(&entry),
                     Found::Computed(_, def) => computed::output_columns(def),
                 };
+                let results = self.core.settings.charsets.results;
                 for column in columns {
-                    crate::result_columns::definition(&column).write_with_default(None, sink.packets());
+                    crate::result_columns::definition(&column, results).write_with_default(None, sink.packets());
                 }
                 let status = self.server_status();
                 sink.finish(&protocol::OkReply { status, ..Default::default() });
             }
-            Err(outcome) => sink.error(&outcome.error),
+            Err(outcome) => self.core.settings.charsets.send_error(sink, &outcome.error),
         }
     }
 }

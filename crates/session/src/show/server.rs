@@ -50,16 +50,20 @@ pub(super) fn engines() -> Table {
     table
 }
 
-/// Character sets with their descriptions.
-pub(crate) const CHARSETS: [(Charset, &str); 2] = [(Charset::Binary, "Binary pseudo charset"), (Charset::Utf8mb4, "UTF-8 Unicode")];
+/// All character sets.
+pub(crate) fn charsets_by_name() -> Vec<Charset> {
+    let mut all = Charset::ALL.to_vec();
+    all.sort_by_key(|charset| charset.name());
+    all
+}
 
 pub(super) fn charsets() -> Table {
     let mut table =
         Table::new(&[("Charset", text(64)), ("Description", text(2048)), ("Default collation", text(64)), ("Maxlen", number())]);
-    for (charset, description) in CHARSETS {
+    for charset in charsets_by_name() {
         table.row(vec![
             charset.name().into(),
-            description.into(),
+            charset.description().into(),
             charset.default_collation().name().into(),
             Value::UInt(u64::from(charset.bytes_per_char_max())),
         ]);
@@ -71,6 +75,8 @@ pub(super) fn charsets() -> Table {
 pub(crate) fn sort_length(collation: Collation) -> u64 {
     match collation {
         Collation::Utf8mb40900AiCi | Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => 0,
+        Collation::Latin1German2Ci => 2,
+        Collation::Utf8mb3UnicodeCi | Collation::Utf8mb3Unicode520Ci | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb4Unicode520Ci => 8,
         _ => 1,
     }
 }

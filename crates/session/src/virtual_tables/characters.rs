@@ -37,11 +37,11 @@ pub(super) fn applicability() -> VirtualTable {
 }
 
 fn sets(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    let row = |(charset, description): (Charset, &str)| {
+    let row = |charset: Charset| {
         let maxlen = Value::UInt(u64::from(charset.bytes_per_char_max()));
-        vec![charset.name().into(), charset.default_collation().name().into(), description.into(), maxlen]
+        vec![charset.name().into(), charset.default_collation().name().into(), charset.description().into(), maxlen]
     };
-    Ok(listed(show::CHARSETS.into_iter().map(row).collect()))
+    Ok(listed(show::charsets_by_name().into_iter().map(row).collect()))
 }
 
 fn sorted() -> Vec<Collation> {

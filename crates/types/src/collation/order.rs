@@ -1,19 +1,19 @@
 //! Comparing, hashing and ordered keys of strings.
 
 use super::code_buffer::CodeBuffer;
-use super::pad_space::{self, CharWeight, CodePoint, GeneralCi};
+use super::pad_space::{self, CharWeight, CodePoint, GeneralCi, Latin1Byte, with_latin1_table};
 use super::uca::{self, Strength, UCA, Uca};
 use super::uca900_codes::ASCII_CODES;
 use super::utf8::decode;
-use super::{Collation, utf8};
+use super::{Collation, Method, utf8};
+use crate::Charset;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hasher};
 
 impl Collation {
     fn strength(self) -> Strength {
-        match self {
-            Collation::Utf8mb40900AsCi => Strength::Secondary,
-            Collation::Utf8mb40900AsCs => Strength::Tertiary,
+        match self.method() {
+            Method::Uca900(strength) => strength,
             _ => Strength::Primary,
         }
     }
@@ -21,10 +21,13 @@ impl Collation {
     /// How two strings sort.
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
-        match self {
-            Collation::Utf8mb40900AiCi => compare_primary(a, b),
-            Collation::Binary | Collation::Utf8mb40900Bin => a.cmp(b),
-            Collation::Utf8mb4Bin => {
+        if self == Collation::Utf8mb40900AiCi { compare_primary(a, b) } else { self.compare_others(a, b) }
+    }
+
+    fn compare_others(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.method() {
+            Method::Bytes => a.cmp(b),
+            Method::CodePoints => {
                 let at = a.iter().zip(b).take_while(|(x, y)| x == y).count();
                 match (a.get(at), b.get(at)) {
                     (None, None) => Ordering::Equal,
@@ -32,15 +35,15 @@ impl Collation {
                     _ => pad_space::compare::<CodePoint>(a, b),
                 }
             }
-            Collation::Utf8mb4GeneralCi => pad_space::compare::<GeneralCi>(a, b),
-            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => {
+            Method::General => pad_space::compare::<GeneralCi>(a, b),
+            Method::Latin1Bytes => pad_space::compare::<Latin1Byte>(a, b),
+            Method::Latin1(at) => with_latin1_table!(at, compare(a, b)),
+            Method::Expanding(kind) => kind.compare(a, b),
+            Method::Uca900(strength) => {
                 if a == b {
                     return Ordering::Equal;
                 }
-                (0..self.strength() as usize)
-                    .map(|level| compare_level(level, a, b))
-                    .find(|ordering| ordering.is_ne())
-                    .unwrap_or(Ordering::Equal)
+                (0..strength as usize).map(|level| compare_level(level, a, b)).find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
             }
         }
     }
@@ -59,7 +62,6 @@ impl Collation {
         let mut hasher = foldhash::fast::FixedState::default().build_hasher();
         match self {
             Collation::Binary | Collation::Utf8mb40900Bin => hasher.write(text),
-            Collation::Utf8mb4Bin => hasher.write(pad_space::trim(text)),
             Collation::Utf8mb40900AiCi if text.len() <= 64 && text.is_ascii() => {
                 let mut codes = [0u8; 64];
                 let mut count = 0;
@@ -70,6 +72,7 @@ impl Collation {
                 }
                 hasher.write(&codes[..count]);
             }
+            _ if self.is_binary() => hasher.write(pad_space::trim(text)),
             _ => {
                 let mut key = Vec::with_capacity(text.len() * 2 + 4);
                 self.append_key(text, &mut key);
@@ -85,18 +88,26 @@ impl Collation {
     /// another, so that keys can stand one after the other in a composite key. The bytes are described in `docs/format/record.md`.
     #[inline]
     pub fn append_key(self, text: &[u8], out: &mut Vec<u8>) {
-        match self {
-            Collation::Utf8mb40900AiCi => {
+        if self == Collation::Utf8mb40900AiCi {
+            append_primary(text, out);
+            out.push(0);
+        } else {
+            self.append_other_key(text, out);
+        }
+    }
+
+    fn append_other_key(self, text: &[u8], out: &mut Vec<u8>) {
+        match self.method() {
+            Method::Bytes => append_escaped(text, out),
+            Method::CodePoints => pad_space::append_key::<CodePoint>(text, out),
+            Method::General => pad_space::append_key::<GeneralCi>(text, out),
+            Method::Latin1Bytes => pad_space::append_key::<Latin1Byte>(text, out),
+            Method::Latin1(at) => with_latin1_table!(at, append_key(text, out)),
+            Method::Expanding(kind) => kind.append_key(text, out),
+            Method::Uca900(strength) => {
                 append_primary(text, out);
                 out.push(0);
-            }
-            Collation::Binary | Collation::Utf8mb40900Bin => append_escaped(text, out),
-            Collation::Utf8mb4Bin => pad_space::append_key::<CodePoint>(text, out),
-            Collation::Utf8mb4GeneralCi => pad_space::append_key::<GeneralCi>(text, out),
-            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => {
-                append_primary(text, out);
-                out.push(0);
-                for level in 1..self.strength() as usize {
+                for level in 1..strength as usize {
                     append_level(level, text, out);
                     out.push(0);
                 }
@@ -150,14 +161,15 @@ impl Collation {
     /// Appends the ordered key of the strings that *start* with `text`: the key without its end. Every string that starts with `text`
     /// (in the collation's eyes) has a key that starts with these bytes. `None` where keys do not work that way.
     pub fn append_prefix_key(self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        match self {
-            Collation::Utf8mb4Bin | Collation::Utf8mb4GeneralCi => {
+        match self.method() {
+            Method::CodePoints | Method::General | Method::Latin1Bytes | Method::Latin1(_) => {
                 // Spaces at the end are followed by a byte that depends on what comes after them: leave them out.
                 self.append_key(pad_space::trim(text), out);
                 out.truncate(out.len() - 2);
             }
-            Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => append_primary(text, out),
-            _ => {
+            Method::Expanding(kind) => kind.append_open_key(text, out),
+            Method::Uca900(strength) if strength != Strength::Primary => append_primary(text, out),
+            Method::Bytes | Method::Uca900(_) => {
                 self.append_key(text, out);
                 out.pop();
             }
@@ -167,10 +179,11 @@ impl Collation {
 
     /// Bytes of the ordered key that starts at `key`; `None` when it is cut short.
     pub fn key_bytes(self, key: &[u8]) -> Option<usize> {
-        match self {
-            Collation::Utf8mb4Bin | Collation::Utf8mb4GeneralCi => pad_space::key_bytes(key),
-            Collation::Binary | Collation::Utf8mb40900Bin => Some(key.iter().position(|byte| *byte == 0)? + 1),
-            _ => {
+        match self.method() {
+            Method::CodePoints | Method::General | Method::Latin1Bytes | Method::Latin1(_) => pad_space::key_bytes(key),
+            Method::Expanding(kind) => kind.key_bytes(key),
+            Method::Bytes => Some(key.iter().position(|byte| *byte == 0)? + 1),
+            Method::Uca900(_) => {
                 let mut at = 0;
                 loop {
                     match *key.get(at)? {
@@ -196,18 +209,18 @@ impl Collation {
 
     /// Whether [`Collation::decode_key`] gives the string back.
     pub fn key_is_reversible(self) -> bool {
-        matches!(self, Collation::Binary | Collation::Utf8mb40900Bin)
+        matches!(self.method(), Method::Bytes)
     }
 
     /// Whether [`Collation::decode_key`] gives back a string that does not end with a space.
     pub fn key_is_reversible_but_for_padding(self) -> bool {
-        self.key_is_reversible() || self == Collation::Utf8mb4Bin
+        matches!(self.method(), Method::Bytes | Method::CodePoints)
     }
 
     /// Appends the string of an ordered key at the start of `key`, for `utf8mb4_bin` without the spaces at its end, and returns the key's
     /// bytes. `None`: the key is malformed or the collation's keys are not reversible.
     pub fn decode_key(self, key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        if self == Collation::Utf8mb4Bin {
+        if self.method() == Method::CodePoints {
             return pad_space::decode_key(key, out);
         }
         if !self.key_is_reversible() {
@@ -242,13 +255,20 @@ impl Collation {
             points.push(point);
             rest = &rest[bytes..];
         }
-        match self {
-            Collation::Binary | Collation::Utf8mb40900Bin => out.extend_from_slice(text),
-            Collation::Utf8mb4Bin => points.iter().for_each(|point| out.extend_from_slice(&point.to_be_bytes()[1..])),
-            Collation::Utf8mb4GeneralCi => {
-                points.iter().for_each(|point| out.extend_from_slice(&(GeneralCi::weight(*point) as u16).to_be_bytes()));
-            }
-            _ => uca::raw_weights(&points, self.strength(), out),
+        let wide = |point: u32, out: &mut Vec<u8>| match self.charset() {
+            Charset::Ascii => out.push(point as u8),
+            Charset::Utf8mb3 => out.extend_from_slice(&(point as u16).to_be_bytes()),
+            _ => out.extend_from_slice(&point.to_be_bytes()[1..]),
+        };
+        match self.method() {
+            Method::Bytes => out.extend_from_slice(text),
+            Method::CodePoints => points.iter().for_each(|point| wide(*point, out)),
+            Method::General if self.charset() == Charset::Ascii => pad_space::weight_bytes::<GeneralCi>(text, out),
+            Method::General => points.iter().for_each(|point| out.extend_from_slice(&(GeneralCi::weight(*point) as u16).to_be_bytes())),
+            Method::Latin1Bytes => pad_space::weight_bytes::<Latin1Byte>(text, out),
+            Method::Latin1(at) => with_latin1_table!(at, weight_bytes(text, out)),
+            Method::Expanding(kind) => kind.weight_string(text, out),
+            Method::Uca900(strength) => uca::raw_weights(&points, strength, out),
         }
     }
 
@@ -257,11 +277,13 @@ impl Collation {
         if a == b {
             return true;
         }
-        match self {
-            Collation::Binary | Collation::Utf8mb40900Bin | Collation::Utf8mb4Bin => false,
-            Collation::Utf8mb4GeneralCi => GeneralCi::weight(a) == GeneralCi::weight(b),
-            Collation::Utf8mb40900AiCi if a < 0x80 && b < 0x80 => ASCII_CODES[a as usize] == ASCII_CODES[b as usize],
-            _ => (0..self.strength() as usize).all(|level| {
+        match self.method() {
+            Method::Bytes | Method::CodePoints | Method::Latin1Bytes => false,
+            Method::General => pad_space::same::<GeneralCi>(a, b),
+            Method::Latin1(at) => with_latin1_table!(at, same(a, b)),
+            Method::Expanding(kind) => kind.same(a, b),
+            Method::Uca900(Strength::Primary) if a < 0x80 && b < 0x80 => ASCII_CODES[a as usize] == ASCII_CODES[b as usize],
+            Method::Uca900(strength) => (0..strength as usize).all(|level| {
                 let (mut x, mut y) = (CodeBuffer::default(), CodeBuffer::default());
                 UCA.codes(level, a, &mut x) == UCA.codes(level, b, &mut y)
             }),
@@ -270,7 +292,7 @@ impl Collation {
 
     /// Whether the bytes are legal in the collation's character set.
     pub fn is_valid(self, bytes: &[u8]) -> bool {
-        self == Collation::Binary || utf8::is_utf8(bytes)
+        self.charset().valid_prefix_bytes(bytes) == bytes.len()
     }
 
     /// Characters (bytes for [`Collation::Binary`]).

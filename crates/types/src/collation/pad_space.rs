@@ -1,9 +1,10 @@
-//! Collations that ignore trailing spaces: `utf8mb4_bin` and `utf8mb4_general_ci`.
+//! Collations with one weight for each character that ignore trailing spaces: `utf8mb4_bin`, `utf8mb4_general_ci`, those of latin1 and their like.
 //!
 //! A shorter string compares as if it went on with spaces, so "a\t" sorts before "a". The ordered key says the same in bytes: every
 //! space is followed by a byte that tells how the text after its run of spaces compares with more spaces: 0 less, 1 it is the end, 2 greater.
 
 use super::utf8::decode;
+use crate::charset::latin1_byte;
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
@@ -49,6 +50,46 @@ impl CharWeight for GeneralCi {
         }
     }
 }
+
+static LATIN1_DATA: &[u8] = include_bytes!("latin1.bin");
+
+/// A text of another character set that is compared under a collation of latin1: behind all that latin1 has.
+const BEHIND_LATIN1: u32 = 0x1_0000;
+
+/// `latin1_bin`.
+pub(super) struct Latin1Byte;
+
+impl CharWeight for Latin1Byte {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        latin1_byte(point).map_or(BEHIND_LATIN1 + point, u32::from)
+    }
+}
+
+/// One of the tables of `latin1.bin`.
+pub(super) struct Latin1Table<const AT: usize>;
+
+impl<const AT: usize> CharWeight for Latin1Table<AT> {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        latin1_byte(point).map_or(BEHIND_LATIN1 + point, |byte| u32::from(LATIN1_DATA[AT * 256 + usize::from(byte)]))
+    }
+}
+
+/// Calls a generic function with the weights of a table that is known at run time only.
+macro_rules! with_latin1_table {
+    ($at:expr, $function:ident $arguments:tt) => {
+        match $at {
+            0 => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<0>> $arguments,
+            1 => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<1>> $arguments,
+            2 => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<2>> $arguments,
+            3 => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<3>> $arguments,
+            4 => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<4>> $arguments,
+            _ => $crate::collation::pad_space::$function::<$crate::collation::pad_space::Latin1Table<5>> $arguments,
+        }
+    };
+}
+pub(super) use with_latin1_table;
 
 /// The text without trailing spaces.
 #[inline]
@@ -143,6 +184,21 @@ pub(super) fn decode_key(key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
                 at += 1;
             }
         }
+    }
+}
+
+/// Whether two code points have the same weight.
+pub(super) fn same<W: CharWeight>(a: u32, b: u32) -> bool {
+    W::weight(a) == W::weight(b)
+}
+
+/// Appends the weights of a text, each in one byte.
+pub(super) fn weight_bytes<W: CharWeight>(text: &[u8], out: &mut Vec<u8>) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (point, bytes) = decode(rest);
+        rest = &rest[bytes..];
+        out.push(W::weight(point) as u8);
     }
 }
 

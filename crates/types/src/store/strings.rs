@@ -38,20 +38,22 @@ fn shown(bytes: &[u8]) -> String {
 pub(super) fn string(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
     let mut text = bytes_of(value, ty.length as usize);
     let binary = ty.kind.is_binary_string();
+    let charset = ty.collation.charset();
     if !binary {
-        let valid = utf8::valid_prefix_bytes(&text);
+        let valid = charset.valid_prefix_bytes(&text);
         if valid < text.len() {
             let error = context.incorrect("string", shown(&text[valid..]).as_bytes());
             context.fault(error.clone(), error)?;
-            text = ByteString::from(&text[..valid]);
+            // What is no text at all ends it; what is text of another character set becomes a question mark.
+            let known = utf8::valid_prefix_bytes(&text);
+            text = ByteString::from(&*charset.fit(&text[..known]));
         }
     }
-    // CHAR and VARCHAR count characters, all others bytes; a character is never cut in two.
+    // CHAR and VARCHAR count characters, all others bytes of their character set; a character is never cut in two.
     let keep = match ty.kind {
         TypeKind::Char | TypeKind::VarChar => utf8::chars_prefix_bytes(&text, ty.length as usize),
-        _ if text.len() <= ty.length as usize => text.len(),
-        _ if binary => ty.length as usize,
-        _ => utf8::valid_prefix_bytes(&text[..ty.length as usize]),
+        _ if binary => text.len().min(ty.length as usize),
+        _ => charset.prefix_of_encoded(&text, ty.length as usize),
     };
     if keep < text.len() {
         let only_spaces = !binary && text[keep..].iter().all(|byte| *byte == b' ');

@@ -1,0 +1,206 @@
+//! Text and bytes of character sets in expressions: where the bytes of a text show, or where bytes become text.
+//!
+//! Inside the server all text is UTF-8 (`types::Charset`), so only what is not UTF-8 outside, latin1, needs a conversion between text and
+//! bytes; it is a cast that the binder puts around the operand. Expressions of other character sets stay as they are.
+
+use crate::binder::{Binder, Result};
+use crate::expr::{CastTo, Expr, ExprKind};
+use crate::func::Func;
+use crate::typing::{self, Clash, display_chars, is_string_class};
+use mysql_error::{SqlError, codes};
+use types::{Charset, Collation, ColumnType, Value};
+
+/// The character set of an expression's text; `None` when it is none.
+pub(crate) fn charset_of_text(ty: &ColumnType) -> Option<Charset> {
+    is_string_class(ty).then(|| ty.collation.charset())
+}
+
+/// Whether the bytes of its text are others outside than inside.
+fn has_own_bytes(ty: &ColumnType) -> bool {
+    charset_of_text(ty).is_some_and(|charset| !charset.is_utf8_bytes())
+}
+
+/// An expression whose value has the bytes of its character set.
+pub(crate) fn as_bytes(e: Expr) -> Expr {
+    if has_own_bytes(&e.ty) { cast(e, CastTo::Binary { length: None }) } else { e }
+}
+
+/// An expression as text of a collation's character set, or as bytes for `binary`. What needs no conversion stays as it is, but for its type.
+pub(crate) fn converted(e: Expr, to: Collation) -> Expr {
+    let Some(from) = charset_of_text(&e.ty) else { return e };
+    match (from, to.charset()) {
+        (from, to) if from == to => e,
+        (_, Charset::Binary) => as_bytes(e),
+        (Charset::Binary, charset) if !charset.is_utf8_bytes() => cast(e, CastTo::Char { length: None, collation: to }),
+        _ => e,
+    }
+}
+
+/// An expression that is stored into a column of a type.
+pub(crate) fn stored(e: Expr, ty: &ColumnType) -> Expr {
+    if is_string_class(&e.ty) && is_string_class(ty) { converted(e, ty.collation) } else { e }
+}
+
+/// The same for several sources.
+pub(crate) fn store_all(sources: &mut [Expr], types: &[&ColumnType]) {
+    for (e, ty) in sources.iter_mut().zip(types) {
+        replace(e, |e| stored(e, ty));
+    }
+}
+
+/// Makes operands ready to be compared or joined under a collation.
+pub(crate) fn under<'e>(collation: Collation, operands: impl IntoIterator<Item = &'e mut Expr>) {
+    let charset = collation.charset();
+    for e in operands {
+        let mixed = charset_of_text(&e.ty).is_some_and(|own| own != charset && (!own.is_utf8_bytes() || !charset.is_utf8_bytes()));
+        if mixed {
+            replace(e, |e| converted(e, collation));
+        }
+    }
+}
+
+fn replace(e: &mut Expr, change: impl FnOnce(Expr) -> Expr) {
+    let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(types::TypeKind::Null)));
+    *e = change(whole);
+}
+
+/// A cast of text to other text or bytes; of a constant its result.
+fn cast(e: Expr, to: CastTo) -> Expr {
+    let from = e.ty.collation.charset();
+    let collation = match to {
+        CastTo::Char { collation, .. } => collation,
+        _ => Collation::Binary,
+    };
+    let chars = u64::from(display_chars(&e.ty));
+    let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(chars, collation) };
+    if let ExprKind::Literal(Value::Bytes(text)) = &e.kind {
+        let mut out = Vec::new();
+        if collation == Collation::Binary {
+            from.encode(text, &mut out);
+        } else {
+            out.extend_from_slice(&collation.charset().decode_lossy(text));
+        }
+        return Expr::literal(Value::bytes(out), ty);
+    }
+    Expr { kind: ExprKind::Cast(Box::new(e), to), ty }
+}
+
+/// Whether a function is about the bytes of its first argument.
+pub(crate) fn takes_bytes(func: Func) -> bool {
+    use Func::{Ascii, BitLength, Crc32, Hex, Length, Md5, Ord, Sha1, Sha2, ToBase64};
+    matches!(func, Ascii | BitLength | Crc32 | Hex | Length | Md5 | Ord | Sha1 | Sha2 | ToBase64)
+}
+
+/// Whether a function makes text of its own, in the connection's character set, whatever its argument's is.
+pub(crate) fn makes_own_text(func: Func) -> bool {
+    use Func::{BinToUuid, Hex, Inet6Ntoa, Md5, Sha1, Sha2, ToBase64};
+    matches!(func, BinToUuid | Hex | Inet6Ntoa | Md5 | Sha1 | Sha2 | ToBase64)
+}
+
+/// The arguments of WEIGHT_STRING(): `AS BINARY(n)` is about the first one's bytes, `AS CHAR(n)` stays a second argument.
+pub(crate) fn weighed(args: &mut Vec<Expr>, unit: Option<&str>) -> Result<()> {
+    if matches!(typing::class(&args[0].ty), typing::Class::DateTime | typing::Class::Time) {
+        return Err(codes::not_supported_yet("WEIGHT_STRING() of this type"));
+    }
+    if let (Some("binary"), Some(Expr { kind: ExprKind::Literal(Value::Int(length)), .. })) = (unit, args.get(1)) {
+        let length = u32::try_from(*length).unwrap_or(u32::MAX);
+        args.truncate(1);
+        replace(&mut args[0], |e| {
+            let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(u64::from(length), Collation::Binary) };
+            Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Binary { length: Some(length) }), ty }
+        });
+    }
+    Ok(())
+}
+
+/// 1253 when a collation is not one of the character set that an operand of COLLATE has.
+pub(crate) fn check_collate(operand: &Expr, collation: Collation, connection: Collation) -> Result<()> {
+    let charset = match operand.kind {
+        ExprKind::Literal(Value::Null) => Charset::Binary,
+        // A value that is not known yet comes as text of the connection.
+        _ => charset_of_text(&operand.ty).unwrap_or(connection.charset()),
+    };
+    if charset == collation.charset() { Ok(()) } else { Err(codes::collation_charset_mismatch(collation.name(), charset.name())) }
+}
+
+/// What a character set's name is warned of: utf8mb3 is deprecated, and so is its name of old.
+pub fn of_charset(name: &str) -> Option<SqlError> {
+    if name.eq_ignore_ascii_case("utf8") {
+        return Some(SqlError::with_message(
+            3719,
+            "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider \
+             using UTF8MB4 in order to be unambiguous.",
+        ));
+    }
+    (Charset::from_name(name) == Some(Charset::Utf8mb3)).then(|| codes::warn_deprecated_syntax("utf8mb3", "utf8mb4"))
+}
+
+/// The same of a collation.
+pub fn of_collation(collation: Collation) -> Option<SqlError> {
+    (collation.charset() == Charset::Utf8mb3).then(|| {
+        let name = collation.name();
+        SqlError::with_message(
+            3778,
+            format!(
+                "'{name}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an appropriate collation instead."
+            ),
+        )
+    })
+}
+
+/// The character set of a name as an expression has it, with what it is warned of.
+pub(crate) fn named_charset(binder: &mut Binder<'_>, name: &str) -> Result<Charset> {
+    let charset = Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))?;
+    if let Some(warning) = of_charset(name) {
+        binder.warnings.push(warning.into());
+    }
+    Ok(charset)
+}
+
+impl<'c> Binder<'c> {
+    /// The collation under which the operands of an operation are compared or joined.
+    pub(crate) fn collation_for(&self, operands: &[&Expr], operation: &str) -> Result<Collation> {
+        typing::comparison_collation(operands.iter().copied()).map_err(|clash| illegal_mix(operands, clash, operation))
+    }
+}
+
+/// Whether bytes are a literal among columns whose text it becomes: those of latin1, which has a character for each.
+pub(crate) fn gives_way(literal: &Expr, among: &[Expr]) -> bool {
+    let is_bytes = is_string_class(&literal.ty) && literal.ty.collation == Collation::Binary;
+    let is_column = |e: &Expr| has_own_bytes(&e.ty) && typing::coercibility(e) <= typing::IMPLICIT;
+    is_bytes
+        && matches!(literal.kind, ExprKind::Literal(_))
+        && among.iter().any(is_column)
+        && among.iter().all(|e| !is_string_class(&e.ty) || has_own_bytes(&e.ty) || matches!(e.kind, ExprKind::Literal(_)))
+}
+
+/// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.
+pub(crate) fn joined_collation(merged: Result<Collation>, strings: &[&Expr]) -> Result<Collation> {
+    let charset = strings.first().map(|e| e.ty.collation.charset());
+    let explicit = strings.iter().filter(|e| typing::coercibility(e) == typing::EXPLICIT).count() > 1;
+    match (merged, charset) {
+        (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => Ok(charset.binary_collation()),
+        (merged, _) => merged,
+    }
+}
+
+/// 1267, 1270 or 1271, by the number of operands.
+fn illegal_mix(operands: &[&Expr], clash: Clash, operation: &str) -> SqlError {
+    let named = |e: &Expr| (e.ty.collation.name(), typing::coercibility_name(typing::coercibility_in_union(e)));
+    match operands {
+        [a, b] => {
+            let ((a, x), (b, y)) = (named(a), named(b));
+            codes::cant_aggregate_2collations(a, x, b, y, operation)
+        }
+        [a, b, c] if [a, b, c].iter().all(|e| is_string_class(&e.ty)) => {
+            let ((a, x), (b, y), (c, z)) = (named(a), named(b), named(c));
+            SqlError::with_message(1270, format!("Illegal mix of collations ({a},{x}), ({b},{y}), ({c},{z}) for operation '{operation}'"))
+        }
+        _ if operands.len() > 2 => codes::cant_aggregate_ncollations(operation),
+        _ => {
+            let ((x, a), (y, b)) = (clash.left, clash.right);
+            let name = typing::coercibility_name;
+            codes::cant_aggregate_2collations(a.name(), name(x), b.name(), name(y), operation)
+        }
+    }
+}
