@@ -8,8 +8,8 @@ mod numbers;
 pub(crate) mod regexp;
 mod regexp_pattern;
 mod strings;
-mod weight_string;
 pub(crate) mod temporal;
+mod weight_string;
 
 pub use numbers::crc32;
 

@@ -179,7 +179,9 @@ pub(crate) fn joined_collation(merged: Result<Collation>, strings: &[&Expr]) -> 
     let charset = strings.first().map(|e| e.ty.collation.charset());
     let explicit = strings.iter().filter(|e| typing::coercibility(e) == typing::EXPLICIT).count() > 1;
     match (merged, charset) {
-        (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => Ok(charset.binary_collation()),
+        (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => {
+            Ok(charset.binary_collation())
+        }
         (merged, _) => merged,
     }
 }

@@ -159,7 +159,9 @@ pub fn display_chars(ty: &ColumnType) -> u32 {
             let lengths = ty.member_list().iter().map(|m| m.to_text().chars().count() as u32);
             if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1) } else { lengths.map(|l| l + 1).sum::<u32>().max(1) }
         }
-        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => ty.length / ty.collation.charset().bytes_per_char_max(),
+        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => {
+            ty.length / ty.collation.charset().bytes_per_char_max()
+        }
         _ => ty.length,
     }
 }

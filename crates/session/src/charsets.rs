@@ -168,8 +168,10 @@ impl ClientSession {
             _ => None,
         };
         let charset = |name| text(name).and_then(|name| Charset::from_name(&name));
-        let charsets =
-            ClientCharsets { client: charset("character_set_client").unwrap_or(Charset::Utf8mb4), results: charset("character_set_results") };
+        let charsets = ClientCharsets {
+            client: charset("character_set_client").unwrap_or(Charset::Utf8mb4),
+            results: charset("character_set_results"),
+        };
         let collation = text("collation_connection").and_then(|name| Collation::from_name(&name)).unwrap_or(Collation::DEFAULT);
         self.core.settings.charsets = charsets;
         self.core.settings.collation = collation;

@@ -6,11 +6,11 @@ use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
 use crate::temporary::Changed;
 use crate::variables::find;
+use executor::StatementContext;
 use memory::Excess;
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
 use protocol::{Capabilities, ClientGone, OkReply, ResultSink};
-use executor::StatementContext;
 use types::{Charset, Value};
 
 /// FIELDS and LINES with MySQL's defaults filled in.

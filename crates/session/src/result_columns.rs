@@ -121,7 +121,11 @@ pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefi
         name: column.name.as_bytes(),
         org_name: column.org_name.as_bytes(),
         charset: collation.id(),
-        length: if expression && ty.kind == TypeKind::Json { COMPUTED_JSON_CHARS * bytes_per_char } else { wire_length(ty, bytes_per_char) },
+        length: if expression && ty.kind == TypeKind::Json {
+            COMPUTED_JSON_CHARS * bytes_per_char
+        } else {
+            wire_length(ty, bytes_per_char)
+        },
         column_type: wire_type(ty),
         flags: wire_flags(column),
         decimals,

@@ -222,7 +222,8 @@ impl Charset {
     /// `text` in upper or lower case by the character set's own rules, where they differ from Unicode's.
     pub fn keeps_case_of(self, c: char) -> bool {
         // Windows-1252 has both cases of these, or only one; MySQL's latin1 changes none of them.
-        self == Charset::Latin1 && matches!(u32::from(c), 0xB5 | 0xDF | 0xFF | 0x178 | 0x160 | 0x161 | 0x152 | 0x153 | 0x17D | 0x17E | 0x192)
+        self == Charset::Latin1
+            && matches!(u32::from(c), 0xB5 | 0xDF | 0xFF | 0x178 | 0x160 | 0x161 | 0x152 | 0x153 | 0x17D | 0x17E | 0x192)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::exec::Exec;
 use crate::run::Result;
 use planner::expr::Expr;
-use types::{Collation, Value, utf8};
+use types::{Value, utf8};
 
 impl Exec<'_> {
     /// The weights of the first argument, cut and filled to as many characters as the second one says.
@@ -32,7 +32,7 @@ impl Exec<'_> {
             }
         }
         let mut weights = Vec::new();
-        if collation == Collation::Binary { weights = text } else { collation.weight_string(&text, &mut weights) }
+        collation.weight_string(&text, &mut weights);
         self.bounded(weights, "weight_string")
     }
 }

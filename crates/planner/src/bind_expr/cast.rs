@@ -79,7 +79,8 @@ impl<'c> Binder<'c> {
             }
         };
         // Bytes may be no text.
-        let may_fail = matches!(target, CastTo::Char { .. }) && crate::charsets::charset_of_text(&operand.ty) == Some(types::Charset::Binary);
+        let may_fail =
+            matches!(target, CastTo::Char { .. }) && crate::charsets::charset_of_text(&operand.ty) == Some(types::Charset::Binary);
         let temporal = may_fail || matches!(target, CastTo::Date | CastTo::Time { .. } | CastTo::DateTime { .. } | CastTo::Year);
         Expr { kind: ExprKind::Cast(Box::new(operand), target), ty: ColumnType { nullable: null || temporal, ..ty } }
     }

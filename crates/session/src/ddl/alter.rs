@@ -351,7 +351,8 @@ impl Draft {
                 let (was, is) = (ty.collation.charset().bytes_per_char_max(), collation.charset().bytes_per_char_max());
                 if is > was {
                     let nullable = ty.nullable;
-                    *ty = ColumnType { nullable, ..ColumnType::new(smallest_text(u64::from(ty.length / was) * u64::from(is)).max(ty.kind)) };
+                    *ty =
+                        ColumnType { nullable, ..ColumnType::new(smallest_text(u64::from(ty.length / was) * u64::from(is)).max(ty.kind)) };
                 }
             }
             ty.collation = collation;

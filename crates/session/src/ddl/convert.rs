@@ -122,9 +122,7 @@ impl<'a> RowConverter<'a> {
                 Source::Number => numbered(column, &mut self.next_number)?,
                 Source::Convert(at) | Source::Recode(at, ..) => {
                     let value = match (read(*at)?, source) {
-                        (Value::Bytes(text), Source::Recode(_, from, to)) => {
-                            Value::bytes(executor::to_charset(text.into_vec(), from, *to))
-                        }
+                        (Value::Bytes(text), Source::Recode(_, from, to)) => Value::bytes(executor::to_charset(text.into_vec(), from, *to)),
                         (value, _) => value,
                     };
                     let empty = value.is_null() || matches!(value, Value::Int(0) | Value::UInt(0));

@@ -165,9 +165,9 @@ pub(super) fn define_default(
 fn text_for(expr: &Expr<'_>, value: Value, ty: &ColumnType) -> Value {
     let charset = match expr.kind {
         ExprKind::Literal(Literal::Hex(_) | Literal::Bit(_)) => ty.collation.charset(),
-        ExprKind::Literal(Literal::Introduced(introduced)) => {
-            types::Charset::from_name(introduced.charset).filter(|charset| *charset != types::Charset::Binary).unwrap_or(ty.collation.charset())
-        }
+        ExprKind::Literal(Literal::Introduced(introduced)) => types::Charset::from_name(introduced.charset)
+            .filter(|charset| *charset != types::Charset::Binary)
+            .unwrap_or(ty.collation.charset()),
         _ => return value,
     };
     match value {

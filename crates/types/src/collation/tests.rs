@@ -6,7 +6,13 @@ use proptest::prelude::*;
 use std::cmp::Ordering;
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-cA-C \\x00-\\x03\t.-]{0,8}", "[a-zA-Z0-9 ]{0,40}", "[aAäÄéßœжЖ漢字각힣😀€Ÿ\\u{301}\\u{A0} ]{0,8}", "\\PC{0,12}", any::<String>(),]
+    prop_oneof![
+        "[a-cA-C \\x00-\\x03\t.-]{0,8}",
+        "[a-zA-Z0-9 ]{0,40}",
+        "[aAäÄéßœжЖ漢字각힣😀€Ÿ\\u{301}\\u{A0} ]{0,8}",
+        "\\PC{0,12}",
+        any::<String>(),
+    ]
 }
 
 fn key(collation: Collation, text: &[u8]) -> Vec<u8> {
