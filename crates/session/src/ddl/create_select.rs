@@ -27,6 +27,8 @@ const INT_MAX: u64 = 999_999_999;
 pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<Vec<DraftColumn>, Outcome> {
     let planning = Planning { core: &session.core, engine: &session.engine, params: &[], param_types: &[] };
     let plan = planner::plan_statement(&Statement::Query(query), sql, &planning)?;
+    // A temporary table may be made under LOCK TABLES.
+    session.check_locked_tables(&plan)?;
     let mut columns: Vec<DraftColumn> = Vec::with_capacity(plan.columns.len());
     for (no, output) in plan.columns.iter().enumerate() {
         let def = column(&plan, no, output);

@@ -14,7 +14,7 @@ use crate::error_map::Outcome;
 use catalog::{TableDef, TableEntry};
 use executor::{RuleRun, StatementContext};
 use mysql_error::codes;
-use parser::ast::{AlterAction, CreateTable, DropTable, ObjectName, Statement};
+use parser::ast::{AlterAction, CreateTable, DropTable, KeyKind, ObjectName, Statement};
 use std::sync::Arc;
 
 /// CREATE TEMPORARY TABLE.
@@ -31,7 +31,9 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     let database = catalog.database(&name.database).map_err(|error| session.catalog_error(error))?;
     if let Some(like) = &create.like {
         let like = full_name(session, like)?;
-        session.find_named(&like)?;
+        if !session.find_named(&like)?.temporary {
+            session.refuse_unlocked(&like)?;
+        }
         if like == name {
             return Err(codes::nonuniq_table(&name.table).into());
         }
@@ -41,6 +43,9 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     }
     if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.attributes.references.is_some()) {
         return Err(codes::cannot_add_foreign().into());
+    }
+    if create.keys.iter().any(|key| key.kind == KeyKind::FullText) {
+        return Err(codes::innodb_no_ft_temp_table().into());
     }
     let selected = match &create.select {
         Some(select) => create_select::columns(session, select.query, sql)?,
@@ -175,6 +180,9 @@ fn alter(
     };
     if actions.iter().any(refers) {
         return Err(codes::cannot_add_foreign().into());
+    }
+    if actions.iter().any(|action| matches!(action, AlterAction::AddKey(key) if key.kind == KeyKind::FullText)) {
+        return Err(codes::innodb_no_ft_temp_table().into());
     }
     foreign_keys::of_alter(session, &name, old, actions)?;
     if let Some(algorithm @ ("INPLACE" | "INSTANT")) = wishes.algorithm {
