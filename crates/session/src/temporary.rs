@@ -172,7 +172,6 @@ impl ClientSession {
         if let Some(tables) = &mut self.core.temporary {
             tables.remove(&old.def.database, &old.def.name);
         }
-        self.shared().temporary.0.lock().remove(&old.def.id.0);
         self.add_temporary(new);
         self.free_temporary(old, self.is_temporary_unfinished())
     }
@@ -185,7 +184,6 @@ impl ClientSession {
                 self.core.temporary = None;
             }
         }
-        self.shared().temporary.0.lock().remove(&entry.def.id.0);
         self.temporary_changed();
     }
 
@@ -194,6 +192,8 @@ impl ClientSession {
         let catalog = &self.shared().catalog;
         // What a rollback may be at work in is left to the next start.
         let freed = if unfinished { catalog.leave_temporary(entry) } else { catalog.free_temporary(entry) };
+        // Listed until its pages are free.
+        self.shared().temporary.0.lock().remove(&entry.def.id.0);
         freed.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))
     }
 
