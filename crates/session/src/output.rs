@@ -20,7 +20,7 @@ pub struct Output<'a, 's> {
     pub columns: &'a [OutputColumn],
     /// The session's time zone.
     pub zone: Arc<TimeZone>,
-    /// `character_set_results`.
+    /// What rows are written in: `character_set_results` where a column needs another form than the server's, [`UTF8`] otherwise.
     pub results: Option<Charset>,
     /// Status for clients that want an EOF after the head.
     pub status: ServerStatus,

@@ -52,6 +52,8 @@ pub struct CachedPlan {
     pub select_limit: u64,
     /// `character_set_results` when it was made: the head of its result is written for that.
     pub results: Option<types::Charset>,
+    /// What its rows are written in: that, or as they are inside where no column needs another form.
+    pub written_in: Option<types::Charset>,
     /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.
     pub uses_tables: bool,
     /// What it writes, or locks rows of exclusively.

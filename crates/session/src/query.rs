@@ -182,7 +182,10 @@ impl ClientSession {
         let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.shared().status.plan_cache_misses.inc();
         self.planned.set(true);
-        let columns = result_columns::block(&plan.columns, self.core.settings.charsets.results);
+        let results = self.core.settings.charsets.results;
+        let columns = result_columns::block(&plan.columns, results);
+        let converts = plan.columns.iter().any(|column| crate::charsets::conversion(&column.ty, results).is_some());
+        let written_in = if converts { results } else { crate::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
         let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary;
@@ -194,7 +197,8 @@ impl ClientSession {
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
-            results: self.core.settings.charsets.results,
+            results,
+            written_in,
             uses_tables,
             changed,
             temporary: self.core.settings.temporary,

@@ -127,7 +127,7 @@ impl ClientSession {
             block: &plan.columns,
             columns: &plan.plan.columns,
             zone: Arc::clone(&self.core.settings.zone),
-            results: self.core.settings.charsets.results,
+            results: plan.written_in,
             status: self.server_status(),
             begun: false,
             dependencies: Some(&self.dependencies),

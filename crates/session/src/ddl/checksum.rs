@@ -104,9 +104,16 @@ fn put(ty: &ColumnType, bytes: &[u8], row: RowRef<'_>, no: usize, out: &mut Vec<
             put_value(ty, &value, out)?;
         }
         TypeKind::Json => executor::append_json_text(bytes, out),
+        kind if kind.is_string() => put_text(ty, bytes, out),
         _ => out.extend_from_slice(bytes),
     }
     Ok(())
+}
+
+/// A text in the bytes of its character set.
+fn put_text(ty: &ColumnType, text: &[u8], out: &mut Vec<u8>) {
+    let charset = ty.collation.charset();
+    if charset.is_utf8_bytes() { out.extend_from_slice(text) } else { charset.encode(text, out) }
 }
 
 fn put_padded(ty: &ColumnType, bytes: &[u8], out: &mut Vec<u8>) {
@@ -114,8 +121,10 @@ fn put_padded(ty: &ColumnType, bytes: &[u8], out: &mut Vec<u8>) {
         TypeKind::Binary => (ty.length as usize, 0),
         _ => (ty.length as usize * ty.collation.charset().bytes_per_char_max() as usize, b' '),
     };
-    out.extend_from_slice(bytes);
-    out.extend(std::iter::repeat_n(fill, longest.saturating_sub(bytes.len())));
+    let begin = out.len();
+    put_text(ty, bytes, out);
+    let end = (begin + longest).max(out.len());
+    out.resize(end, fill);
 }
 
 fn put_value(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) -> Result<(), Unreadable> {
