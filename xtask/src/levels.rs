@@ -5,6 +5,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("base", 0),
     ("sync", 0),
     ("mysql_error", 0),
+    ("accounts", 1),
     ("memory", 1),
     ("metrics", 1),
     ("types", 1),

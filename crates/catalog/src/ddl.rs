@@ -37,7 +37,7 @@ pub enum Change<'c> {
 
 impl Catalog {
     /// Runs `work` in a transaction of `session` and commits it, durably whatever `innodb_flush_log_at_trx_commit` says, as MySQL does; any error rolls it back.
-    fn transaction<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+    pub(crate) fn transaction<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         session.begin(Isolation::ReadCommitted, false);
         session.statement_start();
         match work(session) {

@@ -20,6 +20,13 @@ pub(crate) fn table_key(id: TableId) -> Vec<u8> {
     [b"T".as_slice(), &id.0.to_be_bytes()].concat()
 }
 
+/// Before all accounts: says that they are written down.
+pub(crate) const ACCOUNTS_BEGUN: &[u8] = b"A";
+
+pub(crate) fn account_key(name: &accounts::AccountName) -> Vec<u8> {
+    [ACCOUNTS_BEGUN, name.user.as_bytes(), b"\0", name.host.as_bytes()].concat()
+}
+
 /// The engine's key for a dictionary key: the encoding of its binary column.
 fn engine_key(session: &Session, key: &[u8]) -> Vec<u8> {
     let table = session.engine().dictionary();

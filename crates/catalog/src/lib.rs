@@ -6,14 +6,15 @@
 //! 3. Whoever changes a table's definition holds its metadata lock exclusively; [`Catalog::version`] changes after each change, so that
 //!    cached plans are checked with one load.
 //!
-//! Dictionary keys: `D` + database → definition; `N` + database + NUL + table → table id (u32, big-endian); `T` + table id → definition.
+//! Dictionary keys: `D` + database → definition; `N` + database + NUL + table → table id (u32, big-endian); `T` + table id → definition; `A` + user + NUL + host → account.
 //!
 //! # Not here
-//! Privileges, names' case rules beyond equality of bytes, what an ALTER clause means.
+//! What privileges mean, names' case rules beyond equality of bytes, what an ALTER clause means.
 //!
 //! # Start at
 //! [`Catalog`], [`TableDef`].
 
+mod account_rows;
 mod catalog;
 mod codec;
 mod ddl;

@@ -37,6 +37,10 @@ pub enum DictionaryRow {
     },
     /// A table.
     Table(Box<TableDef>),
+    /// Accounts have been changed: their rows are all that there are.
+    AccountsBegun,
+    /// An account or a role.
+    Account(Box<accounts::Account>),
 }
 
 /// Reads a row of the dictionary. The error says what is wrong with it.
@@ -67,6 +71,15 @@ pub fn read_row(key: &[u8], value: &[u8]) -> Result<DictionaryRow, String> {
                 Ok(DictionaryRow::Table(Box::new(def)))
             } else {
                 Err(unreadable("a table under another id"))
+            }
+        }
+        Some((b'A', [])) => Ok(DictionaryRow::AccountsBegun),
+        Some((b'A', _)) => {
+            let account = accounts::decode(value).map_err(|_| unreadable("an account"))?;
+            if dictionary::account_key(&account.name) == key {
+                Ok(DictionaryRow::Account(Box::new(account)))
+            } else {
+                Err(unreadable("an account under another name"))
             }
         }
         _ => Err(unreadable("a row of no known kind")),

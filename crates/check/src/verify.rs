@@ -263,6 +263,7 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
                 Ok(DictionaryRow::KeyName { database, name }) => {
                     key_names.insert((database, name));
                 }
+                Ok(DictionaryRow::AccountsBegun | DictionaryRow::Account(_)) => {}
                 Ok(DictionaryRow::Table(def)) => {
                     of_keys.extend(def.foreign_keys.iter().map(|key| (def.database.clone(), key.name.to_lowercase())));
                     let of = |key: &catalog::ForeignKeyDef| (key.parent_database.clone(), key.parent_table.clone());

@@ -28,11 +28,13 @@ pub enum Feature {
     JsonColumns,
     /// Collations beside the first seven, and their character sets: latin1, ascii, utf8mb3.
     Collations,
+    /// Accounts, roles and their privileges: rows `A` of the dictionary.
+    Accounts,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 7] = [
+    pub const ALL: [Feature; 8] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -40,6 +42,7 @@ impl Feature {
         Feature::LackingPages,
         Feature::JsonColumns,
         Feature::Collations,
+        Feature::Accounts,
     ];
 
     /// The format that it came with.
@@ -48,7 +51,7 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
-            Feature::Collations => 5,
+            Feature::Collations | Feature::Accounts => 5,
         }
     }
 
@@ -62,6 +65,7 @@ impl Feature {
             Feature::LackingPages => "serving around a damaged page that recovery needs",
             Feature::JsonColumns => "JSON columns",
             Feature::Collations => "other collations and character sets than the first",
+            Feature::Accounts => "accounts, roles and privileges",
         }
     }
 }

@@ -58,6 +58,10 @@ pub trait StatementContext: LocalTime {
     fn user(&self) -> String;
     /// `user@host` of the account.
     fn current_user(&self) -> String;
+    /// The active roles, as CURRENT_ROLE() tells them.
+    fn current_role(&self) -> String {
+        "NONE".to_owned()
+    }
     /// Server version.
     fn version(&self) -> String;
     /// Connection id.

@@ -277,6 +277,8 @@ pub struct Binder<'c> {
     pub replaced_slots: Vec<(Slot, Slot)>,
     /// See [`crate::Plan`]'s field.
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
+    /// What the statement touches.
+    pub accesses: crate::accesses::Accesses,
     /// See [`crate::Plan`]'s field.
     pub warnings: Vec<Warning>,
     /// See [`crate::Plan`]'s field.
@@ -315,6 +317,7 @@ impl<'c> Binder<'c> {
             block_executions: 1.0,
             replaced_slots: Vec::new(),
             user_variables: Vec::new(),
+            accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,
             row_columns: None,
@@ -375,6 +378,7 @@ impl<'c> Binder<'c> {
 
     /// An expression for a relation's column.
     pub fn column_expr(&mut self, depth: usize, relation: usize, column: usize) -> Expr {
+        self.access_column(depth, relation, column);
         let slot = self.column_slot(depth, relation, column);
         let rel = &self.scopes[depth].relations[relation];
         let mut ty = rel.columns[column].ty.clone();

@@ -25,6 +25,11 @@ pub trait PlanContext {
     fn virtual_table_denied(&self, table: &VirtualTableDef, command: &str) -> SqlError {
         SqlError::with_message(1142, format!("{command} command denied for table '{}'", table.name))
     }
+    /// Refuses a table of which the user may do nothing of the kind, whether it is there or not. False for one that takes no privileges: the
+    /// session's own.
+    fn may_use(&self, _database: &str, _table: &str, _wants: accounts::Privileges) -> Result<bool, SqlError> {
+        Ok(true)
+    }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
     /// Collation of string literals and parameters.

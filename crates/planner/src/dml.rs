@@ -9,6 +9,7 @@ use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
+use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef, TableEntry, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -53,6 +54,7 @@ impl<'c> Binder<'c> {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),
         };
+        self.access_table(&database, i.table.name, Privileges::INSERT)?;
         if let Some(table) = self.context.virtual_table(&database, i.table.name)? {
             return Err(self.context.virtual_table_denied(table, "INSERT"));
         }
@@ -79,6 +81,7 @@ impl<'c> Binder<'c> {
             }
         };
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
+        self.access_inserted(&database, def, &named, no_list, i.replace);
         let new_slots = self.row_slots(&entry.def.columns);
         let mut upsert = None;
         let source = match i.source {
@@ -281,6 +284,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
             }
             let at = def.column_index(a.column.column).ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
+            self.access_changed(&def.database, def, at);
             let value = match a.value.kind {
                 // What is computed stays what it is until the row changes.
                 ast::ExprKind::Default if def.columns[at].generated.is_some() => {
@@ -308,6 +312,7 @@ impl<'c> Binder<'c> {
     }
 
     fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
+        self.accesses.next = matches!(u.tables, [ast::TableRef::Table(_)]).then_some(Privileges::UPDATE);
         let trees = u.tables.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let depth = self.scopes.len() - 1;
         let multi = self.scopes[depth].relations.len() > 1;
@@ -338,6 +343,7 @@ impl<'c> Binder<'c> {
             targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules });
         }
         for (r, c, a) in resolved {
+            self.access_assigned(depth, r, c as usize);
             let at = target_relations.iter().position(|t| *t == r).expect("collected above");
             let entry = self.tables[targets[at].table as usize].clone();
             let value = match a.value.kind {
@@ -467,6 +473,7 @@ impl<'c> Binder<'c> {
     }
 
     fn delete_in_scope(&mut self, d: &ast::Delete<'_>) -> Result<Delete> {
+        self.accesses.next = d.targets.is_empty().then_some(Privileges::DELETE);
         let trees = d.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let depth = self.scopes.len() - 1;
         let multi = !d.targets.is_empty();
@@ -492,6 +499,7 @@ impl<'c> Binder<'c> {
                 let alias = self.scopes[depth].relations[r].alias.clone();
                 return Err(codes::non_updatable_table(alias, "DELETE"));
             };
+            self.access_deleted(depth, r);
             let row_slot = self.keep_row(depth, r);
             self.changed.push((self.tables[table as usize].def.id, self.scopes[depth].relations[r].alias.clone()));
             targets.push(DeleteTarget { table, row_slot });

@@ -59,7 +59,9 @@ impl Binder<'_> {
             }
             if said == candidate.text {
                 let depth = self.scopes.len() - 1;
+                let silent = std::mem::replace(&mut self.accesses.silent, true);
                 *operand = self.column_expr(depth, candidate.relation, candidate.column);
+                self.accesses.silent = silent;
                 return Ok(());
             }
             if shape.as_ref() == Some(&candidate.shape) {

@@ -12,6 +12,7 @@
 //! [`plan_statement`], then `bind_query.rs`, `optimize.rs`, `join.rs`, `access.rs`.
 
 mod access;
+pub mod accesses;
 mod bind_expr;
 mod bind_query;
 mod binder;

@@ -59,6 +59,8 @@ pub struct Plan {
     pub reads_dictionary: bool,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
+    /// What it takes of whose privileges.
+    pub accesses: Vec<crate::accesses::Access>,
     /// What the statement is warned of before it runs: deprecated words in it.
     pub warnings: Vec<Warning>,
     /// The setting it was made with: [`crate::PlanContext::safe_updates`].

@@ -7,6 +7,7 @@ use crate::foreign_keys;
 use crate::plan::{Access, Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
+use accounts::Privileges;
 use mysql_error::codes;
 use parser::ast;
 
@@ -103,6 +104,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         Some(db) => db.to_owned(),
         None => return Err(codes::no_db_error()),
     };
+    b.access_table(&database, table.name, Privileges::INSERT)?;
     if let Some(table) = context.virtual_table(&database, table.name)? {
         return Err(context.virtual_table_denied(table, "INSERT"));
     }
@@ -120,6 +122,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         let at = entry.def.column_index(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
         targets[at] = InsertColumn::Source(i as u32);
     }
+    b.access_written(&database, &entry.def, &targets, columns.is_empty(), replace);
     let given = |at: &usize| matches!(targets[*at], InsertColumn::Source(_));
     crate::dml::refuse_generated(&entry.def, &(0..targets.len()).filter(given).collect::<Vec<_>>())?;
     let first = b.slot_count;
@@ -191,6 +194,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         reads_dictionary: b.reads_dictionary,
         user_variables: b.user_variables,
         warnings: b.warnings,
+        accesses: b.accesses.list,
         safe_updates,
         unsafe_change,
     };

@@ -7,7 +7,7 @@ use mysql_error::{SqlError, codes};
 use protocol::auth::{self, Challenge, FastDigest};
 use protocol::handshake::{self, ChangeUser, Greeting, HandshakeResponse, attribute_pairs};
 use protocol::{Capabilities, ServerStatus};
-use session::accounts::{Account, Accounts, AuthPlugin};
+use session::accounts::{Account, Accounts, Attempt, AuthPlugin, Certificate, Transport};
 use session::command::{ClientAddress, Login};
 use session::service::FrontSettings;
 use sync::{Mutex, Rank};
@@ -39,6 +39,7 @@ pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
         | Capabilities::PLUGIN_AUTH.bits()
         | Capabilities::CONNECT_ATTRS.bits()
         | Capabilities::PLUGIN_AUTH_LENENC_DATA.bits()
+        | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS.bits()
         | Capabilities::SESSION_TRACK.bits()
         | Capabilities::DEPRECATE_EOF.bits()
         | Capabilities::QUERY_ATTRIBUTES.bits(),
@@ -48,6 +49,16 @@ pub const SERVER_CAPABILITIES: Capabilities = Capabilities(
 const LOGIN_PACKET_BYTES_MAX: usize = 64 * 1024;
 /// Most logins remembered for the fast path; beyond that the memory begins anew.
 const REMEMBERED_MAX: usize = 100_000;
+
+/// A stored form that no password has: what those are checked against who are nobody.
+const NOBODYS_PASSWORD: &[u8] = b"$A$005$nobody.nobody.nobody.0000000000000000000000000000000000000000000";
+
+/// How well a connection is protected.
+fn transport_of(connection: &session::connections::Connection) -> Transport<'_> {
+    let certificate = connection.peer_certificate().map(|peer| Certificate { subject: &peer.subject, issuer: &peer.issuer });
+    let secured = connection.secured();
+    Transport { tls: secured.is_some(), certificate, cipher: secured.map_or("", |secured| secured.cipher) }
+}
 
 /// What authentication keeps between logins.
 #[derive(Debug)]
@@ -204,26 +215,40 @@ impl Authenticator {
             answer = read(channel, Refused::Error)?;
         }
         let with_password = !(answer.is_empty() || answer == [0]);
-        let denied = || {
-            let with_password = if with_password { "YES" } else { "NO" };
-            Refused::Error(codes::access_denied_error(&user, address.host(), with_password))
-        };
         let passed = match (&account, plugin) {
-            (Some(account), _) if account.stored.is_empty() => !with_password && address.is_local(),
-            (Some(account), AuthPlugin::Native) => auth::native_check(&account.stored, &challenge, &answer),
-            (Some(account), AuthPlugin::CachingSha2) => with_password && self.check_sha2(channel, account, &challenge, &answer)?,
-            (None, _) => {
-                if with_password && plugin == AuthPlugin::CachingSha2 {
-                    self.ask_password(channel, &challenge)?;
+            (Some(account), _) if account.stored.is_empty() && !with_password => address.is_local(),
+            (Some(account), AuthPlugin::Native) if !account.stored.is_empty() => {
+                // Both are looked at, whichever it is.
+                let new = auth::native_check(&account.stored, &challenge, &answer);
+                let old = !account.retained.is_empty() && auth::native_check(&account.retained, &challenge, &answer);
+                new || old
+            }
+            (Some(account), AuthPlugin::CachingSha2) if !account.stored.is_empty() => {
+                with_password && self.check_sha2(channel, account, &challenge, &answer)?
+            }
+            // Who is unknown, or gives a password where there is none, sees the dialogue and takes the time of a wrong password.
+            _ => {
+                if with_password
+                    && plugin == AuthPlugin::CachingSha2
+                    && let Some(password) = self.ask_password(channel, &challenge)?
+                {
+                    std::hint::black_box(auth::sha2_check(NOBODYS_PASSWORD, &password));
                 }
                 false
             }
         };
-        match account {
-            Some(account) if passed && account.locked => Err(Refused::Error(codes::account_has_been_locked(user, address.host()))),
-            Some(account) if passed => Ok(account),
-            _ => Err(denied()),
-        }
+        let connection = Arc::clone(&channel.connection);
+        let attempt = Attempt {
+            user: &user,
+            host: &address.host(),
+            with_password,
+            passed,
+            transport: transport_of(&connection),
+            handles_expired: capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS),
+        };
+        accounts.settle(account.as_ref(), &attempt).map_err(Refused::Error)?;
+        // Nobody unknown gets here.
+        account.ok_or_else(|| Refused::Error(codes::access_denied_error(&user, address.host(), "YES")))
     }
 
     fn check_sha2(&self, channel: &mut Channel, account: &Account, challenge: &Challenge, answer: &[u8]) -> Result<bool, Refused> {
@@ -234,6 +259,9 @@ impl Authenticator {
             return Ok(true);
         }
         let Some(password) = self.ask_password(channel, challenge)? else { return Ok(false) };
+        if !account.retained.is_empty() && auth::sha2_check(&account.retained, &password) {
+            return Ok(true);
+        }
         let passed = auth::sha2_check(&account.stored, &password);
         if passed {
             let mut remembered = self.remembered.lock();

@@ -6,7 +6,7 @@ use env::{Disk, OpenError, RealClock, RealDisk};
 use server::log;
 use server::options::{ByteSize, Settings};
 use server::serve::Failure;
-use session::{FixedAccounts, Shared, SqlService, memory_limit_of};
+use session::{AccountStore, Shared, SqlService, memory_limit_of};
 use std::sync::Arc;
 
 /// Smallest buffer pool that leaves room for what statements latch at once.
@@ -60,7 +60,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     let catalog = Catalog::open(&engine)?;
     crate::damage::watch(&engine, &catalog)?;
     engine.start_background()?;
-    let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), Box::new(FixedAccounts::root_only()));
+    let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), AccountStore::open(&catalog)?);
     shared.deadlock_log.set_sink(Box::new(log::note));
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [

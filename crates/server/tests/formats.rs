@@ -131,5 +131,5 @@ fn newer_and_foreign_directories_are_refused_by_name() {
     assert_eq!(server.stop(), Some(0));
     // A format that there is not.
     let output = run(&["seal", "--format", "7"], &dir);
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("formats to 4"), "{output:?}");
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("formats to 5"), "{output:?}");
 }

@@ -90,6 +90,7 @@ impl ClientSession {
         let variables = SessionVariables::new(shared.variables.all());
         let core = Core {
             connection: Arc::clone(&connection),
+            standing: crate::accounts::Standing::new(&shared, account_of(&login)),
             database: None,
             variables,
             settings: Settings {
@@ -162,6 +163,7 @@ impl ClientSession {
 
     /// Takes over what the login wishes for.
     fn log_in(&mut self) -> Result<(), SqlError> {
+        self.take_standing()?;
         self.multi_statements = self.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         self.settings_from_variables();
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
@@ -194,7 +196,25 @@ impl ClientSession {
         self.core.row_count = 0;
         self.core.found_rows = 0;
         self.settings_from_variables();
+        let shared = Arc::clone(self.shared());
+        self.core.standing.begin_anew(&shared);
         Ok(())
+    }
+
+    /// Takes over what the account that has logged in may do, and its place among its sessions.
+    #[cold]
+    fn take_standing(&mut self) -> Result<(), SqlError> {
+        let shared = Arc::clone(self.shared());
+        let mut standing = crate::accounts::Standing::new(&shared, account_of(&self.core.login));
+        standing.log_in(&shared)?;
+        self.core.standing = standing;
+        Ok(())
+    }
+
+    /// Counts a statement of an account that may run only so many.
+    #[cold]
+    fn count_limited(&mut self) -> Result<(), SqlError> {
+        self.core.standing.count_query(&self.core.shared)
     }
 
     /// Status flags of replies.
@@ -224,6 +244,7 @@ impl ClientSession {
     #[inline]
     pub(crate) fn begin_statement(&mut self) {
         memory::begin_statement(self.core.settings.statement_bytes_max);
+        self.core.look_at_accounts();
         self.core.statement_micros.set(0);
         self.core.diagnostics.next_statement();
         // A statement may fail before it runs (a missing table): then it takes nothing back.
@@ -306,6 +327,11 @@ impl Drop for ClientSession {
     }
 }
 
+/// The account that a login is of.
+fn account_of(login: &Login) -> ::accounts::AccountName {
+    ::accounts::AccountName { user: login.account_user.clone(), host: login.account_host.clone() }
+}
+
 /// Longest name of a database.
 const IDENTIFIER_CHARS_MAX: usize = 64;
 
@@ -334,6 +360,12 @@ impl ClientSession {
         match command {
             Command::Query { sql, .. } => {
                 self.shared().status.questions.inc();
+                if self.core.standing.is_limited()
+                    && let Err(error) = self.count_limited()
+                {
+                    self.reply_simple(out, io, Err(error.into()));
+                    return Flow::Continue;
+                }
                 let converted;
                 let sql = if self.core.settings.charsets.client.is_utf8_bytes() {
                     sql
@@ -345,6 +377,12 @@ impl ClientSession {
             }
             Command::StmtExecute(execute) => {
                 self.shared().status.questions.inc();
+                if self.core.standing.is_limited()
+                    && let Err(error) = self.count_limited()
+                {
+                    self.reply_simple(out, io, Err(error.into()));
+                    return Flow::Continue;
+                }
                 self.execute_command(&execute, out, io);
             }
             Command::StmtPrepare(sql) => {
@@ -412,6 +450,12 @@ impl ClientSession {
     /// Makes a database current.
     #[cold]
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Outcome> {
+        if self.core.standing.sandboxed {
+            return Err(codes::must_change_password().into());
+        }
+        if !self.core.may_use_database(name) {
+            return Err(self.core.database_denied(name).into());
+        }
         let (name, collation) = match virtual_tables::database(name) {
             Some(database) => (database.name, database.collation),
             None => {

@@ -77,6 +77,8 @@ pub struct Core {
     pub connection: Arc<Connection>,
     /// Who is there.
     pub login: Login,
+    /// What it may do.
+    pub standing: crate::accounts::Standing,
     /// Current database.
     pub database: Option<Box<str>>,
     /// System variables.
@@ -180,6 +182,10 @@ impl StatementContext for Core {
 
     fn current_user(&self) -> String {
         format!("{}@{}", self.login.account_user, self.login.account_host)
+    }
+
+    fn current_role(&self) -> String {
+        self.role_names()
     }
 
     fn version(&self) -> String {
@@ -388,6 +394,13 @@ impl PlanContext for Planning<'_> {
 
     fn virtual_table_denied(&self, table: &VirtualTableDef, command: &str) -> SqlError {
         virtual_tables::denied(self.core, table, command)
+    }
+
+    fn may_use(&self, database: &str, table: &str, wants: ::accounts::Privileges) -> Result<bool, SqlError> {
+        if self.core.temporary_table(database, table).is_some() {
+            return Ok(false);
+        }
+        self.core.may_use_table(database, table, wants).map(|()| true)
     }
 
     fn sql_mode(&self) -> SqlMode {

@@ -1,18 +1,20 @@
 //! Statements by kind: those with a plan, and those that the session carries out itself.
 
+use crate::accounts::{run_grant, run_role, run_user, without_secrets};
 use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
 use crate::output::Output;
+use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::Ran;
 use crate::temporary::Changed;
 use crate::{ddl, show};
 use executor::{RowConsumer, StatementContext};
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, Statement};
 use planner::plan::{Body, OutputColumn};
 use protocol::{OkReply, ResultSink};
@@ -28,6 +30,7 @@ impl ClientSession {
             let plan = Arc::new(self.plan(statement, sql)?);
             return self.run_cached(&plan, sink);
         }
+        authorize(self, statement)?;
         // SHOW WARNINGS and its like report on the statement before; all others begin a new list.
         if !matches!(statement, Statement::Show(_)) {
             self.core.diagnostics.clear();
@@ -183,15 +186,25 @@ impl ClientSession {
             | Statement::CreateUser(_)
             | Statement::AlterUser(_)
             | Statement::DropUser { .. }
-            | Statement::RenameUser(_)
-            | Statement::CreateRole { .. }
+            | Statement::RenameUser(_) => {
+                self.connection.set_statement(&without_secrets(sql));
+                run_user(self, statement, sink).map(|()| Ran::Done)
+            }
+            Statement::CreateRole { .. }
             | Statement::DropRole { .. }
-            | Statement::Grant(_)
-            | Statement::Revoke(_)
             | Statement::GrantRole(_)
             | Statement::RevokeRole(_)
             | Statement::SetRole(_)
-            | Statement::SetDefaultRole { .. } => unsupported("account management"),
+            | Statement::SetDefaultRole { .. } => {
+                run_role(self, statement)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Grant(_) | Statement::Revoke(_) => {
+                run_grant(self, statement)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::Shutdown => unsupported("SHUTDOWN"),
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);
@@ -216,6 +229,7 @@ impl ClientSession {
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_expressions(exprs, sql, &planning)?;
+        self.core.check_accesses(&plan.accesses)?;
         self.warn_of(&plan);
         // A subquery among them reads tables.
         let reads = !plan.tables.is_empty() || plan.reads_dictionary;
@@ -254,6 +268,7 @@ impl ClientSession {
             KillKind::Query => Stop::Query,
             KillKind::Connection => Stop::Connection,
         };
+        self.may_kill(target)?;
         if !self.shared().connections.kill(target, stop) {
             return Err(unknown().into());
         }
@@ -262,6 +277,19 @@ impl ClientSession {
             return Err(self.stop_error().into());
         }
         Ok(())
+    }
+
+    /// One's own connections may be killed, and with CONNECTION_ADMIN those of others; who may not see them is not told of them.
+    fn may_kill(&self, target: u32) -> Result<(), SqlError> {
+        let rights = &self.core.standing.rights;
+        if rights.has_dynamic("CONNECTION_ADMIN") || rights.global.has(::accounts::Privileges::SUPER) {
+            return Ok(());
+        }
+        match self.shared().connections.find(target).map(|connection| connection.label().user) {
+            Some(user) if user == self.core.login.account_user => Ok(()),
+            Some(_) if self.core.require_process().is_ok() => Err(codes::kill_denied_error(target)),
+            _ => Err(codes::no_such_thread(target)),
+        }
     }
 
     /// FLUSH of what exists here: nothing is cached that a statement could find stale, so what remains is the log.
@@ -285,7 +313,8 @@ impl ClientSession {
         self.implicit_commit()?;
         for what in flush.what {
             match *what {
-                "PRIVILEGES" | "TABLES" | "STATUS" | "HOSTS" | "USER_RESOURCES" | "OPTIMIZER_COSTS" => {}
+                "USER_RESOURCES" => self.shared().accounts.forget_usage(|_| true),
+                "PRIVILEGES" | "TABLES" | "STATUS" | "HOSTS" | "OPTIMIZER_COSTS" => {}
                 "LOGS" | "ENGINE LOGS" => {
                     let wal = self.engine.engine().wal();
                     wal.flush_all().map_err(|error| crate::error_map::engine_error(error.into(), || self.stop_error()))?;
@@ -305,6 +334,7 @@ impl ClientSession {
         }
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        self.core.check_accesses(&plan.accesses)?;
         self.warn_of(&plan);
         if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;

@@ -33,6 +33,7 @@ mod output;
 mod plan_cache;
 mod preparable;
 mod prepared;
+mod privileges;
 mod query;
 mod restart;
 mod result_columns;
@@ -54,6 +55,7 @@ pub mod variables;
 mod virtual_tables;
 mod xa;
 
+pub use accounts::AccountStore;
 pub use client_session::ClientSession;
-pub use shared::{FixedAccounts, SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
+pub use shared::{SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
 pub use show::create_table_text;

@@ -266,6 +266,7 @@ impl ClientSession {
         let replace = load.on_duplicate == LoadDuplicates::Replace;
         let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
         let plan = planner::plan_load(&load.table, &columns, replace, ignore, &planning)?;
+        self.core.check_accesses(&plan.accesses)?;
         let charsets = self.load_charsets(load, &columns, &plan.tables[0].def)?;
         let width = if columns.is_empty() {
             plan.tables[0].def.columns.iter().filter(|c| c.visibility == catalog::Visibility::Visible).count()

@@ -42,6 +42,8 @@ pub struct CachedPlan {
     pub plan: Plan,
     /// The head of its result.
     pub columns: ColumnBlock,
+    /// A number that no other plan has.
+    pub serial: u64,
     /// [`catalog::Catalog::version`] when it was made.
     pub catalog_version: u64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.

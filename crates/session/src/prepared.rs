@@ -173,7 +173,7 @@ impl ClientSession {
     #[inline(never)]
     pub(crate) fn prepare(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.shared().status.com_stmt_prepare.inc();
-        self.connection.set_statement(sql);
+        self.connection.set_statement(&crate::accounts::without_secrets(sql));
         self.core.diagnostics.clear();
         let prepared = match self.prepare_text(sql) {
             Ok(prepared) => prepared,
@@ -249,7 +249,10 @@ impl ClientSession {
             statement if parsed.reads_conditions || !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
             statement if is_planned(&statement) => {
                 let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables) {
-                    Some(plan) => plan,
+                    Some(plan) => {
+                        self.core.check_accesses(&plan.plan.accesses)?;
+                        plan
+                    }
                     None => {
                         self.params.clear();
                         let plan = Arc::new(self.plan_prepared(&statement, sql)?);
@@ -297,7 +300,7 @@ impl ClientSession {
         let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
             return Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into());
         };
-        self.connection.set_statement(&prepared.sql);
+        self.connection.set_statement(&crate::accounts::without_secrets(&prepared.sql));
         if let Some(error) = prepared.unfit.take() {
             forget_long_data(prepared, &mut self.prepared.held);
             return Err(error().into());

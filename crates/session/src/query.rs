@@ -1,5 +1,6 @@
 //! COM_QUERY: one or several statements as text, each through the plan cache where it can be.
 
+use crate::accounts::without_secrets;
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
@@ -25,7 +26,7 @@ impl ClientSession {
     /// Runs the statements of a text, one after the other, until one fails.
     #[inline(never)]
     pub(crate) fn query(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
-        self.connection.set_statement(sql);
+        self.connection.set_statement(&without_secrets(sql));
         let mut rest = sql;
         loop {
             self.more_results = false;
@@ -193,6 +194,7 @@ impl ClientSession {
         Ok(CachedPlan {
             plan,
             columns,
+            serial: crate::privileges::next_serial(),
             catalog_version,
             provisional,
             prepared: false,

@@ -79,6 +79,7 @@ impl ClientSession {
 
     /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+        self.may_run(plan)?;
         if self.transaction.restricted && !plan.plan.tables.is_empty() {
             self.check_restrictions(&plan.plan)?;
         }

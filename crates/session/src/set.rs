@@ -42,6 +42,11 @@ impl ClientSession {
             Some(VarScope::Global) => true,
             Some(VarScope::Session) | None => false,
         };
+        if global {
+            self.may_set_global(definition)?;
+        } else if definition.name == "sql_log_bin" {
+            self.may_set_restricted()?;
+        }
         if !definition.dynamic {
             return Err(codes::incorrect_global_local_var(definition.name, "read only").into());
         }
@@ -68,12 +73,16 @@ impl ClientSession {
         }
         let value = if is_charset_variable(definition.name) { self.charset_value(definition, value)? } else { value };
         self.check_effect(definition, &value)?;
+        if definition.name == "mandatory_roles" {
+            self.check_mandatory_roles(&value)?;
+        }
         if global {
             self.shared().variables.set(definition, value.clone());
             if let Some((name, value)) = partner(definition.name, &value) {
                 self.shared().variables.set(name, value);
             }
             self.apply_global(definition, &value);
+            self.apply_to_accounts(definition);
             return Ok(());
         }
         if is_charset_variable(definition.name) {
@@ -281,6 +290,9 @@ impl ClientSession {
             Some(scope) => {
                 for (name, value) in changes {
                     let (Some(definition), Some(value)) = (find(name), value) else { continue };
+                    if scope != VarScope::Session {
+                        self.may_set_global(definition)?;
+                    }
                     if scope == VarScope::Session {
                         self.apply_session(definition, &value)?;
                         self.core.variables.set(definition, value);

@@ -1,8 +1,8 @@
 //! What all sessions share.
 
-use crate::accounts::{Account, Accounts, AuthPlugin, host_matches};
+use crate::accounts::{AccountStore, Accounts};
 use crate::client_session::ClientSession;
-use crate::command::{ClientAddress, Login};
+use crate::command::Login;
 use crate::connections::{Connection, Connections};
 use crate::deadlock_log::DeadlockLog;
 use crate::plan_cache::PlanCache;
@@ -65,7 +65,8 @@ pub struct Shared {
     pub started_micros: i64,
     /// `innodb_print_all_deadlocks`.
     pub deadlock_log: DeadlockLog,
-    accounts: Box<dyn Accounts>,
+    /// Who may log in, and what they may do.
+    pub accounts: AccountStore,
     /// Figures of the last SHOW ENGINE INNODB STATUS.
     pub(crate) last_report: Mutex<Option<Sample>>,
     /// `innodb_flush_log_at_trx_commit`; read (relaxed) when a session begins a statement that may commit.
@@ -74,7 +75,7 @@ pub struct Shared {
 
 impl Shared {
     /// Shared parts over an open engine and catalogue.
-    pub fn new(engine: Arc<Engine>, catalog: Arc<Catalog>, accounts: Box<dyn Accounts>) -> Arc<Shared> {
+    pub fn new(engine: Arc<Engine>, catalog: Arc<Catalog>, accounts: AccountStore) -> Arc<Shared> {
         let variables = GlobalVariables::new();
         let connections = Arc::new(Connections::new());
         let witness = Witness { connections: Arc::clone(&connections), engine: Arc::downgrade(&engine) };
@@ -220,7 +221,7 @@ impl Service for SqlService {
     }
 
     fn accounts(&self) -> &dyn Accounts {
-        &*self.shared.accounts
+        &*self.shared
     }
 
     fn tls(&self) -> Option<&Tls> {
@@ -245,32 +246,13 @@ impl Service for SqlService {
     }
 
     fn is_administrator(&self, login: &Login) -> bool {
-        login.account_user == "root"
+        let name = ::accounts::AccountName { user: login.account_user.clone(), host: login.account_host.clone() };
+        let accounts = self.shared.accounts.snapshot();
+        let Some(account) = accounts.get(&name) else { return false };
+        account.grants.global.has(::accounts::Privileges::SUPER) || account.grants.dynamic.contains_key("CONNECTION_ADMIN")
     }
 
     fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<ClientSession, SqlError> {
         ClientSession::new(Arc::clone(&self.shared), connection, login)
-    }
-}
-
-/// Accounts named at start-up: `root` from this machine, and others with a password given by their owner.
-pub struct FixedAccounts(Vec<Account>);
-
-impl FixedAccounts {
-    /// `root@localhost` without password.
-    pub fn root_only() -> FixedAccounts {
-        FixedAccounts(vec![Account {
-            user: "root".into(),
-            host: "localhost".into(),
-            plugin: AuthPlugin::CachingSha2,
-            stored: Vec::new(),
-            locked: false,
-        }])
-    }
-}
-
-impl Accounts for FixedAccounts {
-    fn find(&self, user: &str, address: &ClientAddress) -> Option<Account> {
-        self.0.iter().find(|account| account.user == user && host_matches(&account.host, address)).cloned()
     }
 }

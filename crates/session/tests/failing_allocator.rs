@@ -10,7 +10,7 @@ use protocol::{Capabilities, ClientGone, ClientIo, Command, PacketWriter};
 use session::command::{ClientAddress, Login};
 use session::connections::{Connection, Hangup};
 use session::service::{Service, Session};
-use session::{ClientSession, FixedAccounts, Shared, SqlService};
+use session::{AccountStore, ClientSession, Shared, SqlService};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -143,7 +143,10 @@ fn server(directory: &std::path::Path) -> Arc<Shared> {
     // Checkpoints make room in the log. Other threads' allocations do not fail.
     engine.start_background().expect("threads");
     let catalog = Catalog::open(&engine).expect("a catalogue");
-    Shared::new(engine, catalog, Box::new(FixedAccounts::root_only()))
+    {
+        let accounts = AccountStore::open(&catalog).expect("accounts");
+        Shared::new(engine, catalog, accounts)
+    }
 }
 
 fn connect(shared: &Arc<Shared>) -> Client {

@@ -9,7 +9,7 @@ use protocol::{Capabilities, Command, NoClient, PacketWriter};
 use session::command::{ClientAddress, Login};
 use session::connections::{Connection, Hangup};
 use session::service::{Service, Session};
-use session::{ClientSession, FixedAccounts, Shared, SqlService};
+use session::{AccountStore, ClientSession, Shared, SqlService};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,7 +107,10 @@ fn open(directory: &Path) -> (Arc<Engine>, SqlService) {
     config.pool.frames = 4096;
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config).expect("an engine");
     let catalog = Catalog::open(&engine).expect("a catalogue");
-    let service = SqlService::new(Shared::new(Arc::clone(&engine), catalog, Box::new(FixedAccounts::root_only())));
+    let service = {
+        let accounts = AccountStore::open(&catalog).expect("accounts");
+        SqlService::new(Shared::new(Arc::clone(&engine), catalog, accounts))
+    };
     (engine, service)
 }
 

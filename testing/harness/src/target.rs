@@ -37,20 +37,28 @@ impl Target {
         self.connect_patiently(database, ANSWER_DEADLINE)
     }
 
+    /// A connection of another user, in no database.
+    pub fn connect_as(&self, user: &str, password: Option<&str>) -> Result<mysql::Conn, mysql::Error> {
+        mysql::Conn::new(self.options(None, ANSWER_DEADLINE).user(Some(user)).pass(password))
+    }
+
     /// As [`Target::connect`], for a client whose statements may take longer.
     pub fn connect_patiently(&self, database: Option<&str>, deadline: Duration) -> Result<mysql::Conn, mysql::Error> {
+        mysql::Conn::new(self.options(database, deadline))
+    }
+
+    fn options(&self, database: Option<&str>, deadline: Duration) -> mysql::OptsBuilder {
         let (host, port) = match self {
             Target::Own(server) => ("127.0.0.1", server.port()),
             Target::External { host, port } => (host.as_str(), *port),
         };
-        let options = mysql::OptsBuilder::new()
+        mysql::OptsBuilder::new()
             .ip_or_hostname(Some(host))
             .tcp_port(port)
             .user(Some("root"))
             .db_name(database)
             .read_timeout(Some(deadline))
-            .prefer_socket(false);
-        mysql::Conn::new(options)
+            .prefer_socket(false)
     }
 
     /// Kill -9 and start again, where that is ours to do; how long the start took.

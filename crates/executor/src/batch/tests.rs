@@ -240,6 +240,7 @@ fn kernels_agree_with_the_evaluator() {
         volatile: false,
         reads_dictionary: false,
         user_variables: Vec::new(),
+        accesses: Vec::new(),
         warnings: Vec::new(),
         safe_updates: false,
         unsafe_change: false,

@@ -38,7 +38,7 @@ impl Exec<'_> {
                 Ok(Value::bytes(bytes))
             }
             F::Benchmark => self.benchmark(args),
-            F::CurrentRole => Ok(Value::from("NONE")),
+            F::CurrentRole => Ok(Value::from(self.context.current_role())),
             F::GetFormat => {
                 let Some(texts) = self.texts(args)? else { return Ok(Value::Null) };
                 Ok(get_format(&texts[0], &texts[1]).map_or(Value::Null, Value::from))

@@ -25,6 +25,8 @@ pub struct UserSpec<'a> {
     pub plugin: Option<&'a str>,
     /// IDENTIFIED BY or AS.
     pub secret: Secret<'a>,
+    /// REPLACE: the current password.
+    pub replace: Option<&'a [u8]>,
     /// RETAIN CURRENT PASSWORD.
     pub retain_current: bool,
     /// DISCARD OLD PASSWORD.
@@ -151,6 +153,8 @@ pub struct GrantRole<'a> {
     pub users: &'a [Account<'a>],
     /// WITH ADMIN OPTION.
     pub with_admin_option: bool,
+    /// REVOKE … IGNORE UNKNOWN USER.
+    pub ignore_unknown: bool,
 }
 
 /// SET PASSWORD.

@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
 
     fn user_spec(&mut self) -> PResult<UserSpec<'a>> {
         let account = self.account()?;
-        let mut spec = UserSpec { account, plugin: None, secret: Secret::None, retain_current: false, discard_old: false };
+        let mut spec = UserSpec { account, plugin: None, secret: Secret::None, replace: None, retain_current: false, discard_old: false };
         if self.eat(Kw::IDENTIFIED) {
             if self.eat(Kw::WITH) {
                 spec.plugin = Some(self.name_or_string()?);
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
                 return Err(self.unexpected());
             }
             if self.eat(Kw::REPLACE) {
-                self.string()?;
+                spec.replace = Some(self.string()?);
             }
             if self.eat(Kw::RETAIN) {
                 self.expect(Kw::CURRENT)?;
@@ -262,10 +262,8 @@ impl<'a> Parser<'a> {
             self.expect(Kw::OPTION)?;
             with_admin_option = true;
         }
-        if revoke {
-            self.ignore_unknown_user()?;
-        }
-        let node = self.arena.alloc(GrantRole { if_exists, roles, users, with_admin_option });
+        let ignore_unknown = revoke && self.ignore_unknown_user()?;
+        let node = self.arena.alloc(GrantRole { if_exists, roles, users, with_admin_option, ignore_unknown });
         Ok(if revoke { Statement::RevokeRole(node) } else { Statement::GrantRole(node) })
     }
 
@@ -310,7 +308,11 @@ impl<'a> Parser<'a> {
                 privileges.push(Privilege { name: "", columns: &[] });
             } else {
                 let (name, role) = self.privilege_words()?;
+                let list = self.tok;
                 let columns = self.optional_names()?;
+                if !columns.is_empty() && !matches!(name, "SELECT" | "INSERT" | "UPDATE" | "REFERENCES") {
+                    return Err(self.error_at(list));
+                }
                 match role {
                     Some(role) if columns.is_empty() => roles.push(role),
                     _ => all_roles = false,

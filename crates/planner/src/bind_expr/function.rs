@@ -293,7 +293,7 @@ impl<'c> Binder<'c> {
             Func::FormatBytes | Func::FormatPicoTime | Func::GetFormat => 17,
             Func::Inet6Aton | Func::UuidToBin => 4,
             Func::RandomBytes => 256,
-            Func::CurrentRole => 64,
+            Func::CurrentRole => 16_383,
             _ => len(0).max(total.min(16_383)),
         }
     }

@@ -180,6 +180,7 @@ impl<'c> Binder<'c> {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),
         };
+        self.access_in_from(&database, factor.name.name)?;
         if let Some(table) = self.context.virtual_table(&database, factor.name.name)? {
             self.reads_dictionary |= table.is_dictionary;
             if let Some(name) = factor.index_hints.iter().flat_map(|hint| hint.names).next() {
@@ -308,6 +309,12 @@ impl<'c> Binder<'c> {
                     return Err(codes::duplicate_table_lock(&relation.alias));
                 }
                 lock_relation(relation, mode, context)?;
+            }
+        }
+        let depth = self.scopes.len() - 1;
+        for relation in 0..self.scopes[depth].relations.len() {
+            if matches!(self.scopes[depth].relations[relation].lock, LockMode::Exclusive(_)) {
+                self.access_locked(depth, relation);
             }
         }
         Ok(())

@@ -151,6 +151,7 @@ impl<'c> Binder<'c> {
                         .position(|r| r.alias == name.name && name.schema.is_none_or(|s| r.database == s));
                     match found {
                         Some(r) => {
+                            self.accesses.all_columns = true;
                             for c in 0..self.scopes[depth].relations[r].columns.len() {
                                 if self.scopes[depth].relations[r].columns[c].invisible {
                                     continue;
@@ -159,6 +160,7 @@ impl<'c> Binder<'c> {
                                 let meta = self.column_meta(depth, r, c);
                                 out.push((expr, meta));
                             }
+                            self.accesses.all_columns = false;
                         }
                         None => return Err(codes::bad_table_error(name.name)),
                     }
@@ -178,6 +180,7 @@ impl<'c> Binder<'c> {
     }
 
     fn expand(&mut self, depth: usize, r: usize, merged: bool, out: &mut Vec<(Expr, OutputColumn)>) {
+        self.accesses.all_columns = true;
         for c in 0..self.scopes[depth].relations[r].columns.len() {
             let name = &self.scopes[depth].relations[r].columns[c].name;
             let column = &self.scopes[depth].relations[r].columns[c];
@@ -189,6 +192,7 @@ impl<'c> Binder<'c> {
             let meta = self.column_meta(depth, r, c);
             out.push((expr, meta));
         }
+        self.accesses.all_columns = false;
     }
 
     fn column_meta(&self, depth: usize, r: usize, c: usize) -> OutputColumn {

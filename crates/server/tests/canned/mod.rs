@@ -69,6 +69,7 @@ impl Accounts for Canned {
             plugin: *plugin,
             stored: stored.clone(),
             locked: user == "locked",
+            ..Account::default()
         });
         known.or_else(|| RootOnly.find(user, address))
     }

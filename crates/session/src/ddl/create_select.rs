@@ -29,6 +29,7 @@ pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) ->
     let plan = planner::plan_statement(&Statement::Query(query), sql, &planning)?;
     // A temporary table may be made under LOCK TABLES.
     session.check_locked_tables(&plan)?;
+    session.core.check_accesses(&plan.accesses)?;
     let mut columns: Vec<DraftColumn> = Vec::with_capacity(plan.columns.len());
     for (no, output) in plan.columns.iter().enumerate() {
         let def = column(&plan, no, output);

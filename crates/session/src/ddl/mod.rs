@@ -110,7 +110,10 @@ pub(crate) fn says_records(statement: &Statement<'_>) -> bool {
 }
 
 /// Runs a change of definitions as FLUSH TABLES WITH READ LOCK and LOCK INSTANCE FOR BACKUP of others allow it.
-fn change_definitions<T>(session: &mut ClientSession, change: impl FnOnce(&mut ClientSession) -> Result<T, Outcome>) -> Result<T, Outcome> {
+pub(crate) fn change_definitions<T>(
+    session: &mut ClientSession,
+    change: impl FnOnce(&mut ClientSession) -> Result<T, Outcome>,
+) -> Result<T, Outcome> {
     session.announce(WaitsFor::GlobalReadLock)?;
     let done = session.share_definitions().and_then(|_shared| change(session));
     session.server_locks.withdraw();

@@ -1,11 +1,11 @@
 //! Definitions through a whole session on a simulated disk: what SHOW CREATE TABLE says, and what is refused.
 
-use crate::accounts::Accounts;
+use crate::accounts::AccountStore;
 use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, Command, Login, NoClient, PacketWriter};
 use crate::connections::{Connection, Hangup};
 use crate::service::Session;
-use crate::shared::{FixedAccounts, Shared};
+use crate::shared::Shared;
 use catalog::Catalog;
 use engine::{Engine, EngineConfig};
 use env::{Disk, SimClock, SimDisk};
@@ -38,7 +38,7 @@ impl Server {
         config.pool.frames = 256;
         let engine = Engine::open(as_disk, Arc::new(SimClock::new(1_700_000_000_000_000)), config).expect("an engine");
         let catalog = Catalog::open(&engine).expect("a catalogue");
-        let accounts: Box<dyn Accounts> = Box::new(FixedAccounts::root_only());
+        let accounts = AccountStore::open(&catalog).expect("accounts");
         Server { disk, shared: Shared::new(engine, catalog, accounts) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::create::Quotes;
 use super::{Table, tables, text};
-use crate::virtual_tables::{SYS, VirtualDatabase, database};
+use crate::virtual_tables::{MYSQL, SYS, VirtualDatabase, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::Value;
@@ -19,7 +19,11 @@ impl VirtualDatabase {
 
     /// Their engine, where they have one.
     pub(crate) fn engine(&self) -> Option<&'static str> {
-        if self.any_case || self.name == SYS { None } else { Some("PERFORMANCE_SCHEMA") }
+        match self.name {
+            MYSQL => Some("InnoDB"),
+            _ if self.any_case || self.name == SYS => None,
+            _ => Some("PERFORMANCE_SCHEMA"),
+        }
     }
 }
 
@@ -91,7 +95,11 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
         format!("  {} {ty}{collation}{null}", quotes.quoted(c.name))
     };
     let columns: Vec<String> = def.columns.iter().map(column).collect();
-    let (head, engine) = if database.any_case { ("CREATE TEMPORARY TABLE", "MEMORY") } else { ("CREATE TABLE", "PERFORMANCE_SCHEMA") };
+    let (head, engine) = if database.any_case {
+        ("CREATE TEMPORARY TABLE", "MEMORY")
+    } else {
+        ("CREATE TABLE", database.engine().unwrap_or("PERFORMANCE_SCHEMA"))
+    };
     let statement = format!(
         "{head} {} (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
         quotes.quoted(def.name),

@@ -129,7 +129,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Tables { full, schema, .. } => tables::tables(session, *full, *schema),
         ShowKind::TableStatus { schema } => tables::table_status(session, *schema),
         ShowKind::Columns { full, table, .. } => Ok(match find_table(session, table)? {
-            Found::Stored(entry) => tables::columns(&entry, *full),
+            Found::Stored(entry) => shown_columns(session, &entry, *full),
             Found::Computed(_, def) => computed::columns(def, *full),
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
@@ -137,6 +137,9 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             Found::Computed(..) => tables::indexes_head(),
         }),
         ShowKind::CreateTable(name) => {
+            if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
+                session.may_show_definition(schema, name.name)?;
+            }
             let entry = match find_table(session, name)? {
                 Found::Stored(entry) => entry,
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
@@ -209,7 +212,10 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ]))),
         ShowKind::Variables { scope } => Ok(status::variables(session, *scope)),
         ShowKind::Status { scope } => Ok(status::status(session, *scope)),
-        ShowKind::EngineStatus(engine) if engine.eq_ignore_ascii_case("innodb") => engine_status::engine_status(session),
+        ShowKind::EngineStatus(engine) if engine.eq_ignore_ascii_case("innodb") => {
+            session.core.require_process()?;
+            engine_status::engine_status(session)
+        }
         ShowKind::EngineStatus(engine) | ShowKind::EngineMutex(engine) | ShowKind::EngineLogs(engine) => {
             if engine.eq_ignore_ascii_case("innodb") && matches!(what, ShowKind::EngineMutex(_)) {
                 // Latches are not counted one by one; a MySQL that does not either answers so.
@@ -229,8 +235,29 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Charset => Ok(server::charsets()),
         ShowKind::Collation => Ok(server::collations()),
         ShowKind::Plugins => Ok(server::plugins()),
-        ShowKind::Privileges => Ok(Table::new(&named(&["Privilege", "Context", "Comment"]))),
-        ShowKind::Grants { user: None, .. } => Ok(server::grants(session)),
+        ShowKind::Privileges => Ok(server::privileges()),
+        ShowKind::Grants { user, using } => {
+            let (head, lines) = crate::accounts::grants(session, user.as_ref(), using)?;
+            let mut table = Table::new(&[(head.as_str(), text(1024))]);
+            lines.into_iter().for_each(|line| table.row(vec![line.into()]));
+            Ok(table)
+        }
+        ShowKind::CreateUser(user) => {
+            let (head, line) = crate::accounts::create_user(session, user)?;
+            let mut table = Table::new(&[(head.as_str(), text(1024))]);
+            table.row(vec![line.into()]);
+            Ok(table)
+        }
+        ShowKind::BinaryLogs | ShowKind::BinlogEvents | ShowKind::BinaryLogStatus | ShowKind::ReplicaStatus
+            if !session
+                .core
+                .standing
+                .rights
+                .global
+                .has_some(accounts::Privileges::SUPER.with(accounts::Privileges::REPLICATION_CLIENT)) =>
+        {
+            Err(codes::specific_access_denied_error("SUPER, REPLICATION CLIENT").into())
+        }
         ShowKind::BinaryLogs | ShowKind::BinlogEvents => {
             Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
         }
@@ -267,7 +294,7 @@ pub(crate) fn describe(
     sink: &mut ResultSink<'_>,
 ) -> Result<(), Outcome> {
     let mut table = match find_table(session, name)? {
-        Found::Stored(entry) => tables::columns(&entry, false),
+        Found::Stored(entry) => shown_columns(session, &entry, false),
         Found::Computed(_, def) => computed::columns(def, false),
     };
     if let Some(pattern) = column {
@@ -285,11 +312,22 @@ fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Ou
         Some(name) => name.to_owned(),
         None => session.core.database.as_deref().ok_or_else(codes::no_db_error)?.to_owned(),
     };
+    session.may_show_database(&name)?;
     if let Some(database) = virtual_tables::database(&name) {
         return Ok(database.name.to_owned());
     }
     session.shared().catalog.database(&name).map_err(|error| catalog_error(error, || session.stop_error()))?;
     Ok(name)
+}
+
+/// The columns of a table that the session may see.
+fn shown_columns(session: &ClientSession, entry: &TableEntry, full: bool) -> Table {
+    let mut table = tables::columns(entry, full);
+    let hidden = session.hidden_columns(&entry.def);
+    if !hidden.is_empty() {
+        table.rows.retain(|row| !matches!(&row[0], Value::Bytes(name) if hidden.iter().any(|hidden| hidden.as_bytes() == &name[..])));
+    }
+    table
 }
 
 /// A table that SHOW describes.
@@ -303,6 +341,9 @@ fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, O
         && let Some(entry) = session.core.temporary_table(schema, name.name)
     {
         return Ok(Found::Stored(Arc::clone(entry)));
+    }
+    if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
+        session.may_show_table(schema, name.name)?;
     }
     let schema = schema_of(session, name.schema)?;
     if let Some(database) = virtual_tables::database(&schema) {

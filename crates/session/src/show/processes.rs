@@ -49,12 +49,17 @@ impl Process {
 /// All connections.
 pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
     let connections = &core.shared.connections;
-    connections.list().into_iter().map(|connection| {
+    // Without PROCESS one sees one's own.
+    let sees_all = core.require_process().is_ok();
+    connections.list().into_iter().filter_map(move |connection| {
         let label = connection.label();
+        if !sees_all && (label.user != core.login.account_user || core.login.account_user.is_empty()) {
+            return None;
+        }
         let activity = connection.activity();
         let command = Connection::command_of(activity);
         let runs = matches!(command, byte::QUERY | byte::STMT_PREPARE | byte::STMT_EXECUTE);
-        Process {
+        Some(Process {
             id: u64::from(connection.id()),
             info: runs.then(|| String::from_utf8_lossy(&label.statement).into_owned()),
             user: label.user,
@@ -63,7 +68,7 @@ pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
             command: command_name(command),
             seconds: connection.seconds_in_turn(activity, connections.now_ms()).cast_signed(),
             state: state(core, &connection, activity),
-        }
+        })
     })
 }
 

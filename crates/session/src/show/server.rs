@@ -121,11 +121,18 @@ pub(super) fn plugins() -> Table {
     table
 }
 
-pub(super) fn grants(session: &ClientSession) -> Table {
-    let login = &session.core.login;
-    let head = format!("Grants for {}@{}", login.account_user, login.account_host);
-    let mut table = Table::new(&[(head.as_str(), text(1024))]);
-    let statement = format!("GRANT ALL PRIVILEGES ON *.* TO `{}`@`{}` WITH GRANT OPTION", login.account_user, login.account_host);
-    table.row(vec![statement.into()]);
+/// SHOW PRIVILEGES: the static ones, then the dynamic ones.
+pub(super) fn privileges() -> Table {
+    let mut table = Table::new(&[("Privilege", text(10)), ("Context", text(15)), ("Comment", text(0))]);
+    let mut statics: Vec<(&str, &str, &str)> = accounts::PRIVILEGES.iter().map(|info| (info.label, info.context, info.comment)).collect();
+    statics.push(("Proxy", "Server Admin", "To make proxy user possible"));
+    statics.push(("Usage", "Server Admin", "No privileges - allow connect only"));
+    statics.sort_unstable();
+    for (label, context, comment) in statics {
+        table.row(vec![label.into(), context.into(), comment.into()]);
+    }
+    for name in accounts::DYNAMIC {
+        table.row(vec![(*name).into(), "Server Admin".into(), "".into()]);
+    }
     table
 }

@@ -14,7 +14,8 @@ pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
     let mut names = session.shared().catalog.database_names().map_err(|error| catalog_error(error, || session.stop_error()))?;
     names.extend(virtual_tables::DATABASES.iter().map(|database| database.name.to_owned()));
     names.sort_unstable();
-    for name in names {
+    names.dedup();
+    for name in names.into_iter().filter(|name| session.core.sees_database(name)) {
         table.row(vec![name.into()]);
     }
     Ok(table)
@@ -33,6 +34,9 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
         return Ok(table);
     }
     for name in session.shared().catalog.table_names(&schema).map_err(|error| catalog_error(error, || session.stop_error()))? {
+        if !session.core.sees_table(&schema, &name) {
+            continue;
+        }
         let mut row = vec![Value::from(name)];
         if full {
             row.push("BASE TABLE".into());
@@ -43,6 +47,10 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
 }
 
 pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists: bool) -> Result<Table, Outcome> {
+    if !session.core.sees_database(name) {
+        let login = &session.core.login;
+        return Err(mysql_error::codes::dbaccess_denied_error(&login.account_user, &login.host, name).into());
+    }
     let (name, collation) = match virtual_tables::database(name) {
         Some(database) => (database.name, database.collation),
         None => {

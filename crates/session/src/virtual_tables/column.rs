@@ -18,6 +18,11 @@ pub(super) fn performance_schema(name: &'static str, rows: f64, list: Vec<(&'sta
     define(super::PERFORMANCE_SCHEMA, name, &[], rows, false, list)
 }
 
+/// A table of another database: its rows are nobody's dictionary.
+pub(super) fn define_in(database: &'static str, name: &'static str, columns: Vec<VirtualColumn>) -> VirtualTableDef {
+    VirtualTableDef { database, name, columns, keys: Vec::new(), rows: 10.0, is_view: false, is_dictionary: false }
+}
+
 fn define(
     database: &'static str,
     name: &'static str,

@@ -38,7 +38,8 @@ pub(super) fn table() -> VirtualTable {
 }
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| match listed {
+    let shows = core.shows();
+    each_table(core, request, move |listed| match listed {
         Listed::Computed(_, def) => {
             let row = |(at, c): (usize, &catalog::VirtualColumn)| {
                 let place = Place { database: def.database, table: def.name, at };
@@ -48,7 +49,9 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
         }
         Listed::Stored(_) | Listed::Open(_) => {
             let Some(def) = listed.def() else { return Vec::new() };
-            def.columns[..def.user_columns()].iter().enumerate().map(|(at, column)| of_stored(def, at, column)).collect()
+            let columns = def.columns[..def.user_columns()].iter().enumerate();
+            let shown = columns.map(|(at, column)| (at, column, shows.column(&def.database, &def.name, &column.name)));
+            shown.filter(|(.., held)| !held.is_empty()).map(|(at, column, held)| of_stored(def, at, column, &held)).collect()
         }
     })
 }
@@ -69,12 +72,12 @@ struct Details<'d> {
     expression: String,
 }
 
-fn of_stored(def: &TableDef, at: usize, column: &ColumnDef) -> VirtualRow {
+fn of_stored(def: &TableDef, at: usize, column: &ColumnDef, privileges: &str) -> VirtualRow {
     let details = Details {
         default: show::default_shown(column),
         key: show::key_word(def, at),
         extra: show::extra(column),
-        privileges: "select,insert,update,references",
+        privileges,
         comment: &column.comment,
         expression: column.generated.as_ref().map_or_else(String::new, |generated| show::escaped(&generated.text)),
     };

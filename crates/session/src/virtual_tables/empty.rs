@@ -35,7 +35,12 @@ pub(super) fn tables() -> Vec<VirtualTable> {
         ("OPTIMIZER_TRACE", optimizer_trace()),
         ("PROFILING", profiling()),
     ];
-    list.into_iter().map(|(name, columns)| VirtualTable { def: information_schema(name, &[], 0.0, columns), rows }).collect()
+    list.into_iter()
+        .map(|(name, columns)| VirtualTable {
+            def: information_schema(name, &[], 0.0, columns),
+            rows: super::account_rows::of(name).unwrap_or(rows),
+        })
+        .collect()
 }
 
 fn rows(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {

@@ -45,7 +45,7 @@ pub(super) fn user_privileges() -> VirtualTable {
         ("PRIVILEGE_TYPE", folded(64).not_null()),
         ("IS_GRANTABLE", folded(3).not_null()),
     ];
-    VirtualTable { def: information_schema("USER_PRIVILEGES", &[], 30.0, columns), rows: privileges }
+    VirtualTable { def: information_schema("USER_PRIVILEGES", &[], 30.0, columns), rows: super::account_rows::users }
 }
 
 fn all_engines(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
@@ -69,14 +69,4 @@ fn all_plugins(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<
         ]
     };
     Ok(listed(show::PLUGINS.into_iter().map(row).collect()))
-}
-
-/// What an account may do: all there is.
-const PRIVILEGES: [&str; 12] =
-    ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "RELOAD", "SHUTDOWN", "PROCESS", "INDEX", "ALTER", "SHOW DATABASES"];
-
-fn privileges(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    let grantee = format!("'{}'@'{}'", core.login.account_user, core.login.account_host);
-    let row = |privilege: &str| vec![grantee.as_str().into(), "def".into(), privilege.into(), "YES".into()];
-    Ok(listed(PRIVILEGES.into_iter().map(row).collect()))
 }

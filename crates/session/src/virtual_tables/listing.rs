@@ -82,7 +82,10 @@ pub(super) fn database_names(core: &Core, request: &VirtualRequest) -> executor:
             names
         }
     };
+    names.retain(|name| core.sees_database(name));
     names.sort_unstable();
+    // One of an older directory may be named like a computed one, and is hidden by it.
+    names.dedup();
     Ok(names)
 }
 
@@ -91,10 +94,12 @@ type ListedTables = Box<dyn Iterator<Item = executor::Result<Listed>>>;
 /// The tables that a request wants, one after the other.
 pub(super) fn tables(core: &Core, request: &VirtualRequest) -> executor::Result<ListedTables> {
     let shared = Arc::clone(&core.shared);
+    let shows = core.shows();
     let wanted: Option<Vec<String>> = request.values(TABLE_KEY).map(<[String]>::to_vec);
     let of_database = move |name: String| -> ListedTables {
         if let Some(database) = database(&name) {
             let mut tables = database.tables();
+            tables.retain(|def| shows.table(def.database, def.name));
             tables.retain(|def| wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == def.name)));
             return Box::new(tables.into_iter().map(move |def| Ok(Listed::Computed(database, def))));
         }
@@ -104,8 +109,11 @@ pub(super) fn tables(core: &Core, request: &VirtualRequest) -> executor::Result<
         };
         match names {
             Ok(names) => {
-                let shared = Arc::clone(&shared);
-                Box::new(names.into_iter().filter_map(move |table| look_up(&shared, &name, &table).map_err(failed).transpose()))
+                let (shared, shows) = (Arc::clone(&shared), shows.clone());
+                Box::new(names.into_iter().filter_map(move |table| match shows.table(&name, &table) {
+                    true => look_up(&shared, &name, &table).map_err(failed).transpose(),
+                    false => None,
+                }))
             }
             Err(error) => Box::new(std::iter::once(Err(failed(error)))),
         }

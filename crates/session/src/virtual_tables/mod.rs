@@ -1,4 +1,4 @@
-//! Computed tables: `information_schema`, `performance_schema` and `sys`, whose rows are made when they are read.
+//! Computed tables: `information_schema`, `performance_schema`, `mysql` and `sys`, whose rows are made when they are read.
 //!
 //! A table is one file here: its columns and a function that makes its rows, and a line in [`TABLES`]. The planner sees the definition only
 //! (`catalog::VirtualTableDef`), so that a cached plan shows what is there when it runs; the executor asks [`rows`] for the rows, with the
@@ -10,6 +10,7 @@
 //! 2. All tables about locks and transactions that one statement reads show one moment ([`LockPicture`]).
 //! 3. Nothing here can be changed, locked or dropped.
 
+mod account_rows;
 mod characters;
 mod column;
 mod columns;
@@ -26,6 +27,7 @@ mod lock_data;
 mod lock_picture;
 mod memory;
 mod metadata_locks;
+mod mysql_schema;
 mod processes;
 mod schemata;
 mod settings;
@@ -83,6 +85,8 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         statistics::table(),
         tables::table(),
     ];
+    tables.push(account_rows::user_attributes());
+    tables.extend(mysql_schema::tables());
     tables.extend(settings::tables());
     tables.extend(empty::tables());
     tables.extend(sys::tables());
@@ -102,14 +106,16 @@ pub(crate) struct VirtualDatabase {
 }
 
 /// All of them, by name.
-pub(crate) static DATABASES: [VirtualDatabase; 3] = [
+pub(crate) static DATABASES: [VirtualDatabase; 4] = [
     VirtualDatabase { name: INFORMATION_SCHEMA, collation: Collation::Utf8mb4GeneralCi, any_case: true },
+    VirtualDatabase { name: MYSQL, collation: Collation::DEFAULT, any_case: false },
     VirtualDatabase { name: PERFORMANCE_SCHEMA, collation: Collation::DEFAULT, any_case: false },
     VirtualDatabase { name: SYS, collation: Collation::DEFAULT, any_case: false },
 ];
 
 const INFORMATION_SCHEMA: &str = "information_schema";
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
+pub(crate) const MYSQL: &str = "mysql";
 pub(crate) const SYS: &str = "sys";
 
 /// The database of a name, when its tables are computed.
@@ -204,7 +210,7 @@ mod tests {
     #[test]
     fn names_are_found_as_mysql_finds_them() {
         assert_eq!(database("Information_Schema").map(|d| d.name), Some(INFORMATION_SCHEMA));
-        assert!(database("Performance_schema").is_none() && database("mysql").is_none());
+        assert!(database("Performance_schema").is_none() && database("MySQL").is_none());
         let schema = database(INFORMATION_SCHEMA).expect("there");
         assert_eq!(schema.table("innodb_trx").expect("there").name, "INNODB_TRX");
         assert_eq!(schema.table("nosuch").unwrap_err().message, "Unknown table 'NOSUCH' in information_schema");

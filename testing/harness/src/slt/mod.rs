@@ -7,6 +7,7 @@
 //! statement error 1062 23000         … or fails with this number and SQLSTATE, and this message where one follows after ----
 //! query [rowsort] [names]            rows follow after ----, one a line, values separated by " | "; names: their columns' names first
 //! connection NAME                    what follows runs on that connection (opened at first use, in the same database)
+//! connection NAME USER [PASSWORD]    … as another user than root, with no database in use
 //! disconnect NAME                    that connection is closed
 //! send                               the statement runs on while the file goes on; the connection is busy until …
 //! reap statement ok | reap query     … its answer is taken (any form of statement and query)

@@ -51,8 +51,16 @@ pub fn run_file(target: &mut Target, path: &Path, mode: Mode, protocol: Protocol
     if protocol == Protocol::Prepared && text.lines().take(5).any(|l| l == "# only: text") {
         return Ok(0);
     }
-    let mut runner =
-        Runner { target, lines: HashMap::new(), current: "default".into(), mode, protocol, failures: Vec::new(), statements: 0 };
+    let mut runner = Runner {
+        target,
+        lines: HashMap::new(),
+        users: HashMap::new(),
+        current: "default".into(),
+        mode,
+        protocol,
+        failures: Vec::new(),
+        statements: 0,
+    };
     runner.fresh_database().map_err(|e| format!("{}: {e}", path.display()))?;
     let blocks: Vec<Block> = block::parse(&text)
         .into_iter()
@@ -81,6 +89,8 @@ enum Line {
 struct Runner<'s> {
     target: &'s mut Target,
     lines: HashMap<String, Line>,
+    /// Connections that are not root's: user and password.
+    users: HashMap<String, (String, Option<String>)>,
     current: String,
     mode: Mode,
     protocol: Protocol,
@@ -125,6 +135,11 @@ impl Runner<'_> {
         let directive: Vec<&str> = block.directive.iter().map(String::as_str).collect();
         match directive.as_slice() {
             ["connection", name] => self.current = (*name).into(),
+            ["connection", name, user, password @ ..] => {
+                self.current = (*name).into();
+                let password = password.first().map(|password| (*password).to_owned());
+                self.users.insert((*name).into(), ((*user).to_owned(), password));
+            }
             ["disconnect", name] => {
                 self.lines.remove(*name);
             }
@@ -221,7 +236,13 @@ impl Runner<'_> {
                 self.lines.insert(self.current.clone(), busy);
                 Err("the connection is busy: reap first".into())
             }
-            None => self.target.connect(Some(DATABASE)).map(Box::new).map_err(|e| e.to_string()),
+            None => {
+                let connected = match self.users.get(&self.current) {
+                    Some((user, password)) => self.target.connect_as(user, password.as_deref()),
+                    None => self.target.connect(Some(DATABASE)),
+                };
+                connected.map(Box::new).map_err(|e| e.to_string())
+            }
         }
     }
 

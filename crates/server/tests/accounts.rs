@@ -1,0 +1,203 @@
+//! Accounts against the real server: logins that go wrong, passwords that expire, limits, and what is left after a kill.
+
+use harness::Server;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Error, OptsBuilder};
+
+fn server() -> Server {
+    Server::start(env!("CARGO_BIN_EXE_altiplano"), &[])
+}
+
+fn log_in(server: &Server, user: &str, password: Option<&str>) -> Result<Conn, Error> {
+    // With these two at hand the client asks nothing by itself, which an expired password would refuse.
+    let options = OptsBuilder::from_opts(server.options(None)).max_allowed_packet(Some(1 << 20));
+    Conn::new(options.user(Some(user)).pass(password).prefer_socket(false))
+}
+
+fn refused(server: &Server, user: &str, password: Option<&str>) -> (u16, String) {
+    match log_in(server, user, password) {
+        Err(Error::MySqlError(error)) => (error.code, error.message),
+        Err(other) => panic!("not an error of the server: {other}"),
+        Ok(_) => panic!("{user} was let in"),
+    }
+}
+
+fn code(error: &Error) -> u16 {
+    match error {
+        Error::MySqlError(error) => error.code,
+        other => panic!("not an error of the server: {other}"),
+    }
+}
+
+fn run(connection: &mut Conn, statements: &[&str]) {
+    for sql in statements {
+        connection.query_drop(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+#[test]
+fn passwords_decide_who_comes_in() {
+    let server = server();
+    let mut root = server.connect();
+    run(
+        &mut root,
+        &[
+            "CREATE USER sha IDENTIFIED BY 'right', native IDENTIFIED WITH mysql_native_password BY 'right'",
+            "CREATE USER locked IDENTIFIED BY 'right' ACCOUNT LOCK",
+            "CREATE USER tls IDENTIFIED BY 'right' REQUIRE SSL",
+            "CREATE USER open@localhost",
+        ],
+    );
+    for user in ["sha", "native"] {
+        // Twice: the second time by the fast path.
+        for _ in 0..2 {
+            let who: Option<String> =
+                log_in(&server, user, Some("right")).expect("let in").query_first("SELECT CURRENT_USER()").expect("a row");
+            assert_eq!(who, Some(format!("{user}@%")));
+        }
+        for (password, with) in [(Some("wrong"), "YES"), (None, "NO")] {
+            let expected = format!("Access denied for user '{user}'@'localhost' (using password: {with})");
+            assert_eq!(refused(&server, user, password), (1045, expected));
+        }
+    }
+    // Somebody unknown is told the same.
+    for (password, with) in [(Some("wrong"), "YES"), (None, "NO")] {
+        let expected = format!("Access denied for user 'nobody'@'localhost' (using password: {with})");
+        assert_eq!(refused(&server, "nobody", password), (1045, expected));
+    }
+    assert_eq!(refused(&server, "locked", Some("right")).0, 3118);
+    assert_eq!(refused(&server, "locked", Some("wrong")).0, 1045);
+    assert_eq!(refused(&server, "tls", Some("right")).0, 1045);
+    assert!(log_in(&server, "open", None).is_ok());
+    assert_eq!(refused(&server, "open", Some("x")).0, 1045);
+    // A changed password counts at once, the fast path included; the old one as long as it is retained.
+    run(&mut root, &["ALTER USER sha IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
+    assert!(log_in(&server, "sha", Some("right")).is_ok() && log_in(&server, "sha", Some("second")).is_ok());
+    run(&mut root, &["ALTER USER sha DISCARD OLD PASSWORD, native IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
+    assert_eq!(refused(&server, "sha", Some("right")).0, 1045);
+    assert!(log_in(&server, "native", Some("right")).is_ok() && log_in(&server, "native", Some("second")).is_ok());
+    run(&mut root, &["DROP USER sha", "CREATE USER sha IDENTIFIED BY 'third'"]);
+    assert_eq!(refused(&server, "sha", Some("second")).0, 1045);
+    assert!(log_in(&server, "sha", Some("third")).is_ok());
+    let (random, made) = match root.query_first::<(String, String, String, u8), _>("ALTER USER sha IDENTIFIED BY RANDOM PASSWORD") {
+        Ok(Some((.., password, 1))) => (password.clone(), password.len()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(made, 20);
+    assert!(log_in(&server, "sha", Some(&random)).is_ok());
+}
+
+#[test]
+fn an_expired_password_lets_in_who_can_change_it() {
+    let server = server();
+    let mut root = server.connect();
+    run(&mut root, &["CREATE USER old IDENTIFIED BY 'pw' PASSWORD EXPIRE", "GRANT SELECT ON *.* TO old"]);
+    // This client cannot go on with an expired password.
+    assert_eq!(refused(&server, "old", Some("pw")).0, 1862);
+    run(&mut root, &["SET GLOBAL disconnect_on_expired_password = OFF"]);
+    let mut old = log_in(&server, "old", Some("pw")).expect("let in");
+    for sql in ["SELECT 1", "SHOW DATABASES", "USE mysql", "ALTER USER USER() PASSWORD EXPIRE NEVER", "DO 1"] {
+        assert_eq!(code(&old.query_drop(sql).expect_err(sql)), 1820, "{sql}");
+    }
+    assert_eq!(code(&old.prep("SELECT 1").and_then(|s| old.exec_drop(s, ())).expect_err("prepared")), 1820);
+    run(&mut old, &["ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"]);
+    run(&mut root, &["SET GLOBAL disconnect_on_expired_password = ON"]);
+    assert!(log_in(&server, "old", Some("new")).is_ok());
+}
+
+#[test]
+fn failed_logins_and_limits_keep_out() {
+    let server = server();
+    let mut root = server.connect();
+    run(
+        &mut root,
+        &[
+            "CREATE USER few IDENTIFIED BY 'pw' FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME 3",
+            "CREATE USER one IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1",
+            "CREATE USER slow IDENTIFIED BY 'pw' WITH MAX_QUERIES_PER_HOUR 2",
+        ],
+    );
+    assert_eq!(refused(&server, "few", Some("x")).0, 1045);
+    let blocked = (
+        3955,
+        "Access denied for user 'few'@'localhost'. Account is blocked for 3 day(s) (3 day(s) remaining) due to 2 consecutive failed logins."
+            .to_owned(),
+    );
+    assert_eq!(refused(&server, "few", Some("x")), blocked);
+    assert_eq!(refused(&server, "few", Some("pw")), blocked);
+    run(&mut root, &["ALTER USER few ACCOUNT UNLOCK"]);
+    assert!(log_in(&server, "few", Some("pw")).is_ok());
+    let held = log_in(&server, "one", Some("pw")).expect("the first");
+    assert_eq!(refused(&server, "one", Some("pw")).0, 1226);
+    drop(held);
+    harness::until("the place is free", || log_in(&server, "one", Some("pw")).is_ok());
+    let mut slow = log_in(&server, "slow", Some("pw")).expect("let in");
+    let answered = (0..10).take_while(|_| slow.query_drop("DO 1").is_ok()).count();
+    assert!(answered <= 2, "{answered}");
+    assert_eq!(code(&slow.query_drop("DO 1").expect_err("too many")), 1226);
+}
+
+#[test]
+fn no_password_is_in_the_process_list() {
+    let server = server();
+    let (mut root, mut other) = (server.connect(), server.connect());
+    run(&mut root, &["CREATE USER a IDENTIFIED BY 'visible-secret'"]);
+    let id = root.connection_id();
+    let shown: Vec<(u32, Option<String>)> =
+        other.query("SELECT processlist_id, processlist_info FROM performance_schema.threads").expect("rows");
+    assert!(shown.iter().all(|(_, info)| !info.as_deref().unwrap_or_default().contains("visible-secret")), "{shown:?}");
+    assert!(shown.iter().any(|(shown, _)| *shown == id));
+    assert!(!server.log().contains("visible-secret"));
+}
+
+#[test]
+fn accounts_survive_restarts_and_kills() {
+    let mut server = server();
+    run(
+        &mut server.connect(),
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT, b INT)",
+            "CREATE ROLE r",
+            "CREATE USER u IDENTIFIED BY 'pw' COMMENT 'kept'",
+            "GRANT SELECT (a) ON d.t TO r",
+            "GRANT INSERT ON d.* TO u WITH GRANT OPTION",
+            "GRANT r TO u WITH ADMIN OPTION",
+            "ALTER USER u DEFAULT ROLE r",
+            "CREATE USER gone IDENTIFIED BY 'pw'",
+            "DROP USER gone",
+        ],
+    );
+    let grants = |server: &Server| server.connect().query::<String, _>("SHOW GRANTS FOR u").expect("grants");
+    let before = grants(&server);
+    // A kill: what was acknowledged is there.
+    server.restart();
+    assert_eq!(grants(&server), before);
+    let mut u = log_in(&server, "u", Some("pw")).expect("let in");
+    run(&mut u, &["SELECT a FROM d.t", "INSERT INTO d.t VALUES (1, 2)"]);
+    assert_eq!(code(&u.query_drop("SELECT b FROM d.t").expect_err("not granted")), 1143);
+    assert_eq!(refused(&server, "gone", Some("pw")).0, 1045);
+    // The last account may go: nobody comes in then, and no root comes back.
+    run(&mut server.connect(), &["DROP USER u", "DROP ROLE r", "CREATE USER last IDENTIFIED BY 'pw'", "DROP USER root@localhost"]);
+    server.kill();
+    assert_eq!(server.stop(), None);
+}
+
+#[test]
+fn privileges_count_at_once_for_plans_that_are_kept() {
+    let server = server();
+    let mut root = server.connect();
+    run(&mut root, &["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, b INT)", "CREATE USER u IDENTIFIED BY 'pw'"]);
+    let mut u = log_in(&server, "u", Some("pw")).expect("let in");
+    // Root's plan is in the server's cache, and is not a way around.
+    run(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT ON d.t TO u"]);
+    let prepared = u.prep("SELECT b FROM d.t WHERE a = ?").expect("prepared");
+    for round in 0..3 {
+        run(&mut u, &["SELECT b FROM d.t WHERE a = 1"]);
+        u.exec_drop(&prepared, (1,)).expect("allowed");
+        run(&mut root, &["REVOKE SELECT ON d.t FROM u"]);
+        assert_eq!(code(&u.query_drop("SELECT b FROM d.t WHERE a = 1").expect_err("revoked")), 1142, "round {round}");
+        assert_eq!(code(&u.exec_drop(&prepared, (1,)).expect_err("revoked")), 1142, "round {round}");
+        run(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT (a, b) ON d.t TO u"]);
+    }
+}

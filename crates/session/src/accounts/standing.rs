@@ -1,0 +1,170 @@
+//! What a session may do: its account's privileges and those of its active roles, and which plans were found to be within them.
+//!
+//! A statement that has run before costs one load (the accounts' number), one flag for who may do everything, and else one look at a table of the session's
+//! own: nothing is allocated, latched or shared.
+
+use super::limits::{Presence, Usage};
+use super::login::is_expired;
+use crate::context::Core;
+use crate::shared::Shared;
+use ::accounts::{Account, AccountName, Accounts, Rights};
+use mysql_error::SqlError;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Plans that a session remembers to be allowed.
+const ALLOWED_SLOTS: usize = 64;
+
+/// What a session may do.
+pub(crate) struct Standing {
+    /// The account.
+    pub account: AccountName,
+    /// The roles that SET ROLE or the login made active.
+    pub active: BTreeSet<AccountName>,
+    /// What they may do.
+    pub rights: Arc<Rights>,
+    /// All static privileges on `*.*`.
+    pub everything: bool,
+    /// The password must be changed first.
+    pub sandboxed: bool,
+    /// Number of the accounts that this was made of.
+    version: u64,
+    /// Plans that were allowed, by the rest of their serial number; 0 for none.
+    allowed: Box<[u64; ALLOWED_SLOTS]>,
+    /// The session's place among those of its account.
+    pub presence: Option<Presence>,
+}
+
+impl Standing {
+    /// Of an account, without roles.
+    pub fn new(shared: &Shared, account: AccountName) -> Standing {
+        let mut standing = Standing {
+            account,
+            active: BTreeSet::new(),
+            rights: Arc::default(),
+            everything: false,
+            sandboxed: false,
+            version: 0,
+            allowed: Box::new([0; ALLOWED_SLOTS]),
+            presence: None,
+        };
+        standing.renew(shared);
+        standing
+    }
+
+    /// Whether it is of these accounts.
+    #[inline]
+    pub fn is_current(&self, version: u64) -> bool {
+        self.version == version
+    }
+
+    /// Makes it anew.
+    #[cold]
+    pub fn renew(&mut self, shared: &Shared) {
+        self.version = shared.accounts.version();
+        let accounts = shared.accounts.snapshot();
+        self.rights = Arc::new(Rights::of(&accounts, &self.account, &self.active));
+        self.everything = self.rights.everything;
+        self.allowed.fill(0);
+        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros().div_euclid(1_000_000));
+        // It begins with the login; while the session lasts it can only end.
+        self.sandboxed &= accounts.get(&self.account).is_some_and(|account| is_expired(account, days, now));
+    }
+
+    /// A login of the account: its roles become active, its sessions are counted.
+    pub fn log_in(&mut self, shared: &Shared) -> Result<(), SqlError> {
+        let accounts = shared.accounts.snapshot();
+        let own = accounts.get(&self.account);
+        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros());
+        self.sandboxed = own.is_some_and(|account| is_expired(account, days, now.div_euclid(1_000_000)));
+        let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
+        let limits = own.map(|account| account.limits).unwrap_or_default();
+        if limits != ::accounts::Limits::default() || default_max > 0 {
+            let usage = shared.accounts.usage(&self.account);
+            self.presence = Some(Presence::new(usage, own.map(|account| &**account), default_max, now)?);
+        }
+        self.begin_anew(shared);
+        Ok(())
+    }
+
+    /// The session begins anew: the roles of a login are active.
+    pub fn begin_anew(&mut self, shared: &Shared) {
+        let roles = roles_at_login(shared, &self.account);
+        self.set_roles(shared, roles);
+    }
+
+    /// Whether statements are counted.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.presence.is_some()
+    }
+
+    /// Counts a statement.
+    pub fn count_query(&self, shared: &Shared) -> Result<(), SqlError> {
+        self.count(shared, Usage::count_query)
+    }
+
+    /// Counts a statement that changes something.
+    pub fn count_update(&self, shared: &Shared) -> Result<(), SqlError> {
+        self.count(shared, Usage::count_update)
+    }
+
+    fn count(&self, shared: &Shared, count: impl Fn(&Usage, &Account, i64) -> Result<(), SqlError>) -> Result<(), SqlError> {
+        let Some(presence) = &self.presence else { return Ok(()) };
+        match shared.accounts.snapshot().get(&self.account) {
+            Some(account) => count(presence.usage(), account, shared.engine.wall_micros()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes other roles active.
+    pub fn set_roles(&mut self, shared: &Shared, roles: BTreeSet<AccountName>) {
+        self.active = roles;
+        self.renew(shared);
+    }
+
+    /// Whether a plan was found to be allowed.
+    #[inline]
+    pub fn remembers(&self, serial: u64) -> bool {
+        self.allowed[serial as usize % ALLOWED_SLOTS] == serial
+    }
+
+    /// A plan is allowed.
+    pub fn remember(&mut self, serial: u64) {
+        self.allowed[serial as usize % ALLOWED_SLOTS] = serial;
+    }
+}
+
+/// The roles that everybody has: `mandatory_roles`, those that exist.
+pub(crate) fn mandatory_roles(shared: &Shared, accounts: &Accounts) -> BTreeSet<AccountName> {
+    let listed = crate::variables::find("mandatory_roles").map(|definition| shared.variables.get(definition));
+    match listed {
+        Some(types::Value::Bytes(text)) if !text.is_empty() => {
+            super::names::role_list(&text.to_text()).unwrap_or_default().into_iter().filter(|role| accounts.contains(role)).collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The roles that are active after a login.
+pub(crate) fn roles_at_login(shared: &Shared, account: &AccountName) -> BTreeSet<AccountName> {
+    let accounts = shared.accounts.snapshot();
+    let Some(own) = accounts.get(account) else { return BTreeSet::new() };
+    if shared.number("activate_all_roles_on_login") != 0 {
+        let mut roles = mandatory_roles(shared, &accounts);
+        roles.extend(own.grants.roles.keys().cloned());
+        return roles;
+    }
+    own.grants.default_roles.iter().filter(|role| own.grants.roles.contains_key(role)).cloned().collect()
+}
+
+impl Core {
+    /// The text of CURRENT_ROLE().
+    pub fn role_names(&self) -> String {
+        if self.standing.active.is_empty() {
+            return "NONE".to_owned();
+        }
+        let shown: Vec<String> = self.standing.active.iter().map(super::names::shown).collect();
+        shown.join(",")
+    }
+}

@@ -1,0 +1,120 @@
+//! Plans against the session's rights.
+
+use crate::client_session::ClientSession;
+use crate::context::Core;
+use crate::plan_cache::CachedPlan;
+use ::accounts::{Privileges, Rights};
+use mysql_error::{SqlError, codes};
+use planner::accesses::Access;
+use std::collections::BTreeSet;
+use sync::atomic::{AtomicU64, Ordering};
+
+/// Serial numbers of plans; 0 is none's. (Relaxed: each number is taken once, nothing is found through it.)
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+/// A number that no other plan of this process has: a session remembers by it what it may run.
+pub(crate) fn next_serial() -> u64 {
+    SERIAL.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Tables of `performance_schema` that everybody may read.
+const OPEN_TABLES: &[&str] =
+    &["global_status", "global_variables", "processlist", "session_account_connect_attrs", "session_status", "session_variables"];
+
+impl ClientSession {
+    /// Refuses a plan that goes beyond the session's rights, and remembers one that does not.
+    #[inline]
+    pub(crate) fn may_run(&mut self, plan: &CachedPlan) -> Result<(), SqlError> {
+        let standing = &self.core.standing;
+        if (standing.everything || standing.remembers(plan.serial)) && !standing.is_limited() && !standing.sandboxed {
+            return Ok(());
+        }
+        self.ask_for(plan)
+    }
+
+    #[cold]
+    fn ask_for(&mut self, plan: &CachedPlan) -> Result<(), SqlError> {
+        if self.core.standing.sandboxed {
+            return Err(codes::must_change_password());
+        }
+        if self.core.standing.is_limited() && plan.plan.writes {
+            self.core.standing.count_update(&self.core.shared)?;
+        }
+        self.core.check_accesses(&plan.plan.accesses)?;
+        self.core.standing.remember(plan.serial);
+        Ok(())
+    }
+}
+
+impl Core {
+    /// Refuses accesses beyond the session's rights.
+    pub(crate) fn check_accesses(&self, accesses: &[Access]) -> Result<(), SqlError> {
+        if self.standing.everything && accesses.iter().all(|access| access.rights_of.is_none()) {
+            return Ok(());
+        }
+        accesses.iter().try_for_each(|access| self.check_access(access))
+    }
+
+    fn check_access(&self, access: &Access) -> Result<(), SqlError> {
+        let definers;
+        let rights: &Rights = match &access.rights_of {
+            None => &self.standing.rights,
+            Some(definer) => {
+                definers = Rights::of(&self.shared.accounts.snapshot(), definer, &BTreeSet::new());
+                &definers
+            }
+        };
+        let (database, table) = (&*access.database, &*access.table);
+        if let Some(answer) = self.computed_access(database, table) {
+            return answer;
+        }
+        let on_table = rights.on_table(database, table);
+        let of_columns = access.columns.iter().fold(access.wants.with(access.wants_some), |all, column| all.with(column.wants));
+        if on_table.has(of_columns) && !access.locks {
+            return Ok(());
+        }
+        let some = rights.on_some_column(database, table);
+        let missing = access.wants.without(on_table).with(access.wants_some.without(some));
+        if !missing.is_empty() {
+            return Err(self.table_denied(missing, table));
+        }
+        for column in &access.columns {
+            let missing = column.wants.without(rights.on_column(database, table, &column.name));
+            if missing.is_empty() {
+                continue;
+            }
+            if column.all || some.and(missing).is_empty() && on_table.is_empty() && rights.table(database, table).is_none() {
+                return Err(self.table_denied(missing, table));
+            }
+            let command = missing.names().collect::<Vec<_>>().join(", ");
+            let login = &self.login;
+            return Err(codes::columnaccess_denied_error(command, &login.account_user, &login.host, &column.name, table));
+        }
+        let locking = Privileges::UPDATE.with(Privileges::DELETE).with(Privileges::LOCK_TABLES);
+        if access.locks && !some.has_some(locking) {
+            return Err(codes::tableaccess_denied_error("SELECT with locking clause", &self.login.account_user, &self.login.host, table));
+        }
+        Ok(())
+    }
+
+    /// Computed tables that everybody may read, or that take a privilege on the server; `None` for all others.
+    fn computed_access(&self, database: &str, table: &str) -> Option<Result<(), SqlError>> {
+        if database.eq_ignore_ascii_case("information_schema") {
+            let innodb = table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
+            return Some(if innodb { self.require_process() } else { Ok(()) });
+        }
+        (database == "performance_schema" && OPEN_TABLES.contains(&table)).then_some(Ok(()))
+    }
+
+    /// Refuses a table of which the session may do nothing of the kind, before it is looked up.
+    pub(crate) fn may_use_table(&self, database: &str, table: &str, wants: Privileges) -> Result<(), SqlError> {
+        if self.standing.everything {
+            return Ok(());
+        }
+        if let Some(answer) = self.computed_access(database, table) {
+            return answer;
+        }
+        let missing = wants.without(self.standing.rights.on_some_column(database, table));
+        if missing.is_empty() { Ok(()) } else { Err(self.table_denied(missing, table)) }
+    }
+}

@@ -1,0 +1,93 @@
+//! What SHOW and `information_schema` show to whom.
+
+use crate::client_session::ClientSession;
+use crate::context::Core;
+use ::accounts::{Privileges, Rights};
+use catalog::TableDef;
+use mysql_error::SqlError;
+use std::sync::Arc;
+
+/// A look at a session's rights that can be taken along: by rows that are made later.
+#[derive(Clone)]
+pub(crate) struct Shows {
+    everything: bool,
+    rights: Arc<Rights>,
+}
+
+impl Shows {
+    /// Whether a table is shown.
+    pub fn table(&self, database: &str, table: &str) -> bool {
+        self.everything || database.eq_ignore_ascii_case("information_schema") || self.rights.sees_table(database, table)
+    }
+
+    /// What may be done with a column, as the columns named `Privileges` tell it; empty for one that is not shown.
+    pub fn column(&self, database: &str, table: &str, column: &str) -> String {
+        if self.everything {
+            return "select,insert,update,references".to_owned();
+        }
+        if database.eq_ignore_ascii_case("information_schema") {
+            return "select".to_owned();
+        }
+        let held = self.rights.on_column(database, table, column).and(Privileges::ALL_COLUMN);
+        held.names().map(str::to_lowercase).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Core {
+    /// What the session is shown.
+    pub(crate) fn shows(&self) -> Shows {
+        Shows { everything: self.standing.everything, rights: Arc::clone(&self.standing.rights) }
+    }
+}
+
+impl ClientSession {
+    /// SHOW names a database: 1044 for one in which nothing is the session's.
+    pub(crate) fn may_show_database(&self, database: &str) -> Result<(), SqlError> {
+        match self.core.sees_database(database) {
+            true => Ok(()),
+            false => Err(self.core.database_denied(database)),
+        }
+    }
+
+    /// SHOW CREATE TABLE takes a privilege on the whole table.
+    pub(crate) fn may_show_definition(&self, database: &str, table: &str) -> Result<(), SqlError> {
+        let core = &self.core;
+        if core.temporary_table(database, table).is_some() {
+            return Ok(());
+        }
+        if core.standing.everything || database.eq_ignore_ascii_case("information_schema") || database == "performance_schema" {
+            return Ok(());
+        }
+        match core.standing.rights.on_table(database, table).and(Privileges::ALL_TABLE).is_empty() {
+            false => Ok(()),
+            true => {
+                let login = &core.login;
+                Err(mysql_error::codes::tableaccess_denied_error("SHOW", &login.account_user, &login.host, table))
+            }
+        }
+    }
+
+    /// SHOW COLUMNS and INDEX take SELECT on some part of the table.
+    pub(crate) fn may_show_table(&self, database: &str, table: &str) -> Result<(), SqlError> {
+        let core = &self.core;
+        if core.standing.everything || database.eq_ignore_ascii_case("information_schema") || database == "performance_schema" {
+            return Ok(());
+        }
+        match core.standing.rights.on_some_column(database, table).and(Privileges::ALL_TABLE).is_empty() {
+            false => Ok(()),
+            true => Err(core.table_denied(Privileges::SELECT, table)),
+        }
+    }
+
+    /// The columns of a table that the session is not shown.
+    pub(crate) fn hidden_columns(&self, def: &TableDef) -> Vec<String> {
+        if self.core.standing.everything {
+            return Vec::new();
+        }
+        let shows = self.core.shows();
+        let hidden = def.columns.iter().filter(|column| shows.column(&def.database, &def.name, &column.name).is_empty());
+        // Who may see the table at all by a privilege that columns do not have sees its columns.
+        let of_table = !self.core.standing.rights.on_table(&def.database, &def.name).and(Privileges::ALL_TABLE).is_empty();
+        if of_table { Vec::new() } else { hidden.map(|column| column.name.clone()).collect() }
+    }
+}

@@ -1,0 +1,161 @@
+//! What statements without a plan take. Those about accounts, SET and KILL ask by themselves, where they know of whom and what.
+
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use ::accounts::Privileges;
+use mysql_error::{SqlError, codes};
+use parser::ast::{self, AlterAction, Maintenance, ObjectName, Statement};
+
+/// Whether a statement may run while the session's password must be changed first.
+fn is_for_sandbox(statement: &Statement<'_>) -> bool {
+    matches!(statement, Statement::AlterUser(_) | Statement::SetPassword(_) | Statement::Set(_) | Statement::Empty)
+}
+
+/// Refuses a statement that goes beyond the session's rights.
+pub(crate) fn authorize(session: &ClientSession, statement: &Statement<'_>) -> Result<(), Outcome> {
+    if session.core.standing.sandboxed && !is_for_sandbox(statement) {
+        return Err(codes::must_change_password().into());
+    }
+    let global = session.core.standing.rights.global;
+    let needs = |names: &str, statics: Privileges, dynamic: &str| {
+        let held = global.has_some(statics) || session.core.standing.rights.has_dynamic(dynamic);
+        if held { Ok(()) } else { Err(codes::specific_access_denied_error(names)) }
+    };
+    // Dynamic privileges are asked for even of who has all the others.
+    match statement {
+        Statement::Backup { .. } | Statement::LockInstance | Statement::UnlockInstance => {
+            needs("BACKUP_ADMIN", Privileges::NONE, "BACKUP_ADMIN")?;
+        }
+        Statement::Xa(ast::Xa::Recover { .. }) if !session.core.standing.rights.has_dynamic("XA_RECOVER_ADMIN") => {
+            return Err(codes::xaer_rmerr().into());
+        }
+        _ => {}
+    }
+    if session.core.standing.everything {
+        return Ok(());
+    }
+    use Privileges as P;
+    match statement {
+        Statement::CreateDatabase(create) => on_database(session, create.name, P::CREATE)?,
+        Statement::AlterDatabase(alter) => {
+            if let Some(name) = alter.name.or(session.core.database.as_deref()) {
+                on_database(session, name, P::ALTER)?;
+            }
+        }
+        Statement::DropDatabase { name, .. } => on_database(session, name, P::DROP)?,
+        Statement::CreateTable(create) => create_table(session, create)?,
+        Statement::AlterTable(alter) => {
+            on_table(session, &alter.name, P::ALTER)?;
+            for action in alter.actions {
+                match action {
+                    AlterAction::Rename(to) => {
+                        on_table(session, &alter.name, P::DROP)?;
+                        on_table(session, to, P::CREATE.with(P::INSERT))?;
+                    }
+                    AlterAction::AddForeignKey(key) => on_table(session, &key.references.table, P::REFERENCES)?,
+                    _ => {}
+                }
+            }
+        }
+        Statement::DropTable(drop) if drop.temporary => {}
+        Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
+        Statement::RenameTable(pairs) => {
+            for (from, to) in *pairs {
+                on_table(session, from, P::ALTER.with(P::DROP))?;
+                on_table(session, to, P::CREATE.with(P::INSERT))?;
+            }
+        }
+        Statement::CreateIndex(create) => on_table(session, &create.table, P::INDEX)?,
+        Statement::DropIndex(drop) => on_table(session, &drop.table, P::INDEX)?,
+        Statement::Truncate(name) => on_table(session, name, P::DROP)?,
+        Statement::TableMaintenance(maintenance) => {
+            let wants = match maintenance.kind {
+                Maintenance::Check | Maintenance::Checksum => P::SELECT,
+                _ => P::SELECT.with(P::INSERT),
+            };
+            maintenance.tables.iter().try_for_each(|name| on_part_of(session, name, wants))?;
+        }
+        Statement::LockTables(locks) => {
+            for lock in *locks {
+                let database = database_of(session, &lock.table)?;
+                on_database(session, &database, P::LOCK_TABLES)?;
+                on_table(session, &lock.table, P::SELECT)?;
+            }
+        }
+        Statement::Flush(flush) => {
+            for what in flush.what {
+                let (names, dynamic) = match *what {
+                    "TABLES" => ("RELOAD or FLUSH_TABLES", "FLUSH_TABLES"),
+                    "PRIVILEGES" => ("RELOAD or FLUSH_PRIVILEGES", "FLUSH_PRIVILEGES"),
+                    "STATUS" => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
+                    "USER_RESOURCES" => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
+                    "OPTIMIZER_COSTS" => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
+                    _ => ("RELOAD", "RELOAD"),
+                };
+                needs(names, P::RELOAD, dynamic)?;
+            }
+            if flush.read_lock {
+                needs("RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
+            }
+        }
+        Statement::Describe { table, .. } => on_part_of(session, table, P::SELECT)?,
+        Statement::Shutdown => needs("SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn database_of(session: &ClientSession, name: &ObjectName<'_>) -> Result<String, SqlError> {
+    name.schema.or(session.core.database.as_deref()).map(str::to_owned).ok_or_else(codes::no_db_error)
+}
+
+/// 1044 without privileges on a database.
+pub(crate) fn on_database(session: &ClientSession, database: &str, wants: Privileges) -> Result<(), SqlError> {
+    let core = &session.core;
+    if core.standing.everything || core.standing.rights.database(database).has(wants) {
+        Ok(())
+    } else {
+        Err(core.database_denied(database))
+    }
+}
+
+/// 1142 without privileges on a table.
+pub(crate) fn on_table(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+    let core = &session.core;
+    let database = database_of(session, name)?;
+    if core.standing.everything || is_computed(&database) || core.temporary_table(&database, name.name).is_some() {
+        return Ok(());
+    }
+    let missing = wants.without(core.standing.rights.on_table(&database, name.name));
+    if missing.is_empty() { Ok(()) } else { Err(core.table_denied(missing, name.name)) }
+}
+
+/// The same where a column's privilege is enough.
+fn on_part_of(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+    let database = database_of(session, name)?;
+    if is_computed(&database) || session.core.temporary_table(&database, name.name).is_some() {
+        return Ok(());
+    }
+    let missing = wants.without(session.core.standing.rights.on_some_column(&database, name.name));
+    if missing.is_empty() { Ok(()) } else { Err(session.core.table_denied(missing, name.name)) }
+}
+
+/// Tables that refuse changes by themselves.
+fn is_computed(database: &str) -> bool {
+    database.eq_ignore_ascii_case("information_schema")
+}
+
+fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Result<(), SqlError> {
+    use Privileges as P;
+    if create.temporary {
+        let database = database_of(session, &create.name)?;
+        return on_database(session, &database, P::CREATE_TEMPORARY_TABLES);
+    }
+    let wants = if create.select.is_some() { P::CREATE.with(P::INSERT) } else { P::CREATE };
+    on_table(session, &create.name, wants)?;
+    create.foreign_keys.iter().try_for_each(|key| on_table(session, &key.references.table, P::REFERENCES))?;
+    if let Some(like) = &create.like {
+        on_part_of(session, like, P::SELECT)?;
+    }
+    Ok(())
+}
