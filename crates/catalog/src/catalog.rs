@@ -43,6 +43,8 @@ pub struct Catalog {
     /// Tables by database and name.
     tables: RwLock<Names>,
     databases: RwLock<HashMap<String, Arc<DatabaseDef>>>,
+    /// Times that a table was asked for by its name and had to be looked up. Relaxed.
+    misses: AtomicU64,
     /// Reads the dictionary for lookups, so that they see what is committed whatever the caller's snapshot.
     reader: Mutex<Session>,
 }
@@ -55,6 +57,7 @@ impl Catalog {
             version: AtomicU64::new(1),
             tables: RwLock::with_order(Rank::Catalog, 3, HashMap::new()),
             databases: RwLock::with_order(Rank::Catalog, 4, HashMap::new()),
+            misses: AtomicU64::new(0),
             reader: Mutex::with_order(Rank::Catalog, 2, engine.connect()),
         });
         engine.set_table_source(Arc::new(Source { catalog: Arc::downgrade(&catalog) }));
@@ -64,6 +67,11 @@ impl Catalog {
     /// The engine.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// Times that a table was asked for by its name and was not in the list of open ones.
+    pub fn table_misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
     }
 
     /// Changes with every DDL: what was planned under another version is to be looked at again.
@@ -97,8 +105,10 @@ impl Catalog {
     /// A table. [`CatalogError::UnknownDatabase`] when not even the database is there.
     pub fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>> {
         if let Some(entry) = self.tables.read().get(database).and_then(|names| names.get(name)) {
+            self.engine.note_table_hit(&entry.storage);
             return Ok(Arc::clone(entry));
         }
+        self.misses.fetch_add(1, Ordering::Relaxed);
         self.database(database)?;
         self.load(
             |session| {
@@ -173,6 +183,10 @@ impl Catalog {
 
     fn publish(&self, entry: &Arc<TableEntry>) {
         let mut tables = self.tables.write();
+        let count: usize = tables.values().map(HashMap::len).sum();
+        if count as u64 >= self.engine.open_tables_max() {
+            close_unused(&mut tables, count / 8 + 1);
+        }
         tables.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
     }
 
@@ -249,6 +263,17 @@ impl Catalog {
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Catalog(version {})", self.version())
+    }
+}
+
+/// Lets go of so many tables that nobody has, those that were not used for longest: under the latch by which anybody could come to have one.
+fn close_unused(tables: &mut Names, count: usize) {
+    let entries = tables.iter().flat_map(|(database, names)| names.iter().map(move |(name, entry)| (database, name, entry)));
+    let unused = entries
+        .filter(|(_, _, entry)| Arc::strong_count(entry) == 1)
+        .map(|(database, name, entry)| ((database.clone(), name.clone()), Arc::clone(&entry.storage)));
+    for (database, name) in Engine::least_used(unused, count) {
+        tables.get_mut(&database).and_then(|names| names.remove(&name));
     }
 }
 

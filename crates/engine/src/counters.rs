@@ -95,6 +95,7 @@ impl Counters {
         for table in moved {
             let written = table.auto_increment.load(Ordering::SeqCst);
             self.put(table.id, written)?;
+            table.counter_stored.store(written, Ordering::SeqCst);
             let mut state = self.state.lock();
             // SeqCst, and cleared before the value is read again: who moves the counter after that finds the flag cleared, and comes for the latch.
             table.counter_noted.store(false, Ordering::SeqCst);

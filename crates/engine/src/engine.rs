@@ -9,6 +9,7 @@ use crate::counters::Counters;
 use crate::history::{Ages, History};
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
+use crate::open_tables::OpenTables;
 use crate::prepared::Branches;
 use crate::prune::Prune;
 use crate::purge::Postponed;
@@ -76,7 +77,7 @@ pub struct Engine {
     dictionary: Arc<Table>,
     pub(crate) next_table_id: AtomicU32,
     pub(crate) next_index_id: AtomicU32,
-    tables: RwLock<HashMap<TableId, Arc<Table>>>,
+    pub(crate) tables: OpenTables,
     pub(crate) source: OnceLock<Arc<dyn TableSource>>,
     pub(crate) checkpoint_latch: Mutex<()>,
     /// Held shared by whom moves an unfinished transaction from a list to its session's slot; by a checkpoint while it looks through slots and lists.
@@ -151,7 +152,7 @@ impl Engine {
             dictionary: Arc::new(Table::dictionary(dictionary_tree)),
             next_table_id: AtomicU32::new(payload.next_table.max(FIRST_USER_TABLE)),
             next_index_id: AtomicU32::new(payload.next_index.max(FIRST_USER_INDEX)),
-            tables: RwLock::with_order(Rank::Catalog, 5, HashMap::new()),
+            tables: OpenTables::new(RwLock::with_order(Rank::Catalog, 5, HashMap::new())),
             source: OnceLock::new(),
             checkpoint_latch: Mutex::new(Rank::Catalog, ()),
             handover: RwLock::with_order(Rank::Catalog, 8, ()),
@@ -230,7 +231,7 @@ impl Engine {
     /// The open tables that some indexes (ascending) belong to; none for those of the dictionary, and of tables that are not open.
     pub fn tables_of_indexes(&self, indexes: &[IndexId]) -> Vec<(IndexId, TableId)> {
         let mut found = Vec::with_capacity(indexes.len());
-        for table in self.tables.read().values() {
+        for table in self.tables.by_id.read().values() {
             if found.len() == indexes.len() {
                 break;
             }
@@ -241,19 +242,33 @@ impl Engine {
 
     /// The open table of a definition, opening it when it is not. `spec` must be the committed or the caller's own definition.
     pub fn open_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
-        if let Some(table) = self.tables.read().get(&spec.id) {
-            return Ok(Arc::clone(table));
+        if let Some(table) = self.open_table_by_id(spec.id) {
+            return Ok(table);
         }
-        let table = self.make_table(spec, None)?;
-        Ok(Arc::clone(self.tables.write().entry(table.id).or_insert(table)))
+        let table = loop {
+            let round = self.tables.round();
+            let table = self.make_table(spec.clone(), None)?;
+            let mut open = self.tables.by_id.write();
+            if let Some(table) = open.get(&spec.id) {
+                break Arc::clone(table);
+            }
+            // Nothing was closed since its counter was read: somebody else might have opened the table, used it, and it was closed again.
+            if self.tables.round() == round {
+                self.tables.touch(&table);
+                open.insert(table.id, Arc::clone(&table));
+                break table;
+            }
+        };
+        self.note_opened();
+        Ok(table)
     }
 
     /// Replaces the open table by one with a changed definition (ALTER TABLE). Counters and the metadata lock carry over; the caller holds
     /// the lock exclusively.
     pub fn reopen_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
-        let old = self.tables.read().get(&spec.id).cloned();
+        let old = self.tables.by_id.read().get(&spec.id).cloned();
         let table = self.make_table(spec, old.as_deref())?;
-        self.tables.write().insert(table.id, Arc::clone(&table));
+        self.tables.by_id.write().insert(table.id, Arc::clone(&table));
         Ok(table)
     }
 
@@ -276,7 +291,7 @@ impl Engine {
 
     /// Forgets an open table (after DROP TABLE).
     pub fn close_table(&self, id: TableId) {
-        self.tables.write().remove(&id);
+        self.tables.by_id.write().remove(&id);
     }
 
     /// Forgets a table that only the caller knows, when purge has let go of it: from then on nobody touches its trees. What transactions have left to do in it
@@ -311,7 +326,7 @@ impl Engine {
     pub(crate) fn open_table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
         match id {
             DICTIONARY_TABLE => Some(Arc::clone(&self.dictionary)),
-            _ => self.tables.read().get(&id).cloned(),
+            _ => self.tables.by_id.read().get(&id).inspect(|table| self.tables.touch(table)).cloned(),
         }
     }
 
@@ -327,7 +342,7 @@ impl Engine {
 
     /// Whether this is the handle of the table as it is now, seen by a holder of its metadata lock.
     pub(crate) fn is_current(&self, table: &Arc<Table>) -> bool {
-        table.id == DICTIONARY_TABLE || self.tables.read().get(&table.id).is_some_and(|current| Arc::ptr_eq(current, table))
+        table.id == DICTIONARY_TABLE || self.tables.by_id.read().get(&table.id).is_some_and(|current| Arc::ptr_eq(current, table))
     }
 
     /// A new table id, durable before it can be used: ids are never given out twice.

@@ -41,6 +41,7 @@ mod locking_scan;
 mod log_op;
 mod next_key_scan;
 pub mod offline;
+pub mod open_tables;
 mod prepared;
 mod prune;
 mod purge;

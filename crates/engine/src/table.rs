@@ -75,6 +75,10 @@ pub struct Table {
     pub(crate) auto_increment: AtomicU64,
     /// Whether the counter is in the list of those that checkpoints carry.
     pub(crate) counter_noted: AtomicBool,
+    /// What a later opening of the table would find the counter to be, at least: as of its opening, or when it was written into its tree.
+    pub(crate) counter_stored: AtomicU64,
+    /// The round of closing (`open_tables.rs`) that it was used in last; relaxed.
+    pub(crate) used_in: AtomicU64,
     /// Next hidden row id; 0 until the index's last key was looked at.
     pub(crate) next_row_id: AtomicU64,
     /// Live rows, as far as counted since the estimate of opening. Relaxed: a planner's figure.
@@ -306,6 +310,10 @@ impl Table {
             auto_increment_column: spec.auto_increment_column,
             auto_increment: AtomicU64::new(auto_increment.max(spec.auto_increment_start).max(1)),
             counter_noted: AtomicBool::new(false),
+            counter_stored: AtomicU64::new(
+                old.map_or_else(|| auto_increment.max(spec.auto_increment_start).max(1), |old| old.counter_stored.load(Ordering::SeqCst)),
+            ),
+            used_in: AtomicU64::new(old.map_or(0, |old| old.used_in.load(Ordering::Relaxed))),
             next_row_id: AtomicU64::new(old.map_or(0, |old| old.next_row_id.load(Ordering::Relaxed))),
             rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
             defined_by: AtomicU64::new(old.map_or(0, |old| old.defined_by.load(Ordering::Acquire))),

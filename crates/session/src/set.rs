@@ -131,6 +131,9 @@ impl ClientSession {
         if definition.name == "altiplano_memory_limit" {
             self.shared().apply_memory_limit();
         }
+        if definition.name == "table_open_cache" {
+            self.shared().apply_open_tables();
+        }
         if matches!(definition.name, "innodb_max_purge_lag" | "innodb_max_purge_lag_delay") {
             self.shared().apply_max_purge_lag();
         }

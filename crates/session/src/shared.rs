@@ -137,6 +137,7 @@ impl Shared {
             "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit")),
             "altiplano_memory_limit" => self.apply_memory_limit(),
             "innodb_max_purge_lag" | "innodb_max_purge_lag_delay" => self.apply_max_purge_lag(),
+            "table_open_cache" => self.apply_open_tables(),
             "altiplano_admission" => {
                 let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
                 self.admission.set_mode(mode);
@@ -149,6 +150,11 @@ impl Shared {
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.
     pub fn apply_memory_limit(&self) {
         memory::set_limit(memory_limit_of(self.number("altiplano_memory_limit")));
+    }
+
+    /// Puts `table_open_cache` in force.
+    pub fn apply_open_tables(&self) {
+        self.engine.set_open_tables_max(self.number("table_open_cache"));
     }
 
     /// Puts `innodb_max_purge_lag` and its bound in force.

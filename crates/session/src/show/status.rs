@@ -67,6 +67,7 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
     let data = pool.frames_total - pool.frames_free.min(pool.frames_total);
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
     let threads = shared.connections.threads();
+    let tables = engine.open_tables();
     let admission = shared.admission.stats();
     let (backups, archive) = (shared.backups.figures(), engine.wal().archive_status().unwrap_or_default());
     list.extend([
@@ -158,7 +159,12 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Innodb_page_size", 16384),
         ("Innodb_row_lock_current_waits", locks.waiting),
         ("Innodb_row_lock_waits", locks.waits),
+        ("Open_tables", tables.open),
+        ("Opened_tables", tables.opened),
         ("Prepared_stmt_count", shared.prepared_statements.load(Ordering::Relaxed)),
+        ("Table_open_cache_hits", tables.hits),
+        ("Table_open_cache_misses", shared.catalog.table_misses()),
+        ("Table_open_cache_overflows", tables.overflows),
         ("Threads_cached", threads.cached.into()),
         ("Threads_connected", u64::from(shared.connections.count())),
         ("Threads_created", threads.created),
