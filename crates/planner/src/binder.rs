@@ -48,6 +48,8 @@ pub struct Relation {
     pub lock: crate::plan::LockMode,
     /// DML target: slot of the row's bytes.
     pub keep_row: Option<Slot>,
+    /// Further slots for columns: where LATERAL relations read a DML target's, which got new slots.
+    pub also: Vec<(u32, Slot)>,
 }
 
 /// Where a relation's rows come from.
@@ -65,6 +67,17 @@ pub enum Source {
     RecursiveScan(u32),
     /// A recursive CTE.
     Recursive(Arc<RecursiveCte>),
+}
+
+impl Source {
+    /// Slots of what stands before it, or of enclosing queries, that it reads.
+    pub fn outer_slots(&self) -> impl Iterator<Item = &Slot> {
+        let outer = match self {
+            Source::Derived(_, outer, _) => Some(outer),
+            _ => None,
+        };
+        outer.into_iter().flatten()
+    }
 }
 
 /// Parts of a recursive CTE.
@@ -161,6 +174,8 @@ pub struct Scope {
     pub relations: Vec<Relation>,
     /// Only the first this many relations are visible (binding of ON conditions).
     pub visible: std::ops::Range<usize>,
+    /// Relations that a LATERAL derived table which is being bound does not see.
+    pub unseen: Vec<std::ops::Range<usize>>,
     /// Select list: alias (lower case), expression.
     pub aliases: Vec<(String, Expr)>,
     /// Aggregates of the block.
@@ -195,6 +210,7 @@ impl Scope {
         Scope {
             relations: Vec::new(),
             visible: 0..usize::MAX,
+            unseen: Vec::new(),
             aliases: Vec::new(),
             aggregates: Vec::new(),
             groupings: Vec::new(),
@@ -413,7 +429,9 @@ impl<'c> Binder<'c> {
                     return Ok(expr);
                 }
                 let scope = &self.scopes[depth];
-                if let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)) {
+                if !scope.visible.is_empty()
+                    && let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column))
+                {
                     let expr = expr.clone();
                     self.note_outer(depth, &expr);
                     return Ok(expr);
@@ -422,7 +440,7 @@ impl<'c> Binder<'c> {
             let scope = &self.scopes[depth];
             let mut found: Option<(usize, usize)> = None;
             for (r, relation) in scope.relations.iter().enumerate() {
-                if !scope.visible.contains(&r) {
+                if !scope.visible.contains(&r) || scope.unseen.iter().any(|range| range.contains(&r)) {
                     continue;
                 }
                 if let Some(table) = table {

@@ -394,9 +394,15 @@ impl<'c> Binder<'c> {
             self.new_slot(c.ty.clone());
         }
         // ON conditions of a multi-table update may have taken slots already: both are filled then.
-        for (i, slot) in self.scopes[depth].relations[r].slots.iter_mut().enumerate() {
+        let relations = &mut self.scopes[depth].relations;
+        let lateral: BTreeSet<Slot> = relations.iter().flat_map(|relation| relation.source.outer_slots()).copied().collect();
+        let Relation { slots, also, .. } = &mut relations[r];
+        for (i, slot) in slots.iter_mut().enumerate() {
             if let Some(old) = slot.replace(first + i as Slot) {
                 self.replaced_slots.push((old, first + i as Slot));
+                if lateral.contains(&old) {
+                    also.push((i as u32, old));
+                }
             }
         }
         first

@@ -100,7 +100,8 @@ impl<'c> Binder<'c> {
     fn flatten(&mut self, relations: &mut Vec<Relation>, tree: JoinTree, rejected: &BTreeSet<Slot>, group: &mut Group) {
         match tree {
             JoinTree::Relation(r) => {
-                let slots = relations[r].slots.iter().flatten().copied().collect();
+                let also = relations[r].also.iter().map(|(_, slot)| *slot);
+                let slots = relations[r].slots.iter().flatten().copied().chain(also).collect();
                 group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots });
             }
             JoinTree::Inner { parts, on, straight } => {
@@ -192,6 +193,7 @@ impl<'c> Binder<'c> {
                 hints: Vec::new(),
                 lock: LockMode::None,
                 keep_row: None,
+                also: Vec::new(),
             });
             let slots = slots.into_iter().collect();
             return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });
@@ -275,7 +277,8 @@ impl<'c> Binder<'c> {
                         // Nothing to hold on to: after all inner items written before it.
                         mask |= (1u64 << i) - 1;
                     }
-                    if item.join == JoinKind::Inner { 0 } else { mask & !(1 << i) }
+                    let lateral = lateral_mask(item, relations, group) & !(1 << i);
+                    if item.join == JoinKind::Inner { lateral } else { mask & !(1 << i) | lateral }
                 })
                 .collect(),
         };
@@ -511,7 +514,8 @@ impl<'c> Binder<'c> {
         };
         match &relation.source {
             Source::Base(table) => {
-                let columns: Vec<(u32, Slot)> = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s))).collect();
+                let columns = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s)));
+                let columns: Vec<(u32, Slot)> = columns.chain(relation.also.iter().copied()).collect();
                 let cover = path.index.filter(|_| path.covering).and_then(|index| {
                     let storage = &self.tables[*table as usize].storage;
                     let parts = &storage.indexes[index as usize].full_parts;
@@ -610,6 +614,25 @@ fn item_mask(e: &Expr, group: &Group, subplans: &[Subplan]) -> u64 {
         }
     }
     mask
+}
+
+/// Items of the group that an item's LATERAL relations read: they come before it.
+fn lateral_mask(item: &Item, relations: &[Relation], group: &Group) -> u64 {
+    fn read(item: &Item, relations: &[Relation], out: &mut BTreeSet<Slot>) {
+        match &item.kind {
+            ItemKind::Relation(r) => {
+                out.extend(relations[*r].source.outer_slots());
+            }
+            ItemKind::Nest(group) => group.items.iter().for_each(|item| read(item, relations, out)),
+        }
+    }
+    let mut slots = BTreeSet::new();
+    read(item, relations, &mut slots);
+    if slots.is_empty() {
+        return 0;
+    }
+    let reads = |other: &Item| !other.slots.is_disjoint(&slots);
+    group.items.iter().enumerate().filter(|(_, other)| reads(other)).fold(0, |mask, (at, _)| mask | 1 << at)
 }
 
 fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {

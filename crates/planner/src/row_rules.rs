@@ -150,6 +150,7 @@ fn row_relation(columns: &[ColumnDef], database: &str, table: &str, first_slot: 
         hints: Vec::new(),
         lock: LockMode::None,
         keep_row: None,
+        also: Vec::new(),
     }
 }
 

@@ -45,6 +45,7 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
         hints: Vec::new(),
         lock: LockMode::None,
         keep_row: None,
+        also: Vec::new(),
     }
 }
 

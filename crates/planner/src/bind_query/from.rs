@@ -45,7 +45,13 @@ impl<'c> Binder<'c> {
         let mut tree = self.table_ref(first)?;
         for join in chain.into_iter().rev() {
             let middle = self.scope().relations.len();
-            let right = self.table_ref(&join.right)?;
+            // What a RIGHT JOIN keeps does not depend on its other side.
+            let unseen = (join.kind == ast::JoinKind::Right).then_some(start..middle);
+            let seen = self.scope().unseen.len();
+            self.scope().unseen.extend(unseen);
+            let right = self.table_ref(&join.right);
+            self.scope().unseen.truncate(seen);
+            let right = right?;
             let end = self.scope().relations.len();
             let mut on = Vec::new();
             let outer = matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right);
@@ -171,6 +177,7 @@ impl<'c> Binder<'c> {
                 hints: Vec::new(),
                 lock: LockMode::None,
                 keep_row: None,
+                also: Vec::new(),
             });
         }
         if factor.name.schema.is_none() && factor.name.name.eq_ignore_ascii_case("dual") {
@@ -243,17 +250,16 @@ impl<'c> Binder<'c> {
             hints,
             lock: LockMode::None,
             keep_row: None,
+            also: Vec::new(),
         }
     }
 
     pub(super) fn derived(&mut self, derived: &ast::Derived<'_>) -> Result<usize> {
-        if derived.lateral {
-            return Err(codes::not_supported_yet("LATERAL"));
-        }
         if derived.alias.is_empty() {
             return Err(codes::derived_must_have_alias());
         }
-        let hidden = self.hide_relations();
+        // LATERAL: it reads the tables before it, as a subquery in WHERE would.
+        let hidden = if derived.lateral { None } else { self.hide_relations() };
         let changed = std::mem::take(&mut self.changed);
         let bound = self.query(derived.query);
         self.changed = changed;
@@ -271,6 +277,7 @@ impl<'c> Binder<'c> {
             hints: Vec::new(),
             lock: LockMode::None,
             keep_row: None,
+            also: Vec::new(),
         })
     }
 

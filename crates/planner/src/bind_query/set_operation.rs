@@ -190,6 +190,7 @@ impl<'c> Binder<'c> {
             hints: Vec::new(),
             lock: LockMode::None,
             keep_row: None,
+            also: Vec::new(),
         });
         scope.clause = Clause::OrderBy;
         self.scopes.push(scope);

@@ -1,6 +1,6 @@
 //! The order of a join: all orders of few items, the cheapest next one of many.
 
-use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, filtered_share, item_mask};
+use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, filtered_share, item_mask, lateral_mask};
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
@@ -71,6 +71,10 @@ impl Search<'_, '_> {
 
     fn hashable(&self, item: usize, placed: u64) -> bool {
         let bit = 1u64 << item;
+        if lateral_mask(&self.group.items[item], self.relations, self.group) & !bit != 0 {
+            // Other rows for each row: there is nothing to build a table of.
+            return false;
+        }
         let list = if self.group.items[item].join == JoinKind::Inner { &self.group.conjuncts } else { &self.group.items[item].on };
         list.iter().any(|c| {
             let mask = item_mask(c, self.group, &self.binder.subplans);
@@ -129,7 +133,7 @@ impl Search<'_, '_> {
                     wanted: None,
                     memo: HashMap::new(),
                     uses: group.conjuncts.iter().map(|c| item_mask(c, &group, &self.binder.subplans)).collect(),
-                    needs: vec![0; group.items.len()],
+                    needs: (0..group.items.len()).map(|at| lateral_mask(&group.items[at], self.relations, &group) & !(1 << at)).collect(),
                 };
                 let (cost, rows) = inner.greedy_cost();
                 (None, cost, rows)
@@ -235,7 +239,7 @@ impl Search<'_, '_> {
         for _ in 0..n {
             let mut best: Option<(f64, usize, f64)> = None;
             for i in 0..n {
-                if placed & (1 << i) == 0 {
+                if self.allowed(i, placed) {
                     let (_, cost, out) = self.step(i, placed, rows);
                     if best.as_ref().is_none_or(|(b, _, _)| cost + out < *b) {
                         best = Some((cost + out, i, out));
