@@ -6,6 +6,8 @@
 
 One process, one epoll: the client is not the thing measured. Phases, each printed as it ends:
   connect  COUNT logins (at most --together under way), failures, seconds; resident memory per connection by /proc/PID/status and smaps_rollup
+  work     (--work N) each connection runs N rounds of ten statements by text: reads by key and range, a sort, changes, a transaction; then silence, and memory again
+  long     (--long N) N connections run statements of ten seconds, half of them asleep and half at work; beside them others run short transactions, and newcomers come
   busy     all connections send `SELECT` by key, the next as soon as the last is answered; a prober meanwhile connects, commits one row, leaves, again and again
   storm    COUNT further logins all at once, seconds until the last is in; PASS when none failed within --storm-seconds, otherwise FAIL and exit code 1
 User root without password; the server needs max_connections above COUNT + storm + 10. Both need `ulimit -n`.
@@ -163,10 +165,7 @@ def quantile(values, share):
 
 
 def busy(address, pid, clients, seconds):
-    admin = Blocking(address)
-    for statement in ("CREATE DATABASE IF NOT EXISTS connections_probe", "CREATE TABLE IF NOT EXISTS connections_probe.t (id INT PRIMARY KEY, v INT)"):
-        admin.run(statement)
-    admin.run("REPLACE INTO connections_probe.t VALUES " + ",".join(f"({n},{n})" for n in range(100)))
+    make_tables(address)
     until, latencies = time.monotonic() + seconds, []
     prober = threading.Thread(target=probe, args=(address, until, latencies))
     poll, by_fd = select.epoll(), {}
@@ -194,6 +193,100 @@ def busy(address, pid, clients, seconds):
         print(f"         newcomer's {name}: {len(values)} times, median {1000 * quantile(values, 0.5):.1f} ms, p99 {1000 * quantile(values, 0.99):.1f} ms, worst {1000 * max(values, default=float('nan')):.1f} ms")
 
 
+SHORT = ["BEGIN", "UPDATE connections_probe.t SET v = v + 1 WHERE id = {n}", "COMMIT"]
+AT_WORK = "SELECT COUNT(*) FROM connections_probe.t a, connections_probe.t b, connections_probe.t c, connections_probe.t d, connections_probe.t e WHERE a.v + b.v + c.v + d.v + e.v < 0"
+
+
+def long(address, pid, clients, count):
+    """Short transactions of ten connections, one after another, beside `count` statements of ten seconds."""
+    make_tables(address)
+    late, short = clients[:count], [Blocking(address) for _ in range(10)]
+    poll = select.epoll()
+    for client in late:
+        client.socket.setblocking(True)
+        client.socket.send(query("SET max_execution_time = 10000"))
+        if len(client.socket.recv(4096)) == 0:
+            raise OSError("a connection was closed")
+        poll.register(client.socket, select.EPOLLIN)
+    latencies, newcomers, until = [], [], time.monotonic() + 10
+    prober = threading.Thread(target=probe, args=(address, until, newcomers))
+    for n, client in enumerate(late):
+        client.socket.send(query("SELECT SLEEP(10)" if n % 2 else AT_WORK))
+    started = time.monotonic()
+    prober.start()
+    threads, n = 0, 0
+    while time.monotonic() < until:
+        begun = time.monotonic()
+        for statement in SHORT:
+            short[n % len(short)].run(statement.format(n=n % 90))
+        latencies.append(time.monotonic() - begun)
+        threads = max(threads, rss(pid)["Threads"])
+        n += 1
+    prober.join()
+    open_ones, first = len(late), None
+    while open_ones and time.monotonic() - started < 300:
+        for fd, _ in poll.poll(1, 512):
+            first = first or time.monotonic()
+            poll.unregister(fd)
+            open_ones -= 1
+    print(f"long     {len(late)} statements of 10 s, all ended after {time.monotonic() - started:.1f} s, {open_ones} left; at most {threads} threads")
+    for name, values in (("short transaction", latencies), ("newcomer's connect", [l[0] for l in newcomers]), ("newcomer's commit", [l[1] for l in newcomers])):
+        print(f"         {name}: {len(values)} times, median {1000 * quantile(values, 0.5):.1f} ms, p99 {1000 * quantile(values, 0.99):.1f} ms, worst {1000 * max(values, default=float('nan')):.1f} ms")
+
+
+WORK = [
+    "SELECT v FROM connections_probe.t WHERE id = {n}",
+    "SELECT id, v FROM connections_probe.t WHERE id BETWEEN {n} AND {n} + 9",
+    "SELECT SUM(v) FROM connections_probe.t WHERE id BETWEEN {n} AND {n} + 9",
+    "SELECT v FROM connections_probe.t WHERE id BETWEEN {n} AND {n} + 9 ORDER BY v",
+    "SELECT DISTINCT v FROM connections_probe.t WHERE id BETWEEN {n} AND {n} + 9 ORDER BY v",
+    "SET @a = {n}",
+    "BEGIN",
+    "UPDATE connections_probe.t SET v = v + 1 WHERE id = {n}",
+    "INSERT INTO connections_probe.h (v) VALUES ({n})",
+    "COMMIT",
+]
+
+
+def work(address, pid, clients, rounds, before, idle):
+    """Each client runs the statements, some hundred clients at a time, and falls silent."""
+    make_tables(address)
+    started, poll, under_way, begun = time.monotonic(), select.epoll(), {}, 0
+    while begun < len(clients) or under_way:
+        while begun < len(clients) and len(under_way) < 256:
+            client = clients[begun]
+            under_way[client.socket.fileno()] = [client.socket, begun % 90, 0]
+            poll.register(client.socket, select.EPOLLIN)
+            client.socket.send(query(WORK[0].format(n=begun % 90)))
+            begun += 1
+        for fd, _ in poll.poll(1, 512):
+            state = under_way[fd]
+            answer = state[0].recv(65536)
+            if len(answer) == 0 or answer[4:5] == b"\xff":
+                raise OSError(f"a working connection was closed or refused: {answer}")
+            state[2] += 1
+            if state[2] == rounds * len(WORK):
+                poll.unregister(fd)
+                del under_way[fd]
+            else:
+                state[0].send(query(WORK[state[2] % len(WORK)].format(n=state[1])))
+    took = time.monotonic() - started
+    time.sleep(idle)
+    after = rss(pid)
+    print(f"work     {rounds} rounds of {len(WORK)} statements each in {took:.1f} s; {after['VmRSS'] >> 10} MiB after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
+
+
+def make_tables(address):
+    admin = Blocking(address)
+    for statement in (
+        "CREATE DATABASE IF NOT EXISTS connections_probe",
+        "CREATE TABLE IF NOT EXISTS connections_probe.t (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE IF NOT EXISTS connections_probe.h (id INT AUTO_INCREMENT PRIMARY KEY, v INT)",
+        "REPLACE INTO connections_probe.t VALUES " + ",".join(f"({n},{n})" for n in range(100)),
+    ):
+        admin.run(statement)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int)
@@ -202,6 +295,9 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--together", type=int, default=200)
     parser.add_argument("--busy", type=float, default=0)
+    parser.add_argument("--work", type=int, default=0)
+    parser.add_argument("--long", type=int, default=0)
+    parser.add_argument("--set", action="append", default=[], help="a variable of the server that --program starts")
     parser.add_argument("--storm", type=int, default=0)
     parser.add_argument("--storm-seconds", type=float, default=1.0)
     parser.add_argument("--idle", type=float, default=3, help="seconds of silence before memory is read")
@@ -213,6 +309,7 @@ def main():
         return measure(options)
     with tempfile.TemporaryDirectory(prefix="altiplano-connections-") as directory:
         settings = ["--port", "0", "--data-dir", f"{directory}/data", "--socket", f"{directory}/sock", "--set", f"max_connections={options.count + options.storm + 100}"]
+        settings += [word for setting in options.set for word in ("--set", setting)]
         server = subprocess.Popen([options.program, "serve", *settings], stderr=subprocess.PIPE, text=True)
         try:
             for line in server.stderr:
@@ -238,6 +335,10 @@ def measure(options):
     time.sleep(options.idle)
     after = rss(options.pid)
     print(f"connect  {len(clients)} in, {len(failed)} failed {sorted(set(failed))[:3]}, {seconds:.2f} s; {before >> 10} MiB before, {after['VmRSS'] >> 10} after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
+    if options.work:
+        work(address, options.pid, clients, options.work, before, options.idle)
+    if options.long:
+        long(address, options.pid, clients, options.long)
     if options.busy:
         busy(address, options.pid, clients, options.busy)
     if options.storm:

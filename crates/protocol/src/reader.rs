@@ -318,6 +318,14 @@ impl PacketReader {
         self.buffer.capacity()
     }
 
+    /// Gives all memory back, unless it holds bytes. Places given before become invalid.
+    pub fn release(&mut self) {
+        if !self.has_bytes() {
+            (self.start, self.header, self.end) = (0, 0, 0);
+            self.buffer = Vec::new();
+        }
+    }
+
     /// Gives memory back that an idle connection does not need. Places given before become invalid.
     pub fn shrink(&mut self) {
         if self.buffer.len() > IDLE_BYTES && !self.has_bytes() {

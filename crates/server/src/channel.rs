@@ -9,7 +9,7 @@ use protocol::compressed::Algorithm;
 use protocol::packet::PACKET_BYTES_LIMIT;
 use protocol::reader::{IDLE_BYTES, PacketPlace};
 use protocol::{ClientGone, ClientIo, ErrReply, PacketReader, PacketWriter, ReadError};
-use session::connections::{Connection, Phase, Stop};
+use session::connections::{Connection, Phase, STATEMENT_BYTES_KEPT, Stop};
 
 use crate::socket::Socket;
 use crate::transport::Layers;
@@ -26,6 +26,8 @@ pub enum Lost {
     End,
     /// The client broke the framing.
     OutOfOrder,
+    /// It is not there yet; said by [`Channel::read_ready`] only.
+    NotYet,
 }
 
 /// What [`Channel::read`] found.
@@ -107,6 +109,39 @@ impl Channel {
         }
     }
 
+    /// The next packet, if it is there or has arrived; otherwise [`Lost::NotYet`], and what has arrived of it is kept.
+    pub fn read_ready(&mut self, limit: usize) -> Result<Received, Lost> {
+        loop {
+            match self.reader.next(limit.min(PACKET_BYTES_LIMIT)) {
+                Ok(Some(place)) => return Ok(Received::Packet(place)),
+                Ok(None) => {}
+                Err(ReadError::TooLarge { sequence }) => return Ok(Received::TooLarge(sequence)),
+                Err(ReadError::NoMemory { sequence }) => return Ok(Received::NoMemory(sequence)),
+                Err(ReadError::OutOfOrder) => return Err(Lost::OutOfOrder),
+            }
+            match self.layers.receive_ready(&self.socket, &self.connection, self.reader.room()) {
+                None => return Err(Lost::End),
+                Some(0) => {
+                    if self.reader.has_bytes() {
+                        // Entered anew each time that something has come, so that the watcher sees it.
+                        self.connection.enter(Phase::Reading);
+                    }
+                    return Err(Lost::NotYet);
+                }
+                Some(count) => self.reader.filled(count),
+            }
+        }
+    }
+
+    /// Gives back what a connection does not need that has been silent for a while.
+    pub fn rest(&mut self) {
+        self.reader.release();
+        self.out.shrink_to(0);
+        self.layers.shrink();
+        self.connection.shrink_statement(0);
+        self.book();
+    }
+
     /// A connection that sent or received much gives the memory back when it falls silent. Costs a system call, which
     /// only connections with large buffers pay.
     #[cold]
@@ -115,7 +150,7 @@ impl Channel {
             self.reader.shrink();
             self.out.shrink_to(IDLE_BYTES);
             self.layers.shrink();
-            self.connection.shrink_statement();
+            self.connection.shrink_statement(STATEMENT_BYTES_KEPT);
         }
         self.book();
     }

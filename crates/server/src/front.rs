@@ -1,5 +1,7 @@
 //! [`Front`]: what all connections share, and the life of one connection.
 
+mod turns;
+
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use sync::futex;
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
+use crate::pool::{Crew, Epoll, Seats};
 use crate::socket::Socket;
 use crate::threads::Threads;
 
@@ -32,6 +35,11 @@ pub struct Front<S: Service> {
     logins: Arc<Threads>,
     /// Threads for connections that are logged in.
     threads: Arc<Threads>,
+    /// Sessions between transactions whose threads serve others meanwhile, and the threads that do.
+    seats: Seats<Guest<S>, Epoll>,
+    crew: Crew,
+    /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
+    shared_from: u32,
     /// Connections from acceptance to the end of their session.
     open: AtomicU32,
     /// Bumped when a connection ends; the shutdown waits on it.
@@ -42,20 +50,29 @@ pub struct Front<S: Service> {
 
 impl<S: Service> Front<S> {
     /// A front without connections.
-    pub fn new(service: Arc<S>) -> Arc<Self> {
+    pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
-        let counted = Arc::clone(&threads);
-        service.connections().set_thread_probe(move || ThreadCounts { created: counted.created(), cached: counted.cached() });
-        Arc::new(Self {
+        let shared_from = service.settings().shared_threads_from;
+        let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+        let front = Arc::new(Self {
             service,
             authenticator: Authenticator::default(),
             logins: Threads::new("login", LOGIN_THREADS_KEPT),
             threads,
+            seats: Seats::new(Epoll::new()?),
+            crew: Crew::new(processors),
+            shared_from,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             stopping: AtomicBool::new(false),
             incidents: AtomicU64::new(0),
-        })
+        });
+        let counted = Arc::downgrade(&front);
+        front
+            .service
+            .connections()
+            .set_thread_probe(move || counted.upgrade().map_or_else(ThreadCounts::default, |front| front.thread_counts()));
+        Ok(front)
     }
 
     /// Takes an accepted socket and serves it on a thread of its own.
@@ -69,7 +86,7 @@ impl<S: Service> Front<S> {
         }
         let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         let over = open > settings.max_connections;
-        let guard = OpenGuard { front: Arc::clone(self), id: connection.id() };
+        let guard = OpenGuard { front: Arc::clone(self), id: connection.id(), seat: None };
         if open > settings.max_connections.saturating_add(1) {
             refuse(&socket, &connection, &codes::con_count_error());
             return;
@@ -107,19 +124,31 @@ impl<S: Service> Front<S> {
             visitor.channel.layers.close(&visitor.channel.socket);
             return visitor.channel.socket.hang_up(true);
         };
-        let channel = &visitor.channel;
+        let mut guest = Box::new(Guest { session, login, visitor });
+        // A session that shares threads needs none of its own to wait for its first command.
+        let welcomed = self.is_crowded();
+        if welcomed {
+            guest = match self.welcome_and_park(guest) {
+                Ok(()) => return,
+                Err(kept) => kept,
+            };
+        }
+        let channel = &guest.visitor.channel;
         let (socket, connection, sequence) = (channel.socket.clone(), Arc::clone(&channel.connection), channel.out.sequence());
         let plain = channel.layers.is_plain();
-        let guest = Guest { session, login, visitor };
         let front = Arc::clone(self);
         let job = Box::new(move || {
             let id = guest.visitor.guard.id;
-            front.guarded(id, || front.serve_commands(guest));
+            let mut parked = false;
+            front.guarded(id, || parked = front.serve_commands(guest, welcomed));
+            if parked {
+                front.join_crew();
+            }
         });
         if let Err(error) = self.threads.run(job) {
             if plain {
                 let mut out = PacketWriter::new();
-                out.set_sequence(sequence);
+                out.set_sequence(if welcomed { 0 } else { sequence });
                 ErrReply::from(&codes::cant_create_thread(error.raw_os_error().unwrap_or(0))).write(&mut out);
                 socket.send(out.bytes(), &connection);
             }
@@ -160,18 +189,32 @@ impl<S: Service> Front<S> {
         }
     }
 
-    /// From the end of the login to that of the connection.
-    fn serve_commands(&self, guest: Guest<S>) {
-        let Guest { mut session, login, visitor: Visitor { mut channel, guard } } = guest;
+    /// Sends the first OK; false when the client has gone.
+    fn welcome(guest: &mut Guest<S>) -> bool {
+        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
-        if channel.send() {
-            // All up to the end of the login goes as it is.
-            if let Some(algorithm) = channel.connection.compression() {
-                channel.compress(algorithm);
-            }
-            self.command_loop(&mut channel, &mut session, login);
+        if !channel.send() {
+            return false;
         }
+        // All up to the end of the login goes as it is.
+        if let Some(algorithm) = channel.connection.compression() {
+            channel.compress(algorithm);
+        }
+        true
+    }
+
+    /// From the end of the login on. The thread serves its connection to the end, or, when there are many, until it is parked for the first time: then true.
+    fn serve_commands(&self, mut guest: Box<Guest<S>>, welcomed: bool) -> bool {
+        if !welcomed && !Self::welcome(&mut guest) {
+            Self::end(*guest);
+            return false;
+        }
+        self.serve_turn(guest, true)
+    }
+
+    fn end(guest: Guest<S>) {
+        let Guest { session, visitor: Visitor { mut channel, guard }, .. } = guest;
         channel.connection.enter(Phase::Closed);
         drop(session);
         channel.layers.close(&channel.socket);
@@ -180,14 +223,20 @@ impl<S: Service> Front<S> {
         drop(guard);
     }
 
-    /// Receive, answer, send, until one side has enough.
+    /// Receive, answer, send, until one side has enough or the session can be parked. `waits`: whether it waits for the first command.
     #[inline(never)]
-    fn command_loop(&self, channel: &mut Channel, session: &mut S::Session, mut login: Login) {
+    fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool) -> Next {
+        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
         let mut capabilities = login.capabilities;
+        // It was parked with half a packet.
+        let mut resumes = channel.connection.phase() == Phase::Reading;
         loop {
-            channel.reader.expect_sequence(0);
+            if !std::mem::take(&mut resumes) {
+                channel.reader.expect_sequence(0);
+            }
             let limit = session.max_allowed_packet();
-            let place = match channel.read(limit) {
+            let received = if waits { channel.read(limit) } else { channel.read_ready(limit) };
+            let place = match received {
                 Ok(Received::Packet(place)) => place,
                 Ok(Received::TooLarge(sequence)) => {
                     channel.out.set_sequence(sequence);
@@ -203,31 +252,38 @@ impl<S: Service> Front<S> {
                 }
                 Err(Lost::OutOfOrder) => {
                     channel.out.set_sequence(0);
-                    return channel.send_error(&codes::net_packets_out_of_order());
+                    channel.send_error(&codes::net_packets_out_of_order());
+                    return Next::End;
                 }
+                Err(Lost::NotYet) => return Next::Park,
                 Err(Lost::End) => {
                     let was = channel.connection.phase();
-                    return channel.send_farewell(channel.connection.stop_requested(), was);
+                    channel.send_farewell(channel.connection.stop_requested(), was);
+                    return Next::End;
                 }
             };
             let byte = channel.reader.payload(&place).first().copied().unwrap_or(SLEEP);
             if !channel.connection.begin_command(byte) {
-                return channel.send_farewell(channel.connection.stop_requested(), Phase::Running);
+                channel.send_farewell(channel.connection.stop_requested(), Phase::Running);
+                return Next::End;
             }
             channel.out.set_sequence(place.reply_sequence());
             let mut upload = UploadState::None;
             let flow = match Command::parse(channel.reader.payload(&place), capabilities) {
-                Ok(Command::Quit) => return,
+                Ok(Command::Quit) => return Next::End,
                 Ok(Command::ChangeUser(payload)) => {
                     let payload = payload.to_vec();
                     channel.reader.expect_sequence(place.reply_sequence().wrapping_add(1));
-                    match self.change_user(channel, session, &login, &payload) {
+                    match self.change_user(channel, session, login, &payload) {
                         Ok(new) => {
                             capabilities = new.capabilities;
-                            login = new;
+                            *login = new;
                             Flow::Continue
                         }
-                        Err(refused) => return Self::send_refusal(channel, refused),
+                        Err(refused) => {
+                            Self::send_refusal(channel, refused);
+                            return Next::End;
+                        }
                     }
                 }
                 Ok(command) => {
@@ -248,16 +304,20 @@ impl<S: Service> Front<S> {
                 UploadState::Broken => {
                     // The rest of the upload cannot be told from commands; the reply still goes out.
                     channel.send();
-                    return;
+                    return Next::End;
                 }
             }
             if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
                 // Another killed it: MySQL closes such a connection without a word.
-                return;
+                return Next::End;
             }
             channel.connection.end_command();
             if !channel.send() || flow == Flow::Quit {
-                return;
+                return Next::End;
+            }
+            waits = !(self.is_crowded() && session.holds_nothing());
+            if !waits && !channel.has_input() {
+                return Next::Park;
             }
         }
     }
@@ -321,10 +381,24 @@ struct Guest<S: Service> {
 struct OpenGuard<S: Service> {
     front: Arc<Front<S>>,
     id: u32,
+    /// Where it is parked, from the first time on.
+    seat: Option<u32>,
+}
+
+/// What becomes of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// It may be parked until its client speaks.
+    Park,
+    /// It ends.
+    End,
 }
 
 impl<S: Service> Drop for OpenGuard<S> {
     fn drop(&mut self) {
+        if let Some(seat) = self.seat {
+            self.front.seats.give_back(seat);
+        }
         self.front.service.connections().remove(self.id);
         self.front.open.fetch_sub(1, Ordering::AcqRel);
         self.front.ended.fetch_add(1, Ordering::Release);

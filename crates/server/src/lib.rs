@@ -21,6 +21,7 @@ pub mod listener;
 pub mod log;
 pub mod login;
 pub mod options;
+mod pool;
 pub mod serve;
 pub mod server;
 pub mod socket;

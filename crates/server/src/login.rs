@@ -331,7 +331,7 @@ fn read(channel: &mut Channel, refused: impl FnOnce(SqlError) -> Refused) -> Res
             Err(refused(codes::out_of_resources()))
         }
         Err(crate::channel::Lost::OutOfOrder) => Err(refused(codes::net_packets_out_of_order())),
-        Err(crate::channel::Lost::End) => Err(Refused::Gone),
+        Err(crate::channel::Lost::End | crate::channel::Lost::NotYet) => Err(Refused::Gone),
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Server<S: Service> {
 impl<S: Service> Server<S> {
     /// Starts accepting and watching.
     pub fn start(service: Arc<S>, listeners: Listeners, watch_interval: Duration) -> std::io::Result<Self> {
-        let front = Front::new(service);
+        let front = Front::new(service)?;
         let waker = listeners.waker();
         let stop_watching = Arc::new(Event::new());
         let accepting = Arc::clone(&front);
@@ -34,8 +34,10 @@ impl<S: Service> Server<S> {
         let (watched, stop) = (Arc::clone(&front), Arc::clone(&stop_watching));
         let watcher = sync::thread::Builder::new()
             .name("watcher".to_owned())
-            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop))?;
-        Ok(Self { front, waker, stop_watching, threads: vec![acceptor, watcher] })
+            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked()))?;
+        let crewed = Arc::clone(&front);
+        let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
+        Ok(Self { front, waker, stop_watching, threads: vec![acceptor, watcher, monitor] })
     }
 
     /// What the connections share.
@@ -49,6 +51,7 @@ impl<S: Service> Server<S> {
         self.waker.stop();
         let left = self.front.stop_connections(Instant::now() + time_max);
         self.stop_watching.set();
+        self.front.dismiss_crew();
         for thread in self.threads {
             if thread.join().is_err() {
                 log::warning("a background thread of the front had panicked");

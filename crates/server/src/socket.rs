@@ -113,6 +113,12 @@ impl Socket {
     }
 }
 
+impl AsFd for Socket {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl Hangup for Socket {
     fn hang_up(&self, writes_too: bool) {
         // Fails only if the client was faster.

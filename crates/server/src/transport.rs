@@ -42,6 +42,14 @@ impl Layers {
         }
     }
 
+    /// Receives what is there; `Some(0)` when nothing is.
+    pub fn receive_ready(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+        match &mut self.0 {
+            None => socket.receive_now(room),
+            Some(stack) => stack.receive_ready(socket, connection, room),
+        }
+    }
+
     /// Sends all bytes, as [`Socket::send`] does.
     #[inline]
     pub fn send(&mut self, socket: &Socket, connection: &Connection, bytes: &[u8]) -> bool {
@@ -125,6 +133,24 @@ impl Stack {
         }
     }
 
+    fn receive_ready(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+        let Some((reader, _)) = &mut self.compressed else {
+            return ready_below(&mut self.tls, socket, connection, room);
+        };
+        loop {
+            let count = reader.take(room);
+            if count > 0 {
+                return Some(count);
+            }
+            if !reader.decode().ok()? {
+                match ready_below(&mut self.tls, socket, connection, reader.room().ok()?)? {
+                    0 => return Some(0),
+                    count => reader.filled(count),
+                }
+            }
+        }
+    }
+
     fn send(&mut self, socket: &Socket, connection: &Connection, bytes: &[u8]) -> bool {
         let Some((reader, writer)) = &mut self.compressed else {
             return send_below(&mut self.tls, socket, connection, bytes);
@@ -161,6 +187,13 @@ fn receive_below(tls: &mut Option<ServerConnection>, socket: &Socket, connection
     match tls {
         Some(tls) => receive_encrypted(tls, socket, connection, room),
         None => socket.receive(room),
+    }
+}
+
+fn ready_below(tls: &mut Option<ServerConnection>, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+    match tls {
+        Some(tls) => ready_encrypted(tls, socket, connection, room),
+        None => socket.receive_now(room),
     }
 }
 
@@ -213,6 +246,27 @@ fn receive_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &C
     }
 }
 
+/// As [`receive_encrypted`], without a wait: `Some(0)` when no whole record is there.
+fn ready_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+    loop {
+        match tls.reader().read(room) {
+            Ok(0) => return None,
+            Ok(count) => return Some(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return None,
+        }
+        match tls.read_tls(&mut Ready(socket)) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(0),
+            Err(_) => return None,
+        }
+        let processed = tls.process_new_packets();
+        push(tls, socket, connection)?;
+        processed.ok()?;
+    }
+}
+
 fn send_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &Connection, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         match tls.writer().write(bytes) {
@@ -232,6 +286,19 @@ struct Incoming<'a>(&'a Socket);
 impl Read for Incoming<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         Ok(self.0.receive(room).unwrap_or(0))
+    }
+}
+
+/// The same without waiting.
+struct Ready<'a>(&'a Socket);
+
+impl Read for Ready<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.0.receive_now(room) {
+            Some(0) => Err(io::ErrorKind::WouldBlock.into()),
+            Some(count) => Ok(count),
+            None => Ok(0),
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use sync::Event;
 /// How often the watcher looks.
 pub const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Watches until `stop` is set.
-pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event) {
+/// Watches until `stop` is set. After each look it calls `tidy`.
+pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event, tidy: impl Fn()) {
     while !stop.wait(Some(Instant::now() + interval)) {
         let (connections, settings) = (service.connections(), service.settings());
         let now_ms = connections.now_ms();
@@ -21,6 +21,7 @@ pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event) {
         for connection in connections.list() {
             judge(&connection, &settings, now_ms);
         }
+        tidy();
     }
 }
 

@@ -1,4 +1,4 @@
-//! The front over real sockets, with a real client and with bytes no client would send.
+//! The front over real sockets, with a real client and with bytes no client would send. `front_shared.rs` runs the same with sessions that share threads.
 
 mod canned;
 
@@ -20,20 +20,30 @@ use session::service::FrontSettings;
 
 const STOP_TIME: Duration = Duration::from_secs(20);
 
-struct Fixture {
-    server: Server<Canned>,
-    service: Arc<Canned>,
+/// From how many connections on sessions share threads.
+fn shared_threads_from() -> u32 {
+    if module_path!().starts_with("front_shared") { 0 } else { u32::MAX }
+}
+
+/// A server with canned answers.
+pub(crate) struct Fixture {
+    /// It.
+    pub(crate) server: Server<Canned>,
+    /// What answers.
+    pub(crate) service: Arc<Canned>,
     address: SocketAddr,
     socket: PathBuf,
     _dir: tempfile::TempDir,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    /// With default settings.
+    pub(crate) fn new() -> Self {
         Self::with(FrontSettings::default())
     }
 
     fn with(settings: FrontSettings) -> Self {
+        let settings = FrontSettings { shared_threads_from: shared_threads_from(), ..settings };
         let dir = tempfile::tempdir().expect("a directory");
         let socket = dir.path().join("s.sock");
         let listeners = Listeners::bind("127.0.0.1", 0, Some(&socket)).expect("a free port");
@@ -61,21 +71,22 @@ impl Fixture {
         Conn::new(self.options()).expect("a connection")
     }
 
-    fn raw(&self) -> TcpStream {
+    /// A connection that has said nothing.
+    pub(crate) fn raw(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(STOP_TIME)).expect("a timeout");
         stream
     }
 
     /// Stops and checks that every session ended.
-    fn stop(self) {
+    pub(crate) fn stop(self) {
         assert_eq!(self.server.stop(STOP_TIME), 0);
         assert_eq!(self.service.connections.count(), 0);
     }
 }
 
 /// One raw packet.
-fn read_packet(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+pub(crate) fn read_packet(stream: &mut TcpStream) -> (u8, Vec<u8>) {
     let mut header = [0; 4];
     stream.read_exact(&mut header).expect("a header");
     let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16];
@@ -83,10 +94,8 @@ fn read_packet(stream: &mut TcpStream) -> (u8, Vec<u8>) {
     (header[3], payload)
 }
 
-/// A raw connection that is logged in as root.
-fn raw_login(fixture: &Fixture) -> TcpStream {
-    let mut stream = fixture.raw();
-    read_packet(&mut stream);
+/// What root answers to the greeting.
+pub(crate) fn login_packet() -> Vec<u8> {
     let response = protocol::HandshakeResponse {
         capabilities: protocol::Capabilities::PROTOCOL_41
             | protocol::Capabilities::SECURE_CONNECTION
@@ -104,7 +113,14 @@ fn raw_login(fixture: &Fixture) -> TcpStream {
     let mut out = protocol::PacketWriter::new();
     out.set_sequence(1);
     response.write(&mut out);
-    stream.write_all(out.bytes()).expect("sent");
+    out.bytes().to_vec()
+}
+
+/// A raw connection that is logged in as root.
+pub(crate) fn raw_login(fixture: &Fixture) -> TcpStream {
+    let mut stream = fixture.raw();
+    read_packet(&mut stream);
+    stream.write_all(&login_packet()).expect("sent");
     assert_eq!(read_packet(&mut stream).1[0], 0);
     stream
 }

@@ -16,7 +16,7 @@ use crate::server_locks::ServerLocks;
 use crate::service::Session;
 use crate::shared::Shared;
 use crate::transaction::TransactionState;
-use crate::variables::SessionVariables;
+use crate::variables::{SessionVariables, find};
 use crate::virtual_tables;
 use engine::Isolation;
 use env::SplitMix64;
@@ -84,10 +84,10 @@ impl ClientSession {
                 WaitsFor::BackupLock => "Waiting for backup lock",
                 WaitsFor::UserLock => "User lock",
                 WaitsFor::Time => "User sleep",
-                WaitsFor::Admission => "Waiting for admission",
+                WaitsFor::Admission => crate::ADMISSION_WAIT,
             })
         }));
-        let variables = SessionVariables::new(shared.variables.all());
+        let variables = first_variables(&shared, &login);
         let core = Core {
             connection: Arc::clone(&connection),
             standing: crate::accounts::Standing::new(&shared, account_of(&login)),
@@ -188,7 +188,7 @@ impl ClientSession {
         self.core.tables_locked = false;
         self.prepared = PreparedStatements::default();
         self.backup = None;
-        self.core.variables = SessionVariables::new(self.core.shared.variables.all());
+        self.core.variables = first_variables(&self.core.shared, &self.core.login);
         self.core.user_variables.clear();
         self.core.release_user_locks();
         self.core.diagnostics = Diagnostics::default();
@@ -312,9 +312,42 @@ impl Session for ClientSession {
         self.server_status()
     }
 
+    fn holds_nothing(&self) -> bool {
+        !self.engine.in_transaction()
+            && !self.is_in_transaction()
+            && !self.transaction.has_locked_tables()
+            && self.transaction.xa.is_none()
+            && !self.core.tables_locked
+            && self.core.user_locks.is_empty()
+            && self.backup.is_none()
+            && self.server_locks.holds_nothing()
+    }
+
+    fn rest(&mut self) {
+        // Their plans stay in the server's cache.
+        self.own_plans = OwnPlans::default();
+        self.own_texts = OwnTexts::default();
+        self.scratch.shrink();
+        self.params = Vec::new();
+        self.lifted = Vec::new();
+        self.arena = Bump::new();
+    }
+
     fn max_allowed_packet(&self) -> usize {
         self.core.settings.max_allowed_packet
     }
+}
+
+/// Variables of a session that begins. As in MySQL an interactive client's `wait_timeout` is the server's `interactive_timeout`.
+fn first_variables(shared: &Shared, login: &Login) -> SessionVariables {
+    let mut variables = SessionVariables::new(shared.variables.all());
+    if login.capabilities.contains(Capabilities::INTERACTIVE)
+        && let (Some(wait), Some(interactive)) = (find("wait_timeout"), find("interactive_timeout"))
+    {
+        let seconds = variables.get(interactive).clone();
+        variables.set(wait, seconds);
+    }
+    variables
 }
 
 impl Drop for ClientSession {

@@ -117,7 +117,7 @@ pub struct Label {
 /// Bytes of a statement's text that the process list keeps, as MySQL's.
 pub const STATEMENT_BYTES_MAX: usize = 65_535;
 /// Bytes for a statement's text that an idle connection keeps.
-const STATEMENT_BYTES_KEPT: usize = 1024;
+pub const STATEMENT_BYTES_KEPT: usize = 1024;
 
 /// What the watcher has seen of a connection; it alone writes here.
 #[derive(Debug)]
@@ -137,6 +137,8 @@ pub struct Connection {
     /// with the acquire load of `activity`: who sees a command running comes after its `stop` was forgotten.
     activity: CachePadded<AtomicU64>,
     seen: Seen,
+    /// Relaxed: for the eyes of the front, which counts threads that wait for the disk.
+    committing: AtomicBool,
     /// A [`Stop`]. Release on store and acquire on load, so that who sees the stop sees what was done before it.
     stop: AtomicU32,
     /// Seconds; set by the session when the variable changes, read by the watcher.
@@ -172,6 +174,7 @@ impl Connection {
             activity: CachePadded::new(AtomicU64::new(u64::from(CONNECT) << PHASE_BITS | Phase::Handshake as u64)),
             // No activity word is that large, so the first look sees something new.
             seen: Seen { activity: AtomicU64::new(u64::MAX), since_ms: AtomicU64::new(0), turn_since_ms: AtomicU64::new(0) },
+            committing: AtomicBool::new(false),
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
             time_limit_ms: AtomicU32::new(0),
@@ -374,6 +377,17 @@ impl Connection {
         }
     }
 
+    /// The running statement has ended its transaction's work and waits for durability, or waits no more. Only the connection's thread calls this.
+    #[inline]
+    pub fn set_committing(&self, committing: bool) {
+        self.committing.store(committing, Ordering::Relaxed);
+    }
+
+    /// See [`Connection::set_committing`].
+    pub fn is_committing(&self) -> bool {
+        self.committing.load(Ordering::Relaxed)
+    }
+
     /// Sets what [`Connection::waits_for`] asks.
     pub fn set_wait_probe(&self, probe: Arc<dyn Fn() -> Option<&'static str> + Send + Sync>) {
         *self.wait_probe.lock() = Some(probe);
@@ -418,11 +432,11 @@ impl Connection {
         label.statement.extend_from_slice(&sql[..sql.len().min(STATEMENT_BYTES_MAX)]);
     }
 
-    /// Gives back the memory of a long statement's text; its connection is idle.
-    pub fn shrink_statement(&self) {
+    /// Gives back the memory of the last statement's text but for so many bytes; its connection is idle.
+    pub fn shrink_statement(&self, kept: usize) {
         let mut label = self.label.lock();
         label.statement.clear();
-        label.statement.shrink_to(STATEMENT_BYTES_KEPT);
+        label.statement.shrink_to(kept);
     }
 
     /// A copy of the words.
@@ -449,6 +463,12 @@ pub struct ThreadCounts {
     pub created: u64,
     /// Kept for the next connections.
     pub cached: u32,
+    /// Those that sessions share.
+    pub shared: u32,
+    /// Sessions that have none while they wait for a command.
+    pub parked: u32,
+    /// Of these, those that were silent for so long that they have given back memory.
+    pub resting: u32,
 }
 
 impl Default for Connections {

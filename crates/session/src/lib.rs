@@ -55,6 +55,9 @@ pub mod variables;
 mod virtual_tables;
 mod xa;
 
+/// What the process list says of a statement that waits for a slot of `admission`.
+pub const ADMISSION_WAIT: &str = "Waiting for admission";
+
 pub use accounts::AccountStore;
 pub use client_session::ClientSession;
 pub use shared::{SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};

@@ -46,6 +46,11 @@ impl ServerLocks {
         self.changes.is_entered()
     }
 
+    /// Whether neither lock is held, nor any work announced.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.read_lock.is_none() && self.backup.is_none() && !self.is_announced()
+    }
+
     /// The work is done.
     #[inline]
     pub(crate) fn withdraw(&self) {

@@ -24,6 +24,8 @@ pub struct FrontSettings {
     pub max_connections: u32,
     /// `thread_cache_size`.
     pub thread_cache_size: u32,
+    /// `altiplano_shared_threads_from`; asked at start only.
+    pub shared_threads_from: u32,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
     /// `connect_timeout`.
@@ -48,6 +50,7 @@ impl Default for FrontSettings {
             server_version: "8.0.40-altiplano".to_owned(),
             max_connections: 10_000,
             thread_cache_size: 512,
+            shared_threads_from: 2000,
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
             wait_timeout: Duration::from_secs(28_800),
@@ -99,6 +102,13 @@ pub trait Session {
 
     /// Status flags for replies that the server writes itself.
     fn status(&self) -> protocol::ServerStatus;
+
+    /// Whether the session, which waits for its next command, holds nothing that others may wait for (no transaction, no lock of any kind): then another
+    /// thread may serve that command, whenever it comes to it.
+    fn holds_nothing(&self) -> bool;
+
+    /// The client has been silent for a while: what takes memory and can be made again goes.
+    fn rest(&mut self);
 
     /// Largest packet that the session takes.
     fn max_allowed_packet(&self) -> usize;

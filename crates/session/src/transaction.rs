@@ -252,7 +252,10 @@ impl ClientSession {
             let policy = if temporary_only { FlushPolicy::Lazy } else { self.core.shared.flush_policy() };
             self.engine.set_flush_policy(policy);
             self.transaction.forget_next();
-            commit(&mut self.engine)
+            self.connection.set_committing(true);
+            let result = commit(&mut self.engine);
+            self.connection.set_committing(false);
+            result
         } else {
             Ok(())
         };

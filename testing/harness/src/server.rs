@@ -12,6 +12,9 @@ type BetweenLives = Arc<dyn Fn() + Send + Sync>;
 /// How the panic begins that says that a server has ended before it accepted connections.
 pub const NOT_STARTED: &str = "the server ended before it listened";
 
+/// Environment variable with more arguments for each server, separated by spaces: whole suites under another setting.
+const MORE_ARGUMENTS: &str = "HARNESS_SERVER_ARGUMENTS";
+
 /// A running server; killed when dropped.
 pub struct Server {
     binary: PathBuf,
@@ -31,7 +34,8 @@ impl Server {
     /// As [`Server::start`], with the data directory somewhere below `parent`.
     pub fn start_in(parent: &Path, binary: impl AsRef<Path>, arguments: &[&str]) -> Server {
         let directory = tempfile::Builder::new().prefix("altiplano-test-").tempdir_in(parent).expect("a temporary directory");
-        let arguments = arguments.iter().map(ToString::to_string).collect();
+        let more = std::env::var(MORE_ARGUMENTS).unwrap_or_default();
+        let arguments = more.split_whitespace().map(str::to_owned).chain(arguments.iter().map(ToString::to_string)).collect();
         let mut server = Server { binary: binary.as_ref().into(), directory, arguments, child: None, port: 0, between_lives: None };
         server.launch();
         server

@@ -285,6 +285,12 @@ impl Session for CannedSession {
         ServerStatus::AUTOCOMMIT
     }
 
+    fn holds_nothing(&self) -> bool {
+        true
+    }
+
+    fn rest(&mut self) {}
+
     fn max_allowed_packet(&self) -> usize {
         self.max_allowed_packet
     }

@@ -1,0 +1,247 @@
+//! [`Crew`]: the threads that serve parked sessions, and how many they are.
+//!
+//! A crew has at least `base` members, which bounds how many transactions are open while all goes well. It grows while guests are ready and too few members work
+//! to keep the processors busy, whatever the others wait for: locks, the disk, silent clients. It shrinks again when more work than that. (Making up for each member that
+//! waits, one by one, lets a busy machine run away: more open transactions, slower ones, more that wait.) Nothing is told by those who begin to wait: while no member listens,
+//! the monitor looks at what each serves, once in a tick, by what its connection shows anyway.
+//!
+//! Where turns take long, whatever for, those who want a short one must not stand behind them: a *probe* in the row of those whose clients have spoken tells that the row
+//! does not move; when hardly any turn ends meanwhile, the crew grows by half at a time.
+
+use super::epoll::Epoll;
+use super::listening::Listening;
+use super::seats::Report;
+use session::connections::{Connection, Phase};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::{Mutex, Rank};
+
+/// How often the monitor looks while nobody listens.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
+/// A statement that waits for admission, and one that runs, count as working for so many ticks.
+const QUEUED_TICKS: u64 = 8;
+const RUNNING_TICKS: u64 = 20;
+/// A row that has not moved for so many ticks is looked at.
+const ROW_TICKS: u32 = 4;
+/// It stands, if fewer turns for each processor have ended in that time: they take longer than some milliseconds.
+const ROW_TURNS: u64 = 2;
+
+/// A thread of the crew.
+pub(crate) struct Member {
+    /// Whom it serves.
+    serves: Mutex<Option<Arc<Connection>>>,
+    /// What the monitor saw last, and in how many ticks since; it alone writes here.
+    seen: AtomicU64,
+    still: AtomicU64,
+    /// Turns that have ended here. Relaxed: written by the member alone, summed by the monitor.
+    turns: AtomicU64,
+}
+
+impl Member {
+    /// Serves a guest from now on.
+    pub(crate) fn serve(&self, connection: &Arc<Connection>) {
+        *self.serves.lock() = Some(Arc::clone(connection));
+    }
+
+    /// The guest's turn has ended.
+    pub(crate) fn served(&self) {
+        self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        *self.serves.lock() = None;
+    }
+}
+
+/// See the module.
+pub(crate) struct Crew {
+    processors: u32,
+    base: u32,
+    members: Mutex<Vec<Arc<Member>>>,
+    /// Those in `members`, and those about to be.
+    count: AtomicU32,
+    wanted: AtomicU32,
+    /// Turns that ended at members that have gone.
+    past_turns: AtomicU64,
+    listening: Listening,
+    closed: AtomicBool,
+}
+
+impl Crew {
+    /// Nobody yet.
+    pub(crate) fn new(processors: u32) -> Self {
+        // As many as `admission` begins with.
+        let base = processors.saturating_mul(8).clamp(32, 256);
+        Self {
+            processors,
+            base,
+            members: Mutex::new(Rank::Leaf, Vec::new()),
+            count: AtomicU32::new(0),
+            wanted: AtomicU32::new(base),
+            past_turns: AtomicU64::new(0),
+            listening: Listening::new(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether a thread that enlists now would be taken.
+    #[inline]
+    pub(crate) fn wants_more(&self) -> bool {
+        self.count.load(Ordering::Relaxed) < self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Whether there is nobody at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// The calling thread becomes a member, if one is wanted.
+    pub(crate) fn enlist(&self) -> Option<Arc<Member>> {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        self.count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| (count < wanted).then_some(count + 1)).ok()?;
+        let member = Arc::new(Member {
+            serves: Mutex::new(Rank::Leaf, None),
+            seen: AtomicU64::new(0),
+            still: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
+        });
+        self.members.lock().push(Arc::clone(&member));
+        Some(member)
+    }
+
+    /// A member that has served a guest: whether there are too many, in which case it is none any more.
+    #[inline]
+    pub(crate) fn dismisses(&self, member: &Arc<Member>) -> bool {
+        let most = self.wanted.load(Ordering::Relaxed);
+        self.count.load(Ordering::Relaxed) > most && self.lets_go(member, most)
+    }
+
+    /// A member that has listened for long in vain: whether it is none any more. There were more of them for something that is over.
+    pub(crate) fn retires(&self, member: &Arc<Member>) -> bool {
+        if !self.lets_go(member, self.base) {
+            return false;
+        }
+        self.wanted.fetch_min(self.count().max(self.base), Ordering::Relaxed);
+        true
+    }
+
+    #[cold]
+    fn lets_go(&self, member: &Arc<Member>, most: u32) -> bool {
+        if self.count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| (count > most).then(|| count - 1)).is_err() {
+            return false;
+        }
+        let mut members = self.members.lock();
+        members.retain(|other| !Arc::ptr_eq(other, member));
+        self.past_turns.fetch_add(member.turns.load(Ordering::Relaxed), Ordering::Relaxed);
+        true
+    }
+
+    /// A member listens while `take` runs.
+    #[inline]
+    pub(crate) fn listen<T>(&self, take: impl FnOnce() -> Report<T>) -> Report<T> {
+        self.listening.during(take)
+    }
+
+    /// The life of the monitor, until [`Crew::close`]. `start` starts a thread that will enlist, `open` tells how many connections there are.
+    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32) {
+        // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
+        let (mut late, mut turns) = (0, 0);
+        loop {
+            self.listening.sleep_while(|listened| (listened || self.is_empty()) && !self.is_closed());
+            if self.is_closed() {
+                return;
+            }
+            self.listening.sleep_until(Instant::now() + TICK);
+            if self.listening.somebody() {
+                late = 0;
+                continue;
+            }
+            late = if poller.probe() { late + 1 } else { 0 };
+            let mut stands = false;
+            if late % ROW_TICKS == 0 {
+                let now = self.turns();
+                stands = late > 0 && now.wrapping_sub(turns) < ROW_TURNS * u64::from(self.processors);
+                turns = now;
+            }
+            let count = self.count();
+            let wanted = self.judge(count, self.working(), stands, open());
+            self.wanted.store(wanted, Ordering::Relaxed);
+            for _ in count..wanted {
+                if !start() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Turns that have ended.
+    fn turns(&self) -> u64 {
+        let members = self.members.lock();
+        members.iter().fold(self.past_turns.load(Ordering::Relaxed), |sum, member| sum.wrapping_add(member.turns.load(Ordering::Relaxed)))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Ends the monitor.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.listening.notify();
+    }
+
+    /// How many members work, or would if they had a processor.
+    fn working(&self) -> u32 {
+        let members = self.members.lock().clone();
+        let works = |member: &Arc<Member>| {
+            let Some(connection) = member.serves.lock().clone() else { return true };
+            let activity = connection.activity();
+            let still =
+                if member.seen.swap(activity, Ordering::Relaxed) == activity { member.still.load(Ordering::Relaxed) + 1 } else { 0 };
+            member.still.store(still, Ordering::Relaxed);
+            if Connection::phase_of(activity) != Phase::Running || connection.is_committing() {
+                return false;
+            }
+            match connection.waits_for() {
+                None => still < RUNNING_TICKS,
+                Some(what) => what == session::ADMISSION_WAIT && still < QUEUED_TICKS,
+            }
+        };
+        members.iter().filter(|member| works(member)).count() as u32
+    }
+
+    /// How many members there should be, of whom so many work. `stands`: those whose clients have spoken are not taken, and hardly a turn ends. `open`: connections.
+    fn judge(&self, count: u32, working: u32, stands: bool, open: u32) -> u32 {
+        let (few, many) = (2 * self.processors, 4 * self.processors);
+        let wanted = match working {
+            // That may be a thousand long statements, to be got past in a few rounds.
+            _ if stands => count + count / 2,
+            0 => count + count / 2,
+            _ if working < few => count + few - working,
+            _ if working > many => count.saturating_sub(working - many),
+            _ => count,
+        };
+        wanted.min(open).max(self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crew_grows_while_too_few_work_and_shrinks_when_many_do() {
+        let crew = Crew::new(2);
+        assert_eq!(crew.judge(32, 6, false, 10_000), 32, "busy enough");
+        assert_eq!(crew.judge(32, 1, false, 10_000), 35);
+        assert_eq!(crew.judge(32, 0, false, 10_000), 48);
+        assert_eq!(crew.judge(32, 20, true, 10_000), 48, "busy with what takes long");
+        assert_eq!(crew.judge(9_900, 0, false, 10_000), 10_000, "never more than there are connections");
+        assert_eq!(crew.judge(500, 60, false, 10_000), 448);
+        assert_eq!(crew.judge(40, 40, false, 10_000), 32);
+        assert_eq!(crew.judge(32, 0, false, 1), 32);
+    }
+}

@@ -1,0 +1,282 @@
+//! Sessions that share threads, against the real server: what they keep while they are parked, how they end, who is never parked, and that nobody waits behind
+//! statements of others.
+
+use harness::{Server, until};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use std::collections::HashMap;
+use std::sync::Barrier;
+
+/// Runs for hours if nobody stops it.
+const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE a.v + b.v + c.v + d.v < 0";
+
+fn server(shared_from: u32) -> Server {
+    let setting = format!("altiplano_shared_threads_from={shared_from}");
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", &setting, "--set", "max_connections=5000"]);
+    server.connect().query_drop("CREATE DATABASE d").expect("a database");
+    let mut connection = connect(&server);
+    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
+    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 1000].join(","))).expect("rows");
+    server
+}
+
+fn connect(server: &Server) -> Conn {
+    Conn::new(server.options(Some("d"))).expect("a connection")
+}
+
+fn code(error: &mysql::Error) -> u16 {
+    match error {
+        mysql::Error::MySqlError(error) => error.code,
+        other => panic!("not an error of the server: {other}"),
+    }
+}
+
+fn counters(watcher: &mut Conn) -> HashMap<String, u64> {
+    let list: Vec<(String, u64)> = watcher
+        .query("SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Altiplano_sessions%' OR Variable_name LIKE 'Altiplano_threads%' OR Variable_name LIKE 'Threads_c%'")
+        .expect("counters");
+    list.into_iter().collect()
+}
+
+/// Waits until so many sessions are parked. The watcher itself is not: it asks.
+fn until_parked(watcher: &mut Conn, count: u64) {
+    until("they are parked", || counters(watcher)["Altiplano_sessions_parked"] == count);
+}
+
+/// Waits until they have also given back memory.
+fn until_resting(watcher: &mut Conn, count: u64) {
+    until("they rest", || counters(watcher)["Altiplano_sessions_resting"] == count);
+}
+
+#[test]
+fn the_variable_is_shown_and_fixed() {
+    let server = server(7);
+    let mut connection = connect(&server);
+    let shown: Option<(String, u32)> = connection.query_first("SHOW VARIABLES LIKE 'altiplano_shared_threads_from'").expect("a variable");
+    assert_eq!(shown, Some(("altiplano_shared_threads_from".to_owned(), 7)));
+    assert_eq!(code(&connection.query_drop("SET GLOBAL altiplano_shared_threads_from = 8").expect_err("only at start")), 1238);
+}
+
+#[test]
+fn sessions_are_parked_from_that_many_connections_on_and_no_longer_below() {
+    let server = server(20);
+    let mut watcher = connect(&server);
+    let mut few: Vec<Conn> = (0..10).map(|_| connect(&server)).collect();
+    for connection in &mut few {
+        connection.query_drop("SELECT 1").expect("an answer");
+    }
+    assert_eq!(counters(&mut watcher)["Altiplano_threads_shared"], 0);
+    assert_eq!(counters(&mut watcher)["Altiplano_sessions_parked"], 0);
+    let mut more: Vec<Conn> = (0..50).map(|_| connect(&server)).collect();
+    // Those that were there have threads of their own until they are asked.
+    for connection in few.iter_mut().chain(&mut more) {
+        assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("an answer"), Some(1));
+    }
+    until_parked(&mut watcher, 60);
+    drop(more);
+    until("they have gone", || counters(&mut watcher)["Threads_connected"] == 11);
+    for _ in 0..3 {
+        for connection in &mut few {
+            assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("an answer"), Some(1));
+        }
+    }
+    assert_eq!(counters(&mut watcher)["Altiplano_sessions_parked"], 0);
+}
+
+#[test]
+fn a_parked_session_keeps_what_it_has() {
+    let server = server(0);
+    let mut watcher = connect(&server);
+    // More than there are threads, so that they change hands.
+    let mut connections: Vec<Conn> = (0..60).map(|_| connect(&server)).collect();
+    let mut statements = Vec::new();
+    watcher.query_drop("CREATE DATABASE e").expect("another database");
+    watcher.query_drop("CREATE TABLE e.only_here (v INT)").expect("a table");
+    for (n, connection) in connections.iter_mut().enumerate() {
+        connection.query_drop(format!("SET @a = {n}, @b = 'text {n}', SESSION group_concat_max_len = {}", 100_000 + n)).expect("variables");
+        connection
+            .query_drop("SET SESSION transaction_isolation = 'READ-COMMITTED', sql_mode = 'ANSI_QUOTES', time_zone = '+05:00'")
+            .expect("settings");
+        connection.query_drop(format!("PREPARE p FROM 'SELECT ? + {n}'")).expect("prepared by text");
+        statements.push(connection.prep("SELECT v + ? FROM d.n WHERE id = ?").expect("prepared"));
+        connection.query_drop("INSERT INTO n (v) VALUES (5)").expect("a row");
+        if n % 2 == 0 {
+            connection.query_drop("USE e").expect("the other database");
+        }
+        connection.query_drop("SELECT CAST('x' AS SIGNED)").expect("with a warning");
+    }
+    until_parked(&mut watcher, 60);
+    until_resting(&mut watcher, 60);
+    let mut inserted = Vec::new();
+    for (n, (connection, statement)) in connections.iter_mut().zip(&statements).enumerate() {
+        let warnings: Vec<(String, u16, String)> = connection.query("SHOW WARNINGS").expect("a list");
+        assert_eq!(warnings.iter().map(|w| w.1).collect::<Vec<_>>(), [1292]);
+        let kept: Option<(usize, String, usize, String, String, String)> = connection
+            .query_first("SELECT @a, @b, @@group_concat_max_len, @@transaction_isolation, @@sql_mode, @@time_zone")
+            .expect("an answer");
+        let expect = (n, format!("text {n}"), 100_000 + n, "READ-COMMITTED".to_owned(), "ANSI_QUOTES".to_owned(), "+05:00".to_owned());
+        assert_eq!(kept, Some(expect));
+        assert_eq!(connection.query_first::<usize, _>("EXECUTE p USING @a").expect("an answer"), Some(2 * n));
+        assert_eq!(connection.exec_first::<u32, _, _>(statement, (n, 7)).expect("an answer"), Some(n as u32 + 1));
+        inserted.push(connection.query_first::<u64, _>("SELECT LAST_INSERT_ID()").expect("an answer").expect("a number"));
+        let database: Option<String> = connection.query_first("SELECT DATABASE()").expect("an answer");
+        assert_eq!(database.as_deref(), Some(if n % 2 == 0 { "e" } else { "d" }));
+        assert_eq!(connection.query_drop("SELECT * FROM only_here").is_ok(), n % 2 == 0);
+    }
+    assert_eq!(inserted, (1001..=1060).collect::<Vec<u64>>());
+}
+
+#[test]
+fn who_holds_what_others_may_wait_for_is_not_parked() {
+    let server = server(0);
+    let (mut watcher, mut holder, _bystander) = (connect(&server), connect(&server), connect(&server));
+    watcher.query_drop("CREATE TABLE m (id INT PRIMARY KEY)").expect("a table");
+    for (takes, gives) in [
+        (&["BEGIN", "SELECT * FROM n WHERE id = 1"][..], &["COMMIT"][..]),
+        (&["BEGIN"], &["ROLLBACK"]),
+        (&["START TRANSACTION WITH CONSISTENT SNAPSHOT"], &["COMMIT"]),
+        (&["SET autocommit = 0", "SELECT * FROM n WHERE id = 1"], &["COMMIT", "SET autocommit = 1"]),
+        (&["BEGIN", "UPDATE n SET v = 2 WHERE id = 1"], &["COMMIT AND CHAIN", "COMMIT"]),
+        (&["DO GET_LOCK('l', 0)"], &["DO RELEASE_LOCK('l')"]),
+        (&["LOCK TABLES n READ"], &["UNLOCK TABLES"]),
+        (&["LOCK TABLES n WRITE, m READ"], &["UNLOCK TABLES"]),
+        (&["FLUSH TABLES n WITH READ LOCK"], &["UNLOCK TABLES"]),
+        (&["FLUSH TABLES WITH READ LOCK"], &["UNLOCK TABLES"]),
+        (&["LOCK INSTANCE FOR BACKUP"], &["UNLOCK INSTANCE"]),
+        (&["XA START 'x'", "UPDATE n SET v = 3 WHERE id = 1"], &["XA END 'x'", "XA COMMIT 'x' ONE PHASE"]),
+        (&["XA START 'y'", "UPDATE n SET v = 3 WHERE id = 1", "XA END 'y'"], &["XA ROLLBACK 'y'"]),
+    ] {
+        until_parked(&mut watcher, 2);
+        for statement in takes {
+            holder.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+        // It has answered: had it been parked, it would be again within the time of the following answers.
+        for _ in 0..3 {
+            assert_eq!(watcher.query_first::<u8, _>("SELECT 1").expect("an answer"), Some(1));
+            until("the bystander alone is parked", || counters(&mut watcher)["Altiplano_sessions_parked"] == 1);
+        }
+        for statement in gives {
+            holder.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+    }
+    until_parked(&mut watcher, 2);
+}
+
+#[test]
+fn parked_sessions_are_killed_time_out_and_end_with_their_clients() {
+    let server = server(0);
+    let (mut watcher, mut victim, mut other) = (connect(&server), connect(&server), connect(&server));
+    until_parked(&mut watcher, 2);
+    // A KILL QUERY of a session that runs nothing stops nothing.
+    watcher.query_drop(format!("KILL QUERY {}", victim.connection_id())).expect("a kill");
+    until_parked(&mut watcher, 2);
+    assert_eq!(victim.query_first::<u32, _>("SELECT COUNT(*) FROM n").expect("an answer"), Some(1000));
+    until_parked(&mut watcher, 2);
+    watcher.query_drop(format!("KILL {}", victim.connection_id())).expect("a kill");
+    until("it has gone", || counters(&mut watcher)["Threads_connected"] == 2);
+    assert!(victim.query_drop("SELECT 1").is_err());
+    // wait_timeout, which begins anew with each command, and interactive_timeout.
+    let ids = |watcher: &mut Conn| watcher.query::<u32, _>("SELECT ID FROM information_schema.PROCESSLIST ORDER BY ID").expect("a list");
+    other.query_drop("SET SESSION wait_timeout = 1").expect("a time");
+    until("it has timed out", || ids(&mut watcher) == [watcher.connection_id()]);
+    assert!(other.query_drop("SELECT 1").is_err());
+    watcher.query_drop("SET GLOBAL interactive_timeout = 1").expect("a time");
+    let capabilities = mysql::consts::CapabilityFlags::CLIENT_INTERACTIVE;
+    let mut interactive =
+        Conn::new(OptsBuilder::from_opts(server.options(None)).additional_capabilities(capabilities)).expect("a connection");
+    assert_eq!(interactive.query_first::<u32, _>("SELECT @@wait_timeout").expect("an answer"), Some(1));
+    let patient = connect(&server);
+    until("it has timed out", || ids(&mut watcher) == [watcher.connection_id(), patient.connection_id()]);
+    drop((interactive, patient));
+    until("the client's end is seen", || counters(&mut watcher)["Threads_connected"] == 1);
+    assert_eq!(counters(&mut watcher)["Altiplano_sessions_parked"], 0);
+}
+
+#[test]
+fn a_stop_ends_parked_sessions() {
+    let mut server = server(0);
+    let mut watcher = connect(&server);
+    let connections: Vec<Conn> = (0..300).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher, 300);
+    assert_eq!(server.stop(), Some(0));
+    for mut connection in connections {
+        assert!(connection.query_drop("SELECT 1").is_err());
+    }
+}
+
+/// More sessions than the crew has members wait for a lock, which only a session among the parked gives back.
+#[test]
+fn waits_of_many_members_block_nobody() {
+    const WAITING: u64 = 150;
+    let server = server(0);
+    let mut watcher = connect(&server);
+    let (mut holder, mut quick) = (connect(&server), connect(&server));
+    holder.query_drop("DO GET_LOCK('gate', 0)").expect("the lock");
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE n SET v = 2 WHERE id = 1").expect("a row");
+    let mut waiting: Vec<Conn> = (0..WAITING).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher, WAITING + 1);
+    let all = Barrier::new(WAITING as usize + 1);
+    std::thread::scope(|scope| {
+        for (n, connection) in waiting.iter_mut().enumerate() {
+            let all = &all;
+            std::thread::Builder::new()
+                .stack_size(256 << 10)
+                .spawn_scoped(scope, move || {
+                    all.wait();
+                    let statement =
+                        if n % 2 == 0 { "DO GET_LOCK('gate', 1000), RELEASE_LOCK('gate')" } else { "UPDATE n SET v = v + 1 WHERE id = 1" };
+                    connection.query_drop(statement).expect("in the end");
+                })
+                .expect("a thread");
+        }
+        all.wait();
+        until("all wait", || {
+            let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE IN ('User lock', 'Waiting for row lock')";
+            watcher.query_first::<u64, _>(sql).expect("a count") == Some(WAITING)
+        });
+        assert!(counters(&mut watcher)["Altiplano_threads_shared"] >= WAITING);
+        for n in 0..20 {
+            for statement in ["BEGIN".to_owned(), format!("UPDATE n SET v = 3 WHERE id = {}", n + 2), "COMMIT".to_owned()] {
+                quick.query_drop(statement).expect("a short transaction");
+            }
+        }
+        holder.query_drop("COMMIT").expect("the row is free");
+        holder.query_drop("DO RELEASE_LOCK('gate')").expect("the lock is free");
+    });
+    assert_eq!(watcher.query_first::<u64, _>("SELECT v FROM n WHERE id = 1").expect("a row"), Some(2 + WAITING / 2));
+    until_parked(&mut watcher, WAITING + 2);
+}
+
+/// The same with statements that compute, and sleep.
+#[test]
+fn long_statements_of_many_members_block_nobody() {
+    const LONG: u64 = 80;
+    let server = server(0);
+    let mut watcher = connect(&server);
+    let mut quick = connect(&server);
+    let mut long: Vec<Conn> = (0..LONG).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher, LONG + 1);
+    std::thread::scope(|scope| {
+        for (n, connection) in long.iter_mut().enumerate() {
+            std::thread::Builder::new()
+                .stack_size(256 << 10)
+                .spawn_scoped(scope, move || {
+                    let stopped = connection.query_first::<u64, _>(if n % 2 == 0 { ENDLESS } else { "SELECT SLEEP(1000)" });
+                    assert!(matches!(&stopped, Ok(Some(1))) || matches!(&stopped, Err(error) if code(error) == 1317), "{stopped:?}");
+                })
+                .expect("a thread");
+        }
+        let running = "SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND = 'Query' AND ID <> CONNECTION_ID()";
+        until("all run", || watcher.query::<u32, _>(running).expect("a list").len() as u64 == LONG);
+        for n in 0..20 {
+            for statement in ["BEGIN".to_owned(), format!("UPDATE n SET v = 3 WHERE id = {}", n + 2), "COMMIT".to_owned()] {
+                quick.query_drop(statement).expect("a short transaction");
+            }
+        }
+        for id in watcher.query::<u32, _>(running).expect("a list") {
+            watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+        }
+    });
+    until_parked(&mut watcher, LONG + 1);
+}

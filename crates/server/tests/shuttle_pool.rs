@@ -1,0 +1,296 @@
+//! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; the monitor of the crew does not sleep while nobody listens. Each
+//! planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+
+#![allow(clippy::disallowed_types)] // shuttle's are behind the same names
+
+use models::Schedules;
+use shuttle::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+use std::collections::{HashMap, VecDeque};
+
+/// What `pool::platform` of the product is, over shuttle.
+mod platform {
+    pub(crate) use crate::latch::Mutex;
+    pub(crate) use crate::signal::Signal;
+    pub use models::planted;
+    pub use shuttle::sync::atomic;
+    pub use std::sync::OnceLock;
+    pub use sync::{CachePadded, Rank};
+}
+
+/// `sync::Signal` for one thread that waits.
+mod signal {
+    use shuttle::sync::{Condvar, Mutex};
+    use std::time::Instant;
+
+    pub struct Signal(Mutex<bool>, Condvar);
+
+    impl Signal {
+        pub fn new() -> Self {
+            Signal(Mutex::new(false), Condvar::new())
+        }
+
+        pub fn notify(&self) {
+            *self.0.lock().expect("model mutex") = true;
+            self.1.notify_all();
+        }
+
+        pub fn wait(&self, deadline: Option<Instant>) -> bool {
+            let mut set = self.0.lock().expect("model mutex");
+            while !*set && deadline.is_none() {
+                set = self.1.wait(set).expect("model mutex");
+            }
+            std::mem::take(&mut *set)
+        }
+    }
+}
+
+#[path = "../../txn/tests/model/latch.rs"]
+mod latch;
+#[allow(dead_code)]
+#[path = "../src/pool"]
+mod pool {
+    // The sources say `super::platform`.
+    pub(crate) use crate::platform;
+    #[path = "listening.rs"]
+    pub(crate) mod listening;
+    #[path = "seats.rs"]
+    pub(crate) mod seats;
+}
+
+use pool::listening::Listening;
+use pool::seats::{Poller, Report, Seats, Sits};
+
+const SCHEDULES: Schedules = Schedules { count: 4_000, variable: "POOL_SCHEDULES" };
+const CLIENTS: usize = 3;
+/// What each client says before it hangs up.
+const WORDS: u32 = 2;
+
+/// A client's end of its socket.
+#[derive(Default)]
+struct Client {
+    unread: u32,
+    gone: bool,
+}
+
+#[derive(Default)]
+struct Kernel {
+    clients: [Client; CLIENTS],
+    /// Client and seat of each socket that is armed.
+    armed: HashMap<usize, u32>,
+    reports: VecDeque<u32>,
+    closed: bool,
+    /// One arming is refused, as the kernel does when it has no memory.
+    refuses: bool,
+}
+
+/// Sockets and epoll: what is armed and readable is reported once, in order.
+struct Net {
+    kernel: Mutex<Kernel>,
+    changed: Condvar,
+}
+
+impl Net {
+    fn new(refuses: bool) -> Arc<Self> {
+        Arc::new(Self { kernel: Mutex::new(Kernel { refuses, ..Kernel::default() }), changed: Condvar::new() })
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Kernel) -> T) -> T {
+        let mut kernel = self.kernel.lock().expect("model mutex");
+        let result = change(&mut kernel);
+        let ready: Vec<usize> =
+            kernel.armed.keys().copied().filter(|client| kernel.clients[*client].unread > 0 || kernel.clients[*client].gone).collect();
+        for client in ready {
+            if let Some(seat) = kernel.armed.remove(&client) {
+                kernel.reports.push_back(seat);
+            }
+        }
+        self.changed.notify_all();
+        result
+    }
+
+    /// A receive that waits: how many words, or `None` at the end.
+    fn receive(&self, client: usize, waits: bool) -> Option<u32> {
+        let mut kernel = self.kernel.lock().expect("model mutex");
+        loop {
+            let end = &mut kernel.clients[client];
+            if end.unread > 0 {
+                return Some(std::mem::take(&mut end.unread));
+            }
+            if end.gone {
+                return None;
+            }
+            if !waits {
+                return Some(0);
+            }
+            kernel = self.changed.wait(kernel).expect("model mutex");
+        }
+    }
+}
+
+struct Guest {
+    client: usize,
+    seat: Option<u32>,
+    heard: u32,
+    hands: Arc<[AtomicBool; CLIENTS]>,
+}
+
+impl Guest {
+    fn in_hands(&self, are: bool) {
+        assert_ne!(self.hands[self.client].swap(are, Ordering::SeqCst), are, "a guest in two hands");
+    }
+}
+
+impl Sits for Guest {
+    fn seat(&mut self) -> &mut Option<u32> {
+        &mut self.seat
+    }
+}
+
+struct Epoll(Arc<Net>);
+
+impl Poller<Guest> for Epoll {
+    fn arm(&self, guest: &Guest, seat: u32, _known: bool) -> bool {
+        let client = guest.client;
+        self.0.change(|kernel| {
+            if client == 1 && std::mem::take(&mut kernel.refuses) {
+                return false;
+            }
+            kernel.armed.insert(client, seat).is_none()
+        })
+    }
+
+    fn wait(&self) -> Report<u32> {
+        let mut kernel = self.0.kernel.lock().expect("model mutex");
+        loop {
+            if let Some(seat) = kernel.reports.pop_front() {
+                return Report::Of(seat);
+            }
+            if kernel.closed {
+                return Report::Closed;
+            }
+            kernel = self.0.changed.wait(kernel).expect("model mutex");
+        }
+    }
+}
+
+/// Clients that speak and hang up, members that serve them, and one that tidies. Everything said is heard, and each guest ends once.
+fn everybody_is_heard(refuses: bool) {
+    let net = Net::new(refuses);
+    let seats = Arc::new(Seats::new(Epoll(Arc::clone(&net))));
+    let hands: Arc<[AtomicBool; CLIENTS]> = Arc::default();
+    let (heard, ended) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let mut others = Vec::new();
+    for client in 0..CLIENTS {
+        let net = Arc::clone(&net);
+        others.push(thread::spawn(move || {
+            for _ in 0..WORDS {
+                net.change(|kernel| kernel.clients[client].unread += 1);
+            }
+            net.change(|kernel| kernel.clients[client].gone = true);
+        }));
+    }
+    let serve = {
+        let (net, seats, heard, ended) = (Arc::clone(&net), Arc::clone(&seats), Arc::clone(&heard), Arc::clone(&ended));
+        // As `Front::serve_turn`.
+        move |mut guest: Box<Guest>, mut waits: bool| {
+            loop {
+                match net.receive(guest.client, waits) {
+                    Some(words) => guest.heard += words,
+                    None => {
+                        guest.in_hands(false);
+                        heard.fetch_add(guest.heard, Ordering::SeqCst);
+                        if let Some(seat) = guest.seat {
+                            seats.give_back(seat);
+                        }
+                        if ended.fetch_add(1, Ordering::SeqCst) + 1 == CLIENTS as u32 {
+                            net.change(|kernel| kernel.closed = true);
+                        }
+                        return;
+                    }
+                }
+                guest.in_hands(false);
+                match seats.park(guest) {
+                    Ok(()) => return,
+                    Err(kept) => (guest, waits) = (kept, true),
+                }
+                guest.in_hands(true);
+            }
+        }
+    };
+    for _ in 0..2 {
+        let (serve, seats) = (serve.clone(), Arc::clone(&seats));
+        others.push(thread::spawn(move || {
+            loop {
+                match seats.take() {
+                    Report::Of(guest) => {
+                        guest.in_hands(true);
+                        serve(guest, false);
+                    }
+                    Report::Closed => return,
+                    Report::Silence => unreachable!("the model has no clock"),
+                }
+            }
+        }));
+    }
+    {
+        let seats = Arc::clone(&seats);
+        others.push(thread::spawn(move || {
+            for _ in 0..4 {
+                seats.tidy(|guest| {
+                    guest.in_hands(true);
+                    thread::yield_now();
+                    guest.in_hands(false);
+                });
+            }
+        }));
+    }
+    for client in 0..CLIENTS {
+        let guest = Box::new(Guest { client, seat: None, heard: 0, hands: Arc::clone(&hands) });
+        guest.in_hands(true);
+        serve(guest, false);
+    }
+    others.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(
+        (heard.load(Ordering::SeqCst), ended.load(Ordering::SeqCst)),
+        (CLIENTS as u32 * WORDS, CLIENTS as u32),
+        "something was not heard"
+    );
+}
+
+#[test]
+fn no_guest_is_lost_or_in_two_hands() {
+    SCHEDULES.check(|| everybody_is_heard(false), &["arm_before_sitting", "seat_of_another"]);
+}
+
+#[test]
+fn a_guest_that_cannot_be_watched_is_kept() {
+    SCHEDULES.check(|| everybody_is_heard(true), &["lost_refusal"]);
+}
+
+/// Members listen and stop listening; when none listens any more the monitor gets up. (Otherwise it would sleep for ever, which shuttle tells.)
+#[test]
+fn the_monitor_is_awake_while_nobody_listens() {
+    let model = || {
+        let listening = Arc::new(Listening::new());
+        let taken = Arc::new(AtomicU32::new(0));
+        let members: Vec<_> = (0..2)
+            .map(|_| {
+                let (listening, taken) = (Arc::clone(&listening), Arc::clone(&taken));
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        listening.during(thread::yield_now);
+                    }
+                    taken.fetch_add(1, Ordering::SeqCst);
+                })
+            })
+            .collect();
+        // There is a member, so a crew is there; the members' last listening is followed by nothing that would wake the monitor a second time.
+        listening.sleep_while(|listened| listened);
+        members.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        listening.sleep_while(|listened| listened);
+        assert_eq!(taken.load(Ordering::SeqCst), 2);
+    };
+    SCHEDULES.check(model, &["silent_leave", "look_before_sleeping"]);
+}
