@@ -6,8 +6,10 @@ use crate::dictionary;
 use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
 use crate::references::{self, TableName};
+use crate::view::{self, ViewEntry};
 use base::{IndexId, TableId};
 use engine::{Engine, Isolation, Read, Session, TableSource, TableSpec};
+use lock_manager::metadata::TableLock;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +47,10 @@ pub struct Catalog {
     databases: RwLock<HashMap<String, Arc<DatabaseDef>>>,
     /// Times that a table was asked for by its name and had to be looked up. Relaxed.
     misses: AtomicU64,
+    /// Views by database and name.
+    pub(crate) views: RwLock<HashMap<String, HashMap<String, Arc<ViewEntry>>>>,
+    /// Locks of the views that were looked up.
+    pub(crate) view_locks: Mutex<HashMap<TableId, Arc<TableLock>>>,
     /// Reads the dictionary for lookups, so that they see what is committed whatever the caller's snapshot.
     reader: Mutex<Session>,
 }
@@ -58,6 +64,8 @@ impl Catalog {
             tables: RwLock::with_order(Rank::Catalog, 3, HashMap::new()),
             databases: RwLock::with_order(Rank::Catalog, 4, HashMap::new()),
             misses: AtomicU64::new(0),
+            views: RwLock::with_order(Rank::Catalog, 5, HashMap::new()),
+            view_locks: Mutex::with_order(Rank::Catalog, 6, HashMap::new()),
             reader: Mutex::with_order(Rank::Catalog, 2, engine.connect()),
         });
         engine.set_table_source(Arc::new(Source { catalog: Arc::downgrade(&catalog) }));
@@ -113,8 +121,12 @@ impl Catalog {
         self.load(
             |session| {
                 let Some(id) = dictionary::table_id(session, database, name, Read::Snapshot)? else { return Ok(None) };
-                let def = dictionary::table(session, id, Read::Snapshot)?
-                    .ok_or_else(|| CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")))?;
+                let Some(def) = dictionary::table(session, id, Read::Snapshot)? else {
+                    if view::is_view(session, id)? {
+                        return Ok(None);
+                    }
+                    return Err(CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")));
+                };
                 let storage = self.engine.open_table(table_spec(&def)?)?;
                 let children = references::children(session, database, name, Read::Snapshot)?;
                 Ok(Some(Arc::new(TableEntry { def, storage, children, temporary: false })))
@@ -150,7 +162,7 @@ impl Catalog {
         }
     }
 
-    /// Names of a database's tables, ascending.
+    /// Names of a database's tables and views, ascending.
     pub fn table_names(&self, database: &str) -> Result<Vec<String>> {
         self.read_committed(|session| {
             let rows = dictionary::list(session, &dictionary::name_key(database, ""), Read::Snapshot)?;
@@ -159,7 +171,7 @@ impl Catalog {
     }
 
     /// Reads with `read`, and caches what it found with `keep` unless DDL came in between.
-    fn load<T>(&self, mut read: impl FnMut(&mut Session) -> Result<Option<T>>, keep: impl Fn(&T)) -> Result<Option<T>> {
+    pub(crate) fn load<T>(&self, mut read: impl FnMut(&mut Session) -> Result<Option<T>>, keep: impl Fn(&T)) -> Result<Option<T>> {
         loop {
             let version = self.version();
             let Some(found) = self.read_committed(&mut read)? else { return Ok(None) };
@@ -198,6 +210,7 @@ impl Catalog {
 
     fn forget_all(&self) {
         self.tables.write().clear();
+        self.views.write().clear();
         self.databases.write().clear();
     }
 

@@ -15,6 +15,7 @@ use crate::error::{CatalogError, Result};
 use crate::open::table_spec;
 use crate::references::{self, Renamed};
 use crate::sections;
+use crate::view;
 use base::{IndexId, TableId};
 use engine::format::Feature;
 use engine::{BuildError, IndexSpec, Isolation, Session, TableSpec};
@@ -78,24 +79,30 @@ impl Catalog {
         Ok(())
     }
 
-    /// DROP DATABASE with all its tables, whose metadata locks the caller holds. Returns how many tables there were.
+    /// DROP DATABASE with all its tables and views, whose metadata locks the caller holds. Returns how many of them there were.
     pub fn drop_database(&self, session: &mut Session, name: &str) -> Result<usize> {
         let dropped = self.transaction(session, |session| {
             if !dictionary::remove(session, &dictionary::database_key(name))? {
                 return Err(CatalogError::UnknownDatabase(name.into()));
             }
             let mut dropped = Vec::new();
+            let mut views = 0;
             for (table, id) in dictionary::list(session, &dictionary::name_key(name, ""), LOCKED)? {
                 let table = String::from_utf8_lossy(&table).into_owned();
+                if view::remove(session, name, &table, dictionary::id_from(&id)?)? {
+                    views += 1;
+                    continue;
+                }
                 dropped.push(remove_table(session, name, &table, dictionary::id_from(&id)?)?);
             }
-            Ok(dropped)
+            Ok((dropped, views))
         })?;
+        let (dropped, views) = dropped;
         self.changed();
         for def in &dropped {
             self.free_table(def)?;
         }
-        Ok(dropped.len())
+        Ok(dropped.len() + views)
     }
 
     /// Refuses what the directory's format cannot hold.

@@ -6,7 +6,8 @@
 //! 3. Whoever changes a table's definition holds its metadata lock exclusively; [`Catalog::version`] changes after each change, so that
 //!    cached plans are checked with one load.
 //!
-//! Dictionary keys: `D` + database → definition; `N` + database + NUL + table → table id (u32, big-endian); `T` + table id → definition; `A` + user + NUL + host → account.
+//! Dictionary keys: `D` + database → definition; `N` + database + NUL + table → table id (u32, big-endian); `T` + table id → definition of a table; `V` + table id → definition
+//! of a view; `A` + user + NUL + host → account.
 //!
 //! # Not here
 //! What privileges mean, names' case rules beyond equality of bytes, what an ALTER clause means.
@@ -26,6 +27,7 @@ mod open;
 mod references;
 mod sections;
 mod temporary;
+mod view;
 mod virtual_table;
 
 pub use catalog::{Catalog, TableEntry};
@@ -36,4 +38,5 @@ pub use def::{
 };
 pub use error::{CatalogError, Result};
 pub use references::{Renamed, TableName};
+pub use view::{CheckOption, ViewAlgorithm, ViewDef, ViewEntry};
 pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

@@ -12,7 +12,7 @@ pub use crate::open::table_spec;
 pub enum DictionaryRow {
     /// A database.
     Database(DatabaseDef),
-    /// The id of the table of this name.
+    /// The id of the table or view of this name.
     Name {
         /// Database.
         database: String,
@@ -41,6 +41,8 @@ pub enum DictionaryRow {
     AccountsBegun,
     /// An account or a role.
     Account(Box<accounts::Account>),
+    /// A view.
+    View(Box<crate::view::ViewDef>),
 }
 
 /// Reads a row of the dictionary. The error says what is wrong with it.
@@ -80,6 +82,14 @@ pub fn read_row(key: &[u8], value: &[u8]) -> Result<DictionaryRow, String> {
                 Ok(DictionaryRow::Account(Box::new(account)))
             } else {
                 Err(unreadable("an account under another name"))
+            }
+        }
+        Some((b'V', id)) => {
+            let def = crate::view::decode(value).map_err(|_| unreadable("the definition of a view"))?;
+            if def.id.0.to_be_bytes() == *id {
+                Ok(DictionaryRow::View(Box::new(def)))
+            } else {
+                Err(unreadable("a view under another id"))
             }
         }
         _ => Err(unreadable("a row of no known kind")),

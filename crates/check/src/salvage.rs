@@ -185,6 +185,8 @@ impl Dictionary {
             Ok(DictionaryRow::Name { .. } | DictionaryRow::Reference { .. } | DictionaryRow::KeyName { .. }) => {}
             // A dump is of tables; who may read it is decided anew.
             Ok(DictionaryRow::AccountsBegun | DictionaryRow::Account(_)) => {}
+            // A dump is of tables.
+            Ok(DictionaryRow::View(_)) => {}
             Err(what) => report.error(DATA, Some(page), Some("dictionary"), what),
         }
     }

@@ -244,6 +244,7 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
     let mut names: BTreeMap<TableId, (String, String)> = BTreeMap::new();
     let mut tables: BTreeMap<TableId, (String, String)> = BTreeMap::new();
     let reader = DictionaryReader::new(shared.pages);
+    let mut views = 0;
     let mut teller = Teller::new(shared, DICTIONARY, "dictionary".into());
     let each = |teller: &mut Teller<'_>, page: PageNo, leaf: NodeImage<'_>| {
         leaves.push(page);
@@ -276,6 +277,10 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
                     }
                     tables.insert(def.id, (def.database, def.name));
                 }
+                Ok(DictionaryRow::View(def)) => {
+                    tables.insert(def.id, (def.database, def.name));
+                    views += 1;
+                }
                 Err(what) => {
                     // What it would name may have pages of its own.
                     teller.complete = false;
@@ -306,7 +311,7 @@ fn check_dictionary(shared: &Shared<'_>, root: PageNo, broken: &mut Vec<IndexId>
     } else {
         broken.push(DICTIONARY);
     }
-    (leaves, tables.len() as u64)
+    (leaves, tables.len() as u64 - views)
 }
 
 /// Pages that somebody owns and nothing leads to.

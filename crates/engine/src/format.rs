@@ -30,11 +30,13 @@ pub enum Feature {
     Collations,
     /// Accounts, roles and their privileges: rows `A` of the dictionary.
     Accounts,
+    /// Views: rows `V` of the dictionary.
+    Views,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 8] = [
+    pub const ALL: [Feature; 9] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -43,6 +45,7 @@ impl Feature {
         Feature::JsonColumns,
         Feature::Collations,
         Feature::Accounts,
+        Feature::Views,
     ];
 
     /// The format that it came with.
@@ -51,7 +54,7 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
-            Feature::Collations | Feature::Accounts => 5,
+            Feature::Collations | Feature::Accounts | Feature::Views => 5,
         }
     }
 
@@ -66,6 +69,7 @@ impl Feature {
             Feature::JsonColumns => "JSON columns",
             Feature::Collations => "other collations and character sets than the first",
             Feature::Accounts => "accounts, roles and privileges",
+            Feature::Views => "views",
         }
     }
 }

@@ -14,7 +14,6 @@ use crate::execute::Changes;
 use crate::foreign_keys::Removal;
 use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
-use mysql_error::codes;
 use planner::expr::Expr;
 use planner::plan::{Delete, Update, UpdateTarget};
 use record::RowRef;
@@ -51,7 +50,7 @@ impl<'a> Exec<'a> {
                 let values = match x.new_values(target, changes.matched) {
                     Ok(Some(values)) => values,
                     Ok(None) => continue,
-                    Err(Error::Sql(error)) if update.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                    Err(Error::Sql(error)) if update.ignore && crate::change::rules::is_ignorable(&error) => {
                         x.warn(error.code, error.message);
                         continue;
                     }

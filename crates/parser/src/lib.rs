@@ -39,5 +39,5 @@ pub use grammar::{
 pub use keyword::{is_reserved_word, keywords};
 pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
-pub use normal::{Normal, columns_in, normalise};
+pub use normal::{Found, Normal, QueryNames, columns_in, normalise, normalise_query};
 pub use template::Template;

@@ -8,6 +8,10 @@
 //! MySQL prints its expressions after it has resolved them: operands of AND, OR, XOR and NOT that are no conditions become comparisons with 0,
 //! NOT is carried inward, and synonyms become one function. What is the same is done here, on the tree.
 
+mod query;
+
+pub use query::{Found, QueryNames, normalise_query};
+
 use crate::ast::{
     BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode, UnaryOp,
 };
@@ -46,7 +50,7 @@ pub struct Normal {
 
 /// The normal form of an expression. `charset` is the character set of its literals: the connection's.
 pub fn normalise(expr: &Expr<'_>, charset: &str) -> Normal {
-    let mut p = Printer { charset, out: Normal::default() };
+    let mut p = Printer { charset, out: Normal::default(), names: None, hidden: None, exists: false };
     p.expr(expr);
     p.out.is_condition = is_condition(expr);
     p.out.is_row = matches!(expr.kind, ExprKind::Row(_));
@@ -192,6 +196,12 @@ fn printed_name(name: &str) -> String {
 struct Printer<'c> {
     charset: &'c str,
     out: Normal,
+    /// In a view's query: what its names mean.
+    names: Option<&'c dyn QueryNames>,
+    /// A database whose name is left out.
+    hidden: Option<&'c str>,
+    /// The next SELECT is that of EXISTS.
+    exists: bool,
 }
 
 impl Printer<'_> {
@@ -206,7 +216,7 @@ impl Printer<'_> {
                 self.out.has_parameter = true;
                 self.put("?");
             }
-            ExprKind::Column(column) => self.column(column),
+            ExprKind::Column(column) => self.column(e, column),
             ExprKind::UserVar(_) | ExprKind::SysVar(_) | ExprKind::Assign { .. } => self.out.has_variable = true,
             ExprKind::Unary(UnaryOp::Plus, operand) => self.expr(operand),
             ExprKind::Unary(UnaryOp::Neg, operand) => self.wrapped("-(", operand, ")"),
@@ -235,9 +245,24 @@ impl Printer<'_> {
                 self.call("regexp_like", &[expr, pattern]);
                 self.put(if *negated { "))" } else { "" });
             }
-            ExprKind::InSubquery { .. } | ExprKind::Quantified { .. } | ExprKind::Exists(_) | ExprKind::Subquery(_) => {
-                self.out.has_subquery = true;
+            ExprKind::InSubquery { expr, query, negated } => {
+                self.expr(expr);
+                self.subquery(if *negated { " not in " } else { " in " }, query);
             }
+            ExprKind::Quantified { op, left, all, query } => {
+                self.expr(left);
+                match (op, all) {
+                    (BinaryOp::Eq, false) => self.subquery(" in ", query),
+                    (BinaryOp::Ne, true) => self.subquery(" not in ", query),
+                    _ => self.subquery(&format!(" {} {} ", operator(*op), if *all { "all" } else { "any" }), query),
+                }
+            }
+            ExprKind::Exists(query) => {
+                self.exists = true;
+                self.subquery("exists", query);
+                self.exists = false;
+            }
+            ExprKind::Subquery(query) => self.subquery("", query),
             ExprKind::Row(list) => {
                 self.put("(");
                 self.list(list);
@@ -288,23 +313,31 @@ impl Printer<'_> {
                 if call.over.is_some() {
                     self.out.window = Some("aggregate");
                 }
+                if self.names.is_some() {
+                    self.aggregate(call);
+                }
             }
-            ExprKind::Window(call) => self.out.window = Some(call.func.name()),
+            ExprKind::Window(call) => {
+                self.out.window = Some(call.func.name());
+                if self.names.is_some() {
+                    self.window_call(call);
+                }
+            }
             ExprKind::Match(_) => self.out.functions.push("match".into()),
             // DEFAULT by itself is refused where the expression is bound.
             ExprKind::Default => self.put("default"),
             ExprKind::DefaultOf(column) => {
                 self.out.has_default = true;
                 self.put("default(");
-                self.column(column);
+                self.column(e, column);
                 self.put(")");
             }
             ExprKind::InsertValue(_) => self.out.functions.push("values".into()),
             ExprKind::JsonPath { column, path, unquote } => {
                 self.put(if *unquote { "json_unquote(json_extract(" } else { "json_extract(" });
-                self.column(column);
+                self.column(e, column);
                 self.put(",");
-                self.text(path, self.charset);
+                self.plain_text(path);
                 self.put(if *unquote { "))" } else { ")" });
             }
             ExprKind::JsonValue(call) => {
@@ -329,7 +362,10 @@ impl Printer<'_> {
         }
     }
 
-    fn column(&mut self, column: &ColumnRef<'_>) {
+    fn column(&mut self, e: &Expr<'_>, column: &ColumnRef<'_>) {
+        if let Some(names) = self.names {
+            return self.named_column(names, e.span.start, column);
+        }
         self.out.columns.push((column.table.map(str::to_owned), column.column.to_owned()));
         let _ = write!(self.out.text, "`{}`", column.column.replace('`', "``"));
     }
@@ -363,6 +399,21 @@ impl Printer<'_> {
         if is_condition(e) { self.expr(e) } else { self.wrapped("(0 <> ", e, ")") }
     }
 
+    /// A condition of WHERE, ON or HAVING: only there is unknown as good as false, and NOT IN printed as MySQL rewrites it.
+    fn where_condition(&mut self, e: &Expr<'_>) {
+        match &e.kind {
+            ExprKind::And(_) => self.chain(e, " and ", Self::where_condition),
+            ExprKind::Or(_) => self.chain(e, " or ", Self::where_condition),
+            ExprKind::InSubquery { expr, query, negated: true }
+            | ExprKind::Quantified { op: BinaryOp::Ne, left: expr, all: true, query } => {
+                self.expr(expr);
+                self.subquery(" in ", query);
+                self.put(" is false");
+            }
+            _ => self.truth(e),
+        }
+    }
+
     /// The contrary of a condition.
     fn negated(&mut self, e: &Expr<'_>) {
         match &e.kind {
@@ -372,6 +423,12 @@ impl Printer<'_> {
             ExprKind::Is { expr, test, negated } => self.is(expr, *test, !negated),
             ExprKind::In { expr, list, negated } => self.in_list(expr, list, !negated),
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, !negated),
+            ExprKind::InSubquery { expr, query, negated } => {
+                self.expr(&Expr { kind: ExprKind::InSubquery { expr, query, negated: !negated }, span: e.span });
+            }
+            ExprKind::Quantified { op: BinaryOp::Eq, left, all: false, query } => {
+                self.expr(&Expr { kind: ExprKind::InSubquery { expr: left, query, negated: true }, span: e.span });
+            }
             ExprKind::Like { expr, pattern, escape, negated: true } => {
                 self.expr(&Expr { kind: ExprKind::Like { expr, pattern, escape: *escape, negated: false }, span: e.span });
             }
@@ -567,7 +624,8 @@ impl Printer<'_> {
             Literal::Bool(false) => self.put("false"),
             Literal::Int(n) => self.put(&n.to_string()),
             Literal::Decimal(text) | Literal::Float(text) => self.put(text),
-            Literal::String(bytes) => self.text(bytes, self.charset),
+            Literal::String(bytes) => self.plain_text(bytes),
+            Literal::National(bytes) if self.names.is_some() => self.plain_text(bytes),
             Literal::National(bytes) => self.text(bytes, "utf8mb3"),
             Literal::Hex(bytes) | Literal::Bit(bytes) => self.hexadecimal(bytes),
             Literal::Introduced(introduced) => {
@@ -590,6 +648,14 @@ impl Printer<'_> {
         for byte in bytes {
             let _ = write!(self.out.text, "{byte:02X}");
         }
+    }
+
+    /// A text of the connection's character set: a view remembers that, anything else is read without a connection.
+    fn plain_text(&mut self, bytes: &[u8]) {
+        if self.names.is_some() && std::str::from_utf8(bytes).is_ok() {
+            return self.quoted("", bytes);
+        }
+        self.text(bytes, self.charset);
     }
 
     /// A text with its character set. What is not ASCII is UTF-8 in the tree, whatever the connection calls it.

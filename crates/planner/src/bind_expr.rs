@@ -48,7 +48,10 @@ impl<'c> Binder<'c> {
         Ok(match e.kind {
             A::Literal(literal) => self.literal(literal)?,
             A::Param(n) => self.param(n),
-            A::Column(c) => self.resolve_column(c.schema, c.table, c.column)?,
+            A::Column(c) => {
+                self.column_at(e.span.start);
+                self.resolve_column(c.schema, c.table, c.column)?
+            }
             A::UserVar(name) => {
                 self.note_volatile();
                 self.user_variable(name)
@@ -222,10 +225,16 @@ impl<'c> Binder<'c> {
             A::Default => {
                 return Err(codes::parse_error("You have an error in your SQL syntax; DEFAULT is not allowed here", "DEFAULT", 1));
             }
-            A::DefaultOf(column) => self.default_of(column)?,
+            A::DefaultOf(column) => {
+                self.column_at(e.span.start);
+                self.default_of(column)?
+            }
             A::InsertValue(column) => self.insert_value(column)?,
             A::JsonValue(call) => self.json_value(call)?,
-            A::JsonPath { column, path, unquote } => self.json_path(column, path, unquote)?,
+            A::JsonPath { column, path, unquote } => {
+                self.column_at(e.span.start);
+                self.json_path(column, path, unquote)?
+            }
             A::Odbc { name, expr } => match name.to_ascii_lowercase().as_str() {
                 "d" | "t" | "ts" | "fn" => self.expr(expr)?,
                 _ => self.expr(expr)?,
@@ -295,7 +304,7 @@ impl<'c> Binder<'c> {
     fn user_variable(&mut self, name: &str) -> Expr {
         let name: Box<str> = name.to_lowercase().into();
         let known = self.context.user_variable_type(&name);
-        let ty = known.clone().unwrap_or_else(|| typing::string(16_383, self.context.connection_collation()));
+        let ty = known.clone().unwrap_or_else(|| typing::string(16_383, self.connection_collation()));
         if !self.user_variables.iter().any(|(other, _)| *other == name) {
             self.user_variables.push((name.clone(), known));
         }

@@ -7,6 +7,8 @@ mod rollup;
 mod select;
 mod set_operation;
 
+pub(crate) use from::named_columns;
+
 use crate::binder::{Binder, Result, Scope};
 use crate::expr::Slot;
 use crate::logical::Block;

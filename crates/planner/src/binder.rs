@@ -50,6 +50,8 @@ pub struct Relation {
     pub keep_row: Option<Slot>,
     /// Further slots for columns: where LATERAL relations read a DML target's, which got new slots.
     pub also: Vec<(u32, Slot)>,
+    /// It is part of a merged view: no name finds it.
+    pub of_view: bool,
 }
 
 /// Where a relation's rows come from.
@@ -57,6 +59,8 @@ pub struct Relation {
 pub enum Source {
     /// A table, by its number in the plan.
     Base(u32),
+    /// A view that is merged: its relations stand before this one.
+    Merged(Box<crate::views::Merged>),
     /// A computed table.
     Virtual(&'static VirtualTableDef),
     /// A query whose output goes to the relation's slots.
@@ -202,6 +206,8 @@ pub struct Scope {
     pub loose_columns: Vec<(usize, usize)>,
     /// For USING and NATURAL: name → expression that stands for both sides.
     pub merged: Vec<(String, Expr)>,
+    /// Conditions of merged views, to be those of the block.
+    pub view_filter: Vec<Expr>,
 }
 
 impl Scope {
@@ -224,6 +230,7 @@ impl Scope {
             volatile: false,
             loose_columns: Vec::new(),
             merged: Vec::new(),
+            view_filter: Vec::new(),
         }
     }
 }
@@ -301,6 +308,8 @@ pub struct Binder<'c> {
     pub reads_dictionary: bool,
     /// While a stored expression is bound: the first slot of its row, and the columns.
     pub row_columns: Option<(Slot, Vec<catalog::ColumnDef>)>,
+    /// Views.
+    pub views: crate::views::ViewState,
 }
 
 impl<'c> Binder<'c> {
@@ -337,6 +346,7 @@ impl<'c> Binder<'c> {
             warnings: Vec::new(),
             reads_dictionary: false,
             row_columns: None,
+            views: Default::default(),
         }
     }
 
@@ -394,6 +404,9 @@ impl<'c> Binder<'c> {
 
     /// An expression for a relation's column.
     pub fn column_expr(&mut self, depth: usize, relation: usize, column: usize) -> Expr {
+        if let Some(expr) = self.merged_column(depth, relation, column) {
+            return expr;
+        }
         self.access_column(depth, relation, column);
         let slot = self.column_slot(depth, relation, column);
         let rel = &self.scopes[depth].relations[relation];
@@ -433,6 +446,7 @@ impl<'c> Binder<'c> {
                     && let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column))
                 {
                     let expr = expr.clone();
+                    self.note_merged(depth, column);
                     self.note_outer(depth, &expr);
                     return Ok(expr);
                 }
@@ -440,7 +454,7 @@ impl<'c> Binder<'c> {
             let scope = &self.scopes[depth];
             let mut found: Option<(usize, usize)> = None;
             for (r, relation) in scope.relations.iter().enumerate() {
-                if !scope.visible.contains(&r) || scope.unseen.iter().any(|range| range.contains(&r)) {
+                if !scope.visible.contains(&r) || scope.unseen.iter().any(|range| range.contains(&r)) || relation.of_view {
                     continue;
                 }
                 if let Some(table) = table {
@@ -469,6 +483,7 @@ impl<'c> Binder<'c> {
                 }
             }
             if let Some((r, c)) = found {
+                self.note_column(depth, r, c);
                 return Ok(self.column_expr(depth, r, c));
             }
             if table.is_none()
@@ -492,12 +507,13 @@ impl<'c> Binder<'c> {
 
     fn alias(&mut self, depth: usize, name: &str) -> Option<Expr> {
         let expr = self.scopes[depth].aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name))?.1.clone();
+        self.note_alias(depth, name, &expr);
         self.note_outer(depth, &expr);
         Some(expr)
     }
 
     /// Notes that blocks inside `depth` read the slots of an expression of that block.
-    fn note_outer(&mut self, depth: usize, expr: &Expr) {
+    pub(crate) fn note_outer(&mut self, depth: usize, expr: &Expr) {
         let mut slots = Vec::new();
         expr.walk(&mut |e| {
             if let crate::expr::ExprKind::Slot(s) = e.kind {

@@ -1,6 +1,6 @@
 //! What planning asks of its surroundings.
 
-use catalog::{TableEntry, VirtualTableDef};
+use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
 use mysql_error::SqlError;
 use std::sync::Arc;
@@ -12,6 +12,14 @@ pub trait PlanContext {
     fn database(&self) -> Option<&str>;
     /// A table, or 1146/1049.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError>;
+    /// A view; `None` when there is none of this name.
+    fn view(&self, _database: &str, _name: &str) -> Result<Option<Arc<ViewEntry>>, SqlError> {
+        Ok(None)
+    }
+    /// The view that the statement makes (database, name): nothing can name it yet.
+    fn view_being_made(&self) -> Option<&(String, String)> {
+        None
+    }
     /// A table that a foreign key leads to: the statement need not have locked it.
     fn related_table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {
         self.table(database, name)

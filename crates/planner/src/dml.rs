@@ -6,11 +6,12 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::{Block, JoinTree, slots_of};
+use crate::views::{InsertTarget, take_view_filter};
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
 use accounts::Privileges;
-use catalog::{ColumnDef, DefaultValue, TableDef, TableEntry, Visibility};
+use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
@@ -58,20 +59,20 @@ impl<'c> Binder<'c> {
         if let Some(table) = self.context.virtual_table(&database, i.table.name)? {
             return Err(self.context.virtual_table_denied(table, "INSERT"));
         }
-        let entry = self.context.table(&database, i.table.name)?;
-        let table = self.add_table(entry.clone());
-        self.references.push((table, entry.def.name.as_str().into()));
+        let listed: Option<Vec<&str>> = i.columns.map(|list| list.iter().map(|c| c.column).collect());
+        let (table, mut target) = self.insert_target(&database, i.table.name, listed.as_deref(), "INSERT")?;
+        let entry = Arc::clone(&target.entry);
         let def = &entry.def;
         // Which source value goes to which column.
         let named: Vec<usize> = match i.columns {
-            None => (0..def.columns.len()).filter(|at| def.columns[*at].visibility == Visibility::Visible).collect(),
+            None => target.all(),
             Some(list) => {
                 let mut named = Vec::with_capacity(list.len());
                 for c in list {
                     if c.table.is_some_and(|t| t != i.table.name) {
                         return Err(codes::bad_field_error(c.column, "field list"));
                     }
-                    let at = def.column_index(c.column).ok_or_else(|| codes::bad_field_error(c.column, "field list"))?;
+                    let at = target.column(c.column).ok_or_else(|| codes::bad_field_error(c.column, "field list"))?;
                     if named.contains(&at) {
                         return Err(codes::field_specified_twice(c.column));
                     }
@@ -91,6 +92,7 @@ impl<'c> Binder<'c> {
                 scope.clause = Clause::FieldList;
                 // Columns of the row being built may be named in later values; they read the new row.
                 let mut relation = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
+                target.rename(&mut relation);
                 relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
                 scope.relations.push(relation);
                 self.scopes.push(scope);
@@ -115,7 +117,7 @@ impl<'c> Binder<'c> {
                     Bound::Planned(planned) => planned,
                     Bound::Block(mut block) => {
                         if !block.grouped && !i.on_duplicate.is_empty() {
-                            upsert = Some(self.upsert_beside(i, &mut block, &entry, table, &database, new_slots)?);
+                            upsert = Some(self.upsert_beside(i, &mut block, &target, table, &database, new_slots)?);
                         }
                         self.plan_bound(*block)?
                     }
@@ -146,10 +148,12 @@ impl<'c> Binder<'c> {
             let mut scope = Scope::new();
             scope.clause = Clause::FieldList;
             let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
+            target.rename(&mut existing);
             existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
             scope.relations.push(existing);
             if let Some(alias) = &i.row_alias {
                 let mut new = self.base_relation(entry.clone(), alias.name.to_owned(), String::new(), Vec::new());
+                target.rename(&mut new);
                 new.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
                 for (at, name) in alias.columns.iter().enumerate() {
                     if let Some(column) = named.get(at) {
@@ -165,7 +169,7 @@ impl<'c> Binder<'c> {
             self.scopes.push(scope);
             self.insert_row = Some((table, new_slots));
             self.changed.push((def.id, i.table.name.to_owned()));
-            let result = self.assignments(i.on_duplicate, def, existing_slots, i.table.name, &mut on_duplicate);
+            let result = self.assignments(i.on_duplicate, &target, existing_slots, i.table.name, &mut on_duplicate);
             self.changed.clear();
             self.insert_row = None;
             self.scopes.pop();
@@ -181,7 +185,7 @@ impl<'c> Binder<'c> {
             new_slots,
             existing_slots,
             source_slots,
-            rules: self.row_rules(&entry.def)?,
+            rules: self.insert_rules(&mut target)?,
         })))
     }
 
@@ -191,14 +195,16 @@ impl<'c> Binder<'c> {
         &mut self,
         i: &ast::Insert<'_>,
         block: &mut Block,
-        entry: &Arc<TableEntry>,
+        target: &InsertTarget,
         table: u32,
         database: &str,
         new_slots: Slot,
     ) -> Result<Upsert> {
+        let entry = &target.entry;
         let def = &entry.def;
         let existing_slots = self.row_slots(&def.columns);
         let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.to_owned(), Vec::new());
+        target.rename(&mut existing);
         existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
         let mut scope = std::mem::replace(&mut block.scope, Scope::new());
         scope.clause = Clause::FieldList;
@@ -208,7 +214,7 @@ impl<'c> Binder<'c> {
         self.insert_row = Some((table, new_slots));
         self.changed.push((def.id, i.table.name.to_owned()));
         let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
-        let result = self.assignments(i.on_duplicate, def, existing_slots, i.table.name, &mut on_duplicate);
+        let result = self.assignments(i.on_duplicate, target, existing_slots, i.table.name, &mut on_duplicate);
         self.changed.clear();
         self.insert_row = None;
         let mut scope = self.scopes.pop().expect("pushed above");
@@ -274,16 +280,17 @@ impl<'c> Binder<'c> {
     fn assignments(
         &mut self,
         list: &[ast::Assignment<'_>],
-        def: &TableDef,
+        target: &InsertTarget,
         first_slot: Slot,
         table: &str,
         out: &mut Vec<(u32, Expr)>,
     ) -> Result<()> {
+        let def = &target.entry.def;
         for a in list {
             if a.column.table.is_some_and(|t| t != table) {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
             }
-            let at = def.column_index(a.column.column).ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
+            let at = target.column(a.column.column).ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
             self.access_changed(&def.database, def, at);
             let value = match a.value.kind {
                 // What is computed stays what it is until the row changes.
@@ -313,19 +320,21 @@ impl<'c> Binder<'c> {
 
     fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
         self.accesses.next = matches!(u.tables, [ast::TableRef::Table(_)]).then_some(Privileges::UPDATE);
-        let trees = u.tables.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        let trees = self.changed_tables(u.tables, "UPDATE")?;
         let depth = self.scopes.len() - 1;
-        let multi = self.scopes[depth].relations.len() > 1;
+        let multi = self.has_several(depth);
         // Resolve the targets of the assignments first: they decide which tables are locked and kept.
         let mut resolved: Vec<(usize, u32, &ast::Assignment<'_>)> = Vec::with_capacity(u.assignments.len());
         self.scope().clause = Clause::FieldList;
         for a in u.assignments {
             let (r, c) = self.find_target(depth, &a.column)?;
+            let (r, c) = self.assigned_column(depth, r, c)?;
             resolved.push((r, c, a));
         }
         let mut target_relations: Vec<usize> = resolved.iter().map(|(r, ..)| *r).collect();
         target_relations.sort_unstable();
         target_relations.dedup();
+        self.refuse_several(depth, &target_relations)?;
         let mut targets = Vec::new();
         for r in &target_relations {
             if let Source::Virtual(table) = self.scopes[depth].relations[*r].source {
@@ -338,8 +347,9 @@ impl<'c> Binder<'c> {
             let entry = self.tables[table as usize].clone();
             let first_slot = self.target_slots(depth, *r);
             let row_slot = self.keep_row(depth, *r);
-            self.changed.push((entry.def.id, self.scopes[depth].relations[*r].alias.clone()));
-            let rules = self.row_rules(&entry.def)?;
+            let (name, check) = self.target_view(depth, *r);
+            self.changed.push((entry.def.id, name));
+            let rules = self.rules_with(&entry, check)?;
             targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules });
         }
         for (r, c, a) in resolved {
@@ -355,7 +365,7 @@ impl<'c> Binder<'c> {
             targets[at].set.push((c, value));
         }
         self.scope().clause = Clause::Where;
-        let mut filter = Vec::new();
+        let mut filter = take_view_filter(self.scope());
         if let Some(condition) = u.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
             self.use_generated(&mut filter)?;
@@ -370,9 +380,22 @@ impl<'c> Binder<'c> {
         Ok(Update { input, targets, buffered: (moved || multi) && !sorted, limit, ignore: u.ignore })
     }
 
+    /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
+    fn changed_tables(&mut self, tables: &[ast::TableRef<'_>], command: &'static str) -> Result<Vec<JoinTree>> {
+        (self.views.command, self.views.whole_rows) = (command, true);
+        let trees = tables.iter().map(|t| self.table_ref(t)).collect();
+        self.views.whole_rows = false;
+        trees
+    }
+
+    /// Whether a block has more than one table.
+    fn has_several(&self, depth: usize) -> bool {
+        self.scopes[depth].relations.iter().filter(|r| !matches!(r.source, Source::Merged(_))).count() > 1
+    }
+
     fn find_target(&self, depth: usize, c: &ast::ColumnRef<'_>) -> Result<(usize, u32)> {
         let mut found = None;
-        for (r, relation) in self.scopes[depth].relations.iter().enumerate() {
+        for (r, relation) in self.scopes[depth].relations.iter().enumerate().filter(|(_, r)| !r.of_view) {
             if c.table.is_some_and(|t| t != relation.alias) || c.schema.is_some_and(|s| s != relation.database) {
                 continue;
             }
@@ -388,7 +411,14 @@ impl<'c> Binder<'c> {
 
     /// Gives a relation one slot per column, in order, before any of them is used.
     fn target_slots(&mut self, depth: usize, r: usize) -> Slot {
-        let columns = self.scopes[depth].relations[r].columns.clone();
+        let relation = &self.scopes[depth].relations[r];
+        if relation.of_view
+            && let Some(first) = relation.slots.first().copied().flatten()
+        {
+            // A view's table has them already.
+            return first;
+        }
+        let columns = relation.columns.clone();
         let first = self.slot_count;
         for c in &columns {
             self.new_slot(c.ty.clone());
@@ -480,24 +510,25 @@ impl<'c> Binder<'c> {
 
     fn delete_in_scope(&mut self, d: &ast::Delete<'_>) -> Result<Delete> {
         self.accesses.next = d.targets.is_empty().then_some(Privileges::DELETE);
-        let trees = d.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        let trees = self.changed_tables(d.from, "DELETE")?;
         let depth = self.scopes.len() - 1;
         let multi = !d.targets.is_empty();
         let mut target_relations = Vec::new();
         if multi {
             for name in d.targets {
                 let found =
-                    self.scopes[depth].relations.iter().position(|r| r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
+                    self.scopes[depth].relations.iter().position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
                 match found {
                     Some(r) => target_relations.push(r),
                     None => return Err(codes::unknown_table(name.name, "MULTI DELETE")),
                 }
             }
         } else {
-            target_relations.push(0);
+            target_relations.push(self.scopes[depth].relations.iter().position(|r| !r.of_view).unwrap_or(0));
         }
         let mut targets = Vec::new();
         for r in target_relations {
+            let r = self.deleted_relation(depth, r)?;
             if let Source::Virtual(table) = self.scopes[depth].relations[r].source {
                 return Err(self.context.virtual_table_denied(table, "DELETE"));
             }
@@ -507,11 +538,12 @@ impl<'c> Binder<'c> {
             };
             self.access_deleted(depth, r);
             let row_slot = self.keep_row(depth, r);
-            self.changed.push((self.tables[table as usize].def.id, self.scopes[depth].relations[r].alias.clone()));
+            let (name, _) = self.target_view(depth, r);
+            self.changed.push((self.tables[table as usize].def.id, name));
             targets.push(DeleteTarget { table, row_slot });
         }
         self.scope().clause = Clause::Where;
-        let mut filter = Vec::new();
+        let mut filter = take_view_filter(self.scope());
         if let Some(condition) = d.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
             self.use_generated(&mut filter)?;

@@ -194,6 +194,7 @@ impl<'c> Binder<'c> {
                 lock: LockMode::None,
                 keep_row: None,
                 also: Vec::new(),
+                of_view: false,
             });
             let slots = slots.into_iter().collect();
             return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });
@@ -550,6 +551,7 @@ impl<'c> Binder<'c> {
                 })))
             }
             Source::Virtual(_) => unreachable!("computed tables have a node of their own"),
+            Source::Merged(_) => unreachable!("a merged view is in no join tree"),
             Source::Derived(query, outer, _) => {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();

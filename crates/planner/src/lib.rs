@@ -36,6 +36,7 @@ mod row_rules;
 pub mod short;
 mod statement;
 pub mod typing;
+pub mod views;
 mod virtual_table;
 pub mod window;
 

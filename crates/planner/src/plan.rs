@@ -12,6 +12,7 @@ use crate::expr::{Expr, Slot};
 use crate::row_rules::RowRules;
 use crate::short::ShortPlan;
 use crate::typing;
+use crate::views::ViewUse;
 use crate::window::Window;
 use base::TableId;
 use catalog::{TableEntry, VirtualTableDef};
@@ -31,6 +32,10 @@ pub struct Plan {
     pub tables: Vec<Arc<TableEntry>>,
     /// Where the statement names tables: (position in [`Plan::tables`], the name it uses).
     pub references: Vec<(u32, Box<str>)>,
+    /// Views it names, and those that they name.
+    pub views: Vec<ViewUse>,
+    /// Where views name tables: (position in [`Plan::tables`], the name they use, position in [`Plan::views`]).
+    pub view_tables: Vec<(u32, Box<str>, u32)>,
     /// Rows that each table had when the plan was made.
     pub table_rows: Vec<u64>,
     /// (table, schema version) it was made for.

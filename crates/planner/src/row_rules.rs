@@ -9,6 +9,7 @@ use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{Body, LockMode, Node, OutputColumn, Plan, Query};
+use crate::views::ViewCheck;
 use catalog::{ColumnDef, DefaultValue, TableDef, TableEntry, Visibility};
 use engine::KeyRange;
 use mysql_error::{SqlError, codes};
@@ -28,6 +29,22 @@ pub struct RowRules {
     pub generated: Vec<(u32, Expr)>,
     /// Conditions of the CHECK constraints that are enforced, with their names.
     pub checks: Vec<(Box<str>, Expr)>,
+    /// What the view asks that the statement writes through.
+    pub view_check: Option<Box<ViewCheck>>,
+}
+
+impl RowRules {
+    /// Of a table that has none.
+    pub(crate) fn none() -> RowRules {
+        RowRules {
+            first_slot: 0,
+            reads: Vec::new(),
+            defaults: Vec::new(),
+            generated: Vec::new(),
+            checks: Vec::new(),
+            view_check: None,
+        }
+    }
 }
 
 /// The settings under which stored expressions are bound.
@@ -69,7 +86,7 @@ impl Binder<'_> {
         for column in &def.columns {
             self.new_slot(column.ty.clone());
         }
-        let mut rules = RowRules { first_slot, reads: Vec::new(), defaults: Vec::new(), generated: Vec::new(), checks: Vec::new() };
+        let mut rules = RowRules { first_slot, ..RowRules::none() };
         for (at, column) in def.columns.iter().enumerate() {
             if let Some(generated) = &column.generated {
                 rules.generated.push((at as u32, self.stored_expr(def, &generated.text, first_slot)?));
@@ -119,7 +136,9 @@ impl Binder<'_> {
         let scopes = std::mem::replace(&mut self.scopes, vec![scope]);
         let row_columns = self.row_columns.replace((first_slot, columns.to_vec()));
         let volatile = self.volatile;
+        let (open, collation) = (std::mem::take(&mut self.views.open), self.views.collation.take());
         let bound = self.expr(&parsed);
+        (self.views.open, self.views.collation) = (open, collation);
         self.volatile = volatile;
         self.row_columns = row_columns;
         self.scopes = scopes;
@@ -151,6 +170,7 @@ fn row_relation(columns: &[ColumnDef], database: &str, table: &str, first_slot: 
         lock: LockMode::None,
         keep_row: None,
         also: Vec::new(),
+        of_view: false,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::typing;
 use accounts::Privileges;
 use mysql_error::codes;
 use parser::ast;
+use std::sync::Arc;
 
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
@@ -108,18 +109,16 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
     if let Some(table) = context.virtual_table(&database, table.name)? {
         return Err(context.virtual_table_denied(table, "INSERT"));
     }
-    let entry = context.table(&database, table.name)?;
-    let number = b.add_table(entry.clone());
-    b.references.push((number, entry.def.name.as_str().into()));
+    let (number, mut target) = b.insert_target(&database, table.name, Some(columns).filter(|list| !list.is_empty()), "LOAD")?;
+    let entry = Arc::clone(&target.entry);
     let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];
     if columns.is_empty() {
-        let visible = entry.def.columns.iter().zip(&mut targets).filter(|(c, _)| c.visibility == catalog::Visibility::Visible);
-        for (i, (_, t)) in visible.enumerate() {
-            *t = InsertColumn::Source(i as u32);
+        for (i, at) in target.all().into_iter().enumerate() {
+            targets[at] = InsertColumn::Source(i as u32);
         }
     }
     for (i, name) in columns.iter().enumerate() {
-        let at = entry.def.column_index(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
+        let at = target.column(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
         targets[at] = InsertColumn::Source(i as u32);
     }
     b.access_written(&database, &entry.def, &targets, columns.is_empty(), replace);
@@ -143,7 +142,7 @@ pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, i
         new_slots: first,
         existing_slots: existing,
         source_slots: Vec::new(),
-        rules: b.row_rules(&entry.def)?,
+        rules: b.insert_rules(&mut target)?,
     }));
     finish(b, body, Vec::new())
 }
@@ -180,6 +179,8 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         subplans: b.subplans,
         tables: b.tables,
         references: b.references,
+        views: b.views.uses,
+        view_tables: b.views.tables,
         depends,
         frame_slots: b.slot_count,
         param_count: b.param_count,

@@ -46,6 +46,7 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
         lock: LockMode::None,
         keep_row: None,
         also: Vec::new(),
+        of_view: false,
     }
 }
 

@@ -128,6 +128,7 @@ impl ClientSession {
             acted: false,
             temporary: None,
             new_table: None,
+            view_being_made: None,
             lock_picture: None,
             ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),

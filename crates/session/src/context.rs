@@ -10,7 +10,7 @@ use crate::temporary::TemporaryTables;
 use crate::variables::{Scope, SessionVariables, find};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
-use catalog::{TableEntry, VirtualRequest, VirtualTableDef};
+use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
 use engine::{Cancel, Isolation, KeyRange};
 use env::SplitMix64;
 use executor::{AutoIncrementSettings, StatementContext, VirtualRows};
@@ -115,6 +115,8 @@ pub struct Core {
     pub temporary: Option<Box<TemporaryTables>>,
     /// The table that the running CREATE TABLE … SELECT makes: nobody else finds it yet, and only in [`NEW_TABLE_DATABASE`].
     pub new_table: Option<Arc<TableEntry>>,
+    /// The view that the running statement makes or replaces (database, name): its query cannot name it.
+    pub view_being_made: Option<(String, String)>,
     /// Locks and transactions as the running statement sees them, once it has asked.
     pub lock_picture: Option<Arc<LockPicture>>,
 }
@@ -382,6 +384,17 @@ impl PlanContext for Planning<'_> {
             return Err(codes::table_not_locked(name));
         }
         found.map_err(|error| catalog_error(error, || self.core.stop_error()).error)
+    }
+
+    fn view(&self, database: &str, name: &str) -> Result<Option<Arc<ViewEntry>>, SqlError> {
+        if self.core.view_being_made.as_ref().is_some_and(|(d, n)| d == database && n == name) {
+            return Ok(None);
+        }
+        self.core.shared.catalog.view(database, name).map_err(|error| catalog_error(error, || self.core.stop_error()).error)
+    }
+
+    fn view_being_made(&self) -> Option<&(String, String)> {
+        self.core.view_being_made.as_ref()
     }
 
     fn related_table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {

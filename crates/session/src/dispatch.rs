@@ -57,6 +57,8 @@ impl ClientSession {
             | Statement::RenameTable(_)
             | Statement::CreateIndex(_)
             | Statement::DropIndex(_)
+            | Statement::CreateView(_)
+            | Statement::DropView(_)
             | Statement::Truncate(_) => {
                 let done = ddl::execute(self, statement, sql)?;
                 if done.copied || ddl::says_records(statement) {
@@ -181,7 +183,6 @@ impl ClientSession {
             }
             Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(_) => unsupported("CALL"),
-            Statement::CreateView(_) | Statement::DropView(_) => unsupported("VIEW"),
             Statement::SetPassword(_)
             | Statement::CreateUser(_)
             | Statement::AlterUser(_)
@@ -232,7 +233,7 @@ impl ClientSession {
         self.core.check_accesses(&plan.accesses)?;
         self.warn_of(&plan);
         // A subquery among them reads tables.
-        let reads = !plan.tables.is_empty() || plan.reads_dictionary;
+        let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
         if Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
@@ -244,6 +245,7 @@ impl ClientSession {
             for (no, table) in plan.tables.iter().enumerate() {
                 self.use_table(table, share_of(&plan, no))?;
             }
+            self.use_views(&plan)?;
             self.engine.statement_start();
         }
         let values = executor::evaluate(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);

@@ -285,6 +285,7 @@ impl ClientSession {
         for (no, table) in plan.tables.iter().enumerate() {
             self.use_table(table, share_of(&plan, no))?;
         }
+        self.use_views(&plan)?;
         self.engine.statement_start();
 
         protocol::reply::write_infile_request(load.file, sink.packets());

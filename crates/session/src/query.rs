@@ -189,7 +189,7 @@ impl ClientSession {
         let written_in = if converts { results } else { crate::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
-        let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary;
+        let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
         let changed = Changed::by(&plan);
         Ok(CachedPlan {
             plan,

@@ -80,7 +80,7 @@ impl ClientSession {
     /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
         self.may_run(plan)?;
-        if self.transaction.restricted && !plan.plan.tables.is_empty() {
+        if self.transaction.restricted && !(plan.plan.tables.is_empty() && plan.plan.views.is_empty()) {
             self.check_restrictions(&plan.plan)?;
         }
         if plan.changed == Changed::Stored {
@@ -102,6 +102,7 @@ impl ClientSession {
         for (no, table) in plan.plan.tables.iter().enumerate() {
             self.use_table(table, share_of(&plan.plan, no))?;
         }
+        self.use_views(&plan.plan)?;
         if self.shared().catalog.version() != plan.catalog_version {
             // DDL came between planning and the metadata locks; nothing was read yet.
             return Ok(None);

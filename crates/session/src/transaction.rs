@@ -13,7 +13,7 @@ use crate::xa::XaBranch;
 use catalog::TableEntry;
 use engine::{FlushPolicy, Isolation, Savepoint};
 use executor::StatementContext;
-use lock_manager::metadata::Share;
+use lock_manager::metadata::{Share, TableLock};
 use lock_manager::shares::SharedTables;
 use lock_manager::{LockError, Owner, WaitsFor};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
@@ -138,9 +138,25 @@ impl ClientSession {
     #[cold]
     fn wait_for_table(&mut self, table: &TableEntry, share: Share) -> Result<(), Outcome> {
         let lock = &table.storage.lock;
-        if self.has_locked(lock) {
-            return Ok(self.check_snapshot(table)?);
+        if !self.has_locked(lock) {
+            self.wait_for_lock(lock, share)?;
         }
+        Ok(self.check_snapshot(table)?)
+    }
+
+    /// Shares the metadata locks of a plan's views until the transaction ends.
+    #[inline]
+    pub(crate) fn use_views(&mut self, plan: &Plan) -> Result<(), Outcome> {
+        for used in &plan.views {
+            if !self.transaction.tables.share_now(&used.view.lock, Share::Read, self.connection.id() as usize) {
+                self.wait_for_lock(&used.view.lock, Share::Read)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn wait_for_lock(&mut self, lock: &Arc<TableLock>, share: Share) -> Result<(), Outcome> {
         let (spread, deadline) = (self.connection.id() as usize, Some(self.metadata_deadline()));
         let may_back_off = !self.transaction_goes_on() && self.engine.is_untouched();
         let mut shared = self.transaction.tables.share(lock, share, spread, deadline, self.engine.asker());
@@ -148,8 +164,7 @@ impl ClientSession {
             // Nothing was done yet: the statement gives way, waits without anything in hand, and takes its tables again.
             shared = self.transaction.tables.give_way(lock, share, spread, deadline, self.engine.asker());
         }
-        shared.map_err(|error| self.metadata_error(error))?;
-        Ok(self.check_snapshot(table)?)
+        shared.map_err(|error| self.metadata_error(error))
     }
 
     /// Refuses a table that DDL has made or rebuilt since the transaction's snapshot, as MySQL does: its rows are not those of the snapshot.

@@ -10,7 +10,6 @@ use crate::foreign_keys::Removal;
 use crate::run::Result;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
-use mysql_error::codes;
 use planner::plan::{Insert, InsertColumn, InsertSource};
 use std::sync::Arc;
 use types::Value;
@@ -219,7 +218,7 @@ impl<'a> Exec<'a> {
         let entry = state.entry;
         if let Some(rules) = &state.insert.rules {
             match self.ask_checks(rules, &state.values) {
-                Err(Error::Sql(error)) if state.insert.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                Err(Error::Sql(error)) if state.insert.ignore && crate::change::rules::is_ignorable(&error) => {
                     self.warn(error.code, error.message);
                     return Ok(());
                 }
@@ -345,7 +344,7 @@ impl<'a> Exec<'a> {
         if let Some(rules) = &state.insert.rules {
             self.generated_columns(rules, &entry.def, &mut values, state.row_no)?;
             match self.ask_checks(rules, &values) {
-                Err(Error::Sql(error)) if state.insert.ignore && error.code == codes::ER_CHECK_CONSTRAINT_VIOLATED => {
+                Err(Error::Sql(error)) if state.insert.ignore && crate::change::rules::is_ignorable(&error) => {
                     self.warn(error.code, error.message);
                     return Ok(());
                 }

@@ -74,19 +74,31 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// Asks the CHECK constraints of a whole row; the first that it violates is the error (3819).
+    /// Asks the CHECK constraints of a whole row; the first that it violates is the error (3819). Then what the view asks that is written through (1369).
     pub(crate) fn ask_checks(&mut self, rules: &RowRules, values: &[Value]) -> Result<()> {
-        if rules.checks.is_empty() {
-            return Ok(());
+        if !rules.checks.is_empty() {
+            self.show_row(rules, values);
         }
-        self.show_row(rules, values);
         for (name, condition) in &rules.checks {
             if self.truth(condition)? == Some(false) {
                 return Err(codes::check_constraint_violated(name).into());
             }
         }
+        if let Some(check) = &rules.view_check {
+            for (at, value) in values.iter().enumerate() {
+                self.frame[check.first_slot as usize + at] = value.clone();
+            }
+            if self.truth(&check.condition)? != Some(true) {
+                return Err(codes::view_check_failed(&check.database, &check.view).into());
+            }
+        }
         Ok(())
     }
+}
+
+/// Whether IGNORE makes a warning of the error of a row's rules, and leaves the row.
+pub(crate) fn is_ignorable(error: &SqlError) -> bool {
+    matches!(error.code, codes::ER_CHECK_CONSTRAINT_VIOLATED | codes::ER_VIEW_CHECK_FAILED)
 }
 
 /// An error of a hidden column, in the words of its index.

@@ -369,6 +369,15 @@ pub struct DropTable<'a> {
     pub names: &'a [ObjectName<'a>],
 }
 
+/// WITH CHECK OPTION of a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewCheck {
+    /// LOCAL.
+    Local,
+    /// CASCADED, also when neither is written.
+    Cascaded,
+}
+
 /// CREATE VIEW or ALTER VIEW.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CreateView<'a> {
@@ -376,6 +385,16 @@ pub struct CreateView<'a> {
     pub or_replace: bool,
     /// ALTER VIEW.
     pub alter: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// ALGORITHM, upper case.
+    pub algorithm: Option<&'static str>,
+    /// DEFINER.
+    pub definer: Option<super::Account<'a>>,
+    /// SQL SECURITY INVOKER (`true`) or DEFINER.
+    pub invoker: Option<bool>,
+    /// WITH CHECK OPTION.
+    pub check: Option<ViewCheck>,
     /// Its name.
     pub name: ObjectName<'a>,
     /// Column names, if written.

@@ -2,10 +2,18 @@
 
 use super::{PResult, Parser};
 use crate::ast::{
-    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, RoleSelection, Statement,
+    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, RoleSelection, Statement, ViewCheck,
 };
 use crate::keyword::Kw;
 use crate::lexer::{Tok, Token};
+
+/// What stands before VIEW.
+#[derive(Default)]
+struct ViewWords<'a> {
+    algorithm: Option<&'static str>,
+    definer: Option<crate::ast::Account<'a>>,
+    invoker: Option<bool>,
+}
 
 impl<'a> Parser<'a> {
     /// CREATE.
@@ -78,25 +86,30 @@ impl<'a> Parser<'a> {
 
     /// CREATE or ALTER with ALGORITHM, DEFINER or SQL SECURITY before the object.
     fn create_defined(&mut self, or_replace: bool, alter: bool) -> PResult<Statement<'a>> {
+        let mut words = ViewWords::default();
         if self.eat(Kw::ALGORITHM) {
             self.expect_tok(Tok::Eq)?;
-            if !matches!(self.tok.kw, Kw::UNDEFINED | Kw::MERGE | Kw::TEMPTABLE) {
-                return Err(self.unexpected());
-            }
+            words.algorithm = Some(match self.tok.kw {
+                Kw::UNDEFINED => "UNDEFINED",
+                Kw::MERGE => "MERGE",
+                Kw::TEMPTABLE => "TEMPTABLE",
+                _ => return Err(self.unexpected()),
+            });
             self.bump();
         }
         if self.eat(Kw::DEFINER) {
             self.expect_tok(Tok::Eq)?;
-            self.account()?;
+            words.definer = Some(self.account()?);
         }
         if self.eat(Kw::SQL) {
             self.expect(Kw::SECURITY)?;
-            if !self.eat(Kw::DEFINER) {
+            words.invoker = Some(!self.eat(Kw::DEFINER));
+            if words.invoker == Some(true) {
                 self.expect(Kw::INVOKER)?;
             }
         }
         match self.tok.kw {
-            Kw::VIEW => self.create_view(or_replace, alter),
+            Kw::VIEW => self.create_view(or_replace, alter, words),
             Kw::PROCEDURE => self.stored_program("CREATE PROCEDURE"),
             Kw::FUNCTION | Kw::AGGREGATE => self.stored_program("CREATE FUNCTION"),
             Kw::TRIGGER => self.stored_program("CREATE TRIGGER"),
@@ -105,23 +118,22 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn create_view(&mut self, or_replace: bool, alter: bool) -> PResult<Statement<'a>> {
+    fn create_view(&mut self, or_replace: bool, alter: bool, words: ViewWords<'a>) -> PResult<Statement<'a>> {
         self.bump();
-        if !alter {
-            self.if_not_exists()?;
-        }
+        let if_not_exists = !alter && self.if_not_exists()?;
         let name = self.object()?;
         let columns = self.optional_names()?;
         self.expect(Kw::AS)?;
         let query = self.query()?;
+        let mut check = None;
         if self.eat(Kw::WITH) {
-            if !self.eat(Kw::CASCADED) {
-                self.eat(Kw::LOCAL);
-            }
+            check = Some(if !self.eat(Kw::CASCADED) && self.eat(Kw::LOCAL) { ViewCheck::Local } else { ViewCheck::Cascaded });
             self.expect(Kw::CHECK)?;
             self.expect(Kw::OPTION)?;
         }
-        let view = CreateView { or_replace, alter, name, columns, query, span: query.span };
+        let ViewWords { algorithm, definer, invoker } = words;
+        let view =
+            CreateView { or_replace, alter, if_not_exists, algorithm, definer, invoker, check, name, columns, query, span: query.span };
         Ok(Statement::CreateView(self.arena.alloc(view)))
     }
 

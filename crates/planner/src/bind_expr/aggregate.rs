@@ -75,7 +75,7 @@ impl<'c> Binder<'c> {
             AggregateKind::Avg => typing::avg(&first, DIV_INCREMENT),
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
             AggregateKind::GroupConcat => {
-                let collation = if typing::is_string_class(&first) { first.collation } else { self.context.connection_collation() };
+                let collation = if typing::is_string_class(&first) { first.collation } else { self.connection_collation() };
                 let kind = if collation == Collation::Binary { TypeKind::Blob } else { TypeKind::Text };
                 ColumnType { collation, ..ColumnType::new(kind) }
             }

@@ -43,7 +43,7 @@ impl<'c> Binder<'c> {
             K::Char | K::VarChar => {
                 let collation = match ty.charset {
                     Some(name) => named_charset(self, name)?.default_collation(),
-                    None => self.context.connection_collation(),
+                    None => self.connection_collation(),
                 };
                 if collation == Collation::Binary {
                     CastTo::Binary { length: ty.length.map(|l| l as u32) }
@@ -109,7 +109,7 @@ impl<'c> Binder<'c> {
             TypeKind::Time if !whole_days => ColumnType::temporal(TypeKind::Time, decimals),
             TypeKind::Time => ColumnType::temporal(TypeKind::DateTime, decimals),
             // A string stays a string: with or without a time part as the value says.
-            _ => typing::string(29, self.context.connection_collation()),
+            _ => typing::string(29, self.connection_collation()),
         };
         let kind = ExprKind::DateAdd { date: Box::new(date), amount: Box::new(amount), unit, negated };
         Ok(Expr { kind, ty: ColumnType { nullable: true, ..ty } })

@@ -45,7 +45,7 @@ impl<'c> Binder<'c> {
     pub(super) fn json_path(&mut self, column: &ast::ColumnRef<'_>, path: &[u8], unquote: bool) -> Result<Expr> {
         let document = self.resolve_column(column.schema, column.table, column.column)?;
         let chars = String::from_utf8_lossy(path).chars().count() as u64;
-        let path = Expr::literal(Value::bytes(path), crate::typing::string(chars, self.context.connection_collation()).not_null());
+        let path = Expr::literal(Value::bytes(path), crate::typing::string(chars, self.connection_collation()).not_null());
         let part = self.document_function(Func::JsonExtract, Returns::Json, vec![document, path])?;
         if unquote { self.document_function(Func::JsonUnquote, Returns::Special, vec![part]) } else { Ok(part) }
     }

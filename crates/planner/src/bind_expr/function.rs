@@ -86,7 +86,7 @@ impl<'c> Binder<'c> {
             // Known from the argument's type; numbers and dates count as binary.
             let collation = if typing::is_string_class(&args[0].ty) { args[0].ty.collation } else { Collation::Binary };
             let name = if info.func == Func::Charset { collation.charset().name() } else { collation.name() };
-            let ty = typing::string(64, self.context.connection_collation()).not_null();
+            let ty = typing::string(64, self.connection_collation()).not_null();
             return Ok(Expr::literal(Value::from(name), ty));
         }
         self.typed_function(info.func, info.returns, args)
@@ -216,7 +216,7 @@ impl<'c> Binder<'c> {
                     let decimals = first.decimals.max(string_decimals(&args[1]));
                     ColumnType { nullable: true, decimals, ..first.clone() }
                 }
-                _ => typing::string(29, self.context.connection_collation()),
+                _ => typing::string(29, self.connection_collation()),
             },
             Func::StrToDate => {
                 let format = match &args[1].kind {
@@ -242,7 +242,7 @@ impl<'c> Binder<'c> {
                 Some(a) if typing::is_string_class(&a.ty) && string_decimals(a) > 0 => typing::decimal(11, u32::from(string_decimals(a))),
                 _ => ColumnType::bigint(),
             },
-            Func::FromUnixtime if args.len() == 2 => typing::string(255, self.context.connection_collation()),
+            Func::FromUnixtime if args.len() == 2 => typing::string(255, self.connection_collation()),
             Func::FromUnixtime => {
                 let decimals = match class(first) {
                     Class::Decimal => first.decimals.min(6),
@@ -306,7 +306,7 @@ impl<'c> Binder<'c> {
         let strings: Vec<&Expr> = args.iter().filter(|a| typing::is_string_class(&a.ty) && !charsets::gives_way(a, args)).collect();
         let any_binary = strings.iter().any(|a| a.ty.collation == Collation::Binary);
         let collation = if strings.is_empty() {
-            self.context.connection_collation()
+            self.connection_collation()
         } else if any_binary {
             Collation::Binary
         } else {

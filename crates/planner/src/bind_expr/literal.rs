@@ -13,7 +13,7 @@ impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn literal(&mut self, literal: ast::Literal<'_>) -> Result<Expr> {
         use ast::Literal as L;
-        let connection = self.context.connection_collation();
+        let connection = self.connection_collation();
         let text = |bytes: &[u8], collation: Collation| {
             let chars = std::str::from_utf8(bytes).map_or(bytes.len(), |s| s.chars().count());
             Expr::literal(Value::bytes(bytes), typing::string(chars as u64, collation).not_null())
@@ -74,7 +74,7 @@ impl<'c> Binder<'c> {
                 }
             }
             L::Date(s) => {
-                let at = types::parse_datetime(s, self.context.sql_mode());
+                let at = types::parse_datetime(s, self.sql_mode());
                 match at {
                     Some(at) => Expr::literal(Value::Date(at.date()), ColumnType::new(TypeKind::Date).not_null()),
                     None => return Err(codes::wrong_value("DATE", String::from_utf8_lossy(s))),
@@ -87,7 +87,7 @@ impl<'c> Binder<'c> {
                 }
                 None => return Err(codes::wrong_value("TIME", String::from_utf8_lossy(s))),
             },
-            L::Timestamp(s) => match types::parse_datetime(s, self.context.sql_mode()) {
+            L::Timestamp(s) => match types::parse_datetime(s, self.sql_mode()) {
                 Some(at) => {
                     let digits = fraction_digits(s);
                     Expr::literal(Value::DateTime(at), ColumnType::temporal(TypeKind::DateTime, digits).not_null())

@@ -102,7 +102,7 @@ impl<'c> Binder<'c> {
         for (op, operand) in chain.into_iter().rev() {
             let operand = self.number(operand)?;
             let ty = typing::arithmetic(op, &result.ty, &operand.ty, DIV_INCREMENT);
-            let ty = if op == ArithOp::Sub && self.context.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
+            let ty = if op == ArithOp::Sub && self.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
                 ColumnType { unsigned: false, ..ty }
             } else {
                 ty
@@ -198,7 +198,7 @@ impl<'c> Binder<'c> {
 
     pub(super) fn escape(&mut self, escape: Option<&ast::Expr<'_>>) -> Result<Option<char>> {
         let Some(escape) = escape else {
-            let off = self.context.sql_mode().contains(SqlMode::NO_BACKSLASH_ESCAPES);
+            let off = self.sql_mode().contains(SqlMode::NO_BACKSLASH_ESCAPES);
             return Ok(if off { None } else { Some('\\') });
         };
         let bytes = match &escape.kind {

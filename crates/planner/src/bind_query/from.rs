@@ -20,7 +20,7 @@ impl<'c> Binder<'c> {
     /// Binds a table reference: adds its relations to the scope.
     pub fn table_ref(&mut self, t: &ast::TableRef<'_>) -> Result<JoinTree> {
         match t {
-            ast::TableRef::Table(factor) => self.table_factor(factor).map(JoinTree::Relation),
+            ast::TableRef::Table(factor) => self.table_factor(factor),
             ast::TableRef::Derived(derived) => self.derived(derived).map(JoinTree::Relation),
             ast::TableRef::List(list) => {
                 let parts = list.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
@@ -42,16 +42,25 @@ impl<'c> Binder<'c> {
             return Err(codes::too_many_tables(RELATIONS_MAX));
         }
         let start = self.scope().relations.len();
-        let mut tree = self.table_ref(first)?;
-        for join in chain.into_iter().rev() {
+        // Which operands an outer join of the chain may put NULLs for.
+        let outer_side = self.views.outer_side;
+        let right_follows = |joins: &[&ast::Join<'_>]| joins.iter().any(|join| join.kind == ast::JoinKind::Right);
+        self.views.outer_side = outer_side || right_follows(&chain);
+        let tree = self.table_ref(first);
+        self.views.outer_side = outer_side;
+        let mut tree = tree?;
+        for no in (0..chain.len()).rev() {
+            let join = chain[no];
             let middle = self.scope().relations.len();
             // What a RIGHT JOIN keeps does not depend on its other side.
             let unseen = (join.kind == ast::JoinKind::Right).then_some(start..middle);
             let seen = self.scope().unseen.len();
             self.scope().unseen.extend(unseen);
+            self.views.outer_side = outer_side || join.kind == ast::JoinKind::Left || right_follows(&chain[..no]);
             let right = self.table_ref(&join.right);
+            self.views.outer_side = outer_side;
             self.scope().unseen.truncate(seen);
-            let right = right?;
+            let mut right = right?;
             let end = self.scope().relations.len();
             let mut on = Vec::new();
             let outer = matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right);
@@ -69,7 +78,7 @@ impl<'c> Binder<'c> {
                 }
                 ast::JoinCondition::Using(names) => {
                     let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-                    self.merge_columns(&names, start..middle, middle..end, join.kind, &mut on)?;
+                    self.merge_columns(join, &names, start..middle, middle..end, &mut on)?;
                 }
             }
             if join.natural {
@@ -86,13 +95,18 @@ impl<'c> Binder<'c> {
                         names.push(c.name.clone());
                     }
                 }
-                self.merge_columns(&names, start..middle, middle..end, join.kind, &mut on)?;
+                self.merge_columns(join, &names, start..middle, middle..end, &mut on)?;
             }
             if outer {
                 let nullable = if join.kind == ast::JoinKind::Left { middle..end } else { start..middle };
                 for r in &mut self.scope().relations[nullable] {
                     r.nullable = true;
                 }
+            }
+            match join.kind {
+                ast::JoinKind::Left => lift_conditions(&mut right, &mut on),
+                ast::JoinKind::Right => lift_conditions(&mut tree, &mut on),
+                _ => {}
             }
             tree = match join.kind {
                 ast::JoinKind::Inner => JoinTree::Inner { parts: vec![tree, right], on, straight: false },
@@ -106,12 +120,13 @@ impl<'c> Binder<'c> {
 
     fn merge_columns(
         &mut self,
+        join: &ast::Join<'_>,
         names: &[String],
         left: std::ops::Range<usize>,
         right: std::ops::Range<usize>,
-        kind: ast::JoinKind,
         on: &mut Vec<Expr>,
     ) -> Result<()> {
+        let kind = join.kind;
         let depth = self.scopes.len() - 1;
         for name in names {
             let find = |b: &Self, range: std::ops::Range<usize>| -> Result<(usize, usize)> {
@@ -130,6 +145,7 @@ impl<'c> Binder<'c> {
             };
             let (lr, lc) = find(self, left.clone())?;
             let (rr, rc) = find(self, right.clone())?;
+            self.note_join(join, depth, (lr, lc), (rr, rc));
             let a = self.column_expr(depth, lr, lc);
             let b = self.column_expr(depth, rr, rc);
             let collation = self.collation_of(&[&a, &b])?;
@@ -146,19 +162,21 @@ impl<'c> Binder<'c> {
         Ok(())
     }
 
-    fn add_relation(&mut self, relation: Relation) -> Result<usize> {
+    pub(crate) fn add_relation(&mut self, relation: Relation) -> Result<usize> {
         let scope = self.scope();
-        if scope.relations.len() >= RELATIONS_MAX {
+        let is_merged = |r: &Relation| matches!(r.source, Source::Merged(_));
+        let tables = scope.relations.iter().filter(|r| !is_merged(r)).count();
+        if tables + usize::from(!is_merged(&relation)) > RELATIONS_MAX {
             return Err(codes::too_many_tables(RELATIONS_MAX));
         }
-        if scope.relations.iter().any(|r| r.alias == relation.alias && r.database == relation.database) {
+        if scope.relations.iter().any(|r| !r.of_view && r.alias == relation.alias && r.database == relation.database) {
             return Err(codes::nonuniq_table(&relation.alias));
         }
         scope.relations.push(relation);
         Ok(scope.relations.len() - 1)
     }
 
-    fn table_factor(&mut self, factor: &ast::TableFactor<'_>) -> Result<usize> {
+    fn table_factor(&mut self, factor: &ast::TableFactor<'_>) -> Result<JoinTree> {
         if !factor.partitions.is_empty() {
             return Err(SqlError::with_message(1747, "PARTITION () clause on non partitioned table"));
         }
@@ -167,7 +185,8 @@ impl<'c> Binder<'c> {
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
             let slots = vec![None; cte.columns.len()];
-            return self.add_relation(Relation {
+            self.note_name(&factor.name, None, &cte.name);
+            let relation = self.add_relation(Relation {
                 alias,
                 database: String::new(),
                 source: cte.source,
@@ -178,7 +197,9 @@ impl<'c> Binder<'c> {
                 lock: LockMode::None,
                 keep_row: None,
                 also: Vec::new(),
+                of_view: false,
             });
+            return relation.map(JoinTree::Relation);
         }
         if factor.name.schema.is_none() && factor.name.name.eq_ignore_ascii_case("dual") {
             return Err(codes::no_such_table(self.context.database().unwrap_or(""), factor.name.name));
@@ -193,14 +214,32 @@ impl<'c> Binder<'c> {
             if let Some(name) = factor.index_hints.iter().flat_map(|hint| hint.names).next() {
                 return Err(codes::key_does_not_exits(name, &alias));
             }
-            return self.add_relation(crate::virtual_table::relation(table, alias, database));
+            self.note_name(&factor.name, Some(&database), table.name);
+            return self.add_relation(crate::virtual_table::relation(table, alias, database)).map(JoinTree::Relation);
         }
-        let entry = self.context.table(&database, factor.name.name)?;
+        let found = match self.views.open.is_empty() {
+            true => self.context.table(&database, factor.name.name),
+            // Temporary tables of the session are none of a view's.
+            false => self.context.related_table(&database, factor.name.name),
+        };
+        let entry = match found {
+            Ok(entry) => entry,
+            Err(error) => {
+                let view = self.view_instead(&database, factor.name.name, error)?;
+                if let Some(name) = factor.index_hints.iter().flat_map(|hint| hint.names).next() {
+                    return Err(codes::key_does_not_exits(name, &alias));
+                }
+                self.note_name(&factor.name, Some(&database), &view.def.name);
+                return self.view_relation(view, alias, database);
+            }
+        };
+        self.note_name(&factor.name, Some(&database), &entry.def.name);
         if entry.temporary {
+            self.refuse_temporary_in_view(&entry)?;
             self.refuse_reopening(&entry)?;
         }
         if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
-            return Err(codes::update_table_used(name));
+            return Err(self.changed_table_used(name));
         }
         let mut hints = Vec::new();
         for hint in factor.index_hints {
@@ -217,9 +256,9 @@ impl<'c> Binder<'c> {
         }
         let relation = self.base_relation(entry, alias, database, hints);
         if let Source::Base(table) = relation.source {
-            self.references.push((table, relation.alias.as_str().into()));
+            self.note_table(table, &relation.alias);
         }
-        self.add_relation(relation)
+        self.add_relation(relation).map(JoinTree::Relation)
     }
 
     /// A temporary table may be named once in a statement. The error tells the name that it had there.
@@ -238,7 +277,10 @@ impl<'c> Binder<'c> {
         hints: Vec<(ast::IndexHintKind, Vec<u32>)>,
     ) -> Relation {
         let columns: Vec<RelColumn> = base_columns(&entry, &alias);
-        let slots = vec![None; columns.len()];
+        let mut slots = vec![None; columns.len()];
+        if self.views.whole_rows && !self.views.open.is_empty() {
+            slots = columns.iter().map(|c| Some(self.new_slot(c.ty.clone()))).collect();
+        }
         let table = self.add_table(entry);
         Relation {
             alias,
@@ -251,6 +293,7 @@ impl<'c> Binder<'c> {
             lock: LockMode::None,
             keep_row: None,
             also: Vec::new(),
+            of_view: false,
         }
     }
 
@@ -278,6 +321,7 @@ impl<'c> Binder<'c> {
             lock: LockMode::None,
             keep_row: None,
             also: Vec::new(),
+            of_view: false,
         })
     }
 
@@ -301,7 +345,7 @@ impl<'c> Binder<'c> {
             let context = self.context;
             let relations = &mut self.scope().relations;
             for name in clause.of {
-                let Some(at) = relations.iter().position(|r| r.alias == name.name) else {
+                let Some(at) = relations.iter().position(|r| !r.of_view && r.alias == name.name) else {
                     return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
                 };
                 // MySQL has given a derived table's rows their lock before it looks at the name.
@@ -309,6 +353,12 @@ impl<'c> Binder<'c> {
                     return Err(codes::duplicate_table_lock(format!("`{}`", name.name)));
                 }
                 locked[at] = true;
+                // What a view has merged is locked with it.
+                let members = if let Source::Merged(merged) = &relations[at].source { merged.members.clone() } else { at..at };
+                for at in members {
+                    locked[at] = true;
+                    lock_relation(&mut relations[at], mode, context)?;
+                }
                 lock_relation(&mut relations[at], mode, context)?;
             }
             for (relation, locked) in relations.iter_mut().zip(&mut locked).filter(|_| clause.of.is_empty()) {
@@ -325,6 +375,16 @@ impl<'c> Binder<'c> {
             }
         }
         Ok(())
+    }
+}
+
+/// The conditions of the one table on the inner side of an outer join are the join's: so the table is found by a key.
+fn lift_conditions(side: &mut JoinTree, on: &mut Vec<Expr>) {
+    if let JoinTree::Inner { parts, on: own, straight: false } = side
+        && let [JoinTree::Relation(table)] = parts[..]
+    {
+        on.append(own);
+        *side = JoinTree::Relation(table);
     }
 }
 
@@ -391,7 +451,7 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
         .collect()
 }
 
-pub(super) fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str) -> Result<Vec<RelColumn>> {
+pub(crate) fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str) -> Result<Vec<RelColumn>> {
     if !names.is_empty() && names.len() != columns.len() {
         return Err(SqlError::with_message(
             1353,

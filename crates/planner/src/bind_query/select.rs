@@ -29,7 +29,7 @@ impl<'c> Binder<'c> {
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         self.apply_locks(q.locking)?;
         self.scope().clause = Clause::Where;
-        let mut filter = Vec::new();
+        let mut filter = crate::views::take_view_filter(self.scope());
         if let Some(condition) = select.filter {
             self.condition(condition)?.into_conjuncts(&mut filter);
             self.use_generated(&mut filter)?;
@@ -100,13 +100,14 @@ impl<'c> Binder<'c> {
             limit,
             straight: select.options.straight_join,
         };
+        self.order_of_view(&mut block);
         let calls = self.grouping_calls(&block.group_by)?;
         if select.rollup {
             self.roll_up(&mut block, calls);
         } else {
             self.no_rollup(&mut block, &calls);
         }
-        if block.grouped && self.context.sql_mode().contains(SqlMode::ONLY_FULL_GROUP_BY) {
+        if block.grouped && self.sql_mode().contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group_by(&block)?;
         }
         if block.distinct {
@@ -140,33 +141,42 @@ impl<'c> Binder<'c> {
                         let meta = self.meta_of(expr, name);
                         out.push((expr.clone(), meta));
                     }
+                    let mut columns = Vec::new();
                     for r in 0..self.scopes[depth].relations.len() {
-                        self.expand(depth, r, !merged.is_empty(), &mut out);
+                        self.expand(depth, r, !merged.is_empty(), &mut columns, &mut out);
                     }
+                    let merged: Vec<String> = merged.into_iter().map(|(name, _)| name).collect();
+                    self.note_star(std::ptr::from_ref(item).addr(), depth, &columns, &merged);
                 }
                 ast::SelectItem::TableWildcard(name) => {
                     let found = self.scopes[depth]
                         .relations
                         .iter()
-                        .position(|r| r.alias == name.name && name.schema.is_none_or(|s| r.database == s));
+                        .position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| r.database == s));
                     match found {
                         Some(r) => {
                             self.accesses.all_columns = true;
+                            let mut columns = Vec::new();
                             for c in 0..self.scopes[depth].relations[r].columns.len() {
                                 if self.scopes[depth].relations[r].columns[c].invisible {
                                     continue;
                                 }
+                                columns.push((r, c));
                                 let expr = self.column_expr(depth, r, c);
                                 let meta = self.column_meta(depth, r, c);
                                 out.push((expr, meta));
                             }
                             self.accesses.all_columns = false;
+                            self.note_star(std::ptr::from_ref(item).addr(), depth, &columns, &[]);
                         }
                         None => return Err(codes::bad_table_error(name.name)),
                     }
                 }
                 ast::SelectItem::Expr { expr, alias } => {
                     let name = String::from_utf8_lossy(item.column_name(self.sql)).into_owned();
+                    if let Some(names) = &mut self.views.names {
+                        names.items.insert(std::ptr::from_ref(item).addr(), name.clone());
+                    }
                     let bound = self.expr(expr)?;
                     let mut meta = self.meta_of(&bound, &name);
                     if alias.is_none() && self.keeps_column_names(&bound) {
@@ -179,7 +189,14 @@ impl<'c> Binder<'c> {
         Ok(out)
     }
 
-    fn expand(&mut self, depth: usize, r: usize, merged: bool, out: &mut Vec<(Expr, OutputColumn)>) {
+    fn expand(
+        &mut self,
+        depth: usize,
+        r: usize,
+        merged: bool,
+        columns: &mut Vec<(usize, usize)>,
+        out: &mut Vec<(Expr, OutputColumn)>,
+    ) {
         self.accesses.all_columns = true;
         for c in 0..self.scopes[depth].relations[r].columns.len() {
             let name = &self.scopes[depth].relations[r].columns[c].name;
@@ -188,6 +205,7 @@ impl<'c> Binder<'c> {
             {
                 continue;
             }
+            columns.push((r, c));
             let expr = self.column_expr(depth, r, c);
             let meta = self.column_meta(depth, r, c);
             out.push((expr, meta));
@@ -208,7 +226,8 @@ impl<'c> Binder<'c> {
     fn keeps_column_names(&self, expr: &Expr) -> bool {
         let ExprKind::Slot(slot) = expr.kind else { return false };
         let relations = self.scopes.iter().flat_map(|scope| &scope.relations);
-        let is_view = |r: &Relation| matches!(r.source, Source::Virtual(table) if table.is_view);
+        // Of a merged view it is one of its tables that has the slot.
+        let is_view = |r: &Relation| r.of_view || matches!(r.source, Source::Derived(..) if !r.database.is_empty()) || matches!(r.source, Source::Virtual(table) if table.is_view);
         relations.filter(|r| is_view(r)).any(|r| r.slots.contains(&Some(slot)))
     }
 
@@ -218,6 +237,8 @@ impl<'c> Binder<'c> {
             for depth in (0..self.scopes.len()).rev() {
                 for r in 0..self.scopes[depth].relations.len() {
                     if let Some(c) = self.scopes[depth].relations[r].slots.iter().position(|s| *s == Some(slot)) {
+                        let shown = if self.scopes[depth].relations[r].of_view { self.view_column_of(depth, slot, name) } else { None };
+                        let (r, c) = shown.unwrap_or((r, c));
                         let mut meta = self.column_meta(depth, r, c);
                         meta.name = name.into();
                         return meta;

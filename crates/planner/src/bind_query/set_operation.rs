@@ -191,6 +191,7 @@ impl<'c> Binder<'c> {
             lock: LockMode::None,
             keep_row: None,
             also: Vec::new(),
+            of_view: false,
         });
         scope.clause = Clause::OrderBy;
         self.scopes.push(scope);

@@ -153,6 +153,7 @@ fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> 
     for (no, table) in plan.plan.tables.iter().enumerate() {
         session.use_table(table, share_of(&plan.plan, no))?;
     }
+    session.use_views(&plan.plan)?;
     session.engine.statement_start();
     let done = executor::execute(&plan.plan, &[], &mut session.engine, &mut session.core, &mut session.scratch, &mut NoRows);
     session.core.lock_picture = None;

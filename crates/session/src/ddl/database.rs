@@ -77,8 +77,11 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
     }
     loop {
         let names = table_names(session, name)?;
-        let _locked = session.lock_tables(&names)?;
-        session.refuse_referenced(&names)?;
+        let views = session.views_of(&names)?;
+        let tables: Vec<FullName> = names.iter().filter(|name| !views.contains(name)).cloned().collect();
+        let _views = session.lock_views(&views)?;
+        let _locked = session.lock_tables(&tables)?;
+        session.refuse_referenced(&tables)?;
         // A table made while the others were waited for must be locked, too.
         if table_names(session, name)? != names {
             continue;

@@ -159,6 +159,19 @@ fn maintain_one(
         return maintain_temporary(session, name, kind, options, say);
     }
     session.refuse_unlocked(name)?;
+    if let Some(view) = session.find_view(name)? {
+        if kind != Maintenance::Check {
+            return Err(codes::wrong_object(&name.database, &name.table, "BASE TABLE").into());
+        }
+        match crate::show::view_columns(session.shared(), &view) {
+            Ok(_) => say("status", "OK".into()),
+            Err(error) => {
+                say("Error", error.message);
+                say("error", "Corrupt".into());
+            }
+        }
+        return Ok(());
+    }
     let entry = match session.shared().catalog.table(&name.database, &name.table) {
         Ok(entry) => entry,
         Err(CatalogError::UnknownDatabase(_)) => return Err(codes::no_such_table(&name.database, &name.table).into()),

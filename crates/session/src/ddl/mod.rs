@@ -27,6 +27,7 @@ mod table;
 mod temporary;
 #[cfg(test)]
 mod temporary_tests;
+mod view;
 #[cfg(test)]
 mod tests;
 
@@ -132,6 +133,8 @@ fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>, sql:
         Statement::DropTable(drop) => table::drop(session, drop),
         Statement::RenameTable(pairs) => table::rename(session, pairs),
         Statement::Truncate(name) => table::truncate(session, name),
+        Statement::CreateView(create) => view::create(session, create, sql),
+        Statement::DropView(drop) => view::drop(session, drop),
         _ => Err(codes::not_supported_yet("this statement here").into()),
     }
 }
@@ -178,9 +181,14 @@ impl ClientSession {
         catalog_error(error, || self.stop_error())
     }
 
-    /// Looks a table up.
+    /// Looks a table up; a view is none (1347).
     pub(crate) fn find_table(&self, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
-        self.shared().catalog.table(&name.database, &name.table).map_err(|error| self.catalog_error(error))
+        match self.shared().catalog.table(&name.database, &name.table) {
+            Err(CatalogError::UnknownTable { .. }) if self.find_view(name)?.is_some() => {
+                Err(codes::wrong_object(&name.database, &name.table, "BASE TABLE").into())
+            }
+            found => found.map_err(|error| self.catalog_error(error)),
+        }
     }
 
     /// The table that a statement means by a name: a temporary one first.
@@ -191,11 +199,11 @@ impl ClientSession {
         }
     }
 
-    /// Whether there is such a table. A missing database is an error.
+    /// Whether there is such a table or view. A missing database is an error.
     fn table_exists(&self, name: &FullName) -> Result<bool, Outcome> {
         match self.shared().catalog.table(&name.database, &name.table) {
             Ok(_) => Ok(true),
-            Err(CatalogError::UnknownTable { .. }) => Ok(false),
+            Err(CatalogError::UnknownTable { .. }) => Ok(self.find_view(name)?.is_some()),
             Err(error) => Err(self.catalog_error(error)),
         }
     }

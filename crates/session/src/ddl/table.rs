@@ -2,7 +2,7 @@
 
 use super::check::follow_table_name;
 use super::foreign_keys::keys_to;
-use super::{DdlDone, FullName, check_table_name, full_name};
+use super::{DdlDone, FullName, check_table_name, full_name, view};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::virtual_tables::refuse_drop;
@@ -65,6 +65,9 @@ pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Re
         refuse_drop(&session.core, database, name.name)?;
     }
     let name = full_name(session, name)?;
+    if session.find_view(&name)?.is_some() {
+        return Err(codes::no_such_table(&name.database, &name.table).into());
+    }
     let table = session.lock_table(&name)?;
     if session.checks_foreign_keys() {
         let children = session.children_of(&name)?;
@@ -95,7 +98,10 @@ pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, Obje
         }
         Ok(names)
     };
-    let _locked = session.lock_related(&sources, children)?;
+    let views = session.views_of(&sources)?;
+    let tables: Vec<FullName> = sources.iter().filter(|name| !views.contains(name)).cloned().collect();
+    let _views = session.lock_views(&views)?;
+    let _locked = session.lock_related(&tables, children)?;
     for (no, (old, new)) in renames.iter().enumerate() {
         if let Err(outcome) = rename_one(session, old, new) {
             for (old, new) in renames[..no].iter().rev() {
@@ -129,6 +135,9 @@ fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> R
 }
 
 fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Result<(), Outcome> {
+    if let Some(view) = session.find_view(old)? {
+        return view::rename(session, &view, new);
+    }
     let entry = session.find_table(old)?;
     session.check_awaited(&catalog::TableDef { database: new.database.clone(), name: new.table.clone(), ..entry.def.clone() })?;
     let catalog = session.shared().catalog.clone();

@@ -11,6 +11,7 @@ mod processes;
 mod server;
 mod status;
 mod tables;
+mod view;
 
 pub(crate) use computed::privileges;
 pub use create::create_table_text;
@@ -20,13 +21,14 @@ pub(crate) use processes::{Process, processes};
 pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name, sort_length};
 pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
+pub(crate) use view::{Describing, ViewColumn, view_columns};
 
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
-use catalog::{TableEntry, VirtualTableDef};
+use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use mysql_error::codes;
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
@@ -130,11 +132,12 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::TableStatus { schema } => tables::table_status(session, *schema),
         ShowKind::Columns { full, table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => shown_columns(session, &entry, *full),
+            Found::View(entry) => view::columns(session.shared(), &entry, *full)?,
             Found::Computed(_, def) => computed::columns(def, *full),
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => tables::indexes(&entry),
-            Found::Computed(..) => tables::indexes_head(),
+            Found::View(_) | Found::Computed(..) => tables::indexes_head(),
         }),
         ShowKind::CreateTable(name) => {
             if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
@@ -142,6 +145,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             }
             let entry = match find_table(session, name)? {
                 Found::Stored(entry) => entry,
+                Found::View(entry) => return Ok(view::create(session, &entry)),
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
             if entry.temporary {
@@ -154,6 +158,11 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
             Ok(table)
         }
+        ShowKind::CreateView(name) => match find_table(session, name)? {
+            Found::View(entry) => Ok(view::create(session, &entry)),
+            Found::Stored(entry) => Err(codes::wrong_object(&entry.def.database, &entry.def.name, "VIEW").into()),
+            Found::Computed(_, def) => Err(codes::wrong_object(def.database, def.name, "VIEW").into()),
+        },
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
         ShowKind::OpenTables { schema } => {
             schema_of(session, *schema)?;
@@ -295,6 +304,7 @@ pub(crate) fn describe(
 ) -> Result<(), Outcome> {
     let mut table = match find_table(session, name)? {
         Found::Stored(entry) => shown_columns(session, &entry, false),
+        Found::View(entry) => view::columns(session.shared(), &entry, false)?,
         Found::Computed(_, def) => computed::columns(def, false),
     };
     if let Some(pattern) = column {
@@ -333,6 +343,7 @@ fn shown_columns(session: &ClientSession, entry: &TableEntry, full: bool) -> Tab
 /// A table that SHOW describes.
 enum Found {
     Stored(Arc<TableEntry>),
+    View(Arc<ViewEntry>),
     Computed(&'static VirtualDatabase, &'static VirtualTableDef),
 }
 
@@ -349,7 +360,13 @@ fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, O
     if let Some(database) = virtual_tables::database(&schema) {
         return Ok(Found::Computed(database, database.table(name.name)?));
     }
-    let found = session.shared().catalog.table(&schema, name.name);
+    let catalog = &session.shared().catalog;
+    let found = catalog.table(&schema, name.name);
+    if found.is_err()
+        && let Ok(Some(view)) = catalog.view(&schema, name.name)
+    {
+        return Ok(Found::View(view));
+    }
     found.map(Found::Stored).map_err(|error| catalog_error(error, || session.stop_error()))
 }
 
@@ -361,6 +378,10 @@ impl ClientSession {
             Ok(found) => {
                 let columns = match found {
                     Found::Stored(entry) => tables::output_columns(&entry),
+                    Found::View(entry) => match planner::views::view_columns(&entry, &view::Describing(self.shared())) {
+                        Ok(columns) => columns,
+                        Err(error) => return sink.error(&error),
+                    },
                     Found::Computed(_, def) => computed::output_columns(def),
                 };
                 let results = self.core.settings.charsets.results;

@@ -37,9 +37,10 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
         if !session.core.sees_table(&schema, &name) {
             continue;
         }
+        let is_view = full && session.shared().catalog.view(&schema, &name).is_ok_and(|view| view.is_some());
         let mut row = vec![Value::from(name)];
         if full {
-            row.push("BASE TABLE".into());
+            row.push(if is_view { "VIEW" } else { "BASE TABLE" }.into());
         }
         table.row(row);
     }
@@ -254,6 +255,10 @@ pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Res
     let catalog = &session.shared().catalog;
     let failed = |error| catalog_error(error, || session.stop_error());
     for name in catalog.table_names(&schema).map_err(failed)? {
+        if let Some(view) = catalog.view(&schema, &name).map_err(failed)? {
+            table.row(virtual_tables::view_status_row(session.shared(), &view));
+            continue;
+        }
         let entry = catalog.table(&schema, &name).map_err(failed)?;
         table.row(virtual_tables::status_row(session.shared(), &entry));
     }

@@ -7,6 +7,7 @@ use crate::context::Core;
 use crate::show;
 use catalog::{ColumnDef, TableDef, VirtualRequest, VirtualRow};
 use executor::VirtualRows;
+use std::sync::Arc;
 use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind, Value};
 
 pub(super) fn table() -> VirtualTable {
@@ -39,6 +40,7 @@ pub(super) fn table() -> VirtualTable {
 
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shows = core.shows();
+    let shared = Arc::clone(&core.shared);
     each_table(core, request, move |listed| match listed {
         Listed::Computed(_, def) => {
             let row = |(at, c): (usize, &catalog::VirtualColumn)| {
@@ -46,6 +48,16 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
                 describe(&place, c.name, &c.ty, Details { privileges: show::privileges(def), ..Details::default() })
             };
             def.columns.iter().enumerate().map(row).collect()
+        }
+        Listed::View(view) => {
+            let row = |(at, column): (usize, show::ViewColumn)| {
+                let place = Place { database: &view.def.database, table: &view.def.name, at };
+                let privileges = "select,insert,update,references";
+                let details = Details { default: column.default, privileges, ..Details::default() };
+                describe(&place, &column.column.name, &column.column.ty, details)
+            };
+            // An invalid one has none.
+            show::view_columns(&shared, view).unwrap_or_default().into_iter().enumerate().map(row).collect()
         }
         Listed::Stored(_) | Listed::Open(_) => {
             let Some(def) = listed.def() else { return Vec::new() };

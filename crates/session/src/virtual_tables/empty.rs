@@ -1,4 +1,4 @@
-//! Tables of `information_schema` about what does not exist here: views, routines, triggers, events, partitions, tablespace files,
+//! Tables of `information_schema` about what does not exist here: routines, triggers, events, partitions, tablespace files,
 //! histograms, roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
 
 use super::column::*;
@@ -11,8 +11,6 @@ use types::{Collation, ColumnType, TypeKind};
 /// All of them.
 pub(super) fn tables() -> Vec<VirtualTable> {
     let list = [
-        ("VIEWS", views()),
-        ("VIEW_TABLE_USAGE", view_table_usage()),
         ("VIEW_ROUTINE_USAGE", view_routine_usage()),
         ("ROUTINES", routines()),
         ("PARAMETERS", parameters()),
@@ -48,32 +46,6 @@ fn rows(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<Virtual
 }
 
 type Columns = Vec<(&'static str, ColumnType)>;
-
-fn views() -> Columns {
-    vec![
-        ("TABLE_CATALOG", bytes_text(64).not_null()),
-        ("TABLE_SCHEMA", bytes_text(64).not_null()),
-        ("TABLE_NAME", bytes_text(64).not_null()),
-        ("VIEW_DEFINITION", long_text(TypeKind::LongText)),
-        ("CHECK_OPTION", one_of(&["NONE", "LOCAL", "CASCADED"], Collation::Utf8mb4Bin)),
-        ("IS_UPDATABLE", one_of(&["NO", "YES"], Collation::Utf8mb4Bin)),
-        ("DEFINER", bytes_text(288)),
-        ("SECURITY_TYPE", bytes_text(7)),
-        ("CHARACTER_SET_CLIENT", folded(64).not_null()),
-        ("COLLATION_CONNECTION", folded(64).not_null()),
-    ]
-}
-
-fn view_table_usage() -> Columns {
-    vec![
-        ("VIEW_CATALOG", bytes_text(64).not_null()),
-        ("VIEW_SCHEMA", bytes_text(64).not_null()),
-        ("VIEW_NAME", bytes_text(64).not_null()),
-        ("TABLE_CATALOG", bytes_text(64).not_null()),
-        ("TABLE_SCHEMA", bytes_text(64).not_null()),
-        ("TABLE_NAME", bytes_text(64).not_null()),
-    ]
-}
 
 fn view_routine_usage() -> Columns {
     vec![

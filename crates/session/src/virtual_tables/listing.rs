@@ -4,7 +4,7 @@ use super::{DATABASES, VirtualDatabase, database};
 use crate::context::Core;
 use crate::error_map::catalog_error;
 use crate::shared::Shared;
-use catalog::{CatalogError, TableDef, TableEntry, VirtualRequest, VirtualRow, VirtualTableDef};
+use catalog::{CatalogError, TableDef, TableEntry, ViewEntry, VirtualRequest, VirtualRow, VirtualTableDef};
 use executor::VirtualRows;
 use mysql_error::codes;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub(super) enum Listed {
     Open(Arc<TableEntry>),
     /// Its definition only: to list tables opens none.
     Stored(Box<TableDef>),
+    /// A view.
+    View(Arc<ViewEntry>),
     /// A computed one.
     Computed(&'static VirtualDatabase, &'static VirtualTableDef),
 }
@@ -30,7 +32,7 @@ impl Listed {
         match self {
             Listed::Open(entry) => Some(&entry.def),
             Listed::Stored(def) => Some(def),
-            Listed::Computed(..) => None,
+            Listed::View(_) | Listed::Computed(..) => None,
         }
     }
 
@@ -39,7 +41,7 @@ impl Listed {
         match self {
             Listed::Open(entry) => Ok(Some(Arc::clone(entry))),
             Listed::Stored(def) => existing(shared.catalog.table(&def.database, &def.name)),
-            Listed::Computed(..) => Ok(None),
+            Listed::View(_) | Listed::Computed(..) => Ok(None),
         }
     }
 }
@@ -124,6 +126,9 @@ pub(super) fn tables(core: &Core, request: &VirtualRequest) -> executor::Result<
 fn look_up(shared: &Shared, database: &str, table: &str) -> catalog::Result<Option<Listed>> {
     if let Some(entry) = shared.catalog.open_table(database, table) {
         return Ok(Some(Listed::Open(entry)));
+    }
+    if let Some(view) = shared.catalog.view(database, table)? {
+        return Ok(Some(Listed::View(view)));
     }
     Ok(shared.catalog.definition(database, table)?.map(|def| Listed::Stored(Box::new(def))))
 }

@@ -35,12 +35,13 @@ mod statistics;
 mod sys;
 mod table_lock_waits;
 mod tables;
+mod views;
 
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
 pub(crate) use statistics::index_rows_of_show;
-pub(crate) use tables::{computed_status_row, status_row};
+pub(crate) use tables::{computed_status_row, status_row, view_status_row};
 
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualTableDef};
@@ -84,6 +85,8 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         schemata::table(),
         statistics::table(),
         tables::table(),
+        views::views(),
+        views::view_table_usage(),
     ];
     tables.push(account_rows::user_attributes());
     tables.extend(mysql_schema::tables());

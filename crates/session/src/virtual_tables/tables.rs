@@ -5,7 +5,8 @@ use super::listing::{Listed, failed, tables};
 use super::{VirtualDatabase, VirtualTable};
 use crate::context::Core;
 use crate::shared::Shared;
-use catalog::{TableDef, TableEntry, VirtualRequest, VirtualRow, VirtualTableDef};
+use crate::show;
+use catalog::{TableDef, TableEntry, ViewEntry, VirtualRequest, VirtualRow, VirtualTableDef};
 use executor::VirtualRows;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Timestamp, TypeKind, Value};
@@ -49,6 +50,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
 fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<VirtualRow> {
     let def = match &listed {
         Listed::Computed(database, def) => return Ok(of_computed(shared, database, def)),
+        Listed::View(view) => return Ok(of_view(shared, view)),
         Listed::Open(entry) => &entry.def,
         Listed::Stored(def) => def,
     };
@@ -62,6 +64,11 @@ fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<
 /// The row of SHOW TABLE STATUS for a stored table.
 pub(crate) fn status_row(shared: &Shared, entry: &TableEntry) -> VirtualRow {
     without_place(of_stored(&entry.def, &Figures::of(shared, entry)))
+}
+
+/// The same for a view.
+pub(crate) fn view_status_row(shared: &Shared, view: &Arc<ViewEntry>) -> VirtualRow {
+    without_place(of_view(shared, view))
 }
 
 /// The same for a computed table.
@@ -102,6 +109,18 @@ fn of_stored(def: &TableDef, figures: &Figures) -> VirtualRow {
         options.join(" ").into(),
         def.comment.as_str().into(),
     ]
+}
+
+fn of_view(shared: &Shared, view: &Arc<ViewEntry>) -> VirtualRow {
+    let def = &view.def;
+    let mut row: VirtualRow = vec!["def".into(), def.database.as_str().into(), def.name.as_str().into(), "VIEW".into()];
+    row.resize(21, Value::Null);
+    row[14] = Value::Timestamp(seconds(def.created_micros));
+    row[20] = match planner::views::view_columns(view, &show::Describing(shared)) {
+        Ok(_) => "VIEW".into(),
+        Err(error) => error.message.into(),
+    };
+    row
 }
 
 fn of_computed(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDef) -> VirtualRow {

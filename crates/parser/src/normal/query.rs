@@ -1,0 +1,578 @@
+//! Queries as views keep them, as `SHOW CREATE VIEW` prints them: every column with its table, every item with its name.
+//!
+//! What a name means is the binder's to say ([`QueryNames`]); the printer knows the form alone.
+
+use super::{Normal, Printer};
+use crate::ast::{
+    AggregateCall, AggregateFn, ColumnRef, Derived, Frame, FrameBound, FrameUnit, IndexHint, IndexHintKind, IndexHintScope, Join,
+    JoinCondition, JoinKind, Limit, Literal, NamedWindow, ObjectName, OrderItem, Over, Query, QueryBody, Select, SelectItem, SetOp,
+    SetOperator, TableFactor, TableRef, WindowCall, WindowSpec, With,
+};
+use crate::ast::{Expr, ExprKind};
+use std::fmt::Write;
+
+/// What a name was found to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A column: database where it is told, table, column.
+    Column(Option<String>, String, String),
+    /// The name of an item of the select list.
+    Alias(String),
+}
+
+/// What the names of a query mean.
+pub trait QueryNames {
+    /// The column of the expression that begins here in the text.
+    fn column(&self, at: u32) -> Option<Found>;
+    /// The columns that `*` or `t.*` stands for; those of a whole table for `TABLE t`, whose name's address it is.
+    fn star(&self, address: usize) -> Vec<Found>;
+    /// The pairs that USING or NATURAL compares.
+    fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)>;
+    /// A table: its database, where it has one, and its name.
+    fn table(&self, table: &ObjectName<'_>) -> (Option<String>, String);
+    /// The name of an item that has none of its own.
+    fn item(&self, item: &SelectItem<'_>) -> String;
+}
+
+/// The normal form of a view's query. Names of `hidden` (a database) are left out.
+pub fn normalise_query(query: &Query<'_>, charset: &str, names: &dyn QueryNames, hidden: Option<&str>) -> Normal {
+    let mut p = Printer { charset, out: Normal::default(), names: Some(names), hidden, exists: false };
+    p.query(query, true);
+    p.out
+}
+
+impl Printer<'_> {
+    pub(super) fn name(&mut self, name: &str) {
+        let _ = write!(self.out.text, "`{}`", name.replace('`', "``"));
+    }
+
+    fn found(&mut self, found: &Found) {
+        match found {
+            Found::Column(database, table, column) => {
+                if let Some(database) = database.as_deref().filter(|database| self.hidden != Some(database)) {
+                    self.name(database);
+                    self.put(".");
+                }
+                self.name(table);
+                self.put(".");
+                self.name(column);
+            }
+            Found::Alias(name) => self.name(name),
+        }
+    }
+
+    /// A column of a view's query.
+    pub(super) fn named_column(&mut self, names: &dyn QueryNames, at: u32, column: &ColumnRef<'_>) {
+        match names.column(at) {
+            Some(Found::Alias(name)) => self.name(&name),
+            Some(found) => self.found(&found),
+            None => {
+                for part in [column.schema, column.table].into_iter().flatten() {
+                    self.name(part);
+                    self.put(".");
+                }
+                self.name(column.column);
+            }
+        }
+    }
+
+    /// A subquery in parentheses.
+    pub(super) fn subquery(&mut self, before: &str, q: &Query<'_>) {
+        self.out.has_subquery = true;
+        if self.names.is_none() {
+            return;
+        }
+        self.put(before);
+        self.put("(");
+        self.query(q, false);
+        self.put(")");
+    }
+
+    fn query(&mut self, q: &Query<'_>, named: bool) {
+        if let Some(with) = q.with {
+            self.with(with);
+        }
+        match q.body {
+            QueryBody::Parens(inner) if q.order_by.is_empty() && q.limit.is_none() => return self.query(inner, named),
+            QueryBody::Parens(inner) if inner.is_bare() => self.body(&inner.body, q, named),
+            _ => self.body(&q.body, q, named),
+        }
+        if let Some(limit) = &q.limit {
+            self.limit(limit);
+        }
+    }
+
+    /// A body with the ORDER BY of its query.
+    fn body(&mut self, body: &QueryBody<'_>, q: &Query<'_>, named: bool) {
+        match body {
+            QueryBody::Select(select) => self.select(select, q.order_by, named),
+            QueryBody::SetOp(set) => {
+                self.set_operation(set, named);
+                self.order_of_union(q.order_by, body);
+            }
+            QueryBody::Values(rows) => {
+                self.put("values ");
+                for (at, row) in rows.iter().enumerate() {
+                    self.put(if at > 0 { ",row(" } else { "row(" });
+                    self.list(row);
+                    self.put(")");
+                }
+                self.order_of_union(q.order_by, body);
+            }
+            QueryBody::Table(table) => {
+                let columns = self.names.map(|names| names.star(std::ptr::from_ref(q).addr())).unwrap_or_default();
+                self.put("select ");
+                self.star(&columns, named, true);
+                self.put(" from ");
+                self.table(table, None);
+                self.order_of_union(q.order_by, body);
+            }
+            QueryBody::Parens(inner) => {
+                self.put("(");
+                self.query(inner, named);
+                self.put(")");
+                self.order_of_union(q.order_by, body);
+            }
+        }
+    }
+
+    fn with(&mut self, with: &With<'_>) {
+        self.put(if with.recursive { "with recursive " } else { "with " });
+        for (at, cte) in with.ctes.iter().enumerate() {
+            self.put(if at > 0 { ", " } else { "" });
+            self.name(cte.name);
+            self.column_names(cte.columns);
+            self.put(" as (");
+            self.query(cte.query, true);
+            self.put(")");
+        }
+        self.put(" ");
+    }
+
+    fn column_names(&mut self, columns: &[&str]) {
+        for (at, column) in columns.iter().enumerate() {
+            self.put(if at > 0 { "," } else { " (" });
+            self.name(column);
+        }
+        self.put(if columns.is_empty() { "" } else { ")" });
+    }
+
+    fn set_operation(&mut self, set: &SetOp<'_>, named: bool) {
+        let word = match (set.op, set.all) {
+            (SetOperator::Union, false) => " union ",
+            (SetOperator::Union, true) => " union all ",
+            (SetOperator::Except, false) => " except ",
+            (SetOperator::Except, true) => " except all ",
+            (SetOperator::Intersect, false) => " intersect ",
+            (SetOperator::Intersect, true) => " intersect all ",
+        };
+        for (at, operand) in set.operands.iter().enumerate() {
+            self.put(if at > 0 { word } else { "" });
+            self.operand(operand, set, at, named);
+        }
+    }
+
+    fn operand(&mut self, operand: &QueryBody<'_>, of: &SetOp<'_>, at: usize, named: bool) {
+        match operand {
+            QueryBody::Select(select) => self.select(select, &[], named),
+            // What a later UNION DISTINCT makes distinct is one with it.
+            QueryBody::SetOp(set) if at == 0 && set.op == SetOperator::Union && of.op == SetOperator::Union && !of.all => {
+                self.set_operation(&SetOp { all: false, ..**set }, named);
+            }
+            QueryBody::SetOp(set) => {
+                self.put("(");
+                self.set_operation(set, named);
+                self.put(")");
+            }
+            QueryBody::Parens(q) if q.is_bare() => self.operand(&q.body, of, at, named),
+            QueryBody::Parens(q) => {
+                self.put("(");
+                self.query(q, named);
+                self.put(")");
+            }
+            QueryBody::Values(rows) => {
+                self.put("values ");
+                for (at, row) in rows.iter().enumerate() {
+                    self.put(if at > 0 { ",row(" } else { "row(" });
+                    self.list(row);
+                    self.put(")");
+                }
+            }
+            QueryBody::Table(table) => {
+                let columns = self.names.map(|names| names.star(std::ptr::from_ref(table).addr())).unwrap_or_default();
+                self.put("select ");
+                self.star(&columns, named, true);
+                self.put(" from ");
+                self.table(table, None);
+            }
+        }
+    }
+
+    /// ORDER BY over a set operation: its items are columns of the result.
+    fn order_of_union(&mut self, order: &[OrderItem<'_>], body: &QueryBody<'_>) {
+        fn first<'b>(body: &'b QueryBody<'b>) -> Option<&'b Select<'b>> {
+            match body {
+                QueryBody::Select(select) => Some(select),
+                QueryBody::SetOp(set) => set.operands.first().and_then(first),
+                QueryBody::Parens(q) => first(&q.body),
+                _ => None,
+            }
+        }
+        let items = first(body).map_or(&[][..], |select| select.items);
+        for (at, item) in order.iter().enumerate() {
+            self.put(if at > 0 { "," } else { " order by " });
+            match item.expr.kind {
+                ExprKind::Literal(Literal::Int(n)) => match self.item_names(items).get((n as usize).wrapping_sub(1)) {
+                    Some(name) => self.name(&name.clone()),
+                    None => self.expr(&item.expr),
+                },
+                ExprKind::Column(column) => self.name(column.column),
+                _ => self.expr(&item.expr),
+            }
+            self.put(if item.descending { " desc" } else { "" });
+        }
+    }
+
+    /// The names of a select list's columns.
+    fn item_names(&self, items: &[SelectItem<'_>]) -> Vec<String> {
+        let Some(names) = self.names else { return Vec::new() };
+        let name_of = |found: Found| match found {
+            Found::Column(_, _, column) => column,
+            Found::Alias(name) => name,
+        };
+        let of_item = |item: &SelectItem<'_>| match item {
+            SelectItem::Expr { alias: Some(alias), .. } => vec![(*alias).to_owned()],
+            SelectItem::Expr { .. } => vec![names.item(item)],
+            _ => names.star(std::ptr::from_ref(item).addr()).into_iter().map(name_of).collect(),
+        };
+        items.iter().flat_map(of_item).collect()
+    }
+
+    fn limit(&mut self, limit: &Limit<'_>) {
+        self.put(" limit ");
+        if let Some(offset) = &limit.offset {
+            self.wrapped("", offset, ",");
+        }
+        self.expr(&limit.count);
+    }
+
+    fn star(&mut self, columns: &[Found], named: bool, first: bool) {
+        for (at, found) in columns.iter().enumerate() {
+            self.put(if first && at == 0 { "" } else { "," });
+            self.found(found);
+            if let (true, Found::Column(_, _, column)) = (named, found) {
+                self.put(" AS ");
+                self.name(column);
+            }
+        }
+    }
+
+    fn select(&mut self, select: &Select<'_>, order: &[OrderItem<'_>], named: bool) {
+        let Some(names) = self.names else { return };
+        // What EXISTS selects does not matter: `*` is not told.
+        let exists = std::mem::take(&mut self.exists) && select.items.iter().all(|item| matches!(item, SelectItem::Wildcard));
+        self.put(if exists { "select 1" } else { "select " });
+        let options = select.options;
+        for (is_set, word) in [
+            (options.straight_join, "straight_join "),
+            (options.high_priority, "high_priority "),
+            (options.distinct, "distinct "),
+            (options.small_result, "sql_small_result "),
+            (options.big_result, "sql_big_result "),
+            (options.buffer_result, "sql_buffer_result "),
+            (options.no_cache, "sql_no_cache "),
+        ] {
+            self.put(if is_set { word } else { "" });
+        }
+        for (at, item) in select.items.iter().enumerate().filter(|_| !exists) {
+            match item {
+                SelectItem::Expr { expr, alias } => {
+                    self.put(if at > 0 { "," } else { "" });
+                    self.expr(expr);
+                    if named {
+                        self.put(" AS ");
+                        match alias {
+                            Some(alias) => self.name(alias),
+                            None => self.name(&names.item(item)),
+                        }
+                    }
+                }
+                _ => self.star(&names.star(std::ptr::from_ref(item).addr()), named, at == 0),
+            }
+        }
+        if !select.from.is_empty() {
+            self.put(" from ");
+            self.tables(select.from);
+        }
+        if let Some(filter) = select.filter {
+            self.put(if select.from.is_empty() { " from DUAL  where " } else { " where " });
+            self.where_condition(filter);
+        }
+        // Items by their names where they are no longer those of a row.
+        let by_name = !select.group_by.is_empty() || options.distinct || select.items.iter().any(has_aggregate);
+        let shown: Vec<(Option<&str>, &Expr<'_>)> = select
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                SelectItem::Expr { expr, alias } => Some((*alias, expr)),
+                _ => None,
+            })
+            .collect();
+        let all_shown = shown.len() == select.items.len();
+        if !select.group_by.is_empty() {
+            self.put(" group by ");
+            self.order_items(select.group_by, &shown, all_shown, true);
+            self.put(if select.rollup { " with rollup" } else { "" });
+        }
+        if let Some(having) = select.having {
+            self.put(" having ");
+            self.where_condition(having);
+        }
+        self.windows(select.windows);
+        if !order.is_empty() {
+            self.put(" order by ");
+            self.order_items(order, &shown, all_shown, by_name);
+        }
+    }
+
+    fn order_items(&mut self, order: &[OrderItem<'_>], shown: &[(Option<&str>, &Expr<'_>)], all_shown: bool, by_name: bool) {
+        for (at, item) in order.iter().enumerate() {
+            self.put(if at > 0 { "," } else { "" });
+            let of_item = match item.expr.kind {
+                ExprKind::Literal(Literal::Int(n)) if all_shown => shown.get((n as usize).wrapping_sub(1)).copied(),
+                ExprKind::Column(_) => match self.names.and_then(|names| names.column(item.expr.span.start)) {
+                    Some(Found::Alias(name)) => {
+                        shown.iter().find(|(alias, _)| alias.is_some_and(|alias| alias.eq_ignore_ascii_case(&name))).copied()
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            match of_item {
+                Some((Some(alias), _)) if by_name => self.name(alias),
+                Some((_, expr)) => self.expr(expr),
+                None => self.expr(&item.expr),
+            }
+            self.put(if item.descending { " desc" } else { "" });
+        }
+    }
+
+    fn windows(&mut self, windows: &[NamedWindow<'_>]) {
+        for (at, window) in windows.iter().enumerate() {
+            self.put(if at > 0 { ", " } else { " window " });
+            self.name(window.name);
+            self.put(" AS ");
+            self.window(window.spec);
+        }
+    }
+
+    fn window(&mut self, spec: &WindowSpec<'_>) {
+        self.put("(");
+        if let Some(base) = spec.base {
+            self.name(base);
+            self.put(" ");
+        }
+        for (at, e) in spec.partition_by.iter().enumerate() {
+            self.wrapped(if at > 0 { "," } else { "PARTITION BY " }, e, "");
+        }
+        self.put(if spec.partition_by.is_empty() { "" } else { " " });
+        for (at, item) in spec.order_by.iter().enumerate() {
+            self.wrapped(if at > 0 { "," } else { "ORDER BY " }, &item.expr, if item.descending { " desc" } else { "" });
+        }
+        self.put(if spec.order_by.is_empty() { "" } else { " " });
+        if let Some(frame) = &spec.frame {
+            self.frame(frame);
+        }
+        self.put(") ");
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self.put(match frame.unit {
+            FrameUnit::Rows => "ROWS BETWEEN ",
+            FrameUnit::Range => "RANGE BETWEEN ",
+            FrameUnit::Groups => "GROUPS BETWEEN ",
+        });
+        self.bound(&frame.start);
+        self.put(" AND ");
+        self.bound(frame.end.as_ref().unwrap_or(&FrameBound::CurrentRow));
+    }
+
+    fn bound(&mut self, bound: &FrameBound<'_>) {
+        let (e, unit, word) = match bound {
+            FrameBound::UnboundedPreceding => return self.put("UNBOUNDED PRECEDING"),
+            FrameBound::UnboundedFollowing => return self.put("UNBOUNDED FOLLOWING"),
+            FrameBound::CurrentRow => return self.put("CURRENT ROW"),
+            FrameBound::Preceding(e, unit) => (e, unit, " PRECEDING"),
+            FrameBound::Following(e, unit) => (e, unit, " FOLLOWING"),
+        };
+        match unit {
+            Some(unit) => {
+                self.wrapped("INTERVAL ", e, " ");
+                self.put(&format!("{unit} "));
+            }
+            None => self.expr(e),
+        }
+        self.put(word);
+    }
+
+    pub(super) fn over(&mut self, over: &Over<'_>) {
+        self.put(" OVER ");
+        match over {
+            Over::Named(name) => self.name(name),
+            Over::Spec(spec) => self.window(spec),
+        }
+    }
+
+    pub(super) fn aggregate(&mut self, call: &AggregateCall<'_>) {
+        self.put(match call.func {
+            AggregateFn::Count => "count",
+            AggregateFn::Sum => "sum",
+            AggregateFn::Avg => "avg",
+            AggregateFn::Min => "min",
+            AggregateFn::Max => "max",
+            AggregateFn::GroupConcat => "group_concat",
+            AggregateFn::BitAnd => "bit_and",
+            AggregateFn::BitOr => "bit_or",
+            AggregateFn::BitXor => "bit_xor",
+            AggregateFn::StdPop => "std",
+            AggregateFn::StdSamp => "stddev_samp",
+            AggregateFn::VarPop => "variance",
+            AggregateFn::VarSamp => "var_samp",
+            AggregateFn::JsonArrayAgg => "json_arrayagg",
+            AggregateFn::JsonObjectAgg => "json_objectagg",
+        });
+        self.put(if call.distinct { "(distinct " } else { "(" });
+        if call.args.is_empty() {
+            self.put("0");
+        }
+        self.list(call.args);
+        for (at, item) in call.order_by.iter().enumerate() {
+            self.wrapped(if at > 0 { "," } else { " order by " }, &item.expr, if item.descending { " DESC" } else { " ASC" });
+        }
+        if call.func == AggregateFn::GroupConcat {
+            self.put(" separator ");
+            self.quoted("", call.separator.unwrap_or(b","));
+        }
+        self.put(")");
+        if let Some(over) = &call.over {
+            self.over(over);
+        }
+    }
+
+    pub(super) fn window_call(&mut self, call: &WindowCall<'_>) {
+        self.put(&call.func.name().to_ascii_lowercase());
+        self.put("(");
+        self.list(call.args);
+        self.put(")");
+        self.over(&call.over);
+    }
+
+    // ---- FROM ----
+
+    fn tables(&mut self, list: &[TableRef<'_>]) {
+        for _ in 1..list.len() {
+            self.put("(");
+        }
+        for (at, table) in list.iter().enumerate() {
+            self.put(if at > 0 { " join " } else { "" });
+            self.table_ref(table);
+            self.put(if at > 0 { ")" } else { "" });
+        }
+    }
+
+    fn table_ref(&mut self, table: &TableRef<'_>) {
+        match table {
+            TableRef::Table(factor) => self.factor(factor),
+            TableRef::Derived(derived) => self.derived(derived),
+            TableRef::List(list) => self.tables(list),
+            TableRef::Join(join) => self.join(join),
+        }
+    }
+
+    fn join(&mut self, join: &Join<'_>) {
+        let (left, right, word) = match join.kind {
+            JoinKind::Inner => (&join.left, &join.right, " join "),
+            JoinKind::Straight => (&join.left, &join.right, " straight_join "),
+            JoinKind::Left => (&join.left, &join.right, " left join "),
+            JoinKind::Right => (&join.right, &join.left, " left join "),
+        };
+        self.put("(");
+        self.table_ref(left);
+        self.put(word);
+        self.table_ref(right);
+        if let JoinCondition::On(condition) = join.condition {
+            self.put(" on(");
+            self.where_condition(condition);
+            self.put(")");
+        }
+        let pairs = self.names.map(|names| names.join(join)).unwrap_or_default();
+        let using = join.natural || matches!(join.condition, JoinCondition::Using(_));
+        if using && !pairs.is_empty() {
+            self.put(if pairs.len() > 1 { " on((" } else { " on(" });
+            for (at, (a, b)) in pairs.iter().enumerate() {
+                self.put(if at > 0 { " and (" } else { "(" });
+                self.found(a);
+                self.put(" = ");
+                self.found(b);
+                self.put(")");
+            }
+            self.put(if pairs.len() > 1 { "))" } else { ")" });
+        }
+        self.put(")");
+    }
+
+    fn derived(&mut self, derived: &Derived<'_>) {
+        self.put(if derived.lateral { "lateral (" } else { "(" });
+        self.query(derived.query, true);
+        self.put(") ");
+        self.name(derived.alias);
+        self.column_names(derived.columns);
+    }
+
+    fn table(&mut self, table: &ObjectName<'_>, alias: Option<&str>) {
+        let Some(names) = self.names else { return };
+        let (database, name) = names.table(table);
+        if let Some(database) = database.as_deref().filter(|database| self.hidden != Some(database)) {
+            self.name(database);
+            self.put(".");
+        }
+        self.name(&name);
+        let alias = alias.unwrap_or(table.name);
+        if alias != name {
+            self.put(" ");
+            self.name(alias);
+        }
+    }
+
+    fn factor(&mut self, factor: &TableFactor<'_>) {
+        self.table(&factor.name, factor.alias);
+        factor.index_hints.iter().for_each(|hint| self.hint(hint));
+    }
+
+    fn hint(&mut self, hint: &IndexHint<'_>) {
+        self.put(match hint.kind {
+            IndexHintKind::Use => " USE INDEX ",
+            IndexHintKind::Force => " FORCE INDEX ",
+            IndexHintKind::Ignore => " IGNORE INDEX ",
+        });
+        self.put(match hint.scope {
+            None => "",
+            Some(IndexHintScope::Join) => "FOR JOIN ",
+            Some(IndexHintScope::OrderBy) => "FOR ORDER BY ",
+            Some(IndexHintScope::GroupBy) => "FOR GROUP BY ",
+        });
+        self.put("(");
+        for (at, name) in hint.names.iter().enumerate() {
+            self.put(if at > 0 { "," } else { "" });
+            if name.eq_ignore_ascii_case("PRIMARY") { self.put("PRIMARY") } else { self.name(name) }
+        }
+        self.put(")");
+    }
+}
+
+fn has_aggregate(item: &SelectItem<'_>) -> bool {
+    let SelectItem::Expr { expr, .. } = item else { return false };
+    let mut p = Printer { charset: "", out: Normal::default(), names: None, hidden: None, exists: false };
+    p.expr(expr);
+    p.out.has_aggregate
+}

@@ -1,0 +1,158 @@
+//! What the names of a view's query mean, noted while it is bound, for its normal form.
+
+use crate::binder::{Binder, Source};
+use crate::expr::{Expr, ExprKind};
+use parser::ast::{Join, ObjectName, SelectItem};
+use parser::{Found, QueryNames};
+use std::collections::HashMap;
+
+/// What was noted.
+#[derive(Debug, Default)]
+pub struct NameRecord {
+    /// Columns, by where their expression begins in the text.
+    columns: HashMap<u32, Found>,
+    /// What stars stand for, by the address of the item (or of the name in TABLE).
+    stars: HashMap<usize, Vec<Found>>,
+    /// What USING and NATURAL compare, by the address of the join.
+    joins: HashMap<usize, Vec<(Found, Found)>>,
+    /// Tables by the address of their name: database, name as it is.
+    tables: HashMap<usize, (Option<String>, String)>,
+    /// Where the column that is being bound begins.
+    at: Option<u32>,
+    /// Names of items, by address.
+    pub items: HashMap<usize, String>,
+    /// Tables and views that are named: database, name.
+    pub named: Vec<(String, String)>,
+    /// A temporary table is named.
+    pub temporary: Option<String>,
+}
+
+impl QueryNames for NameRecord {
+    fn column(&self, at: u32) -> Option<Found> {
+        self.columns.get(&at).cloned()
+    }
+    fn star(&self, address: usize) -> Vec<Found> {
+        self.stars.get(&address).cloned().unwrap_or_default()
+    }
+    fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)> {
+        self.joins.get(&std::ptr::from_ref(join).addr()).cloned().unwrap_or_default()
+    }
+    fn table(&self, table: &ObjectName<'_>) -> (Option<String>, String) {
+        // A name may have been bound from a copy (TABLE): then by what it says.
+        let own = self.tables.get(&std::ptr::from_ref(table).addr());
+        own.cloned().unwrap_or_else(|| (table.schema.map(str::to_owned), table.name.to_owned()))
+    }
+    fn item(&self, item: &SelectItem<'_>) -> String {
+        self.items.get(&std::ptr::from_ref(item).addr()).cloned().unwrap_or_default()
+    }
+}
+
+impl Binder<'_> {
+    /// The column expression that begins here is bound next.
+    pub(crate) fn column_at(&mut self, at: u32) {
+        if let Some(names) = &mut self.views.names {
+            names.at = Some(at);
+        }
+    }
+
+    /// How a column of a relation is called.
+    fn found(&self, depth: usize, r: usize, c: usize) -> Found {
+        let relation = &self.scopes[depth].relations[r];
+        let (database, name) = match &relation.source {
+            Source::Base(table) => {
+                let def = &self.tables[*table as usize].def;
+                ((def.name == relation.alias).then(|| relation.database.clone()), relation.columns[c].name.clone())
+            }
+            Source::Virtual(table) => ((table.name == relation.alias).then(|| relation.database.clone()), relation.columns[c].name.clone()),
+            _ => ((!relation.database.is_empty()).then(|| relation.database.clone()), relation.columns[c].name.clone()),
+        };
+        Found::Column(database, relation.alias.clone(), name)
+    }
+
+    /// Notes that the column was found in a relation.
+    pub(crate) fn note_column(&mut self, depth: usize, r: usize, c: usize) {
+        if let Some(at) = self.views.names.as_mut().and_then(|names| names.at.take()) {
+            let found = self.found(depth, r, c);
+            if let Some(names) = &mut self.views.names {
+                names.columns.insert(at, found);
+            }
+        }
+    }
+
+    /// Notes that the column is that of both sides of USING.
+    pub(crate) fn note_merged(&mut self, depth: usize, name: &str) {
+        if self.views.names.is_none() {
+            return;
+        }
+        if let Some((r, c)) = self.shown_column(depth, name) {
+            self.note_column(depth, r, c);
+        }
+    }
+
+    /// The column that stands for both sides of USING.
+    fn shown_column(&self, depth: usize, name: &str) -> Option<(usize, usize)> {
+        let relations = self.scopes[depth].relations.iter().enumerate();
+        let mut shown = relations.filter_map(|(r, relation)| {
+            let c = relation.columns.iter().position(|c| !c.hidden && c.name.eq_ignore_ascii_case(name))?;
+            Some((r, c))
+        });
+        shown.next()
+    }
+
+    /// Notes that the column is an item of the select list; one that only names a column is that.
+    pub(crate) fn note_alias(&mut self, depth: usize, name: &str, expr: &Expr) {
+        let Some(at) = self.views.names.as_mut().and_then(|names| names.at.take()) else { return };
+        let column = match expr.kind {
+            ExprKind::Slot(slot) => self.view_column_of(depth, slot, name).or_else(|| {
+                let mut relations = self.scopes[depth].relations.iter().enumerate().filter(|(_, r)| !r.of_view);
+                relations.find_map(|(r, relation)| relation.slots.iter().position(|s| *s == Some(slot)).map(|c| (r, c)))
+            }),
+            _ => None,
+        };
+        let same = |(r, c): &(usize, usize)| self.scopes[depth].relations[*r].columns[*c].name.eq_ignore_ascii_case(name);
+        let found = match column.filter(same) {
+            Some((r, c)) => self.found(depth, r, c),
+            None => Found::Alias(name.to_owned()),
+        };
+        if let Some(names) = &mut self.views.names {
+            names.columns.insert(at, found);
+        }
+    }
+
+    /// Notes what a star stands for: columns of relations, or names that USING has merged.
+    pub(crate) fn note_star(&mut self, address: usize, depth: usize, columns: &[(usize, usize)], merged: &[String]) {
+        if self.views.names.is_none() {
+            return;
+        }
+        let of_merged = merged.iter().filter_map(|name| self.shown_column(depth, name));
+        let all: Vec<(usize, usize)> = of_merged.chain(columns.iter().copied()).collect();
+        let found = all.into_iter().map(|(r, c)| self.found(depth, r, c)).collect();
+        if let Some(names) = &mut self.views.names {
+            names.stars.insert(address, found);
+        }
+    }
+
+    /// Notes what USING or NATURAL compares.
+    pub(crate) fn note_join(&mut self, join: &Join<'_>, depth: usize, left: (usize, usize), right: (usize, usize)) {
+        if self.views.names.is_none() {
+            return;
+        }
+        let pair = (self.found(depth, left.0, left.1), self.found(depth, right.0, right.1));
+        if let Some(names) = &mut self.views.names {
+            names.joins.entry(std::ptr::from_ref(join).addr()).or_default().push(pair);
+        }
+    }
+
+    /// Notes what a name in FROM is; without a database it is a common table expression.
+    pub(crate) fn note_name(&mut self, table: &ObjectName<'_>, database: Option<&str>, name: &str) {
+        if let Some(names) = &mut self.views.names {
+            names.tables.insert(std::ptr::from_ref(table).addr(), (database.map(str::to_owned), name.to_owned()));
+            if let Some(database) = database {
+                let named = (database.to_owned(), name.to_owned());
+                if !names.named.contains(&named) {
+                    names.named.push(named);
+                }
+            }
+        }
+    }
+}
