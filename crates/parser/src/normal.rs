@@ -429,6 +429,7 @@ impl Printer<'_> {
             ExprKind::Quantified { op: BinaryOp::Eq, left, all: false, query } => {
                 self.expr(&Expr { kind: ExprKind::InSubquery { expr: left, query, negated: true }, span: e.span });
             }
+            ExprKind::Exists(_) if self.names.is_some() => self.wrapped("(not ", e, ")"),
             ExprKind::Like { expr, pattern, escape, negated: true } => {
                 self.expr(&Expr { kind: ExprKind::Like { expr, pattern, escape: *escape, negated: false }, span: e.span });
             }

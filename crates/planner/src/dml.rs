@@ -59,8 +59,14 @@ impl<'c> Binder<'c> {
         if let Some(table) = self.context.virtual_table(&database, i.table.name)? {
             return Err(self.context.virtual_table_denied(table, "INSERT"));
         }
-        let listed: Option<Vec<&str>> = i.columns.map(|list| list.iter().map(|c| c.column).collect());
-        let (table, mut target) = self.insert_target(&database, i.table.name, listed.as_deref(), "INSERT")?;
+        let mut listed: Option<Vec<&str>> = i.columns.map(|list| list.iter().map(|c| c.column).collect());
+        if let (None, ast::InsertSource::Values(rows)) = (&listed, i.source)
+            && rows.iter().all(|row| row.is_empty())
+        {
+            listed = Some(Vec::new());
+        }
+        let command = if i.replace { "REPLACE" } else { "INSERT" };
+        let (table, mut target) = self.insert_target(&database, i.table.name, listed.as_deref(), command)?;
         let entry = Arc::clone(&target.entry);
         let def = &entry.def;
         // Which source value goes to which column.
@@ -465,7 +471,11 @@ impl<'c> Binder<'c> {
             return Err(codes::wrong_usage("UPDATE", "LIMIT"));
         }
         self.scope().clause = Clause::OrderBy;
-        let order = self.order_keys(order_by, &[])?;
+        let mut order = self.order_keys(order_by, &[])?;
+        if limit.is_some() {
+            // The rows that a view shows first.
+            self.order_of_changed(&mut order);
+        }
         let limit = self.limit(limit)?.and_then(|l| l.count);
         let replaced = std::mem::take(&mut self.replaced_slots);
         if !replaced.is_empty() {

@@ -135,6 +135,9 @@ impl<'c> Binder<'c> {
     fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr, equalities: &mut Vec<Expr>) -> std::result::Result<Item, Expr> {
         let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
         let number = *number;
+        if self.views.kept.contains(&number) {
+            return Err(conjunct);
+        }
         let simple = self.pending[number as usize].as_ref().is_some_and(|b| b.is_simple() && !b.scope.volatile);
         if !simple || relations.len() > 40 {
             return Err(conjunct);

@@ -9,7 +9,8 @@
 use crate::client_session::ClientSession;
 use crate::ddl::{FullName, full_name};
 use crate::error_map::Outcome;
-use catalog::TableEntry;
+use base::TableId;
+use catalog::{TableEntry, ViewEntry};
 use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
 use mysql_error::{SqlError, codes};
@@ -18,11 +19,16 @@ use planner::plan::{Body, Plan};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Views that may name each other in a row.
+const VIEW_DEPTH_MAX: usize = 61;
+
 /// What LOCK TABLES has locked.
 pub(crate) struct LockedTables {
     /// (name in statements, which table, WRITE).
     names: Vec<(String, usize, bool)>,
     tables: Vec<Locked>,
+    /// Views by the name in statements; their tables are among `tables`.
+    views: Vec<(String, TableId)>,
 }
 
 struct Locked {
@@ -79,8 +85,21 @@ impl ClientSession {
         self.unlock_tables();
         let mut wanted: Vec<(FullName, bool)> = Vec::new();
         let mut names = Vec::new();
+        let mut views = Vec::new();
         for lock in locks {
             let name = full_name(self, &lock.table)?;
+            if let Some(view) = self.find_view(&name)? {
+                views.push((lock.alias.unwrap_or(lock.table.name).to_owned(), view.def.id));
+                let mut tables = Vec::new();
+                self.tables_of_view(&view, &mut tables, 0)?;
+                for name in tables {
+                    match wanted.iter_mut().find(|(other, _)| *other == name) {
+                        Some((_, write)) => *write |= lock.write,
+                        None => wanted.push((name, lock.write)),
+                    }
+                }
+                continue;
+            }
             self.find_table(&name)?;
             names.push((lock.alias.unwrap_or(lock.table.name).to_owned(), name.clone(), lock.write));
             match wanted.iter_mut().find(|(other, _)| *other == name) {
@@ -92,12 +111,34 @@ impl ClientSession {
         if locks.iter().any(|lock| lock.write) {
             self.announce(WaitsFor::GlobalReadLock)?;
         }
-        let taken = self.take_tables_alone(wanted, names);
+        let taken = self.take_tables_alone(wanted, names, views);
         self.server_locks.withdraw();
         taken
     }
 
-    fn take_tables_alone(&mut self, wanted: Vec<(FullName, bool)>, names: Vec<(String, FullName, bool)>) -> Result<(), Outcome> {
+    /// The tables that a view reads, and those of the views that it names.
+    fn tables_of_view(&self, view: &ViewEntry, out: &mut Vec<FullName>, depth: usize) -> Result<(), Outcome> {
+        for (database, table) in &view.def.tables {
+            let name = FullName { database: database.clone(), table: table.clone() };
+            if out.contains(&name) || crate::virtual_tables::database(database).is_some() {
+                continue;
+            }
+            match self.find_view(&name)? {
+                Some(below) if depth < VIEW_DEPTH_MAX => self.tables_of_view(&below, out, depth + 1)?,
+                Some(_) => return Err(codes::view_recursive(database, table).into()),
+                None if self.find_table(&name).is_ok() => out.push(name),
+                None => return Err(codes::view_invalid(&view.def.database, &view.def.name).into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_tables_alone(
+        &mut self,
+        wanted: Vec<(FullName, bool)>,
+        names: Vec<(String, FullName, bool)>,
+        views: Vec<(String, TableId)>,
+    ) -> Result<(), Outcome> {
         let deadline = self.metadata_deadline();
         let mut tables = Vec::with_capacity(wanted.len());
         for (name, write) in wanted {
@@ -106,7 +147,7 @@ impl ClientSession {
         }
         let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
         let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
-        self.transaction.locked = Some(Box::new(LockedTables { names, tables }));
+        self.transaction.locked = Some(Box::new(LockedTables { names, tables, views }));
         self.transaction.restricted = true;
         self.core.tables_locked = true;
         Ok(())
@@ -196,6 +237,20 @@ impl ClientSession {
             used[no] = true;
             if is_changed(plan, *table, alias) && !locked.names[no].2 {
                 return Err(codes::table_not_locked_for_write(alias));
+            }
+        }
+        for used in plan.views.iter().filter(|used| used.within.is_none()) {
+            if !locked.views.iter().any(|(name, id)| **name == *used.alias && *id == used.view.def.id) {
+                return Err(codes::table_not_locked(&used.alias));
+            }
+        }
+        for (table, alias, _) in &plan.view_tables {
+            let entry = &plan.tables[*table as usize];
+            let table_of = locked.tables.iter().find(|table| Arc::ptr_eq(table.guard.lock(), &entry.storage.lock));
+            match table_of {
+                None => return Err(codes::table_not_locked(alias)),
+                Some(locked) if !locked.write && writes_table(plan, *table) => return Err(codes::table_not_locked_for_write(alias)),
+                Some(_) => {}
             }
         }
         Ok(())

@@ -24,8 +24,8 @@ pub enum Found {
 pub trait QueryNames {
     /// The column of the expression that begins here in the text.
     fn column(&self, at: u32) -> Option<Found>;
-    /// The columns that `*` or `t.*` stands for; those of a whole table for `TABLE t`, whose name's address it is.
-    fn star(&self, address: usize) -> Vec<Found>;
+    /// The columns that the item at this position of a block stands for (`*`, `t.*`). For `TABLE t`: its name's address, `usize::MAX`.
+    fn star(&self, block: usize, item: usize) -> Vec<Found>;
     /// The pairs that USING or NATURAL compares.
     fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)>;
     /// A table: its database, where it has one, and its name.
@@ -120,7 +120,7 @@ impl Printer<'_> {
                 self.order_of_union(q.order_by, body);
             }
             QueryBody::Table(table) => {
-                let columns = self.names.map(|names| names.star(std::ptr::from_ref(q).addr())).unwrap_or_default();
+                let columns = self.names.map(|names| names.star(table.name.as_ptr().addr(), usize::MAX)).unwrap_or_default();
                 self.put("select ");
                 self.star(&columns, named, true);
                 self.put(" from ");
@@ -199,7 +199,7 @@ impl Printer<'_> {
                 }
             }
             QueryBody::Table(table) => {
-                let columns = self.names.map(|names| names.star(std::ptr::from_ref(table).addr())).unwrap_or_default();
+                let columns = self.names.map(|names| names.star(table.name.as_ptr().addr(), usize::MAX)).unwrap_or_default();
                 self.put("select ");
                 self.star(&columns, named, true);
                 self.put(" from ");
@@ -218,11 +218,11 @@ impl Printer<'_> {
                 _ => None,
             }
         }
-        let items = first(body).map_or(&[][..], |select| select.items);
+        let select = first(body);
         for (at, item) in order.iter().enumerate() {
             self.put(if at > 0 { "," } else { " order by " });
             match item.expr.kind {
-                ExprKind::Literal(Literal::Int(n)) => match self.item_names(items).get((n as usize).wrapping_sub(1)) {
+                ExprKind::Literal(Literal::Int(n)) => match self.item_names(select).get((n as usize).wrapping_sub(1)) {
                     Some(name) => self.name(&name.clone()),
                     None => self.expr(&item.expr),
                 },
@@ -234,18 +234,18 @@ impl Printer<'_> {
     }
 
     /// The names of a select list's columns.
-    fn item_names(&self, items: &[SelectItem<'_>]) -> Vec<String> {
-        let Some(names) = self.names else { return Vec::new() };
+    fn item_names(&self, select: Option<&Select<'_>>) -> Vec<String> {
+        let (Some(names), Some(select)) = (self.names, select) else { return Vec::new() };
         let name_of = |found: Found| match found {
             Found::Column(_, _, column) => column,
             Found::Alias(name) => name,
         };
-        let of_item = |item: &SelectItem<'_>| match item {
+        let of_item = |(at, item): (usize, &SelectItem<'_>)| match item {
             SelectItem::Expr { alias: Some(alias), .. } => vec![(*alias).to_owned()],
             SelectItem::Expr { .. } => vec![names.item(item)],
-            _ => names.star(std::ptr::from_ref(item).addr()).into_iter().map(name_of).collect(),
+            _ => names.star(std::ptr::from_ref(select).addr(), at).into_iter().map(name_of).collect(),
         };
-        items.iter().flat_map(of_item).collect()
+        select.items.iter().enumerate().flat_map(of_item).collect()
     }
 
     fn limit(&mut self, limit: &Limit<'_>) {
@@ -297,7 +297,7 @@ impl Printer<'_> {
                         }
                     }
                 }
-                _ => self.star(&names.star(std::ptr::from_ref(item).addr()), named, at == 0),
+                _ => self.star(&names.star(std::ptr::from_ref(select).addr(), at), named, at == 0),
             }
         }
         if !select.from.is_empty() {

@@ -43,9 +43,12 @@ impl<'c> Binder<'c> {
     }
 
     fn slot_name(&self, slot: Slot) -> String {
-        for scope in self.scopes.iter().rev() {
+        for (depth, scope) in self.scopes.iter().enumerate().rev() {
             for r in &scope.relations {
                 if let Some(c) = r.slots.iter().position(|s| *s == Some(slot)) {
+                    // What a view has is named as the view names it.
+                    let shown = if r.of_view { self.view_column_of(depth, slot, "") } else { None };
+                    let (r, c) = shown.map_or((r, c), |(r, c)| (&scope.relations[r], c));
                     let meta = &r.columns[c].meta;
                     return if meta.database.is_empty() {
                         format!("{}.{}", r.alias, r.columns[c].name)

@@ -1,6 +1,6 @@
 //! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
 
-use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
+use crate::binder::{Binder, Clause, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, same};
 use crate::plan::{OutputColumn, SortKey};
@@ -40,7 +40,7 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
         self.bind_windows(select.windows)?;
-        let items = self.select_items(select.items)?;
+        let items = self.select_items(select)?;
         for (expr, column) in &items {
             let alias = (column.name.to_string(), expr.clone());
             self.scope().aliases.push(alias);
@@ -107,7 +107,8 @@ impl<'c> Binder<'c> {
         } else {
             self.no_rollup(&mut block, &calls);
         }
-        if block.grouped && self.sql_mode().contains(SqlMode::ONLY_FULL_GROUP_BY) {
+        // A view is defined whatever its groups are; who reads it is told.
+        if block.grouped && self.views.names.is_none() && self.sql_mode_of_groups().contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group_by(&block)?;
         }
         if block.distinct {
@@ -126,10 +127,12 @@ impl<'c> Binder<'c> {
         Ok(block)
     }
 
-    fn select_items(&mut self, items: &[ast::SelectItem<'_>]) -> Result<Vec<(Expr, OutputColumn)>> {
+    fn select_items(&mut self, select: &ast::Select<'_>) -> Result<Vec<(Expr, OutputColumn)>> {
+        let items = select.items;
         let mut out = Vec::with_capacity(items.len());
         let depth = self.scopes.len() - 1;
-        for item in items {
+        for (no, item) in items.iter().enumerate() {
+            let block = (std::ptr::from_ref(select).addr(), no);
             match item {
                 ast::SelectItem::Wildcard => {
                     if self.scope().relations.is_empty() {
@@ -146,7 +149,7 @@ impl<'c> Binder<'c> {
                         self.expand(depth, r, !merged.is_empty(), &mut columns, &mut out);
                     }
                     let merged: Vec<String> = merged.into_iter().map(|(name, _)| name).collect();
-                    self.note_star(std::ptr::from_ref(item).addr(), depth, &columns, &merged);
+                    self.note_star(block, depth, &columns, &merged);
                 }
                 ast::SelectItem::TableWildcard(name) => {
                     let found = self.scopes[depth]
@@ -167,7 +170,7 @@ impl<'c> Binder<'c> {
                                 out.push((expr, meta));
                             }
                             self.accesses.all_columns = false;
-                            self.note_star(std::ptr::from_ref(item).addr(), depth, &columns, &[]);
+                            self.note_star(block, depth, &columns, &[]);
                         }
                         None => return Err(codes::bad_table_error(name.name)),
                     }
@@ -179,8 +182,8 @@ impl<'c> Binder<'c> {
                     }
                     let bound = self.expr(expr)?;
                     let mut meta = self.meta_of(&bound, &name);
-                    if alias.is_none() && self.keeps_column_names(&bound) {
-                        meta.name = meta.org_name.clone();
+                    if let (None, Some(own)) = (alias, self.own_column_name(&bound, &name)) {
+                        meta.name = own;
                     }
                     out.push((bound, meta));
                 }
@@ -222,13 +225,25 @@ impl<'c> Binder<'c> {
         meta
     }
 
-    /// Whether an expression is a column that heads a result by its own name, however the statement spells it: that of a view.
-    fn keeps_column_names(&self, expr: &Expr) -> bool {
-        let ExprKind::Slot(slot) = expr.kind else { return false };
-        let relations = self.scopes.iter().flat_map(|scope| &scope.relations);
-        // Of a merged view it is one of its tables that has the slot.
-        let is_view = |r: &Relation| r.of_view || matches!(r.source, Source::Derived(..) if !r.database.is_empty()) || matches!(r.source, Source::Virtual(table) if table.is_view);
-        relations.filter(|r| is_view(r)).any(|r| r.slots.contains(&Some(slot)))
+    /// The name of a column that heads a result by its own name, however the statement spells it: that of a view.
+    fn own_column_name(&self, expr: &Expr, name: &str) -> Option<Box<str>> {
+        let ExprKind::Slot(slot) = expr.kind else { return None };
+        for (depth, scope) in self.scopes.iter().enumerate().rev() {
+            for relation in &scope.relations {
+                let Some(c) = relation.slots.iter().position(|s| *s == Some(slot)) else { continue };
+                if relation.of_view {
+                    let (r, c) = self.view_column_of(depth, slot, name)?;
+                    return Some(scope.relations[r].columns[c].name.as_str().into());
+                }
+                let is_view = match &relation.source {
+                    Source::Virtual(table) => table.is_view,
+                    Source::Derived(..) => !relation.database.is_empty(),
+                    _ => false,
+                };
+                return is_view.then(|| relation.columns[c].name.as_str().into());
+            }
+        }
+        None
     }
 
     /// Metadata of a result column: a plain column keeps its origin.

@@ -32,7 +32,9 @@ impl<'c> Binder<'c> {
                     windows: &[],
                     qualify: None,
                 };
-                self.bind_select(&select, q).map(|b| Bound::Block(Box::new(b)))
+                let bound = self.bind_select(&select, q);
+                self.note_table_star(std::ptr::from_ref(&select).addr(), &name);
+                bound.map(|b| Bound::Block(Box::new(b)))
             }
             ast::QueryBody::Parens(_) | ast::QueryBody::SetOp(_) | ast::QueryBody::Values(_) => {
                 let (node, slots, columns, rows, outer, volatile) = self.bind_operand(&q.body, q.locking)?;

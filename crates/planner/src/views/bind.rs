@@ -5,7 +5,7 @@ use crate::bind_query::{Bound, named_columns};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
-use crate::plan::LockMode;
+use crate::plan::{LockMode, OutputColumn, SortKey};
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -36,12 +36,19 @@ pub struct ViewState {
     pub changes_view: bool,
     /// The statement defines a view: names are noted, and errors are those of a statement.
     pub names: Option<Box<super::NameRecord>>,
+    /// Subqueries in what CHECK OPTION asks: they stay subqueries.
+    pub kept: Vec<u32>,
 }
 
 impl<'c> Binder<'c> {
     /// The mode that expressions are bound under.
     pub fn sql_mode(&self) -> SqlMode {
         if self.views.open.is_empty() { self.context.sql_mode() } else { SqlMode::default() }
+    }
+
+    /// The mode that decides about groups: the statement's, in views, too.
+    pub(crate) fn sql_mode_of_groups(&self) -> SqlMode {
+        self.context.sql_mode()
     }
 
     /// The collation of texts that name none.
@@ -117,7 +124,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Binds a view's query, with nothing of the statement in sight.
-    fn view_body(&mut self, view: &Arc<ViewEntry>, number: u32) -> Result<Bound> {
+    pub(super) fn view_body(&mut self, view: &Arc<ViewEntry>, number: u32) -> Result<Bound> {
         self.check_stack()?;
         let arena = parser::Bump::new();
         let parsed = parser::parse(view.def.query.as_bytes(), parser::SqlMode::default(), &arena).map_err(|_| invalid(view))?;
@@ -163,13 +170,11 @@ impl<'c> Binder<'c> {
         let end = start + inner.relations.len();
         let (exprs, columns): (Vec<_>, Vec<_>) = items.into_iter().unzip();
         let names: Vec<&str> = view.def.columns.iter().map(String::as_str).collect();
-        let origins: Vec<_> = columns.iter().map(|c| (c.primary_key, c.unique_key, c.multiple_key, c.no_default)).collect();
+        let origins = columns.clone();
         let mut columns = named_columns(columns, &names, &alias)?;
-        for (column, (primary, unique, multiple, no_default)) in columns.iter_mut().zip(origins) {
-            let meta = &mut column.meta;
-            (meta.primary_key, meta.unique_key, meta.multiple_key, meta.no_default) = (primary, unique, multiple, no_default);
-            meta.database = database.as_str().into();
-            meta.org_table = view.def.name.as_str().into();
+        // Columns of tables stay what they are, but for the names.
+        for (column, origin) in columns.iter_mut().zip(origins).filter(|(_, origin)| !origin.org_table.is_empty()) {
+            column.meta = OutputColumn { table: alias.as_str().into(), name: column.name.as_str().into(), ty: column.ty.clone(), ..origin };
         }
         let mut own = filter.clone();
         let mut outer_join = false;
@@ -191,6 +196,16 @@ impl<'c> Binder<'c> {
         let inherited: Vec<String> = below.clone().flat_map(|m| &m.all).map(|e| format!("{e:?}")).collect();
         own.retain(|e| !inherited.contains(&format!("{e:?}")));
         let (all, checked) = Merged::conditions(view.def.check, &own, below);
+        if self.views.whole_rows {
+            let kept = &mut self.views.kept;
+            checked.iter().for_each(|e| {
+                e.walk(&mut |e| {
+                    if let ExprKind::Subquery(n, _) = e.kind {
+                        kept.push(n);
+                    }
+                });
+            });
+        }
         from.iter_mut().for_each(|tree| tree.shift(start));
         self.scope().relations.extend(relations);
         let merged = Merged { view, exprs, members: start..end, order, own, all, checked, outer_join };
@@ -227,10 +242,10 @@ impl<'c> Binder<'c> {
             Bound::Block(block) => self.plan_bound(*block)?,
         };
         let names: Vec<&str> = view.def.columns.iter().map(String::as_str).collect();
+        let origins: Vec<_> = bound.columns.iter().map(|c| (c.database.clone(), c.org_table.clone(), c.org_name.clone())).collect();
         let mut columns = named_columns(bound.columns, &names, &alias)?;
-        for column in &mut columns {
-            column.meta.database = database.as_str().into();
-            column.meta.org_table = view.def.name.as_str().into();
+        for (column, origin) in columns.iter_mut().zip(origins) {
+            (column.meta.database, column.meta.org_table, column.meta.org_name) = origin;
         }
         let slots = vec![None; columns.len()];
         self.add_relation(Relation {
@@ -283,6 +298,15 @@ impl<'c> Binder<'c> {
         let mut named = scope.relations.iter().filter(|r| !r.of_view);
         if let (Some(Relation { source: Source::Merged(merged), .. }), None) = (named.next(), named.next()) {
             block.order = merged.order.clone();
+        }
+    }
+
+    /// The same for an UPDATE or DELETE with LIMIT.
+    pub(crate) fn order_of_changed(&self, order: &mut Vec<SortKey>) {
+        let Some(scope) = self.scopes.last().filter(|_| order.is_empty()) else { return };
+        let mut named = scope.relations.iter().filter(|r| !r.of_view);
+        if let (Some(Relation { source: Source::Merged(merged), .. }), None) = (named.next(), named.next()) {
+            order.clone_from(&merged.order);
         }
     }
 

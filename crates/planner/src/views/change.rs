@@ -118,6 +118,7 @@ impl Binder<'_> {
     ) -> Result<(u32, InsertTarget)> {
         let def = &view.def;
         let refused = || match command {
+            "REPLACE" => codes::non_insertable_table(name, "INSERT"),
             "LOAD" => codes::non_updatable_table(name, command),
             _ => codes::non_insertable_table(name, command),
         };
@@ -131,14 +132,27 @@ impl Binder<'_> {
             return Err(refused());
         }
         let mut of_view = Vec::with_capacity(merged.exprs.len());
+        // Of the columns that are named, first of all: whether they are there, and columns of a table.
+        for name in columns.into_iter().flatten() {
+            let at = relation.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+            let at = at.ok_or_else(|| codes::bad_field_error(name, "field list"))?;
+            base_column(&scope, &merged.exprs[at]).ok_or_else(|| codes::nonupdateable_column(name))?;
+        }
         for (column, e) in relation.columns.iter().zip(&merged.exprs) {
-            let place = base_column(&scope, e).ok_or_else(refused)?;
+            let place = match (base_column(&scope, e), columns) {
+                (Some(place), _) => place,
+                (None, None) => return Err(codes::nonupdateable_column(&column.name)),
+                (None, Some(_)) => return Err(refused()),
+            };
             if of_view.iter().any(|(_, other)| *other == place) {
                 return Err(refused());
             }
             of_view.push((column.name.clone(), place));
         }
         let is_join = base_relations(&scope, merged).count() > 1;
+        if is_join && command == "REPLACE" {
+            return Err(codes::view_delete_merge_view(&def.database, &def.name));
+        }
         let target = match (is_join, columns) {
             (false, _) => base_relations(&scope, merged).next().ok_or_else(refused)?,
             (true, None | Some([])) => return Err(codes::view_no_insert_field_list(&def.database, &def.name)),

@@ -1,7 +1,6 @@
 //! CREATE VIEW as far as the planner knows: what the query means, its normal form, the names of its columns, whether rows can be changed through it.
 
 use super::NameRecord;
-use super::bind::take_view_filter;
 use crate::bind_query::Bound;
 use crate::binder::{Binder, Result, Source};
 use crate::context::PlanContext;
@@ -9,13 +8,16 @@ use crate::expr::ExprKind;
 use crate::logical::{Block, JoinTree};
 use crate::plan::OutputColumn;
 use catalog::ViewEntry;
-use mysql_error::{SqlError, codes};
+use mysql_error::codes;
 use parser::ast::{self, SelectItem};
 use parser::normalise_query;
 use std::sync::Arc;
+use types::{ColumnType, TypeKind, Value};
 
 /// Most characters of a column's name.
 const NAME_CHARS_MAX: usize = 64;
+/// Digits of an integer literal that an INT holds whatever they are.
+const INT_MAX: u64 = 999_999_999;
 
 /// What CREATE VIEW makes of its query.
 #[derive(Debug)]
@@ -175,32 +177,28 @@ fn is_updatable(b: &Binder<'_>, block: &Block) -> bool {
     !block.from.iter().any(has_outer) && relations.iter().all(stands) && has_column && !{ subqueries }.any(|table| own.contains(&table))
 }
 
-/// The columns of a view as it is now, with what they are of; 1356 when it is invalid.
+/// The columns of a view as it is now; 1356 when it is invalid. Those that are columns of a table or a view say of which.
 pub fn view_columns(view: &Arc<ViewEntry>, context: &dyn PlanContext) -> Result<Vec<OutputColumn>> {
     let mut b = Binder::new(context, b"");
-    b.scopes.push(crate::binder::Scope::new());
-    b.view_relation(Arc::clone(view), view.def.name.clone(), view.def.database.clone())?;
-    let mut scope = b.scopes.pop().ok_or_else(|| SqlError::with_message(1815, "no scope"))?;
-    drop(take_view_filter(&mut scope));
-    let relation = scope.relations.pop().ok_or_else(|| SqlError::with_message(1815, "no relation"))?;
-    let origin = |at: usize| -> Option<OutputColumn> {
-        let Source::Merged(merged) = &relation.source else { return None };
-        let ExprKind::Slot(slot) = merged.exprs[at].kind else { return None };
-        scope.relations.iter().find_map(|r| {
-            let c = r.slots.iter().position(|s| *s == Some(slot)).filter(|_| matches!(r.source, Source::Base(_)))?;
-            Some(r.columns[c].meta.clone())
-        })
+    b.views.uses.push(super::ViewUse { view: Arc::clone(view), alias: view.def.name.as_str().into(), within: None });
+    let columns: Vec<(OutputColumn, Option<ExprKind>)> = match b.view_body(view, 0)? {
+        Bound::Block(block) => block.items.into_iter().map(|(e, column)| (column, Some(e.kind))).collect(),
+        Bound::Planned(planned) => planned.columns.into_iter().map(|column| (column, None)).collect(),
     };
-    let all = relation.columns.iter().enumerate().map(|(at, column)| {
-        let origin = origin(at);
-        OutputColumn {
-            database: origin.as_ref().map_or_else(|| "".into(), |o| o.database.clone()),
-            org_table: origin.as_ref().map_or_else(|| "".into(), |o| o.org_table.clone()),
-            org_name: origin.as_ref().map_or_else(|| "".into(), |o| o.org_name.clone()),
-            name: column.name.as_str().into(),
-            ty: column.ty.clone(),
-            ..column.meta.clone()
+    let named = columns.into_iter().enumerate().map(|(at, (mut column, kind))| {
+        if let Some(name) = view.def.columns.get(at) {
+            column.name = name.as_str().into();
         }
+        let small = match kind {
+            Some(ExprKind::Literal(Value::Int(n))) => n.unsigned_abs() <= INT_MAX,
+            _ => column.org_table.is_empty() && column.ty.length == 1,
+        };
+        column.ty = match column.ty.kind {
+            TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
+            TypeKind::BigInt if small && !column.ty.unsigned => ColumnType { nullable: column.ty.nullable, ..ColumnType::int() },
+            _ => column.ty,
+        };
+        column
     });
-    Ok(all.collect())
+    Ok(named.collect())
 }

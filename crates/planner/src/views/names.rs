@@ -11,11 +11,11 @@ use std::collections::HashMap;
 pub struct NameRecord {
     /// Columns, by where their expression begins in the text.
     columns: HashMap<u32, Found>,
-    /// What stars stand for, by the address of the item (or of the name in TABLE).
-    stars: HashMap<usize, Vec<Found>>,
+    /// What stars stand for, by the block's address and the item's position (or the address of the name in TABLE).
+    stars: HashMap<(usize, usize), Vec<Found>>,
     /// What USING and NATURAL compare, by the address of the join.
     joins: HashMap<usize, Vec<(Found, Found)>>,
-    /// Tables by the address of their name: database, name as it is.
+    /// Tables by where their name lies in the text: database, name as it is.
     tables: HashMap<usize, (Option<String>, String)>,
     /// Where the column that is being bound begins.
     at: Option<u32>,
@@ -31,15 +31,14 @@ impl QueryNames for NameRecord {
     fn column(&self, at: u32) -> Option<Found> {
         self.columns.get(&at).cloned()
     }
-    fn star(&self, address: usize) -> Vec<Found> {
-        self.stars.get(&address).cloned().unwrap_or_default()
+    fn star(&self, block: usize, item: usize) -> Vec<Found> {
+        self.stars.get(&(block, item)).cloned().unwrap_or_default()
     }
     fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)> {
         self.joins.get(&std::ptr::from_ref(join).addr()).cloned().unwrap_or_default()
     }
     fn table(&self, table: &ObjectName<'_>) -> (Option<String>, String) {
-        // A name may have been bound from a copy (TABLE): then by what it says.
-        let own = self.tables.get(&std::ptr::from_ref(table).addr());
+        let own = self.tables.get(&table.name.as_ptr().addr());
         own.cloned().unwrap_or_else(|| (table.schema.map(str::to_owned), table.name.to_owned()))
     }
     fn item(&self, item: &SelectItem<'_>) -> String {
@@ -120,7 +119,7 @@ impl Binder<'_> {
     }
 
     /// Notes what a star stands for: columns of relations, or names that USING has merged.
-    pub(crate) fn note_star(&mut self, address: usize, depth: usize, columns: &[(usize, usize)], merged: &[String]) {
+    pub(crate) fn note_star(&mut self, at: (usize, usize), depth: usize, columns: &[(usize, usize)], merged: &[String]) {
         if self.views.names.is_none() {
             return;
         }
@@ -128,7 +127,16 @@ impl Binder<'_> {
         let all: Vec<(usize, usize)> = of_merged.chain(columns.iter().copied()).collect();
         let found = all.into_iter().map(|(r, c)| self.found(depth, r, c)).collect();
         if let Some(names) = &mut self.views.names {
-            names.stars.insert(address, found);
+            names.stars.insert(at, found);
+        }
+    }
+
+    /// What the star of this block stands for is that of TABLE with this name.
+    pub(crate) fn note_table_star(&mut self, block: usize, table: &ObjectName<'_>) {
+        if let Some(names) = &mut self.views.names
+            && let Some(found) = names.stars.remove(&(block, 0))
+        {
+            names.stars.insert((table.name.as_ptr().addr(), usize::MAX), found);
         }
     }
 
@@ -146,7 +154,7 @@ impl Binder<'_> {
     /// Notes what a name in FROM is; without a database it is a common table expression.
     pub(crate) fn note_name(&mut self, table: &ObjectName<'_>, database: Option<&str>, name: &str) {
         if let Some(names) = &mut self.views.names {
-            names.tables.insert(std::ptr::from_ref(table).addr(), (database.map(str::to_owned), name.to_owned()));
+            names.tables.insert(table.name.as_ptr().addr(), (database.map(str::to_owned), name.to_owned()));
             if let Some(database) = database {
                 let named = (database.to_owned(), name.to_owned());
                 if !names.named.contains(&named) {

@@ -137,6 +137,7 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
             continue;
         }
         match session.shared().catalog.table(&name.database, &name.table) {
+            Ok(_) if drop.if_exists => session.ddl_note(codes::wrong_object(&name.database, &name.table, "VIEW")),
             Ok(_) => return Err(codes::wrong_object(&name.database, &name.table, "VIEW").into()),
             Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => missing.push(name),
             Err(error) => return Err(session.catalog_error(error)),

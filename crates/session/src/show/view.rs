@@ -65,7 +65,7 @@ pub(crate) fn view_columns(shared: &Shared, view: &Arc<ViewEntry>) -> Result<Vec
     let described = columns.into_iter().map(|column| {
         let entry = if column.database.is_empty() { None } else { context.table(&column.database, &column.org_table).ok() };
         let of_table = entry.as_ref().and_then(|entry| entry.def.columns.iter().find(|c| *c.name == *column.org_name));
-        let default = match of_table {
+        let default = match of_table.filter(|of| of.ty.kind == column.ty.kind) {
             Some(of) if of.auto_increment => Some("0".into()),
             Some(of) if matches!(of.default, DefaultValue::None) => None,
             Some(of) => super::default_shown(of),
