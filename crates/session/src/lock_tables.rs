@@ -9,7 +9,6 @@
 use crate::client_session::ClientSession;
 use crate::ddl::{FullName, full_name};
 use crate::error_map::Outcome;
-use base::TableId;
 use catalog::{TableEntry, ViewEntry};
 use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
@@ -27,8 +26,6 @@ pub(crate) struct LockedTables {
     /// (name in statements, which table, WRITE).
     names: Vec<(String, usize, bool)>,
     tables: Vec<Locked>,
-    /// Views by the name in statements; their tables are among `tables`.
-    views: Vec<(String, TableId)>,
 }
 
 struct Locked {
@@ -85,14 +82,16 @@ impl ClientSession {
         self.unlock_tables();
         let mut wanted: Vec<(FullName, bool)> = Vec::new();
         let mut names = Vec::new();
-        let mut views = Vec::new();
         for lock in locks {
             let name = full_name(self, &lock.table)?;
             if let Some(view) = self.find_view(&name)? {
-                views.push((lock.alias.unwrap_or(lock.table.name).to_owned(), view.def.id));
+                // A view has no lock of its own: its tables are locked, by their names.
                 let mut tables = Vec::new();
                 self.tables_of_view(&view, &mut tables, 0)?;
                 for name in tables {
+                    if !names.iter().any(|(alias, of, _): &(String, FullName, bool)| *alias == name.table && *of == name) {
+                        names.push((name.table.clone(), name.clone(), lock.write));
+                    }
                     match wanted.iter_mut().find(|(other, _)| *other == name) {
                         Some((_, write)) => *write |= lock.write,
                         None => wanted.push((name, lock.write)),
@@ -111,7 +110,7 @@ impl ClientSession {
         if locks.iter().any(|lock| lock.write) {
             self.announce(WaitsFor::GlobalReadLock)?;
         }
-        let taken = self.take_tables_alone(wanted, names, views);
+        let taken = self.take_tables_alone(wanted, names);
         self.server_locks.withdraw();
         taken
     }
@@ -133,12 +132,7 @@ impl ClientSession {
         Ok(())
     }
 
-    fn take_tables_alone(
-        &mut self,
-        wanted: Vec<(FullName, bool)>,
-        names: Vec<(String, FullName, bool)>,
-        views: Vec<(String, TableId)>,
-    ) -> Result<(), Outcome> {
+    fn take_tables_alone(&mut self, wanted: Vec<(FullName, bool)>, names: Vec<(String, FullName, bool)>) -> Result<(), Outcome> {
         let deadline = self.metadata_deadline();
         let mut tables = Vec::with_capacity(wanted.len());
         for (name, write) in wanted {
@@ -147,7 +141,7 @@ impl ClientSession {
         }
         let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
         let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
-        self.transaction.locked = Some(Box::new(LockedTables { names, tables, views }));
+        self.transaction.locked = Some(Box::new(LockedTables { names, tables }));
         self.transaction.restricted = true;
         self.core.tables_locked = true;
         Ok(())
@@ -237,11 +231,6 @@ impl ClientSession {
             used[no] = true;
             if is_changed(plan, *table, alias) && !locked.names[no].2 {
                 return Err(codes::table_not_locked_for_write(alias));
-            }
-        }
-        for used in plan.views.iter().filter(|used| used.within.is_none()) {
-            if !locked.views.iter().any(|(name, id)| **name == *used.alias && *id == used.view.def.id) {
-                return Err(codes::table_not_locked(&used.alias));
             }
         }
         for (table, alias, _) in &plan.view_tables {

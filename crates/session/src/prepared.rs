@@ -270,7 +270,7 @@ impl ClientSession {
             }
             // These are evaluated from their text, with the values at hand.
             ast::Statement::Set(_) | ast::Statement::Do(_) | ast::Statement::Explain(_) | ast::Statement::Show(_) => {}
-            Statement::CreateView(_) if parsed.param_count > 0 => return Err(codes::view_select_variable().into()),
+            ast::Statement::CreateView(_) if parsed.param_count > 0 => return Err(codes::view_select_variable().into()),
             _ if parsed.param_count > 0 => return Err(codes::unsupported_ps().into()),
             _ => {}
         }
