@@ -86,11 +86,7 @@ pub fn read_row(key: &[u8], value: &[u8]) -> Result<DictionaryRow, String> {
         }
         Some((b'V', id)) => {
             let def = crate::view::decode(value).map_err(|_| unreadable("the definition of a view"))?;
-            if def.id.0.to_be_bytes() == *id {
-                Ok(DictionaryRow::View(Box::new(def)))
-            } else {
-                Err(unreadable("a view under another id"))
-            }
+            if def.id.0.to_be_bytes() == *id { Ok(DictionaryRow::View(Box::new(def))) } else { Err(unreadable("a view under another id")) }
         }
         _ => Err(unreadable("a row of no known kind")),
     }

@@ -187,7 +187,7 @@ impl<'c> Binder<'c> {
             A::Collate { expr, collation } => {
                 let operand = self.expr(expr)?;
                 let collation = Collation::from_name(collation).ok_or_else(|| codes::unknown_collation(collation))?;
-                charsets::check_collate(&operand, collation, self.context.connection_collation())?;
+                charsets::check_collate(&operand, collation, self.connection_collation())?;
                 let ty = if typing::is_string_class(&operand.ty) {
                     ColumnType { collation, ..operand.ty.clone() }
                 } else {

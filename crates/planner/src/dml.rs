@@ -6,10 +6,10 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::{Block, JoinTree, slots_of};
-use crate::views::{InsertTarget, take_view_filter};
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
+use crate::views::{InsertTarget, take_view_filter};
 use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, codes};
@@ -526,8 +526,10 @@ impl<'c> Binder<'c> {
         let mut target_relations = Vec::new();
         if multi {
             for name in d.targets {
-                let found =
-                    self.scopes[depth].relations.iter().position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
+                let found = self.scopes[depth]
+                    .relations
+                    .iter()
+                    .position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| s == r.database));
                 match found {
                     Some(r) => target_relations.push(r),
                     None => return Err(codes::unknown_table(name.name, "MULTI DELETE")),

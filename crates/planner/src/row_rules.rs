@@ -36,14 +36,7 @@ pub struct RowRules {
 impl RowRules {
     /// Of a table that has none.
     pub(crate) fn none() -> RowRules {
-        RowRules {
-            first_slot: 0,
-            reads: Vec::new(),
-            defaults: Vec::new(),
-            generated: Vec::new(),
-            checks: Vec::new(),
-            view_check: None,
-        }
+        RowRules { first_slot: 0, reads: Vec::new(), defaults: Vec::new(), generated: Vec::new(), checks: Vec::new(), view_check: None }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{PResult, Parser};
 use crate::ast::{
-    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, RoleSelection, Statement, ViewCheck,
+    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, RoleSelection, Statement,
+    ViewCheck,
 };
 use crate::keyword::Kw;
 use crate::lexer::{Tok, Token};

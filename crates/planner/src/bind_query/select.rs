@@ -192,14 +192,7 @@ impl<'c> Binder<'c> {
         Ok(out)
     }
 
-    fn expand(
-        &mut self,
-        depth: usize,
-        r: usize,
-        merged: bool,
-        columns: &mut Vec<(usize, usize)>,
-        out: &mut Vec<(Expr, OutputColumn)>,
-    ) {
+    fn expand(&mut self, depth: usize, r: usize, merged: bool, columns: &mut Vec<(usize, usize)>, out: &mut Vec<(Expr, OutputColumn)>) {
         self.accesses.all_columns = true;
         for c in 0..self.scopes[depth].relations[r].columns.len() {
             let name = &self.scopes[depth].relations[r].columns[c].name;

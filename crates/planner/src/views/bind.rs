@@ -1,6 +1,7 @@
 //! A view where FROM names it.
 
 use super::{Merged, ViewUse};
+use accounts::AccountName;
 use crate::bind_query::{Bound, named_columns};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
@@ -101,6 +102,7 @@ impl<'c> Binder<'c> {
             let message = format!("The definition of table '{alias}' prevents operation {command} on table '{target}'.");
             return Err(SqlError::with_message(1443, message));
         }
+        self.access_in_from(&def.database, &def.name)?;
         let number = self.views.uses.len() as u32;
         let within = self.views.open.last().copied();
         self.views.uses.push(ViewUse { view: Arc::clone(&view), alias: alias.as_str().into(), within });
@@ -116,7 +118,9 @@ impl<'c> Binder<'c> {
         fn reads(b: &Binder<'_>, view: &ViewEntry, depth: usize) -> bool {
             view.def.tables.iter().any(|(database, name)| match b.context.table(database, name) {
                 Ok(entry) => b.changed.iter().any(|(id, _)| *id == entry.def.id),
-                Err(_) if depth < VIEW_DEPTH_MAX => matches!(b.context.view(database, name), Ok(Some(inner)) if reads(b, &inner, depth + 1)),
+                Err(_) if depth < VIEW_DEPTH_MAX => {
+                    matches!(b.context.view(database, name), Ok(Some(inner)) if reads(b, &inner, depth + 1))
+                }
                 Err(_) => false,
             })
         }
@@ -138,9 +142,16 @@ impl<'c> Binder<'c> {
         let outer_side = std::mem::replace(&mut self.views.outer_side, false);
         let names = self.views.names.take();
         let volatile = self.volatile;
+        // Its tables are read with the rights of who defined it, unless it says otherwise.
+        let definer = AccountName { user: view.def.definer_user.clone(), host: view.def.definer_host.clone() };
+        let outside = self.accesses.rights_of.clone();
+        if !view.def.invoker {
+            self.accesses.rights_of = Some(Arc::new(definer));
+        }
         self.views.open.push(number);
         let bound = self.bind_source(query);
         self.views.open.pop();
+        self.accesses.rights_of = outside;
         self.volatile |= volatile;
         self.views.names = names;
         self.views.outer_side = outer_side;

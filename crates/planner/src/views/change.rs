@@ -191,9 +191,9 @@ impl Binder<'_> {
         columns: Option<&[&str]>,
     ) -> Result<()> {
         let given = |at: usize| {
-            of_view.iter().any(|(name, of)| {
-                *of == at && columns.is_none_or(|columns| columns.iter().any(|column| column.eq_ignore_ascii_case(name)))
-            })
+            of_view
+                .iter()
+                .any(|(name, of)| *of == at && columns.is_none_or(|columns| columns.iter().any(|column| column.eq_ignore_ascii_case(name))))
         };
         let lacking = entry.def.columns.iter().enumerate().any(|(at, column)| {
             let has_none = matches!(column.default, DefaultValue::None) && !column.ty.nullable;
@@ -203,7 +203,8 @@ impl Binder<'_> {
             return Ok(());
         }
         let (database, name) = (&view.def.database, &view.def.name);
-        let error = SqlError::with_message(1423, format!("Field of view '{database}.{name}' underlying table doesn't have a default value"));
+        let error =
+            SqlError::with_message(1423, format!("Field of view '{database}.{name}' underlying table doesn't have a default value"));
         if self.context.sql_mode().is_strict() {
             return Err(error);
         }

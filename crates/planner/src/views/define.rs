@@ -37,7 +37,13 @@ pub struct DefinedView {
 }
 
 /// Binds the query of a view that is to be made, in a database.
-pub fn define_view(view: &ast::CreateView<'_>, sql: &[u8], database: &str, charset: &str, context: &dyn PlanContext) -> Result<DefinedView> {
+pub fn define_view(
+    view: &ast::CreateView<'_>,
+    sql: &[u8],
+    database: &str,
+    charset: &str,
+    context: &dyn PlanContext,
+) -> Result<DefinedView> {
     let mut b = Binder::new(context, sql);
     b.views.names = Some(Box::new(NameRecord::default()));
     b.views.whole_rows = true;

@@ -24,8 +24,8 @@ use catalog::{CheckOption, ViewEntry};
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(crate) use bind::take_view_filter;
 pub use bind::ViewState;
+pub(crate) use bind::take_view_filter;
 pub(crate) use change::InsertTarget;
 pub(crate) use names::NameRecord;
 

@@ -27,9 +27,9 @@ mod table;
 mod temporary;
 #[cfg(test)]
 mod temporary_tests;
-mod view;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub(crate) use maintenance::maintain;
 
