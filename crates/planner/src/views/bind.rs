@@ -1,12 +1,12 @@
 //! A view where FROM names it.
 
 use super::{Merged, ViewUse};
-use accounts::AccountName;
 use crate::bind_query::{Bound, named_columns};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
 use crate::plan::{LockMode, OutputColumn, SortKey};
+use accounts::AccountName;
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
 use parser::ast;
