@@ -117,8 +117,13 @@ pub(crate) fn weighed(args: &mut Vec<Expr>, unit: Option<&str>) -> Result<()> {
 pub(crate) fn check_collate(operand: &Expr, collation: Collation, connection: Collation) -> Result<()> {
     let charset = match operand.kind {
         ExprKind::Literal(Value::Null) => Charset::Binary,
-        // A value that is not known yet comes as text of the connection.
-        _ => charset_of_text(&operand.ty).unwrap_or(connection.charset()),
+        _ => match charset_of_text(&operand.ty) {
+            Some(charset) => charset,
+            // Numbers and dates become text of whatever is wished.
+            None if operand.ty.kind != types::TypeKind::Null => return Ok(()),
+            // A value that is not known yet comes as text of the connection.
+            None => connection.charset(),
+        },
     };
     if charset == collation.charset() { Ok(()) } else { Err(codes::collation_charset_mismatch(collation.name(), charset.name())) }
 }
@@ -176,6 +181,8 @@ pub(crate) fn gives_way(literal: &Expr, among: &[Expr]) -> bool {
 
 /// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.
 pub(crate) fn joined_collation(merged: Result<Collation>, strings: &[&Expr]) -> Result<Collation> {
+    // Literals give way.
+    let strings: Vec<&&Expr> = strings.iter().filter(|e| typing::coercibility(e) < typing::COERCIBLE).collect();
     let charset = strings.first().map(|e| e.ty.collation.charset());
     let explicit = strings.iter().filter(|e| typing::coercibility(e) == typing::EXPLICIT).count() > 1;
     match (merged, charset) {

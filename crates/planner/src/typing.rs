@@ -301,6 +301,7 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
         ExprKind::SystemVariable(..) => SYSTEM,
         ExprKind::Func(Func::User | Func::CurrentUser | Func::CurrentRole | Func::Version | Func::Database, _) => SYSTEM,
         _ if !is_string_class(&expr.ty) => 5,
+        ExprKind::Func(func, _) if crate::charsets::makes_own_text(*func) => COERCIBLE,
         ExprKind::Slot(_) => IMPLICIT,
         ExprKind::Cast(_, CastTo::Char { .. }) if of_casts < COERCIBLE => of_casts,
         _ => {
