@@ -14,6 +14,7 @@ use crate::plan_cache::{OwnPlans, OwnTexts};
 use crate::prepared::PreparedStatements;
 use crate::server_locks::ServerLocks;
 use crate::service::Session;
+use crate::session_track::Changes;
 use crate::shared::Shared;
 use crate::transaction::TransactionState;
 use crate::variables::{SessionVariables, find};
@@ -43,6 +44,8 @@ pub struct ClientSession {
     pub(crate) own_plans: OwnPlans,
     pub(crate) own_texts: OwnTexts,
     pub(crate) prepared: PreparedStatements,
+    /// What the next OK packet tells.
+    pub(crate) changes: Changes,
     /// A backup that the client is making.
     pub(crate) backup: Option<Box<backup::Online>>,
     /// Parameter values of the running statement.
@@ -148,6 +151,7 @@ impl ClientSession {
             own_plans: OwnPlans::default(),
             own_texts: OwnTexts::default(),
             prepared: PreparedStatements::default(),
+            changes: Changes::default(),
             backup: None,
             params: Vec::new(),
             lifted: Vec::new(),
@@ -172,10 +176,13 @@ impl ClientSession {
         }
         let (user, database) = (self.core.login.account_user.clone(), self.core.login.database.clone());
         self.connection.set_label(|label| label.user = user);
-        match database {
-            Some(name) if !name.is_empty() => self.use_database(&name).map_err(|outcome| outcome.error),
-            _ => Ok(()),
+        if let Some(name) = database.filter(|name| !name.is_empty()) {
+            self.use_database(&name).map_err(|outcome| outcome.error)?;
         }
+        // What the login wished for is no news to its client.
+        self.begin_tracking();
+        self.keep_attributes();
+        Ok(())
     }
 
     /// Forgets all session state but the login: COM_RESET_CONNECTION, COM_CHANGE_USER.
@@ -199,6 +206,7 @@ impl ClientSession {
         self.settings_from_variables();
         let shared = Arc::clone(self.shared());
         self.core.standing.begin_anew(&shared);
+        self.begin_tracking();
         Ok(())
     }
 
@@ -273,6 +281,8 @@ impl ClientSession {
             error = worse.error;
         }
         self.core.row_count = -1;
+        // What a failed statement has changed is not told.
+        drop(self.session_state());
         self.core.diagnostics.push_error(&error);
         self.core.settings.charsets.send_error(sink, &error);
     }
@@ -475,10 +485,30 @@ impl ClientSession {
         self.with_sink(out, io, RowFormat::Text, |session, sink| match result {
             Ok(()) => {
                 let status = session.server_status();
-                sink.ok(&protocol::OkReply { status, ..Default::default() });
+                let session_state = session.session_state();
+                sink.ok(&protocol::OkReply { status, session_state: &session_state, ..Default::default() });
             }
             Err(outcome) => session.core.settings.charsets.send_error(sink, &outcome.error),
         });
+    }
+
+    /// Keeps what the client said of itself, up to `performance_schema_session_connect_attrs_size`.
+    fn keep_attributes(&mut self) {
+        let mut room = self.shared().number("performance_schema_session_connect_attrs_size") as usize;
+        let mut attributes = std::mem::take(&mut self.core.login.attributes);
+        let kept = attributes.iter().take_while(|(name, value)| {
+            // With the lengths in front of both.
+            let bytes = name.len() + value.len() + 2;
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        });
+        let count = kept.count();
+        if count < attributes.len() {
+            self.shared().status.connect_attributes_lost.inc();
+        }
+        attributes.truncate(count);
+        self.connection.set_attributes(attributes);
     }
 
     /// Makes a database current.
@@ -499,6 +529,7 @@ impl ClientSession {
         };
         self.core.database = Some(name.into());
         self.environment = 0;
+        self.changes.note_schema();
         self.set_database_charset(collation);
         let name = name.to_owned();
         self.connection.set_label(|label| label.database = Some(name));

@@ -155,6 +155,8 @@ pub struct Connection {
     secured: OnceLock<Secured>,
     /// How packets are compressed, if they are.
     compression: OnceLock<Algorithm>,
+    /// What the client said of itself at its login.
+    attributes: Mutex<Arc<[(String, String)]>>,
     /// It came over the unix socket.
     unix: AtomicBool,
     hangup: Box<dyn Hangup>,
@@ -184,6 +186,7 @@ impl Connection {
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), ..Label::default() }),
             secured: OnceLock::new(),
             compression: OnceLock::new(),
+            attributes: Mutex::new(Rank::Leaf, Arc::default()),
             unix: AtomicBool::new(false),
             hangup,
         })
@@ -204,6 +207,16 @@ impl Connection {
     /// How packets are compressed, if they are.
     pub fn compression(&self) -> Option<Algorithm> {
         self.compression.get().copied()
+    }
+
+    /// Keeps what the client said of itself.
+    pub fn set_attributes(&self, attributes: Vec<(String, String)>) {
+        *self.attributes.lock() = attributes.into();
+    }
+
+    /// What the client said of itself: names and values.
+    pub fn attributes(&self) -> Arc<[(String, String)]> {
+        Arc::clone(&self.attributes.lock())
     }
 
     /// Notes that it came over the unix socket.

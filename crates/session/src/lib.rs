@@ -41,6 +41,7 @@ mod row_output;
 mod run;
 mod server_locks;
 pub mod service;
+mod session_track;
 mod set;
 mod shared;
 mod show;

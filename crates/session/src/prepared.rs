@@ -403,6 +403,7 @@ impl ClientSession {
         let prepared = self.prepare_text(sql);
         self.arena = outer;
         let id = self.prepared.add(prepared?);
+        self.changes.note_state();
         self.prepared.by_name.insert(lower, id);
         Ok(())
     }

@@ -188,13 +188,14 @@ impl ClientSession {
         if let Some(id) = changes.generated_id {
             self.core.last_insert_id = id;
         }
+        let session_state = self.session_state();
         let ok = OkReply {
             affected_rows,
+            session_state: &session_state,
             last_insert_id: changes.generated_id.or(changes.row_id).unwrap_or(0),
             status: self.server_status(),
             warnings,
             info: info.as_bytes(),
-            ..OkReply::default()
         };
         sink.ok(&ok);
     }
@@ -215,6 +216,8 @@ impl ClientSession {
     pub(crate) fn reply_info(&mut self, affected_rows: u64, info: &[u8], sink: &mut ResultSink<'_>) {
         self.core.row_count = affected_rows as i64;
         let warnings = self.core.diagnostics.warning_count();
-        sink.ok(&OkReply { affected_rows, status: self.server_status(), warnings, info, ..OkReply::default() });
+        let session_state = self.session_state();
+        let status = self.server_status();
+        sink.ok(&OkReply { affected_rows, last_insert_id: 0, status, warnings, info, session_state: &session_state });
     }
 }

@@ -21,6 +21,7 @@ impl ClientSession {
                 SetItem::User { name, value } => {
                     let value = self.evaluate(std::slice::from_ref(value), sql)?.pop().unwrap_or_default();
                     self.core.set_user_variable(name, value);
+                    self.changes.note_state();
                 }
                 SetItem::System { scope, component, name, value } => {
                     if component.is_some() {
@@ -76,6 +77,9 @@ impl ClientSession {
         if definition.name == "mandatory_roles" {
             self.check_mandatory_roles(&value)?;
         }
+        if definition.name == "session_track_system_variables" {
+            self.warn_of_unknown_tracked(&value);
+        }
         if global {
             self.shared().variables.set(definition, value.clone());
             if let Some((name, value)) = partner(definition.name, &value) {
@@ -106,6 +110,9 @@ impl ClientSession {
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
+            // Told only to clients that can do without, and the greeting offers that to none.
+            "resultset_metadata" if text == "NONE" => Err(codes::client_does_not_support("optional metadata transfer").into()),
+            "session_track_transaction_info" if text != "OFF" => Err(codes::not_supported_yet("session_track_transaction_info").into()),
             "altiplano_admission" => match admission::Mode::parse(&text) {
                 Some(_) => Ok(()),
                 None => Err(codes::wrong_value_for_var("altiplano_admission", text).into()),

@@ -46,6 +46,8 @@ counters! {
     com_update = "Com_update",
     /// Connections since the start.
     connections = "Connections",
+    /// Logins whose attributes were not all kept.
+    connect_attributes_lost = "Performance_schema_session_connect_attrs_lost",
     /// Plans that were made.
     plan_cache_misses = "Altiplano_plan_cache_misses",
     /// Statements that ran by a plan made for them: one made by PREPARE runs later, or never.

@@ -89,6 +89,7 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
         let dropped = catalog.drop_database(&mut session.engine, name).map_err(|error| session.catalog_error(error))?;
         if session.core.database.as_deref() == Some(name) {
             session.core.database = None;
+            session.changes.note_schema();
             session.environment = 0;
             session.connection.set_label(|label| label.database = None);
         }

@@ -10,12 +10,14 @@ pub struct SessionVariables {
     base: Arc<[Value]>,
     /// Positions and values set since.
     own: Vec<(u16, Value)>,
+    /// Positions that were set since somebody looked; `None` when nobody does.
+    touched: Option<Vec<u16>>,
 }
 
 impl SessionVariables {
     /// Values of a new session.
     pub fn new(base: Arc<[Value]>) -> SessionVariables {
-        SessionVariables { base, own: Vec::new() }
+        SessionVariables { base, own: Vec::new(), touched: None }
     }
 
     /// The value in this session.
@@ -24,10 +26,28 @@ impl SessionVariables {
         self.own.iter().find(|(no, _)| usize::from(*no) == at).map_or(&self.base[at], |(_, value)| value)
     }
 
+    /// Notes from now on which are set, or does not.
+    pub fn watch(&mut self, on: bool) {
+        self.touched = on.then(Vec::new);
+    }
+
+    /// Whether any was set since somebody looked.
+    pub fn has_touched(&self) -> bool {
+        self.touched.as_ref().is_some_and(|touched| !touched.is_empty())
+    }
+
+    /// Positions of those that were set since somebody looked.
+    pub fn take_touched(&mut self) -> Vec<u16> {
+        self.touched.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Sets a checked value.
     pub fn set(&mut self, definition: &'static Definition, value: Value) {
         debug_assert_ne!(definition.scope, Scope::Global);
         let at = index_of(definition);
+        if let Some(touched) = &mut self.touched {
+            touched.push(at as u16);
+        }
         match self.own.iter_mut().find(|(no, _)| usize::from(*no) == at) {
             Some((_, old)) => *old = value,
             None => self.own.push((at as u16, value)),

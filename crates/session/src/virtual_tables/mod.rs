@@ -14,6 +14,7 @@ mod account_rows;
 mod characters;
 mod column;
 mod columns;
+mod connect_attributes;
 mod constraints;
 mod data_lock_waits;
 mod data_locks;
@@ -90,6 +91,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     ];
     tables.push(account_rows::user_attributes());
     tables.extend(mysql_schema::tables());
+    tables.extend(connect_attributes::tables());
     tables.extend(settings::tables());
     tables.extend(empty::tables());
     tables.extend(sys::tables());

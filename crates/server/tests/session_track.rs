@@ -1,0 +1,122 @@
+//! What OK packets tell of the session's state, and what clients say of themselves: expectations are MySQL 9.7's.
+
+mod wire_client;
+
+use harness::Server;
+use mysql::prelude::Queryable;
+use protocol::command::byte;
+use protocol::handshake::put_attribute;
+use protocol::{Bytes, Capabilities, OkReply};
+use wire_client::{BASE, Wire, Wish};
+
+fn server() -> Server {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    server.connect().query_drop("CREATE DATABASE d").expect("a database");
+    server
+}
+
+/// The entries of an OK packet, in words.
+fn told(wire: &mut Wire) -> Vec<String> {
+    let packet = wire.read().expect("an OK packet");
+    assert_eq!(packet[0], 0, "{packet:?}");
+    let ok = OkReply::parse(&packet, wire.capabilities).expect("an OK packet");
+    let mut bytes = Bytes::new(ok.session_state);
+    let mut entries = Vec::new();
+    while !bytes.is_empty() {
+        let kind = bytes.u8().expect("a kind");
+        let mut data = Bytes::new(bytes.lenenc_bytes().expect("data"));
+        let mut text = || String::from_utf8_lossy(data.lenenc_bytes().expect("text")).into_owned();
+        entries.push(match kind {
+            0 => format!("{}={}", text(), text()),
+            1 => format!("schema {}", text()),
+            2 => format!("state {}", text()),
+            other => panic!("entry {other}"),
+        });
+    }
+    entries
+}
+
+fn run(wire: &mut Wire, sql: &str) -> Vec<String> {
+    wire.command(byte::QUERY, sql.as_bytes());
+    told(wire)
+}
+
+#[test]
+fn changes_are_told_with_the_statement_that_made_them() {
+    let server = server();
+    let wish = |more: Capabilities| Wish { capabilities: BASE | more, ..Wish::default() };
+    let mut wire = Wire::connect(server.port(), wish(Capabilities::SESSION_TRACK)).expect("a connection");
+    for (sql, expect) in [
+        ("USE d", &["schema d"][..]),
+        ("USE d", &["schema d"]),
+        ("CREATE DATABASE e", &[]),
+        ("USE e", &["schema e"]),
+        ("DROP DATABASE e", &["schema "]),
+        ("SET autocommit = 0", &["autocommit=OFF"]),
+        ("SET autocommit = 0", &["autocommit=OFF"]),
+        ("SET autocommit = 1", &["autocommit=ON"]),
+        ("SET NAMES utf8mb4", &["character_set_client=utf8mb4", "character_set_connection=utf8mb4", "character_set_results=utf8mb4"]),
+        ("SET time_zone = '+01:00'", &["time_zone=+01:00"]),
+        ("SET sql_mode = ''", &[]),
+        ("SET @a = 1", &[]),
+        ("SET time_zone = 'SYSTEM', autocommit = 1", &["autocommit=ON", "time_zone=SYSTEM"]),
+        ("SET session_track_state_change = ON", &["state 1"]),
+        ("SET @a = 2", &["state 1"]),
+        ("USE d", &["schema d", "state 1"]),
+        ("PREPARE s FROM 'SELECT 1'", &["state 1"]),
+        ("DO 1", &[]),
+        ("SET session_track_state_change = OFF", &[]),
+        ("SET session_track_system_variables = 'sql_mode, div_precision_increment'", &[]),
+        ("SET sql_mode = '', div_precision_increment = 5", &["div_precision_increment=5", "sql_mode="]),
+        ("SET session_track_system_variables = '*'", &["session_track_system_variables=*"]),
+        ("SET session_track_system_variables = ''", &[]),
+        ("SET sql_mode = 'ANSI_QUOTES'", &[]),
+        ("SET session_track_schema = OFF", &[]),
+        ("USE d", &[]),
+        ("SET session_track_schema = ON", &[]),
+    ] {
+        assert_eq!(run(&mut wire, sql), expect, "{sql}");
+    }
+    // What a failed statement changed is not told later.
+    wire.command(byte::QUERY, b"SET autocommit = 1, nonsense = 2");
+    assert_eq!(wire.read().expect("an error")[0], 0xFF);
+    assert_eq!(run(&mut wire, "DO 1"), [""; 0]);
+    wire.command(byte::INIT_DB, b"d");
+    assert_eq!(told(&mut wire), ["schema d"]);
+    wire.command(byte::RESET_CONNECTION, b"");
+    assert_eq!(told(&mut wire), [""; 0]);
+    wire.command(byte::QUERY, b"SET session_track_system_variables = 'nonsuch'");
+    let reply = wire.read().expect("ok");
+    assert_eq!(OkReply::parse(&reply, wire.capabilities).expect("ok").warnings, 1);
+    // Who does not listen is told nothing.
+    let mut deaf = Wire::connect(server.port(), wish(Capabilities::empty())).expect("a connection");
+    deaf.command(byte::QUERY, b"SET autocommit = 0");
+    assert_eq!(deaf.read().expect("ok").len(), 7);
+    assert_eq!(deaf.query("SET resultset_metadata = NONE"), Err(3640));
+}
+
+#[test]
+fn attributes_of_connections_are_shown_and_bounded() {
+    let server = server();
+    let login = |attributes: Vec<u8>| {
+        let capabilities = BASE | Capabilities::CONNECT_ATTRS;
+        Wire::connect(server.port(), Wish { capabilities, attributes, ..Wish::default() }).expect("a connection")
+    };
+    let mut attributes = Vec::new();
+    put_attribute(&mut attributes, b"program_name", b"wire");
+    put_attribute(&mut attributes, b"empty", b"");
+    let mut wire = login(attributes);
+    let mine = "SELECT ATTR_NAME, ATTR_VALUE, ORDINAL_POSITION FROM performance_schema.session_account_connect_attrs WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    let row = |name: &str, value: Option<&str>, at: &str| vec![Some(name.to_owned()), value.map(str::to_owned), Some(at.to_owned())];
+    assert_eq!(wire.query(mine).expect("rows"), [row("program_name", Some("wire"), "0"), row("empty", None, "1")]);
+    // What does not fit is left out, and counted.
+    let mut attributes = Vec::new();
+    put_attribute(&mut attributes, b"short", b"x");
+    put_attribute(&mut attributes, b"long", &[b'y'; 600]);
+    let mut other = login(attributes);
+    assert_eq!(other.query(mine).expect("rows"), [row("short", Some("x"), "0")]);
+    let lost = other.query("SHOW STATUS LIKE 'Performance_schema_session_connect_attrs_lost'").expect("a row");
+    assert_eq!(lost[0][1].as_deref(), Some("1"));
+    let all = wire.query("SELECT ATTR_NAME FROM performance_schema.session_connect_attrs").expect("rows");
+    assert_eq!(all.len(), 3);
+}
