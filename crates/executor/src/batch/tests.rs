@@ -241,6 +241,8 @@ fn kernels_agree_with_the_evaluator() {
         reads_dictionary: false,
         user_variables: Vec::new(),
         accesses: Vec::new(),
+        views: Vec::new(),
+        view_tables: Vec::new(),
         warnings: Vec::new(),
         safe_updates: false,
         unsafe_change: false,
