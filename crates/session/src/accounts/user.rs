@@ -212,11 +212,11 @@ fn alter_users(session: &mut ClientSession, alter: &ast::CreateUser<'_>) -> Resu
     let specs = specs(session, alter.users)?;
     let own = session.core.standing.account.clone();
     let only_own_password = specs.iter().all(|spec| spec.name == own) && alter.options.is_empty();
-    if !only_own_password {
-        session.require_privilege(Privileges::CREATE_USER, "CREATE USER")?;
-    }
     if session.core.standing.sandboxed && !(only_own_password && specs.iter().all(|spec| spec.secret.given)) {
         return Err(codes::must_change_password().into());
+    }
+    if !only_own_password {
+        session.require_privilege(Privileges::CREATE_USER, "CREATE USER")?;
     }
     session.refuse_system_user(&specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>())?;
     for spec in &specs {
