@@ -220,10 +220,10 @@ pub static DEFINITIONS: &[Definition] = &[
     text("ssl_key", Global, "server-key.pem"),
     fixed(switch("super_read_only", Global, "0")),
     fixed(text("system_time_zone", Global, "UTC")),
-    // No instrument has an older name.
-    choice("terminology_use_previous", Both, "NONE", &["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]),
     number("table_open_cache", Global, "4000", 1, 524_288),
     fixed(number("table_open_cache_instances", Global, "16", 1, 64)),
+    // No instrument has an older name.
+    choice("terminology_use_previous", Both, "NONE", &["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]),
     number("thread_cache_size", Global, "512", 0, 16384),
     text("time_zone", Both, "SYSTEM"),
     Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },
