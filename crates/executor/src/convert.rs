@@ -124,8 +124,8 @@ pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
             Ok(u) => u,
             Err(bound) => d.to_i64().map_or(bound, |i| i as u64),
         },
-        Some(Number::Double(d)) if d < 0.0 => (d.round_ties_even() as i64) as u64,
-        Some(Number::Double(d)) => d.round_ties_even() as u64,
+        // Past BIGINT a double stops at its end.
+        Some(Number::Double(d)) => (d.round_ties_even() as i64) as u64,
     }
 }
 
@@ -184,9 +184,9 @@ pub fn to_time(v: &Value, context: &dyn StatementContext) -> Option<Time> {
         Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
             let mut text = Vec::new();
             append_text(v, 6, context, &mut text);
-            types::parse_time(&text)
+            types::parse_time_full(&text).filter(|parsed| !parsed.out_of_range && !text.contains(&b'e')).map(|parsed| parsed.value)
         }
-        number => types::time_from_number(to_i64(number, context)).map(|(t, _)| t),
+        number => types::time_from_number(to_i64(number, context)).filter(|(_, past_range)| !past_range).map(|(t, _)| t),
     }
 }
 
@@ -221,6 +221,7 @@ pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out:
 pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -> Cow<'v, [u8]> {
     match v {
         Value::Bytes(b) => Cow::Borrowed(b),
+        Value::UInt(n) if matches!(ty.kind, TypeKind::Year | TypeKind::Bit) => Cow::Owned(number_text(*n, ty)),
         // Quotients carry more digits than their type shows.
         Value::Decimal(d) if ty.kind == TypeKind::Decimal && d.scale() != ty.decimals => {
             let mut out = Vec::new();
@@ -262,6 +263,15 @@ pub fn no_text(bytes: &[u8], from: &ColumnType, to: Charset) -> Option<String> {
     }
     let at = to.decode(bytes).err()?;
     Some(bytes[at..].iter().take(3).map(|byte| format!("{byte:02X}")).collect())
+}
+
+/// The text of a YEAR or of a BIT: four digits, the bytes.
+fn number_text(n: u64, ty: &ColumnType) -> Vec<u8> {
+    if ty.kind == TypeKind::Year {
+        return format!("{n:04}").into_bytes();
+    }
+    let bytes = (ty.length as usize).div_ceil(8).clamp(1, 8);
+    n.to_be_bytes()[8 - bytes..].to_vec()
 }
 
 /// Fraction digits to show of a value whose static type is `ty`.
@@ -312,10 +322,9 @@ pub fn compare(a: &Value, b: &Value, collation: Collation, context: &dyn Stateme
         }
         (V::Date(_) | V::DateTime(_) | V::Timestamp(_), V::Bytes(text)) => {
             let x = to_datetime(a, context)?;
-            match types::parse_datetime(text, SqlMode::NONE) {
-                Some(y) => x.packed().cmp(&y.packed()),
-                None => as_strings(a, b, collation, context),
-            }
+            // A text that is no date counts as zero.
+            let y = types::parse_datetime(text, SqlMode::NONE).unwrap_or(DateTime::ZERO);
+            x.packed().cmp(&y.packed())
         }
         (V::Bytes(_), V::Date(_) | V::DateTime(_) | V::Timestamp(_) | V::Time(_)) => compare(b, a, collation, context)?.reverse(),
         (V::Time(x), V::Bytes(text)) => match types::parse_time(text) {
@@ -441,6 +450,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
                 Value::Bytes(to_charset(text.into_vec(), from, Charset::Binary).into())
             }
             Value::Bytes(_) => v,
+            Value::UInt(n) if matches!(from.kind, TypeKind::Year | TypeKind::Bit) => Value::from(&number_text(n, from)[..]),
             _ => {
                 let mut out = Vec::new();
                 append_text(&v, shown_decimals(&v, from), context, &mut out);

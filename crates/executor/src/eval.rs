@@ -99,7 +99,7 @@ impl Exec<'_> {
             }
         };
         let context = &*self.context;
-        if op == CmpOp::NullSafeEq {
+        if op == CmpOp::NullSafeEq && (x.is_null() || y.is_null()) {
             return Ok(Some(match (x.is_null(), y.is_null()) {
                 (true, true) => true,
                 (false, false) => compare(x, y, collation, context) == Some(Ordering::Equal),
@@ -113,12 +113,14 @@ impl Exec<'_> {
         if let (CmpOp::Eq | CmpOp::Ne, Value::Bytes(x), Value::Bytes(y)) = (op, x, y) {
             return Ok(Some(collation.equal(x, y) == (op == CmpOp::Eq)));
         }
-        let odd = self.odd_operand(x, y);
+        let odd = match (x, y) {
+            (Value::Bytes(_), _) => self.odd_operand(x, y, a.is_constant()),
+            (_, Value::Bytes(_)) => self.odd_operand(x, y, b.is_constant()),
+            _ => None,
+        };
         let holds = compare(x, y, collation, context).map(|order| holds(op, order));
-        match odd {
-            Some(text) => self.truncated("DOUBLE", &text).map(|()| holds),
-            None => Ok(holds),
-        }
+        self.tell_odd(odd)?;
+        Ok(holds)
     }
 
     /// Evaluates a range bound: TIMESTAMP columns are compared as instants.
@@ -169,6 +171,8 @@ impl Exec<'_> {
                 let v = self.eval(operand)?;
                 let low = self.eval(low)?;
                 let high = self.eval(high)?;
+                self.note_pair(&v, &low)?;
+                self.note_pair(&v, &high)?;
                 let context = &*self.context;
                 let above = compare(&v, &low, *collation, context).map(|o| o != Ordering::Less);
                 let below = compare(&v, &high, *collation, context).map(|o| o != Ordering::Greater);
@@ -185,14 +189,21 @@ impl Exec<'_> {
                     return Ok(v);
                 }
                 let mut unknown = false;
+                let alone = list.len() == 1;
                 for item in list {
+                    let odd;
                     let order = match self.leaf(item) {
-                        Some(w) => compare(&v, w, *collation, &*self.context),
+                        Some(w) => {
+                            odd = self.odd_operand(&v, w, alone && matches!(w, Value::Bytes(_)) && item.is_constant());
+                            compare(&v, w, *collation, &*self.context)
+                        }
                         None => {
                             let w = self.eval(item)?;
+                            odd = self.odd_operand(&v, &w, alone && matches!(w, Value::Bytes(_)) && item.is_constant());
                             compare(&v, &w, *collation, &*self.context)
                         }
                     };
+                    self.tell_odd(odd)?;
                     match order {
                         Some(Ordering::Equal) => return Ok(Value::bool(!*negated)),
                         None => unknown = true,
@@ -236,6 +247,7 @@ impl Exec<'_> {
                     let taken = match &subject {
                         Some(v) => {
                             let w = self.eval(when)?;
+                            self.note_pair(v, &w)?;
                             compare(v, &w, *collation, &*self.context) == Some(Ordering::Equal)
                         }
                         None => self.is_true(when)?,
@@ -257,11 +269,11 @@ impl Exec<'_> {
             ExprKind::DateAdd { date, amount, unit, negated } => self.date_add(date, amount, *unit, *negated, e),
             ExprKind::Extract(unit, a) => {
                 let v = self.eval(a)?;
-                self.extract(*unit, &v)
+                self.extract(*unit, a, &v)
             }
             ExprKind::TimestampDiff(unit, a, b) => {
                 let (x, y) = (self.eval(a)?, self.eval(b)?);
-                self.timestamp_diff(*unit, &x, &y)
+                self.timestamp_diff(*unit, (a, &x), (b, &y))
             }
             ExprKind::Collate(a, _) => {
                 let v = self.eval(a)?;
@@ -406,16 +418,22 @@ impl Exec<'_> {
                     Value::Decimal(if d.is_negative() { max.negate() } else { max })
                 }
             }
-            CastTo::Date => match convert::to_datetime(&v, context) {
-                Some(at) => Value::Date(at.date()),
-                None => self.bad_temporal("datetime", &v)?,
+            CastTo::Date => match crate::functions::temporal::moment(&v, &from.ty, context) {
+                Some(at) => {
+                    self.cut_temporal("date", &v)?;
+                    Value::Date(at.date())
+                }
+                None => self.bad_temporal("date", &v)?,
             },
-            CastTo::DateTime { fraction } => match convert::to_datetime(&v, context) {
+            CastTo::DateTime { fraction } => match crate::functions::temporal::moment(&v, &from.ty, context) {
                 Some(at) => Value::DateTime(crate::functions::temporal::round_datetime(at, fraction)),
                 None => self.bad_temporal("datetime", &v)?,
             },
             CastTo::Time { fraction } => match convert::to_time(&v, context) {
-                Some(t) => Value::Time(crate::functions::temporal::round_time(t, fraction)),
+                Some(t) => {
+                    self.cut_temporal("time", &v)?;
+                    Value::Time(crate::functions::temporal::round_time(t, fraction))
+                }
                 None => self.bad_temporal("time", &v)?,
             },
             CastTo::Year => {
@@ -423,6 +441,18 @@ impl Exec<'_> {
                     Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
                         convert::to_datetime(&v, context).map_or(0, |at| i64::from(at.year()))
                     }
+                    Value::Bytes(b) => match integer_prefix(b, false) {
+                        (n, true) => n as i64,
+                        _ if !b.first().is_some_and(u8::is_ascii_digit) => {
+                            let message = format!("Incorrect YEAR value: '{}'", b.to_text());
+                            self.warn(1525, message);
+                            return Ok(Value::Null);
+                        }
+                        (n, _) => {
+                            self.truncated("YEAR", b)?;
+                            n as i64
+                        }
+                    },
                     other => convert::to_i64(other, context),
                 };
                 match n {
@@ -447,6 +477,7 @@ impl Exec<'_> {
                         let keep = Collation::DEFAULT.chars_prefix_bytes(&bytes, n as usize);
                         Value::from(&bytes[..keep])
                     }
+                    None if from.ty.collation == Collation::Binary && from.ty.kind.is_string() => self.text_of_bytes(&bytes)?,
                     None => Value::Bytes(ByteString::from(bytes)),
                 }
             }
@@ -469,12 +500,27 @@ impl Exec<'_> {
     pub fn bad_temporal(&mut self, kind: &str, v: &Value) -> Result<Value> {
         let mut shown = Vec::new();
         convert::append_text(v, 0, &*self.context, &mut shown);
-        let message = format!("Incorrect {kind} value: '{}'", String::from_utf8_lossy(&shown));
+        let shown = String::from_utf8_lossy(&shown);
+        let message = match (kind, v) {
+            ("time", _) | ("date", Value::Bytes(_)) => format!("Truncated incorrect {kind} value: '{shown}'"),
+            ("date", _) => format!("Incorrect datetime value: '{shown}'"),
+            _ => format!("Incorrect {kind} value: '{shown}'"),
+        };
         if self.changes_strictly() {
             return Err(SqlError::with_message(1292, message).into());
         }
         self.warn(1292, message);
         Ok(Value::Null)
+    }
+
+    /// Tells of a text that is a date or a time with something behind it, or a time past the range.
+    pub fn cut_temporal(&mut self, kind: &str, v: &Value) -> Result<()> {
+        let Value::Bytes(text) = v else { return Ok(()) };
+        let cut = match kind {
+            "time" => types::parse_time_full(text).is_some_and(|parsed| parsed.truncated || parsed.out_of_range),
+            _ => types::parse_datetime_full(text, SqlMode::NONE).is_some_and(|parsed| parsed.truncated),
+        };
+        if cut { self.truncated(kind, text) } else { Ok(()) }
     }
 
     /// The text of an evaluated argument; `None` for NULL.
@@ -489,7 +535,13 @@ impl Exec<'_> {
     /// An integer argument; `None` for NULL.
     pub fn int_arg(&mut self, e: &Expr) -> Result<Option<i64>> {
         let v = self.eval(e)?;
-        self.demand_number("INTEGER", &v)?;
+        if let Value::Bytes(text) = &v {
+            let (bits, clean) = integer_prefix(text, false);
+            if !clean {
+                self.truncated("INTEGER", text)?;
+            }
+            return Ok(Some(bits as i64));
+        }
         Ok(if v.is_null() { None } else { Some(convert::to_i64(&v, &*self.context)) })
     }
 

@@ -70,6 +70,8 @@ impl Exec<'_> {
                 let a = self.eval(&args[0])?;
                 let b = self.eval(&args[1])?;
                 let collation = pair_collation(&args[0], &args[1]);
+                let odd = self.odd_operand(&a, &b, matches!(b, Value::Bytes(_)) && args[1].is_constant());
+                self.tell_odd(odd)?;
                 Ok(if compare(&a, &b, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
             }
             F::Greatest | F::Least => {

@@ -1,14 +1,13 @@
 //! Strings used as numbers that say none, or more than one: error 1292 where a strict statement changes rows, else at most a warning.
 //!
-//! Arithmetic and casts to integers warn in every statement, as MySQL does. Comparisons, truth and arguments of functions say something only where it is
-//! an error: batches judge those expressions harmless and evaluate them with no warnings.
+//! Batches evaluate nothing that warns: a chunk with such a value is left to the evaluator, row by row.
 
 use crate::convert;
 use crate::exec::Exec;
 use crate::run::Result;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use planner::plan::Body;
-use types::Value;
+use types::{SqlMode, Value};
 
 impl Exec<'_> {
     /// Whether this is an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
@@ -42,26 +41,88 @@ impl Exec<'_> {
         }
     }
 
-    /// An error where a strict statement changes rows and the value is no number.
-    #[inline]
-    pub fn demand_number(&mut self, kind: &str, v: &Value) -> Result<()> {
-        if matches!(v, Value::Bytes(_)) && self.changes_strictly() { self.odd_number(kind, v) } else { Ok(()) }
+    /// Bytes as text; NULL with a warning where they are none.
+    pub fn text_of_bytes(&mut self, bytes: &[u8]) -> Result<Value> {
+        if let Err(error) = std::str::from_utf8(bytes) {
+            let bad = &bytes[error.valid_up_to()..];
+            let shown: String = bad.iter().take(6).map(|byte| format!("{byte:02X}")).collect();
+            self.warn(1300, format!("Invalid utf8mb4 character string: '{shown}'"));
+            return Ok(Value::Null);
+        }
+        Ok(Value::from(bytes))
     }
 
-    /// The text that is compared with a number and is none, where that is an error.
+    /// The same where an empty string is none, either, unless a double is wanted.
     #[inline]
-    pub fn odd_operand(&self, x: &Value, y: &Value) -> Option<Vec<u8>> {
-        if matches!(self.plan.body, Body::Query(_)) {
-            return None;
+    pub fn demand_number(&mut self, kind: &str, v: &Value) -> Result<()> {
+        match v {
+            Value::Bytes(text) if text.is_empty() && kind != "DOUBLE" => self.truncated(kind, text),
+            Value::Bytes(_) => self.odd_number(kind, v),
+            _ => Ok(()),
         }
-        let is_number = |v: &Value| matches!(v, Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_));
-        let text = match (x, y) {
-            (text @ Value::Bytes(_), number) | (number, text @ Value::Bytes(_)) if is_number(number) => text,
-            _ => return None,
-        };
-        match text {
-            Value::Bytes(bytes) if self.changes_strictly() && convert::is_odd_number(text) => Some(bytes.to_vec()),
+    }
+
+    /// What is wrong with a text that is compared with a number or with a date and is none. With a date, `constant` texts are errors always.
+    #[inline]
+    pub fn odd_operand(&self, x: &Value, y: &Value, constant: bool) -> Option<Oddity> {
+        match (x, y) {
+            (Value::Bytes(_), Value::Bytes(_)) => None,
+            (Value::Bytes(text), other) | (other, Value::Bytes(text)) => self.oddity(text, other, constant),
             _ => None,
         }
     }
+
+    #[cold]
+    fn oddity(&self, text: &[u8], other: &Value, constant: bool) -> Option<Oddity> {
+        let shown = || String::from_utf8_lossy(text).into_owned();
+        match other {
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+                let odd = convert::is_odd_number(&Value::from(text));
+                odd.then(|| Oddity { error: codes::truncated_wrong_value("DOUBLE", shown()), fatal: false, strict: true })
+            }
+            Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                if types::parse_datetime(text, if constant { self.context.sql_mode() } else { SqlMode::NONE }).is_some() {
+                    return None;
+                }
+                let error = match other {
+                    Value::Date(_) if constant => codes::wrong_value("DATE", shown()),
+                    Value::Date(_) => codes::truncated_wrong_value("date", shown()),
+                    Value::DateTime(_) if constant => codes::wrong_value("DATETIME", shown()),
+                    _ if constant => codes::wrong_value("TIMESTAMP", shown()),
+                    _ => SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{}'", shown())),
+                };
+                Some(Oddity { error, fatal: constant, strict: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells of an odd operand, if it is one.
+    #[inline]
+    pub fn tell_odd(&mut self, odd: Option<Oddity>) -> Result<()> {
+        match odd {
+            None => Ok(()),
+            Some(odd) if odd.fatal || odd.strict && self.changes_strictly() => Err(odd.error.into()),
+            Some(odd) => {
+                self.warn(odd.error.code, odd.error.message);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells of a pair of values that are compared where nothing is an error by itself.
+    #[inline]
+    pub fn note_pair(&mut self, x: &Value, y: &Value) -> Result<()> {
+        let odd = self.odd_operand(x, y, false);
+        self.tell_odd(odd)
+    }
+}
+
+/// What is wrong with an operand.
+pub struct Oddity {
+    error: SqlError,
+    /// An error in every statement.
+    fatal: bool,
+    /// An error in a statement that changes rows strictly.
+    strict: bool,
 }

@@ -112,8 +112,10 @@ impl<'c> Binder<'c> {
             }
             A::Between { expr, low, high, negated } => {
                 let mut operand = self.expr(expr)?;
-                let mut low = self.expr(low)?;
-                let mut high = self.expr(high)?;
+                let (mut low, mut high) = (self.expr(low)?, self.expr(high)?);
+                if typing::is_number(&operand.ty) {
+                    (low, high) = (member_number(low), member_number(high));
+                }
                 if typing::is_number(&low.ty) && typing::is_number(&high.ty) {
                     operand = member_number(operand);
                 }

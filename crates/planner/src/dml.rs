@@ -6,6 +6,7 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::{Block, JoinTree, slots_of};
+use crate::members::stored_in;
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
@@ -266,7 +267,7 @@ impl<'c> Binder<'c> {
                         if computed { None } else { Some(self.default_of_row(def, column, new_slots)?) }
                     }
                     _ if def.columns[*column].generated.is_some() => return Err(generated_given(def, *column)),
-                    _ => Some(crate::charsets::stored(self.expr(value)?, &def.columns[*column].ty)),
+                    _ => Some(crate::charsets::stored(stored_in(self.expr(value)?, &def.columns[*column].ty), &def.columns[*column].ty)),
                 });
             }
             out.push(bound);
@@ -305,7 +306,7 @@ impl<'c> Binder<'c> {
                 }
                 ast::ExprKind::Default => self.default_of_row(def, &def.columns[at], first_slot)?,
                 _ if def.columns[at].generated.is_some() => return Err(generated_given(def, at)),
-                _ => crate::charsets::stored(self.expr(&a.value)?, &def.columns[at].ty),
+                _ => crate::charsets::stored(stored_in(self.expr(&a.value)?, &def.columns[at].ty), &def.columns[at].ty),
             };
             out.push((at as u32, value));
         }

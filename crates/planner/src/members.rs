@@ -1,17 +1,41 @@
 //! ENUM and SET where a number is wanted, and as keys of a sort: they count as the number of their member, the bits of their members.
+//! Hexadecimal and bit literals are strings of bytes that count as unsigned integers there.
 
 use crate::expr::{CastTo, Expr, ExprKind};
 use crate::plan::SortKey;
 use crate::typing;
-use types::{Collation, ColumnType, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 /// What an operand of arithmetic, of a comparison with a number, or of a sum counts as.
 pub fn member_number(e: Expr) -> Expr {
     if !typing::has_members(&e.ty) {
-        return e;
+        return hexadecimal_number(e);
     }
     let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
     Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+}
+
+/// The type of a hexadecimal or bit literal: a binary string that says it is unsigned, as MySQL tells clients. Only literals are.
+pub fn hexadecimal_type(bytes: usize) -> ColumnType {
+    ColumnType { unsigned: true, ..typing::string(bytes as u64, Collation::Binary).not_null() }
+}
+
+/// A hexadecimal or bit literal as the number that it is where numbers are wanted; anything else as it is.
+pub fn hexadecimal_number(e: Expr) -> Expr {
+    match &e.kind {
+        ExprKind::Literal(Value::Bytes(bytes)) if e.ty.unsigned && bytes.len() <= 8 => {
+            let value = bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
+            Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null())
+        }
+        _ => e,
+    }
+}
+
+/// What is stored into a column: a hexadecimal literal is a number to numeric columns.
+pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
+    let numeric =
+        column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year);
+    if numeric { hexadecimal_number(e) } else { e }
 }
 
 /// Keys of a sort, with ENUM and SET by number.

@@ -182,6 +182,11 @@ pub fn string(chars: u64, collation: Collation) -> ColumnType {
     ColumnType { collation, ..ColumnType::new(kind) }
 }
 
+/// What a temporal function makes of a string or a number: a date or a time as text, in MySQL a CHAR.
+pub fn temporal_string(collation: Collation) -> ColumnType {
+    ColumnType { kind: TypeKind::Char, ..string(29, collation) }
+}
+
 /// Common type of values that one expression may return (CASE, COALESCE, UNION, …).
 pub fn common<'t>(types: impl Iterator<Item = &'t ColumnType>) -> ColumnType {
     let mut result: Option<ColumnType> = None;
@@ -213,6 +218,8 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
             ty.decimals = a.decimals.max(b.decimals);
         }
         ty.collation = merged_collation(a, b);
+        // Of several hexadecimal literals none is a literal any more.
+        ty.unsigned &= !ty.kind.is_string();
         return nullable(ty, null);
     }
     let ty = match (ca, cb) {
@@ -236,7 +243,7 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
         }
         _ => {
             let collation = merged_collation(a, b);
-            if a.kind.is_blob() || b.kind.is_blob() {
+            if a.kind.is_blob() || b.kind.is_blob() || a.kind == TypeKind::Json || b.kind == TypeKind::Json {
                 let kind = match collation {
                     Collation::Binary => TypeKind::LongBlob,
                     _ => TypeKind::LongText,

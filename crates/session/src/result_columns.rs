@@ -78,7 +78,7 @@ fn wire_flags(column: &OutputColumn) -> ColumnFlags {
     flags.set(ColumnFlags::UNIQUE_KEY, column.unique_key);
     flags.set(ColumnFlags::MULTIPLE_KEY, column.multiple_key);
     flags.set(ColumnFlags::BLOB, ty.kind.is_blob() || (ty.kind == TypeKind::Json && !column.org_name.is_empty()));
-    flags.set(ColumnFlags::UNSIGNED, ty.unsigned && ty.kind.is_numeric());
+    flags.set(ColumnFlags::UNSIGNED, ty.unsigned && (ty.kind.is_numeric() || ty.kind.is_string()));
     flags.set(ColumnFlags::ZEROFILL, ty.zerofill);
     flags.set(ColumnFlags::BINARY, !character || ty.collation.is_binary());
     flags.set(ColumnFlags::ENUM, ty.kind == TypeKind::Enum);
@@ -96,7 +96,7 @@ pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefi
     let expression = column.org_name.is_empty();
     let decimals = match ty.kind {
         TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => ty.decimals,
-        kind if expression && (kind.is_string() || kind == TypeKind::Json) => 31,
+        kind if expression && (kind.is_string() && !ty.unsigned || kind == TypeKind::Json) => 31,
         _ => 0,
     };
     // A document that is computed is text to clients, a column of documents is not.
@@ -126,7 +126,11 @@ pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefi
         } else {
             wire_length(ty, bytes_per_char)
         },
-        column_type: wire_type(ty),
+        // The longest text that is computed is told from that of a column.
+        column_type: match ty.kind {
+            TypeKind::LongText | TypeKind::LongBlob if expression => WireType::LongBlob,
+            _ => wire_type(ty),
+        },
         flags: wire_flags(column),
         decimals,
     }

@@ -49,7 +49,7 @@ impl Exec<'_> {
             ExprKind::Compare(op, collation, a, b) => {
                 let x = self.vector(a, chunk, rows)?;
                 let y = self.vector(b, chunk, rows)?;
-                self.compare_vectors(*op, *collation, &x, &y, rows, &mut out);
+                self.compare_vectors(*op, *collation, &x, &y, rows, &mut out)?;
             }
             ExprKind::IsNull { operand, negated } => {
                 let x = self.vector(operand, chunk, rows)?;
@@ -64,8 +64,8 @@ impl Exec<'_> {
                 let low = self.vector(low, chunk, rows)?;
                 let high = self.vector(high, chunk, rows)?;
                 let mut below = vec![NULL; chunk.len()];
-                self.compare_vectors(CmpOp::Ge, *collation, &x, &low, rows, &mut out);
-                self.compare_vectors(CmpOp::Le, *collation, &x, &high, rows, &mut below);
+                self.compare_vectors(CmpOp::Ge, *collation, &x, &low, rows, &mut out)?;
+                self.compare_vectors(CmpOp::Le, *collation, &x, &high, rows, &mut below)?;
                 for row in rows {
                     let at = usize::from(*row);
                     out[at] = match (out[at], below[at]) {
@@ -102,16 +102,23 @@ impl Exec<'_> {
                 }
             }
             _ => match self.vector(e, chunk, rows)? {
+                Vector::Constant(value) if convert::is_odd_number(&value) => return None,
                 Vector::Constant(value) => out.fill(truth_of(convert::truth(&value))),
                 vector => match vector.column().map(Column::data) {
                     Some(Data::Int(values)) => {
                         fill(rows, &mut out, |at| values[at] != 0);
                         null_where(&vector, rows, &mut out);
                     }
-                    _ => rows.iter().for_each(|row| {
-                        let at = usize::from(*row);
-                        out[at] = truth_of(convert::truth(&vector.value(at)));
-                    }),
+                    _ => {
+                        for row in rows {
+                            let at = usize::from(*row);
+                            let value = vector.value(at);
+                            if convert::is_odd_number(&value) {
+                                return None;
+                            }
+                            out[at] = truth_of(convert::truth(&value));
+                        }
+                    }
                 },
             },
         }
@@ -168,7 +175,7 @@ impl Exec<'_> {
                 break;
             }
             let y = self.vector(item, chunk, &open)?;
-            self.compare_vectors(CmpOp::Eq, collation, x, &y, &open, &mut equal);
+            self.compare_vectors(CmpOp::Eq, collation, x, &y, &open, &mut equal)?;
             open.retain(|row| {
                 let at = usize::from(*row);
                 match equal[at] {
@@ -196,8 +203,16 @@ impl Exec<'_> {
             .collect()
     }
 
-    /// `a op b` for some rows.
-    pub(super) fn compare_vectors(&self, op: CmpOp, collation: Collation, a: &Vector<'_>, b: &Vector<'_>, rows: &[u16], out: &mut [u8]) {
+    /// `a op b` for some rows; `None` when a row has to be told of.
+    pub(super) fn compare_vectors(
+        &self,
+        op: CmpOp,
+        collation: Collation,
+        a: &Vector<'_>,
+        b: &Vector<'_>,
+        rows: &[u16],
+        out: &mut [u8],
+    ) -> Option<()> {
         if compare_typed(op, collation, a, b, rows, out) {
             if op == CmpOp::NullSafeEq {
                 if a.has_nulls() || b.has_nulls() {
@@ -213,12 +228,15 @@ impl Exec<'_> {
                 null_where(a, rows, out);
                 null_where(b, rows, out);
             }
-            return;
+            return Some(());
         }
         let context = &*self.context;
         for row in rows {
             let at = usize::from(*row);
             let (x, y) = (a.value(at), b.value(at));
+            if self.odd_operand(&x, &y, matches!((a, b), (Vector::Constant(_), _) | (_, Vector::Constant(_)))).is_some() {
+                return None;
+            }
             out[at] = if op == CmpOp::NullSafeEq {
                 u8::from(match (x.is_null(), y.is_null()) {
                     (true, true) => true,
@@ -229,6 +247,7 @@ impl Exec<'_> {
                 truth_of(compare(&x, &y, collation, context).map(|order| holds(op, order)))
             };
         }
+        Some(())
     }
 }
 
@@ -351,11 +370,11 @@ fn compare_with(op: CmpOp, collation: Collation, x: &Data, value: &Value, rows: 
         (Data::Timestamp(x), Value::Timestamp(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
         (Data::Date(x), Value::DateTime(y)) => ordered(op, rows, out, |at| DateTime::from_date(x[at]).packed(), |_| y.packed()),
         (Data::DateTime(x), Value::Date(y)) => ordered(op, rows, out, |at| x[at].packed(), |_| DateTime::from_date(*y).packed()),
-        (Data::Date(x), Value::Bytes(y)) => match types::parse_datetime(y, SqlMode::NONE) {
+        (Data::Date(x), Value::Bytes(y)) => match types::parse_datetime(y, SqlMode::DEFAULT) {
             Some(y) => ordered(op, rows, out, |at| DateTime::from_date(x[at]).packed(), |_| y.packed()),
             None => return false,
         },
-        (Data::DateTime(x), Value::Bytes(y)) => match types::parse_datetime(y, SqlMode::NONE) {
+        (Data::DateTime(x), Value::Bytes(y)) => match types::parse_datetime(y, SqlMode::DEFAULT) {
             Some(y) => ordered(op, rows, out, |at| x[at].packed(), |_| y.packed()),
             None => return false,
         },

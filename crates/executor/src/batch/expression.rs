@@ -161,7 +161,7 @@ impl Exec<'_> {
                         Some(subject) => {
                             let other = self.vector(when, chunk, &choice.open)?;
                             let mut truths = vec![NULL; chunk.len()];
-                            self.compare_vectors(CmpOp::Eq, *collation, subject, &other, &choice.open, &mut truths);
+                            self.compare_vectors(CmpOp::Eq, *collation, subject, &other, &choice.open, &mut truths)?;
                             truths
                         }
                     };

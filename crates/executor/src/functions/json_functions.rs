@@ -60,10 +60,10 @@ impl Exec<'_> {
             }
             F::MemberOf => {
                 let value = self.eval(&args[0])?;
-                let Some(list) = self.document_arg(func, args, 1)? else { return Ok(Value::Null) };
                 if value.is_null() {
                     return Ok(value);
                 }
+                let Some(list) = self.document_arg(func, args, 1)? else { return Ok(Value::Null) };
                 let value = json::encode(&to_tree(&value, &args[0], &*self.context)?)?;
                 Ok(Value::bool(json::member_of(View::new(&value), View::new(&list))?))
             }
@@ -109,6 +109,12 @@ impl Exec<'_> {
     /// An argument that is a document or its text; `None` for NULL.
     pub(super) fn document_arg(&mut self, func: Func, args: &[Expr], at: usize) -> Result<Option<ByteString>> {
         let value = self.eval(&args[at])?;
+        // The words TRUE and FALSE are no documents here, and neither is what is NULL by chance.
+        let of = &args[at];
+        let word = matches!((&of.kind, &value), (ExprKind::Literal(_), Value::Json(_)));
+        if word || planner::typing::is_number(&of.ty) || of.ty.kind.is_temporal() {
+            return Err(codes::invalid_type_for_json(at + 1, func.name()).into());
+        }
         match value {
             Value::Null => Ok(None),
             Value::Json(document) => Ok(Some(document)),
@@ -142,6 +148,9 @@ impl Exec<'_> {
         let mut members = Vec::with_capacity(args.len() / 2);
         for pair in args.chunks_exact(2) {
             let Some(name) = self.text_arg(&pair[0])? else { return Err(codes::json_document_null_key().into()) };
+            if is_binary(&pair[0]) {
+                return Err(codes::invalid_json_charset("binary").into());
+            }
             members.push((String::from_utf8_lossy(&name).into_owned(), self.tree_arg(&pair[1])?));
         }
         value_of(&Json::Object(Object::from_members(members)))
@@ -192,6 +201,7 @@ impl Exec<'_> {
     fn json_quote(&mut self, e: &Expr) -> Result<Value> {
         match self.eval(e)? {
             Value::Null => Ok(Value::Null),
+            Value::Bytes(_) if is_binary(e) => Err(codes::invalid_json_charset("binary").into()),
             Value::Bytes(text) => {
                 let mut out = Vec::with_capacity(text.len() + 2);
                 json::append_quoted(&text.to_text(), &mut out);
@@ -202,8 +212,8 @@ impl Exec<'_> {
     }
 
     fn json_change(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(func, args, 0)?;
-        let mut tree = document.map(|document| View::new(&document).to_tree()).transpose()?;
+        let Some(document) = self.document_arg(func, args, 0)? else { return Ok(Value::Null) };
+        let mut tree = Some(View::new(&document).to_tree()?);
         for pair in args[1..].chunks_exact(2) {
             let path = self.plain_path_arg(&pair[0])?;
             if func == Func::JsonArrayInsert && path.as_ref().is_some_and(|path| !matches!(path.legs.last(), Some(Leg::Cell(_)))) {
@@ -228,8 +238,8 @@ impl Exec<'_> {
     }
 
     fn json_remove(&mut self, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(Func::JsonRemove, args, 0)?;
-        let mut tree = document.map(|document| View::new(&document).to_tree()).transpose()?;
+        let Some(document) = self.document_arg(Func::JsonRemove, args, 0)? else { return Ok(Value::Null) };
+        let mut tree = Some(View::new(&document).to_tree()?);
         for e in &args[1..] {
             let Some(path) = self.plain_path_arg(e)? else {
                 tree = None;

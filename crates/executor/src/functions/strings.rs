@@ -9,6 +9,18 @@ use planner::func::Func;
 use std::cmp::Ordering;
 use types::{Collation, Value};
 
+/// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1.
+fn short_address(text: &[u8]) -> Option<u64> {
+    let parts: Vec<u64> = text
+        .split(|byte| *byte == b'.')
+        .map(|part| {
+            std::str::from_utf8(part).ok().filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?.parse().ok().filter(|n| *n < 256)
+        })
+        .collect::<Option<_>>()?;
+    let (last, first) = parts.split_last().filter(|(_, first)| first.len() < 4)?;
+    Some(first.iter().zip([24, 16, 8]).fold(*last, |address, (part, shift)| address | part << shift))
+}
+
 impl Exec<'_> {
     /// Calls a string function, or passes on.
     #[inline(never)]
@@ -223,7 +235,7 @@ impl Exec<'_> {
                         out.extend_from_slice(&bytes[skip..]);
                     }
                 }
-                Ok(Value::from(out.as_slice()))
+                if e.ty.collation == Collation::Binary { Ok(Value::from(out.as_slice())) } else { self.text_of_bytes(&out) }
             }
             F::Field => {
                 let v = self.eval(&args[0])?;
@@ -318,7 +330,13 @@ impl Exec<'_> {
             }
             F::Bin | F::Oct => {
                 // As CONV(n, 10, 2): by the digits of the text.
-                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(t) = (if args[0].ty.kind == types::TypeKind::Bit {
+                    self.int_arg(&args[0])?.map(|n| n.to_string().into_bytes())
+                } else {
+                    self.text_arg(&args[0])?
+                }) else {
+                    return Ok(Value::Null);
+                };
                 Ok(crate::functions::numbers::conv(&t, 10, if func == F::Bin { 2 } else { 8 }).map_or(Value::Null, Value::from))
             }
             F::ToBase64 => {
@@ -356,8 +374,7 @@ impl Exec<'_> {
             }
             F::InetAton => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                let address = std::str::from_utf8(&t).ok().and_then(|s| s.parse::<std::net::Ipv4Addr>().ok());
-                Ok(address.map_or(Value::Null, |a| Value::UInt(u64::from(u32::from(a)))))
+                Ok(short_address(&t).map_or(Value::Null, Value::UInt))
             }
             F::InetNtoa => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };

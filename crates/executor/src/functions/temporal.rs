@@ -4,13 +4,14 @@ mod format;
 mod interval;
 
 use self::format::{DAYS, MONTHS, format_datetime, parse_by_format};
+use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
 use crate::run::Result;
 use mysql_error::codes;
 use planner::expr::Expr;
 use planner::func::Func;
-use types::{Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
+use types::{ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -36,6 +37,20 @@ impl Exec<'_> {
 
     /// A date and time argument; `None` for NULL and for what is none (with a warning).
     fn datetime_arg(&mut self, e: &Expr) -> Result<Option<DateTime>> {
+        self.moment_arg(e, "datetime", false)
+    }
+
+    /// The same of a function that looks at the date.
+    fn date_arg(&mut self, e: &Expr) -> Result<Option<DateTime>> {
+        self.moment_arg(e, "date", false)
+    }
+
+    /// The same where only parts are asked for: numbers, too, may be dates whose parts are zero.
+    fn parts_arg(&mut self, e: &Expr) -> Result<Option<DateTime>> {
+        self.moment_arg(e, "date", true)
+    }
+
+    fn moment_arg(&mut self, e: &Expr, kind: &str, partial: bool) -> Result<Option<DateTime>> {
         let v = self.eval(e)?;
         if v.is_null() {
             return Ok(None);
@@ -43,10 +58,14 @@ impl Exec<'_> {
         // Parts of dates may be zero where only parts are asked for.
         let at = match &v {
             Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
-            other => convert::to_datetime(other, &*self.context),
+            Value::Int(_) | Value::UInt(_) if partial && e.ty.kind != TypeKind::Year => {
+                parts_of_number(convert::to_i64(&v, &*self.context))
+            }
+            other => moment(other, &e.ty, &*self.context),
         };
-        if at.is_none() {
-            self.bad_temporal("datetime", &v)?;
+        match at {
+            None => drop(self.bad_temporal(kind, &v)?),
+            Some(_) => self.cut_temporal(kind, &v)?,
         }
         Ok(at)
     }
@@ -56,15 +75,16 @@ impl Exec<'_> {
         if v.is_null() {
             return Ok(None);
         }
-        let t = convert::to_time(&v, &*self.context);
-        if t.is_none() {
-            self.bad_temporal("time", &v)?;
+        let t = if e.ty.kind == TypeKind::Year { Some(Time::from_micros(0)) } else { convert::to_time(&v, &*self.context) };
+        match t {
+            None => drop(self.bad_temporal("time", &v)?),
+            Some(_) => self.cut_temporal("time", &v)?,
         }
         Ok(t)
     }
 
     fn days_arg(&mut self, e: &Expr) -> Result<Option<Date>> {
-        Ok(self.datetime_arg(e)?.map(DateTime::date).filter(|d| d.month() > 0 && d.day() > 0))
+        Ok(self.date_arg(e)?.map(DateTime::date).filter(|d| d.month() > 0 && d.day() > 0))
     }
 
     /// Calls a temporal function.
@@ -98,10 +118,13 @@ impl Exec<'_> {
             }
             F::DateOf => {
                 let v = self.eval(&args[0])?;
-                match convert::to_datetime(&v, &*self.context) {
-                    Some(at) => Ok(Value::Date(at.date())),
+                match moment(&v, &args[0].ty, &*self.context) {
+                    Some(at) => {
+                        self.cut_temporal("date", &v)?;
+                        Ok(Value::Date(at.date()))
+                    }
                     None if v.is_null() => Ok(v),
-                    None => self.bad_temporal("datetime", &v),
+                    None => self.bad_temporal("date", &v),
                 }
             }
             F::TimeOf => Ok(self.time_arg(&args[0])?.map_or(Value::Null, Value::Time)),
@@ -116,7 +139,7 @@ impl Exec<'_> {
                 }
             }
             F::Year | F::Quarter | F::Month | F::Day => {
-                let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(at) = self.parts_arg(&args[0])? else { return Ok(Value::Null) };
                 int(match func {
                     F::Year => i64::from(at.year()),
                     F::Quarter => (i64::from(at.month()) + 2) / 3,
@@ -141,25 +164,33 @@ impl Exec<'_> {
             F::AddTime | F::SubTime => self.add_time(args, func == F::SubTime, e),
             F::DateFormat => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
-                let Some(format) = self.text_arg(&args[1])? else { return Ok(Value::Null) };
+                let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
                 Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
             }
             F::TimeFormat => {
-                let Some(t) = self.time_arg(&args[0])? else { return Ok(Value::Null) };
-                let Some(format) = self.text_arg(&args[1])? else { return Ok(Value::Null) };
-                Ok(format_datetime(DateTime::ZERO, t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
+                let v = self.eval(&args[0])?;
+                if v.is_null() {
+                    return Ok(v);
+                }
+                let Some(t) = convert::to_time(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
+                let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
+                let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
+                Ok(format_datetime(at.unwrap_or(DateTime::ZERO), t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
             F::FromUnixtime => self.unixtime_to_datetime(args),
             F::LastDay => {
-                let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(at) = self.parts_arg(&args[0])?.filter(|at| at.month() > 0) else { return Ok(Value::Null) };
                 Ok(at.date().last_day().map_or(Value::Null, Value::Date))
             }
             F::DayOfWeek | F::WeekDay | F::DayOfYear | F::Week | F::WeekOfYear | F::YearWeek | F::DayName | F::ToDays | F::ToSeconds => {
-                let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(at) = self.date_arg(&args[0])? else { return Ok(Value::Null) };
                 let mode = match (func, args.get(1)) {
-                    (_, Some(a)) => self.int_arg(a)?.unwrap_or(0).rem_euclid(8) as u8,
+                    (_, Some(a)) => match self.int_arg(a)? {
+                        Some(mode) => mode.rem_euclid(8) as u8,
+                        None => return Ok(Value::Null),
+                    },
                     (F::Week, None) => self.context.default_week_format(),
                     _ => 0,
                 };
@@ -178,7 +209,7 @@ impl Exec<'_> {
                 Ok(value.map_or(Value::Null, Value::Int))
             }
             F::MonthName => {
-                let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(at) = self.parts_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(match at.month() {
                     0 => Value::Null,
                     m => Value::from(MONTHS[usize::from(m) - 1]),
@@ -224,6 +255,12 @@ impl Exec<'_> {
             }
             F::PeriodAdd | F::PeriodDiff => {
                 let (Some(a), Some(b)) = (self.int_arg(&args[0])?, self.int_arg(&args[1])?) else { return Ok(Value::Null) };
+                // A period is a year and a month.
+                let is_period = |p: i64| p > 0 && (1..=12).contains(&(p % 100));
+                if !is_period(a) || func == F::PeriodDiff && !is_period(b) {
+                    let message = format!("Incorrect arguments to {}", func.name());
+                    return Err(mysql_error::SqlError::with_message(1210, message).into());
+                }
                 let months = |p: i64| {
                     let year = p / 100;
                     let year = if year < 70 {
@@ -249,8 +286,12 @@ impl Exec<'_> {
                     z => std::str::from_utf8(z).ok().and_then(types::TimeZone::parse),
                 };
                 let (Some(from), Some(to)) = (zone(&zones[0]), zone(&zones[1])) else { return Ok(Value::Null) };
+                // What no TIMESTAMP holds stays as it is.
                 let utc = at.to_unix_micros().and_then(|local| from.local_to_utc(local));
-                Ok(utc.map_or(Value::Null, |utc| Value::DateTime(to.to_local(Timestamp::from_micros(utc)))))
+                Ok(utc.map_or(Value::Null, |utc| match utc {
+                    SECOND..=TIMESTAMP_MICROS_MAX => Value::DateTime(to.to_local(Timestamp::from_micros(utc))),
+                    _ => Value::DateTime(at),
+                }))
             }
             _ => Err(crate::errors::internal(&format!("function {} is not implemented", func.name()))),
         }
@@ -261,15 +302,18 @@ impl Exec<'_> {
         if a.is_null() || b.is_null() {
             return Ok(Value::Null);
         }
-        let dated = |v: &Value| match v {
-            Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => true,
-            Value::Bytes(t) => t.len() >= 8 && (t[..8].contains(&b'-') && !t.starts_with(b"-")),
-            _ => false,
-        };
-        if dated(&a) != dated(&b) {
+        for v in [&a, &b] {
+            if matches!(v, Value::Bytes(_))
+                && convert::to_time(v, &*self.context).is_none()
+                && convert::to_datetime(v, &*self.context).is_none()
+            {
+                return self.bad_temporal("datetime", v);
+            }
+        }
+        if is_dated(&a) != is_dated(&b) {
             return Ok(Value::Null);
         }
-        let difference = if dated(&a) {
+        let difference = if is_dated(&a) {
             match (convert::to_datetime(&a, &*self.context), convert::to_datetime(&b, &*self.context)) {
                 (Some(x), Some(y)) => x.to_micros().zip(y.to_micros()).map(|(x, y)| x - y),
                 _ => None,
@@ -285,18 +329,16 @@ impl Exec<'_> {
 
     fn add_time(&mut self, args: &[Expr], subtract: bool, e: &Expr) -> Result<Value> {
         let a = self.eval(&args[0])?;
-        let Some(t) = self.time_arg(&args[1])? else { return Ok(Value::Null) };
         if a.is_null() {
             return Ok(a);
         }
+        if !is_dated(&a) && convert::to_time(&a, &*self.context).is_none() {
+            return self.bad_temporal("datetime", &a);
+        }
+        let Some(t) = self.time_arg(&args[1])? else { return Ok(Value::Null) };
         let shift = if subtract { -t.micros() } else { t.micros() };
         let as_text = !e.ty.kind.is_temporal();
-        let dated = match &a {
-            Value::DateTime(_) | Value::Timestamp(_) | Value::Date(_) => true,
-            Value::Bytes(b) => b.len() > 8 && b[1..].contains(&b'-'),
-            _ => false,
-        };
-        let result = if dated {
+        let result = if is_dated(&a) {
             convert::to_datetime(&a, &*self.context).and_then(|at| at.add_micros(shift)).map_or(Value::Null, Value::DateTime)
         } else {
             convert::to_time(&a, &*self.context).map_or(Value::Null, |x| Value::Time(Time::from_micros(x.micros() + shift).clamp_range()))
@@ -365,11 +407,21 @@ impl Exec<'_> {
         }
     }
 
+    /// NULL for a text that is not as the format of STR_TO_DATE says.
+    fn not_of_format(&mut self, text: &str) -> Result<Value> {
+        let message = format!("Incorrect datetime value: '{text}' for function str_to_date");
+        if self.changes_strictly() {
+            return Err(mysql_error::SqlError::with_message(1411, message).into());
+        }
+        self.warn(1411, message);
+        Ok(Value::Null)
+    }
+
     fn str_to_date(&mut self, args: &[Expr], e: &Expr) -> Result<Value> {
         let Some(parts) = self.texts(args)? else { return Ok(Value::Null) };
         let (text, format) = (String::from_utf8_lossy(&parts[0]).into_owned(), String::from_utf8_lossy(&parts[1]).into_owned());
         let Some(p) = parse_by_format(&text, &format) else {
-            return self.bad_temporal("datetime", &Value::from(text.as_str()));
+            return self.not_of_format(&text);
         };
         let mode = self.context.sql_mode();
         Ok(match e.ty.kind {
@@ -377,12 +429,41 @@ impl Exec<'_> {
             kind => {
                 let (year, month, day) = p.date();
                 match Date::new(year as u16, month as u8, day as u8, mode) {
-                    None => return self.bad_temporal("datetime", &Value::from(text.as_str())),
+                    None => return self.not_of_format(&text),
                     Some(d) if kind == TypeKind::Date => Value::Date(d),
                     Some(d) => Value::DateTime(DateTime::from_fields(d, p.hour() as u8, p.minute as u8, p.second as u8, p.micros as u32)),
                 }
             }
         })
+    }
+}
+
+/// The last microsecond that a TIMESTAMP holds in conversions: 3001-01-18 23:59:59.999999.
+const TIMESTAMP_MICROS_MAX: i64 = 32_536_771_199_999_999;
+
+/// The date and time that a value of this type names; a YEAR is its first day.
+pub fn moment(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Option<DateTime> {
+    match v {
+        Value::UInt(year) if ty.kind == TypeKind::Year => Some(DateTime::from_date(Date::from_fields(*year as u16, 1, 1))),
+        _ => convert::to_datetime(v, context),
+    }
+}
+
+/// The date of a number whose month or day may be zero: 1 is 2000-00-01.
+fn parts_of_number(n: i64) -> Option<DateTime> {
+    let n = if (0..=100).contains(&n) { n + 20_000_000 } else { n };
+    types::datetime_from_number(n, SqlMode::NONE).map(|(at, _)| at)
+}
+
+/// Whether a value that may be a time or a date with time is the latter.
+fn is_dated(v: &Value) -> bool {
+    /// The least number that has a date and a time.
+    const DATED: f64 = 1e10;
+    match v {
+        Value::DateTime(_) | Value::Timestamp(_) | Value::Date(_) => true,
+        Value::Bytes(text) => text.len() > 8 && text[1..].contains(&b'-') && types::parse_datetime(text, SqlMode::NONE).is_some(),
+        Value::Int(_) | Value::UInt(_) => convert::to_f64(v) >= DATED && parts_of_number(convert::to_f64(v) as i64).is_some(),
+        _ => false,
     }
 }
 

@@ -76,7 +76,7 @@ impl<'c> Binder<'c> {
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
             AggregateKind::GroupConcat => {
                 let collation = if typing::is_string_class(&first) { first.collation } else { self.connection_collation() };
-                let kind = if collation == Collation::Binary { TypeKind::Blob } else { TypeKind::Text };
+                let kind = if collation == Collation::Binary { TypeKind::LongBlob } else { TypeKind::LongText };
                 ColumnType { collation, ..ColumnType::new(kind) }
             }
             AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => ColumnType::bigint_unsigned().not_null(),

@@ -3,6 +3,7 @@
 use crate::binder::{Binder, Result};
 use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind, Unit};
+use crate::members::hexadecimal_number;
 use crate::typing::{self, Class, class};
 use mysql_error::codes;
 use parser::ast;
@@ -55,6 +56,12 @@ impl<'c> Binder<'c> {
             K::Json => CastTo::Json,
             _ => return Err(codes::not_supported_yet("CAST to this type")),
         };
+        let operand = match target {
+            CastTo::Signed | CastTo::Unsigned | CastTo::Double | CastTo::Float | CastTo::Decimal { .. } | CastTo::Year => {
+                hexadecimal_number(operand)
+            }
+            _ => operand,
+        };
         Ok(self.cast_to(operand, target))
     }
 
@@ -94,9 +101,10 @@ impl<'c> Binder<'c> {
         negated: bool,
     ) -> Result<Expr> {
         let date = self.expr(date)?;
-        let amount = self.expr(amount)?;
+        let amount = hexadecimal_number(self.expr(amount)?);
         let unit = map_unit(unit);
         let whole_days = matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
+        let with_days = matches!(unit, Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond);
         let micros = matches!(
             unit,
             Unit::Microsecond | Unit::SecondMicrosecond | Unit::MinuteMicrosecond | Unit::HourMicrosecond | Unit::DayMicrosecond
@@ -106,10 +114,10 @@ impl<'c> Binder<'c> {
         let ty = match date.ty.kind {
             TypeKind::Date if whole_days => ColumnType::new(TypeKind::Date),
             TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp => ColumnType::temporal(TypeKind::DateTime, decimals),
-            TypeKind::Time if !whole_days => ColumnType::temporal(TypeKind::Time, decimals),
+            TypeKind::Time if !whole_days && !with_days => ColumnType::temporal(TypeKind::Time, decimals),
             TypeKind::Time => ColumnType::temporal(TypeKind::DateTime, decimals),
             // A string stays a string: with or without a time part as the value says.
-            _ => typing::string(29, self.connection_collation()),
+            _ => typing::temporal_string(self.connection_collation()),
         };
         let kind = ExprKind::DateAdd { date: Box::new(date), amount: Box::new(amount), unit, negated };
         Ok(Expr { kind, ty: ColumnType { nullable: true, ..ty } })

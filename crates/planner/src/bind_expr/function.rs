@@ -110,9 +110,12 @@ impl<'c> Binder<'c> {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
             charsets::under(collation, &mut args);
         }
-        if func == Func::If && !args.is_empty() {
-            let condition = args.remove(0);
-            args.insert(0, member_number(condition));
+        for (at, arg) in args.iter_mut().enumerate() {
+            let members = typing::has_members(&arg.ty);
+            if (arg.ty.unsigned || members) && wants_number(func, at, members) {
+                let placeholder = Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
+                *arg = member_number(std::mem::replace(arg, placeholder));
+            }
         }
         if charsets::takes_bytes(func) {
             let first = args.remove(0);
@@ -150,6 +153,7 @@ impl<'c> Binder<'c> {
                 _ => ColumnType::temporal(TypeKind::Time, string_decimals),
             },
             Returns::DateTime => match func {
+                Func::Timestamp => ColumnType::temporal(TypeKind::DateTime, args.iter().map(self::string_decimals).max().unwrap_or(0)),
                 Func::Now | Func::SysDate | Func::UtcTimestamp => ColumnType::temporal(TypeKind::DateTime, fraction(0)).not_null(),
                 _ => ColumnType::temporal(TypeKind::DateTime, string_decimals),
             },
@@ -216,7 +220,7 @@ impl<'c> Binder<'c> {
                     let decimals = first.decimals.max(string_decimals(&args[1]));
                     ColumnType { nullable: true, decimals, ..first.clone() }
                 }
-                _ => typing::string(29, self.connection_collation()),
+                _ => typing::temporal_string(self.connection_collation()),
             },
             Func::StrToDate => {
                 let format = match &args[1].kind {
@@ -314,6 +318,28 @@ impl<'c> Binder<'c> {
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }
+}
+
+/// Whether the argument at this place counts as a number, so that ENUM, SET and hexadecimal literals do.
+fn wants_number(func: Func, at: usize, members: bool) -> bool {
+    use Func as F;
+    match func {
+        F::Crc32 | F::Conv => false,
+        F::Bin | F::Oct => at == 0 && !members,
+        F::BitCount | F::If | F::Elt | F::MakeSet | F::ExportSet | F::InetNtoa | F::Space => at == 0,
+        F::Char | F::Interval | F::MakeDate | F::MakeTime | F::PeriodAdd | F::PeriodDiff => true,
+        F::FromDays | F::SecToTime | F::FromUnixtime | F::FormatBytes | F::FormatPicoTime => at == 0,
+        F::Left | F::Right | F::Substring | F::Repeat | F::LPad | F::RPad | F::Week | F::YearWeek => at > 0 && at < 3 && !pads(func, at),
+        F::SubstringIndex | F::Locate => at == 2,
+        F::Insert => at == 1 || at == 2,
+        F::Format => at < 2,
+        _ => (Func::Abs as u32..=Func::BitCount as u32).contains(&(func as u32)),
+    }
+}
+
+/// The text that LPAD and RPAD fill with.
+fn pads(func: Func, at: usize) -> bool {
+    matches!(func, Func::LPad | Func::RPad) && at == 2
 }
 
 /// 3995: a regular expression is about text or about bytes, and so is what it is matched with.

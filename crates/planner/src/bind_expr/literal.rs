@@ -3,7 +3,7 @@
 use crate::binder::{Binder, Result};
 use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind};
-use crate::members::member_number;
+use crate::members::{hexadecimal_type, member_number};
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -53,7 +53,7 @@ impl<'c> Binder<'c> {
                     _ => text(s, of),
                 }
             }
-            L::Hex(s) | L::Bit(s) => text(s, Collation::Binary),
+            L::Hex(s) | L::Bit(s) => Expr::literal(Value::bytes(s), hexadecimal_type(s.len())),
             L::Introduced(i) => {
                 let charset = named_charset(self, i.charset)?;
                 // The statement's text has been converted from the client's character set; an introducer is about the bytes that were sent.
@@ -99,12 +99,6 @@ impl<'c> Binder<'c> {
 
     /// An operand of arithmetic: there a hexadecimal or bit literal is an unsigned integer.
     pub(super) fn number(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
-        if let ast::ExprKind::Literal(ast::Literal::Hex(s) | ast::Literal::Bit(s)) = e.kind
-            && s.len() <= 8
-        {
-            let value = s.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
-            return Ok(Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null()));
-        }
         let operand = self.expr(e)?;
         if matches!(operand.kind, ExprKind::UserVariable(_)) && operand.ty.kind == TypeKind::Decimal {
             // As MySQL reckons: with as many digits as a DECIMAL has.

@@ -181,10 +181,23 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
-        let mut list = self.exprs(list)?;
-        if list.iter().all(|e| typing::is_number(&e.ty)) {
+        let list = self.exprs(list)?;
+        let numbers = list.iter().filter(|e| typing::is_number(&e.ty)).count();
+        if numbers == list.len() {
             operand = member_number(operand);
+        } else if numbers > 0 && typing::has_members(&operand.ty) {
+            // Numbers are compared with the member's number, texts with its text.
+            let mut parts = Vec::with_capacity(list.len());
+            for e in list {
+                let own = operand.clone();
+                let own = if typing::is_number(&e.ty) { member_number(own) } else { own };
+                let collation = self.collation_of(&[&own, &e])?;
+                parts.push(compare_expr(CmpOp::Eq, collation, own, e));
+            }
+            let any = logic(ExprKind::Or, parts);
+            return Ok(if negated { not(any) } else { any });
         }
+        let mut list: Vec<Expr> = if typing::is_number(&operand.ty) { list.into_iter().map(member_number).collect() } else { list };
         let mut all = vec![&operand];
         all.extend(list.iter());
         let collation = self.collation_for(&all, if list.len() == 1 { "=" } else { " IN " })?;

@@ -79,6 +79,8 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
                 TypeKind::BigInt if small && !output.ty.unsigned => ColumnType { nullable, ..ColumnType::int() },
                 TypeKind::BigInt => ColumnType { nullable, unsigned: output.ty.unsigned, ..ColumnType::bigint() },
+                // A hexadecimal literal says that it is unsigned.
+                kind if kind.is_string() => ColumnType { unsigned: false, ..output.ty.clone() },
                 _ => output.ty.clone(),
             };
             let default = match ty.kind {

@@ -2,24 +2,37 @@
 
 use crate::convert::{self, number};
 use crate::exec::Exec;
-use crate::functions::temporal::{DAY, SECOND};
+use crate::functions::temporal::{DAY, SECOND, moment, parts_of_number};
 use crate::run::Result;
+use mysql_error::SqlError;
 use planner::expr::{Expr, Unit};
 use types::{DateTime, SqlMode, Time, TypeKind, Value};
 
 impl Exec<'_> {
     /// `EXTRACT(unit FROM v)`.
-    pub fn extract(&mut self, unit: Unit, v: &Value) -> Result<Value> {
+    pub fn extract(&mut self, unit: Unit, e: &Expr, v: &Value) -> Result<Value> {
         if v.is_null() {
             return Ok(Value::Null);
         }
         use Unit as U;
+        // A number or a text counts as a time where hours and less are asked for, unless it has a date.
+        let timed = match v {
+            Value::Time(_) => true,
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+                e.ty.kind != TypeKind::Year && convert::to_f64(v) < 1e7
+            }
+            Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).is_none(),
+            _ => false,
+        };
         let dated = matches!(unit, U::Year | U::Quarter | U::Month | U::Week | U::Day | U::YearMonth)
-            || matches!(unit, U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond) && !matches!(v, Value::Time(_));
+            || matches!(unit, U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond) && !timed;
         let at = if dated {
             match v {
                 Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
-                other => convert::to_datetime(other, &*self.context),
+                Value::Int(_) | Value::UInt(_) if e.ty.kind != TypeKind::Year && unit != U::Day => {
+                    parts_of_number(convert::to_i64(v, &*self.context))
+                }
+                other => moment(other, &e.ty, &*self.context),
             }
         } else {
             None
@@ -66,11 +79,11 @@ impl Exec<'_> {
     }
 
     /// `TIMESTAMPDIFF(unit, a, b)`: whole units from a to b.
-    pub fn timestamp_diff(&mut self, unit: Unit, a: &Value, b: &Value) -> Result<Value> {
+    pub fn timestamp_diff(&mut self, unit: Unit, (from, a): (&Expr, &Value), (to, b): (&Expr, &Value)) -> Result<Value> {
         if a.is_null() || b.is_null() {
             return Ok(Value::Null);
         }
-        let (x, y) = (convert::to_datetime(a, &*self.context), convert::to_datetime(b, &*self.context));
+        let (x, y) = (moment(a, &from.ty, &*self.context), moment(b, &to.ty, &*self.context));
         let (Some(x), Some(y)) = (x, y) else { return Ok(Value::Null) };
         let (Some(p), Some(q)) = (x.to_micros(), y.to_micros()) else { return Ok(Value::Null) };
         let micros = q - p;
@@ -99,28 +112,38 @@ impl Exec<'_> {
     /// `date ± INTERVAL amount unit`.
     pub fn date_add(&mut self, date: &Expr, amount: &Expr, unit: Unit, negated: bool, e: &Expr) -> Result<Value> {
         let v = self.eval(date)?;
+        if v.is_null() {
+            return Ok(v);
+        }
+        let at = moment(&v, &date.ty, &*self.context);
+        if at.is_none() && !matches!(v, Value::Time(_)) {
+            return self.bad_temporal("datetime", &v);
+        }
         let n = self.eval(amount)?;
-        if v.is_null() || n.is_null() {
-            return Ok(Value::Null);
+        if n.is_null() {
+            return Ok(n);
         }
         let Some((months, micros)) = self.interval(&n, amount, unit) else { return Ok(Value::Null) };
         let (months, micros) = if negated { (-months, -micros) } else { (months, micros) };
         if let (Value::Time(t), TypeKind::Time) = (&v, e.ty.kind) {
             let sum = Time::from_micros(t.micros().saturating_add(micros));
-            return Ok(Value::Time(sum.clamp_range()));
+            return if sum == sum.clamp_range() { Ok(Value::Time(sum)) } else { self.past_range("TIME", &v, &n, unit, negated) };
         }
         let date_only = match &v {
             Value::Date(_) => true,
             Value::Bytes(b) => types::parse_datetime_full(b, SqlMode::NONE).is_some_and(|p| !p.has_time),
             _ => false,
         };
-        let Some(at) = convert::to_datetime(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
+        let Some(at) = at else { return self.bad_temporal("datetime", &v) };
         let result = if months != 0 || matches!(unit, Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth) {
             at.add_months(months)
         } else {
             at.add_micros(micros)
         };
         let Some(at) = result else {
+            if e.ty.kind == TypeKind::Date {
+                return self.past_range("DATE", &v, &n, unit, negated);
+            }
             self.warn(1441, "Datetime function: datetime field overflow".to_owned());
             return Ok(Value::Null);
         };
@@ -137,6 +160,22 @@ impl Exec<'_> {
             }
             _ => self.temporal_text(Value::DateTime(at)),
         })
+    }
+
+    /// NULL for a sum past the range of its type, with warning 6527, or an error where a strict statement changes rows.
+    fn past_range(&mut self, kind: &str, v: &Value, n: &Value, unit: Unit, negated: bool) -> Result<Value> {
+        let (mut date, mut amount) = (Vec::new(), Vec::new());
+        convert::append_text(v, 0, &*self.context, &mut date);
+        convert::append_text(n, 0, &*self.context, &mut amount);
+        let (date, amount) = (String::from_utf8_lossy(&date), String::from_utf8_lossy(&amount));
+        let unit = format!("{unit:?}").to_lowercase();
+        let sign = if negated { '-' } else { '+' };
+        let message = format!("{kind} value is out of range in '({kind}'{date}' {sign} interval {amount} {unit})'");
+        if self.changes_strictly() {
+            return Err(SqlError { code: 6527, sqlstate: *b"22008", message }.into());
+        }
+        self.warn(6527, message);
+        Ok(Value::Null)
     }
 
     /// (months, microseconds) of an interval.
