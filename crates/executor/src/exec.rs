@@ -70,6 +70,8 @@ pub struct Exec<'a> {
     pub subqueries: Vec<crate::subquery::State>,
     /// Expressions may be evaluated by columns. Not in statements that change rows: there also what is harmless elsewhere may be an error.
     pub kernels: bool,
+    /// While a batch evaluates by row: whether something had to be told. It is told when the rows are evaluated one by one.
+    pub(crate) hushed: Option<bool>,
     /// Chunks that are free, for their memory.
     pub chunks: Vec<Chunk>,
     /// Last unique lookups.
@@ -146,6 +148,7 @@ impl<'a> Exec<'a> {
             caches,
             subqueries,
             kernels: matches!(plan.body, Body::Query(_)),
+            hushed: None,
             chunks: Vec::new(),
             lookups,
             ticks: TICKS,
@@ -215,6 +218,10 @@ impl<'a> Exec<'a> {
 
     /// Adds a warning.
     pub fn warn(&mut self, code: u16, message: String) {
+        if let Some(told) = &mut self.hushed {
+            *told = true;
+            return;
+        }
         self.context.warn(mysql_error::Warning { level: mysql_error::WarningLevel::Warning, code, message });
     }
 }

@@ -206,15 +206,24 @@ impl Exec<'_> {
             }
         });
         let mut out = Filler::new(chunk.len());
+        let outer = self.hushed.replace(false);
+        let mut answered = true;
         for row in rows {
             let at = usize::from(*row);
             for (slot, column) in &used {
                 self.frame[*slot as usize] = column.value(at);
             }
-            out.put(at, &self.eval(e).ok()?);
+            match self.eval(e) {
+                Ok(value) if self.hushed == Some(false) => out.put(at, &value),
+                _ => {
+                    answered = false;
+                    break;
+                }
+            }
         }
+        self.hushed = outer;
         self.forget_lookups();
-        Some(out.finish())
+        answered.then(|| out.finish())
     }
 }
 
