@@ -92,6 +92,8 @@ fn answer(connection: &mut Conn, text: &str) -> Vec<String> {
 
 fn tables(connection: &mut Conn, dice: &mut Dice) {
     for text in [
+        // Texts of the statement and of the tables are of one collation, so that UNION mixes them.
+        "SET NAMES utf8mb4 COLLATE utf8mb4_0900_ai_ci",
         "CREATE DATABASE d",
         "USE d",
         "CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(10), KEY (a))",

@@ -9,6 +9,7 @@
 use crate::client_session::ClientSession;
 use crate::ddl::{FullName, full_name};
 use crate::error_map::Outcome;
+use base::TableId;
 use catalog::{TableEntry, ViewEntry};
 use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
@@ -18,14 +19,16 @@ use planner::plan::{Body, Plan};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Views that may name each other in a row.
-const VIEW_DEPTH_MAX: usize = 61;
+/// Views that LOCK TABLES goes through.
+const VIEWS_MAX: usize = 256;
 
 /// What LOCK TABLES has locked.
 pub(crate) struct LockedTables {
     /// (name in statements, which table, WRITE).
     names: Vec<(String, usize, bool)>,
     tables: Vec<Locked>,
+    /// Views that were named, and those that they name: they have no locks of their own.
+    views: Vec<TableId>,
 }
 
 struct Locked {
@@ -82,12 +85,13 @@ impl ClientSession {
         self.unlock_tables();
         let mut wanted: Vec<(FullName, bool)> = Vec::new();
         let mut names = Vec::new();
+        let mut views = Vec::new();
         for lock in locks {
             let name = full_name(self, &lock.table)?;
             if let Some(view) = self.find_view(&name)? {
                 // A view has no lock of its own: its tables are locked, by their names.
                 let mut tables = Vec::new();
-                self.tables_of_view(&view, &mut tables, 0)?;
+                self.tables_of_view(&view, &mut tables, &mut views)?;
                 for name in tables {
                     if !names.iter().any(|(alias, of, _): &(String, FullName, bool)| *alias == name.table && *of == name) {
                         names.push((name.table.clone(), name.clone(), lock.write));
@@ -110,21 +114,24 @@ impl ClientSession {
         if locks.iter().any(|lock| lock.write) {
             self.announce(WaitsFor::GlobalReadLock)?;
         }
-        let taken = self.take_tables_alone(wanted, names);
+        let taken = self.take_tables_alone(wanted, names, views);
         self.server_locks.withdraw();
         taken
     }
 
     /// The tables that a view reads, and those of the views that it names.
-    fn tables_of_view(&self, view: &ViewEntry, out: &mut Vec<FullName>, depth: usize) -> Result<(), Outcome> {
+    fn tables_of_view(&self, view: &ViewEntry, out: &mut Vec<FullName>, views: &mut Vec<TableId>) -> Result<(), Outcome> {
+        views.push(view.def.id);
         for (database, table) in &view.def.tables {
             let name = FullName { database: database.clone(), table: table.clone() };
             if out.contains(&name) || crate::virtual_tables::database(database).is_some() {
                 continue;
             }
             match self.find_view(&name)? {
-                Some(below) if depth < VIEW_DEPTH_MAX => self.tables_of_view(&below, out, depth + 1)?,
-                Some(_) => return Err(codes::view_recursive(database, table).into()),
+                // Whether it leads back to itself is told when it is read.
+                Some(below) if views.contains(&below.def.id) => {}
+                Some(below) if views.len() < VIEWS_MAX => self.tables_of_view(&below, out, views)?,
+                Some(_) => return Err(codes::view_invalid(&view.def.database, &view.def.name).into()),
                 None if self.find_table(&name).is_ok() => out.push(name),
                 None => return Err(codes::view_invalid(&view.def.database, &view.def.name).into()),
             }
@@ -132,7 +139,12 @@ impl ClientSession {
         Ok(())
     }
 
-    fn take_tables_alone(&mut self, wanted: Vec<(FullName, bool)>, names: Vec<(String, FullName, bool)>) -> Result<(), Outcome> {
+    fn take_tables_alone(
+        &mut self,
+        wanted: Vec<(FullName, bool)>,
+        names: Vec<(String, FullName, bool)>,
+        views: Vec<TableId>,
+    ) -> Result<(), Outcome> {
         let deadline = self.metadata_deadline();
         let mut tables = Vec::with_capacity(wanted.len());
         for (name, write) in wanted {
@@ -141,7 +153,7 @@ impl ClientSession {
         }
         let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
         let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
-        self.transaction.locked = Some(Box::new(LockedTables { names, tables }));
+        self.transaction.locked = Some(Box::new(LockedTables { names, tables, views }));
         self.transaction.restricted = true;
         self.core.tables_locked = true;
         Ok(())
@@ -231,6 +243,11 @@ impl ClientSession {
             used[no] = true;
             if is_changed(plan, *table, alias) && !locked.names[no].2 {
                 return Err(codes::table_not_locked_for_write(alias));
+            }
+        }
+        for used in plan.views.iter().filter(|used| used.within.is_none()) {
+            if !locked.views.contains(&used.view.def.id) {
+                return Err(codes::table_not_locked(&used.alias));
             }
         }
         for (table, alias, _) in &plan.view_tables {
