@@ -367,7 +367,10 @@ impl<'c> Binder<'c> {
                 ast::ExprKind::Default if entry.def.columns[c as usize].generated.is_some() => continue,
                 ast::ExprKind::Default => self.default_of_row(&entry.def, &entry.def.columns[c as usize], targets[at].first_slot)?,
                 _ if entry.def.columns[c as usize].generated.is_some() => return Err(generated_given(&entry.def, c as usize)),
-                _ => crate::charsets::stored(self.expr(&a.value)?, &entry.def.columns[c as usize].ty),
+                _ => {
+                    let ty = &entry.def.columns[c as usize].ty;
+                    crate::charsets::stored(stored_in(self.expr(&a.value)?, ty), ty)
+                }
             };
             targets[at].set.push((c, value));
         }

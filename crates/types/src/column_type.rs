@@ -357,7 +357,8 @@ impl fmt::Display for ColumnType {
             }
             _ => {}
         }
-        if self.unsigned && !matches!(self.kind, TypeKind::Year | TypeKind::Bit) {
+        // A hexadecimal literal is a string that is unsigned; a column is not.
+        if self.unsigned && !matches!(self.kind, TypeKind::Year | TypeKind::Bit) && !self.kind.is_string() {
             f.write_str(" unsigned")?;
         }
         if self.zerofill && self.kind != TypeKind::Year {

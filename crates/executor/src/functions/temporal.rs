@@ -189,7 +189,8 @@ impl Exec<'_> {
                 let mode = match (func, args.get(1)) {
                     (_, Some(a)) => match self.int_arg(a)? {
                         Some(mode) => mode.rem_euclid(8) as u8,
-                        None => return Ok(Value::Null),
+                        // As MySQL answers where the mode is NULL.
+                        None => return int(0),
                     },
                     (F::Week, None) => self.context.default_week_format(),
                     _ => 0,

@@ -110,6 +110,13 @@ impl<'c> Binder<'c> {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
             charsets::under(collation, &mut args);
         }
+        // The value of a hexadecimal literal has no base of its own.
+        if func == Func::Conv && args[0].ty.unsigned && args[0].ty.kind.is_string() {
+            let ten = Expr::literal(Value::Int(10), ColumnType::bigint().not_null());
+            let literal = std::mem::replace(&mut args[0], ten.clone());
+            args[0] = member_number(literal);
+            args[1] = ten;
+        }
         for (at, arg) in args.iter_mut().enumerate() {
             let members = typing::has_members(&arg.ty);
             if (arg.ty.unsigned || members) && wants_number(func, at, members) {
