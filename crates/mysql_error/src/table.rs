@@ -361,6 +361,7 @@ errors! {
     ER_DATETIME_FUNCTION_OVERFLOW = 1441 b"22008" datetime_function_overflow(function) "Datetime function: {function} field overflow";
     ER_CANT_UPDATE_USED_TABLE_IN_SF_OR_TRG = 1442 b"HY000" cant_update_used_table_in_sf_or_trg(table) "Can't update table '{table}' in stored function/trigger because it is already used by statement which invoked this stored function/trigger.";
     ER_MALFORMED_DEFINER = 1446 b"0L000" malformed_definer() "Definer is not fully qualified";
+    ER_NO_SUCH_USER = 1449 b"HY000" no_such_user(user, host) "The user specified as a definer ('{user}'@'{host}') does not exist";
     ER_ROW_IS_REFERENCED_2 = 1451 b"23000" row_is_referenced_2(constraint) "Cannot delete or update a parent row: a foreign key constraint fails ({constraint})";
     ER_NO_REFERENCED_ROW_2 = 1452 b"23000" no_referenced_row_2(constraint) "Cannot add or update a child row: a foreign key constraint fails ({constraint})";
     ER_SP_RECURSION_LIMIT = 1456 b"HY000" sp_recursion_limit(limit, routine) "Recursive limit {limit} (as set by the max_sp_recursion_depth variable) was exceeded for routine {routine}";

@@ -1,7 +1,7 @@
 //! [`Layers`]: what lies between packets and the socket: encryption and compression, both or (mostly) none.
 //!
 //! A connection without layers pays one branch at each receive and send. With them, bytes are copied as rustls and the decompressor do, and
-//! no more; compression is below packets and above encryption. A long reply is encrypted in pieces of [`PIECE_BYTES`], so that what waits to be sent is bounded.
+//! no more; compression is below packets and above encryption. A long reply is encrypted in pieces of `PIECE_BYTES`, so that what waits to be sent is bounded.
 //!
 //! # Invariants
 //! 1. Once a connection is encrypted nothing goes past the encryption: bytes that came behind the request for it are the handshake's.

@@ -282,6 +282,15 @@ fn check_columns(session: &ClientSession, change: &Change) -> Result<(), Outcome
             None => Ok(()),
         },
         Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => {
+            let view = session.shared().catalog.view(database, table).map_err(|error| catalog_error(error, || session.stop_error()))?;
+            if let Some(view) = view {
+                let columns = crate::show::view_columns(session.shared(), &view)?;
+                let is_there = |name: &&String| columns.iter().any(|known| known.column.name.eq_ignore_ascii_case(name));
+                return match change.columns.keys().find(|name| !is_there(name)) {
+                    Some(name) => Err(codes::bad_field_error(name, table).into()),
+                    None => Ok(()),
+                };
+            }
             if change.columns.is_empty() && change.privileges.has(Privileges::CREATE) {
                 return Ok(());
             }

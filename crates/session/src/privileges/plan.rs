@@ -60,7 +60,11 @@ impl Core {
         let rights: &Rights = match &access.rights_of {
             None => &self.standing.rights,
             Some(definer) => {
-                definers = Rights::of(&self.shared.accounts.snapshot(), definer, &BTreeSet::new());
+                let accounts = self.shared.accounts.snapshot();
+                if accounts.get(definer).is_none() {
+                    return Err(codes::no_such_user(&definer.user, &definer.host));
+                }
+                definers = Rights::of(&accounts, definer, &BTreeSet::new());
                 &definers
             }
         };

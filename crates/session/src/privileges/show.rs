@@ -67,6 +67,19 @@ impl ClientSession {
         }
     }
 
+    /// The text of a view takes SHOW VIEW, and SELECT on the view.
+    pub(crate) fn may_show_view(&self, database: &str, view: &str) -> Result<(), SqlError> {
+        let core = &self.core;
+        if core.standing.everything {
+            return Ok(());
+        }
+        let held = core.standing.rights.on_table(database, view);
+        match [Privileges::SHOW_VIEW, Privileges::SELECT].into_iter().find(|wanted| !held.has(*wanted)) {
+            None => Ok(()),
+            Some(missing) => Err(core.table_denied(missing, view)),
+        }
+    }
+
     /// SHOW COLUMNS and INDEX take SELECT on some part of the table.
     pub(crate) fn may_show_table(&self, database: &str, table: &str) -> Result<(), SqlError> {
         let core = &self.core;

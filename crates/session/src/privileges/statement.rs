@@ -59,6 +59,21 @@ pub(crate) fn authorize(session: &ClientSession, statement: &Statement<'_>) -> R
         }
         Statement::DropTable(drop) if drop.temporary => {}
         Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
+        Statement::CreateView(create) => {
+            on_table(session, &create.name, P::CREATE_VIEW)?;
+            if create.or_replace || create.alter {
+                on_table(session, &create.name, P::DROP)?;
+            }
+            let login = &session.core.login;
+            let is_another = |definer: ast::Account<'_>| match definer {
+                ast::Account::Current => false,
+                ast::Account::Named { user, host } => user != login.account_user || !host.eq_ignore_ascii_case(&login.account_host),
+            };
+            if create.definer.is_some_and(is_another) {
+                needs("SUPER or SET_ANY_DEFINER", P::SUPER, "SET_ANY_DEFINER")?;
+            }
+        }
+        Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
         Statement::RenameTable(pairs) => {
             for (from, to) in *pairs {
                 on_table(session, from, P::ALTER.with(P::DROP))?;

@@ -145,7 +145,10 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             }
             let entry = match find_table(session, name)? {
                 Found::Stored(entry) => entry,
-                Found::View(entry) => return Ok(view::create(session, &entry)),
+                Found::View(entry) => {
+                    session.may_show_view(&entry.def.database, &entry.def.name)?;
+                    return Ok(view::create(session, &entry));
+                }
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
             if entry.temporary {
@@ -159,7 +162,10 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             Ok(table)
         }
         ShowKind::CreateView(name) => match find_table(session, name)? {
-            Found::View(entry) => Ok(view::create(session, &entry)),
+            Found::View(entry) => {
+                session.may_show_view(&entry.def.database, &entry.def.name)?;
+                Ok(view::create(session, &entry))
+            }
             Found::Stored(entry) => Err(codes::wrong_object(&entry.def.database, &entry.def.name, "VIEW").into()),
             Found::Computed(_, def) => Err(codes::wrong_object(def.database, def.name, "VIEW").into()),
         },
