@@ -4,6 +4,7 @@ use super::Merged;
 use crate::binder::{Binder, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::row_rules::RowRules;
+use accounts::Privileges;
 use catalog::{DefaultValue, TableEntry, ViewEntry, Visibility};
 use mysql_error::{SqlError, WarningLevel, codes};
 use std::sync::Arc;
@@ -101,6 +102,7 @@ impl Binder<'_> {
         let view = self.view_instead(database, name, error)?;
         self.scopes.push(Scope::new());
         self.views.whole_rows = true;
+        self.accesses.next = Some(Privileges::INSERT);
         let bound = self.view_relation(Arc::clone(&view), name.to_owned(), database.to_owned());
         self.views.whole_rows = false;
         let scope = self.scopes.pop().expect("pushed above");
