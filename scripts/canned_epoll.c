@@ -2,7 +2,7 @@
 //
 // Usage: canned_epoll PORT [THREADS]. Each thread (2 unless told) has an epoll of its own and the connections that it has accepted; nothing is shared. It speaks
 // the part of the MySQL protocol that the load client uses: no password, text statements, prepared statements. A statement that begins with SELECT gets
-// one row of 119 bytes, anything else OK. scripts/ceiling_pairs.py measures beside it.
+// one row of 119 bytes, anything else OK. scripts/canned_pairs.py measures it beside one of a thread per connection.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
