@@ -40,7 +40,7 @@ impl Sort {
 pub struct Node {
     /// What it may take the place of.
     pub sort: Sort,
-    /// Text, with a [`MARK`] for each part.
+    /// Text, with a mark for each part.
     pub template: String,
     /// Its parts.
     pub parts: Vec<Node>,

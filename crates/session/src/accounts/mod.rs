@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. [`store::AccountStore`] holds all accounts of the server as one immutable [`::accounts::Accounts`], with a number that changes with each change of
 //!    them. A change is made to a copy, written to the dictionary durably, and then swapped in.
-//! 2. A session has its own [`standing::Standing`]: what its account and its active roles may do. It is made anew when the number has changed; to find
+//! 2. A session has its own `standing::Standing`: what its account and its active roles may do. It is made anew when the number has changed; to find
 //!    that out costs a statement one load.
 //! 3. No password is kept but in its stored form, and none is shown: what the process list tells of a statement has `<secret>` in its place.
 //!
