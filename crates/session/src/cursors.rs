@@ -81,9 +81,9 @@ impl ClientSession {
     pub(crate) fn execute_command(&mut self, execute: &Execute<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) {
         self.prepared.set_cursor(execute.statement_id, None);
         let wanted = execute.flags & (CURSOR_READ_ONLY | CURSOR_FOR_UPDATE | CURSOR_SCROLLABLE) == CURSOR_READ_ONLY;
-        match self.prepared.cursor_use(execute.statement_id) {
-            Some(CursorUse::Opens) if wanted => self.open_cursor(execute, out, io),
-            Some(CursorUse::Refused) if wanted => {
+        match if wanted { self.prepared.cursor_use(execute.statement_id) } else { None } {
+            Some(CursorUse::Opens) => self.open_cursor(execute, out, io),
+            Some(CursorUse::Refused) => {
                 let mut sink = ResultSink::new(out, io, self.core.login.capabilities, RowFormat::Binary);
                 self.fail(&mut sink, codes::sp_bad_cursor_select().into());
             }

@@ -33,11 +33,13 @@ pub struct PreparedStatements {
     next_id: u32,
     /// Texts and values that came in pieces. (Plans are the plan cache's.)
     held: Tally,
+    /// Open cursors.
+    cursors: usize,
 }
 
 impl Default for PreparedStatements {
     fn default() -> Self {
-        Self { by_id: HashMap::default(), by_name: HashMap::new(), next_id: 0, held: Tally::new(Kind::Prepared) }
+        Self { by_id: HashMap::default(), by_name: HashMap::new(), next_id: 0, held: Tally::new(Kind::Prepared), cursors: 0 }
     }
 }
 
@@ -112,6 +114,7 @@ impl PreparedStatements {
     pub fn close(&mut self, id: u32) {
         if let Some(prepared) = self.by_id.remove(&id) {
             self.held.remove(prepared.sql.len() + size_of::<Prepared>() + prepared.long_data_bytes());
+            self.cursors -= usize::from(prepared.cursor.is_some());
         }
     }
 
@@ -120,7 +123,7 @@ impl PreparedStatements {
         let Some(prepared) = self.by_id.get_mut(&id) else { return false };
         forget_long_data(prepared, &mut self.held);
         prepared.unfit = None;
-        prepared.cursor = None;
+        self.cursors -= usize::from(prepared.cursor.take().is_some());
         true
     }
 
@@ -137,8 +140,12 @@ impl PreparedStatements {
     /// Opens or closes it.
     #[inline]
     pub(crate) fn set_cursor(&mut self, id: u32, cursor: Option<Cursor>) {
+        if cursor.is_none() && self.cursors == 0 {
+            return;
+        }
         if let Some(prepared) = self.by_id.get_mut(&id) {
-            prepared.cursor = cursor;
+            self.cursors += usize::from(cursor.is_some());
+            self.cursors -= usize::from(std::mem::replace(&mut prepared.cursor, cursor).is_some());
         }
     }
 
