@@ -1,0 +1,29 @@
+"""SQLAlchemy's suite: its MySQL dialect's tests, the suite for dialects, and all tests that are marked as depending on the database, by two drivers."""
+import harness
+
+VERSION = "2.1.9"
+TITLE = f"SQLAlchemy {VERSION}"
+EXPLAINED = []
+SHARED = []
+# What is marked `__backend__` elsewhere in the suite; --backend-only leaves the rest out.
+MORE = ["test/sql", "test/engine", "test/orm"]
+
+
+def install(tools):
+    harness.sdist("SQLAlchemy", VERSION, tools)
+    harness.venv(tools / "sqlalchemy-venv", "pytest", "pytest-xdist", "greenlet", "typing_extensions", "PyMySQL==1.2.4", "cryptography", "mysql-connector-python==26.10.0")
+
+
+def run(target, tools, work):
+    python, tree = tools / "sqlalchemy-venv/bin/python", tools / f"SQLAlchemy-{VERSION}"
+    results = {}
+    for part, driver, query, tests in (("dialect, by PyMySQL", "pymysql", "charset=utf8mb4", ["test/dialect/mysql", "test/dialect/test_suite.py"]),
+                                       ("dialect, by Connector/Python", "mysqlconnector", "charset=utf8mb4", ["test/dialect/mysql", "test/dialect/test_suite.py"]),
+                                       ("core and ORM, by PyMySQL", "pymysql", "charset=utf8mb4", ["--backend-only", *MORE])):
+        target.fresh("test", "test_schema")
+        xml = work / (part.replace(" ", "-").replace("/", "-").replace(",", "") + ".xml")
+        xml.unlink(missing_ok=True)
+        results[f"{TITLE}: {part}"] = harness.run(
+            part, [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:logging", "--dburi", f"mysql+{driver}://root@{target.host}:{target.port}/test?{query}", *tests,
+                   "--junitxml", xml], cwd=tree, timeout=3000, parse=lambda _: harness.junit(xml), log=xml.with_suffix(".log"))
+    return results
