@@ -368,12 +368,8 @@ impl Catalog {
     }
 
     pub(crate) fn free_trees(&self, def: &TableDef, wanted: impl Fn(usize) -> bool) -> Result<()> {
-        for (no, index) in def.indexes.iter().enumerate() {
-            if wanted(no) {
-                self.engine().free_index_tree(index.id)?;
-            }
-        }
-        Ok(())
+        let trees = def.indexes.iter().enumerate().filter(|(no, _)| wanted(*no)).map(|(_, index)| index.id);
+        Ok(self.engine().free_index_trees(&trees.collect::<Vec<_>>())?)
     }
 
     fn free_table(&self, def: &TableDef) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Freeing all pages of an index.
 
-use base::{EXTENT_PAGES, IndexId, PageNo};
+use base::{EXTENT_PAGES, IndexId, Lsn, PageNo};
 use buffer_pool::{Mtr, PoolError};
 
 use crate::error::SpaceError;
@@ -9,26 +9,50 @@ use crate::map::{SpaceMap, run};
 
 /// Extents of one mini-transaction.
 const EXTENTS_PER_MTR: usize = 16;
+/// Extents that wait for one sync of the log, at most, before their pages go: what is freed and cannot be used yet.
+const EXTENTS_PER_WAIT: usize = 1024;
+
+/// Pages of an extent, as bits.
+type Pages = (u64, u64);
+
+/// What nobody owns any more and is not given out yet.
+#[derive(Default)]
+struct Waiting {
+    extents: Vec<Pages>,
+    /// The log says so up to here.
+    end: Lsn,
+}
 
 impl SpaceMap {
     /// Frees all pages of an index that nobody uses any more (the catalogue's record of its drop is durable), in several mini-transactions. A crash in between
     /// leaves it an owner of fewer pages; call again. Called with no latch held. Returns how many pages were freed.
     pub fn free_index(&self, owner: IndexId) -> Result<u64, SpaceError> {
-        self.read_all()?;
-        let mut freed = 0;
-        loop {
-            let some = self.free_some(owner)?;
-            if some == 0 {
-                return Ok(freed);
-            }
-            freed += some;
-        }
+        self.free_indexes(&[owner])
     }
 
-    /// Frees the pages of some extents of one region.
-    fn free_some(&self, owner: IndexId) -> Result<u64, SpaceError> {
+    /// [`SpaceMap::free_index`] of several, with one wait for the log unless they are large.
+    pub fn free_indexes(&self, owners: &[IndexId]) -> Result<u64, SpaceError> {
+        self.read_all()?;
+        let (mut freed, mut waiting, mut outcome) = (0, Waiting::default(), Ok(()));
+        for &owner in owners {
+            while outcome.is_ok() {
+                match self.disown_some(owner, &mut waiting) {
+                    Ok(true) if waiting.extents.len() < EXTENTS_PER_WAIT => {}
+                    Ok(true) => outcome = self.let_go(&mut waiting).map(|pages| freed += pages),
+                    Ok(false) => break,
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        }
+        // Also after an error: what has been taken from its owner is nobody's.
+        freed += self.let_go(&mut waiting)?;
+        outcome.map(|()| freed)
+    }
+
+    /// Logs that the pages of some extents of one region are nobody's; `false` when the owner has none left.
+    fn disown_some(&self, owner: IndexId, waiting: &mut Waiting) -> Result<bool, SpaceError> {
         let chosen = self.some_extents(owner);
-        let Some(&(extent, _)) = chosen.first() else { return Ok(0) };
+        let Some(&(extent, _)) = chosen.first() else { return Ok(false) };
         let region = region_of(extent);
         self.pool.wal().ensure_space().map_err(PoolError::Wal)?;
         let mut mtr = Mtr::begin(&self.pool);
@@ -44,8 +68,18 @@ impl SpaceMap {
                 index.give_back(extent, set, owner, true);
             }
         }
-        let end = mtr.commit();
-        // Before the content goes: were the record lost, the index would own pages that are no more.
+        waiting.end = mtr.commit();
+        waiting.extents.extend(chosen);
+        Ok(true)
+    }
+
+    /// Gives the pages that wait for it to those who look for room, once the log is durable. Returns how many.
+    fn let_go(&self, waiting: &mut Waiting) -> Result<u64, SpaceError> {
+        let Waiting { extents: chosen, end } = std::mem::take(waiting);
+        if chosen.is_empty() {
+            return Ok(0);
+        }
+        // Before the content goes: were a record lost, its index would own pages that are no more.
         self.pool.wal().wait_durable(end).map_err(PoolError::Wal)?;
         let mut freed = 0;
         let mut outcome = Ok(());
@@ -66,7 +100,7 @@ impl SpaceMap {
     }
 
     /// Some extents of the owner, all in one region, with its pages in each.
-    fn some_extents(&self, owner: IndexId) -> Vec<(u64, u64)> {
+    fn some_extents(&self, owner: IndexId) -> Vec<Pages> {
         let index = self.index.lock();
         let Some(known) = index.owner(owner) else { return Vec::new() };
         let own = known.extents.iter().map(|&extent| (extent, index.extent(extent).map_or(0, |info| info.used)));

@@ -46,6 +46,8 @@ pub(crate) struct Index {
     /// Mixed extents with free pages.
     mixed: BTreeSet<u64>,
     owners: HashMap<IndexId, Owner>,
+    /// Pages by extent that are in use here and no longer on the map page: see [`Index::give_back`].
+    held: HashMap<u64, u64>,
     /// Regions below the last one that have no map page (a crash can leave such a gap).
     gaps: BTreeSet<u64>,
     /// Regions whose map page nobody has read yet, if there is one: nothing is known of their extents, which are [`Extent::ABSENT`].
@@ -228,8 +230,9 @@ impl Index {
     pub fn give_back(&mut self, extent: u64, set: u64, owner: IndexId, hold: bool) {
         let info = &mut self.extents[extent as usize];
         assert_eq!(info.used & set, set, "extent {extent}: free pages freed");
-        if !hold {
-            info.used &= !set;
+        match hold {
+            true => *self.held.entry(extent).or_default() |= set,
+            false => info.used &= !set,
         }
         let info = *info;
         if let Some(known) = self.owners.get_mut(&owner) {
@@ -255,6 +258,12 @@ impl Index {
 
     /// The pages `set`, held back since [`Index::give_back`], can be had by all. The map page says so already.
     pub fn open_up(&mut self, extent: u64, set: u64) {
+        if let Some(held) = self.held.get_mut(&extent) {
+            *held &= !set;
+            if *held == 0 {
+                self.held.remove(&extent);
+            }
+        }
         let info = &mut self.extents[extent as usize];
         info.used &= !set;
         if info.kind != ExtentKind::Mixed {
@@ -268,10 +277,11 @@ impl Index {
         }
     }
 
-    /// What `kind` an extent has once `set` is freed.
+    /// What `kind` an extent has on its map page once `set` is freed there.
     pub fn kind_after(&self, extent: u64, set: u64) -> ExtentKind {
         let info = self.extents[extent as usize];
-        if info.used & !set == 0 { ExtentKind::Free } else { info.kind }
+        let held = self.held.get(&extent).copied().unwrap_or_default();
+        if info.used & !(set | held) == 0 { ExtentKind::Free } else { info.kind }
     }
 
     fn note_room(&mut self, extent: u64, info: Extent) {

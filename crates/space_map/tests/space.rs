@@ -262,6 +262,35 @@ fn dropping_an_index_gives_back_its_extents_and_their_space() {
 }
 
 #[test]
+fn several_indexes_are_dropped_with_one_wait_for_the_log() {
+    for pages in [5, 40, 400] {
+        let (sim, disk) = sim(5);
+        let (pool, map) = create(&disk);
+        for i in 0..5 * pages {
+            let kind = if i % 9 == 0 { PageKind::Inner } else { PageKind::Leaf };
+            allocate(&pool, &map, IndexId(1 + (i % 5) as u32), kind, None).expect("page");
+            if i % 50 == 0 {
+                pool.flush_all().expect("flush");
+                checkpoint(&pool).expect("checkpoint");
+            }
+        }
+        pool.flush_all().expect("flush");
+        checkpoint(&pool).expect("checkpoint");
+        let before = sim.counts().syncs;
+        let owners = [1, 2, 3, 4].map(IndexId);
+        assert_eq!(map.free_indexes(&owners).expect("dropped"), 4 * pages);
+        assert_eq!(sim.counts().syncs - before, 1, "{pages} pages each");
+        assert_eq!(map.owners().expect("reads"), [IndexId(5)]);
+        map.check().expect("the index equals the map pages");
+        // Nothing of theirs is kept back.
+        let free = map.usage();
+        assert_eq!(map.free_index(IndexId(5)).expect("dropped"), pages);
+        map.check().expect("the index equals the map pages");
+        assert!(map.usage().extents_free > free.extents_free);
+    }
+}
+
+#[test]
 fn a_full_disk_is_an_error_and_the_map_goes_on() {
     let (sim, disk) = sim(5);
     let (pool, map) = create(&disk);
@@ -401,10 +430,12 @@ fn crash_run(seed: u64) {
                     free(&pool, &map, page).map(|()| model.retain(|known, _| *known != page))
                 }
                 27 => {
-                    dropping = Some(owner);
-                    map.free_index(owner).map(|_| {
+                    // Two at once: they share mixed extents. Or one.
+                    let owners = [owner, IndexId(1 + random(4) as u32)];
+                    dropping = Some(owners);
+                    map.free_indexes(&owners).map(|_| {
                         dropping = None;
-                        model.retain(|_, known| *known != owner);
+                        model.retain(|_, known| !owners.contains(known));
                     })
                 }
                 28 => checkpoint(&pool).map_err(SpaceError::Pool),
@@ -430,13 +461,13 @@ fn crash_run(seed: u64) {
         let end = pool.wal().lsn_head();
         assert!(end >= acknowledged, "{replay}: the log ends at {end}, before {acknowledged}");
         // A drop that was under way may have freed any part of its index; finishing it is what the engine does.
-        if let Some(owner) = dropping {
+        for owner in dropping.into_iter().flatten() {
             map.free_index(owner).unwrap_or_else(|error| panic!("{replay}: {error}"));
         }
         let (_, expected) = states.iter().rev().find(|(lsn, _)| *lsn <= end).expect("the first");
         model = expected.clone();
-        if let Some(owner) = dropping {
-            model.retain(|_, known| *known != owner);
+        if let Some(owners) = dropping {
+            model.retain(|_, known| !owners.contains(known));
         }
         for owner in map.owners().expect("reads") {
             let pages = model.values().filter(|known| **known == owner).count() as u64;

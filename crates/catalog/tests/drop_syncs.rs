@@ -1,0 +1,82 @@
+//! What DROP TABLE waits for.
+
+use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, Visibility};
+use engine::{Engine, EngineConfig, Isolation};
+use env::{Disk, SimClock, SimDisk};
+use record::KeyPart;
+use std::sync::Arc;
+use types::{Charset, Collation, ColumnType, Value};
+
+const COLUMNS: usize = 6;
+
+/// A table with so many secondary indexes, each on a column of its own.
+fn definition(indexes: usize) -> TableDef {
+    let column = |no: usize| ColumnDef {
+        name: format!("c{no}"),
+        ty: ColumnType::bigint().not_null(),
+        default: DefaultValue::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        added_in: 0,
+        instant_default: Value::Int(0),
+        generated: None,
+        visibility: Visibility::Visible,
+    };
+    let index = |no: usize| IndexDef {
+        name: if no == 0 { "PRIMARY".into() } else { format!("i{no}") },
+        id: base::IndexId::NONE,
+        root: base::PageNo::NONE,
+        unique: no == 0,
+        parts: vec![KeyPart::ascending(no)],
+        comment: String::new(),
+        invisible: false,
+    };
+    TableDef {
+        id: base::TableId(0),
+        database: "d".into(),
+        name: "t".into(),
+        columns: (0..COLUMNS).map(column).collect(),
+        indexes: (0..=indexes).map(index).collect(),
+        schema_version: 0,
+        charset: Charset::Utf8mb4,
+        collation: Collation::DEFAULT,
+        comment: String::new(),
+        auto_increment_start: 1,
+        created_micros: 0,
+        shown_options: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    }
+}
+
+/// One sync for the dictionary's transaction, one for the pages of all trees: both must be durable before pages leave the file.
+#[test]
+fn drop_table_waits_for_the_log_twice_however_many_indexes_there_are() {
+    let sim = SimDisk::new(1);
+    let disk: Arc<dyn Disk> = Arc::new(sim.clone());
+    let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
+    let catalog = Catalog::open(&engine).expect("a catalogue");
+    let mut session = engine.connect();
+    catalog.create_database(&mut session, "d", Collation::DEFAULT).expect("a database");
+    for indexes in [0, 1, 5] {
+        for rows in [0, 3_000] {
+            let entry = catalog.create_table(&mut session, definition(indexes)).expect("a table");
+            for first in (0..rows).step_by(500) {
+                session.begin(Isolation::RepeatableRead, false);
+                for id in first..first + 500 {
+                    let mut row = Vec::new();
+                    entry.storage.layout().encode(&vec![Value::Int(id); COLUMNS], &mut row).expect("a row");
+                    session.insert(&entry.storage, &mut row).expect("a new row");
+                }
+                session.commit().expect("committed");
+                engine.pool().flush_all().expect("written");
+                engine.checkpoint().expect("a checkpoint");
+            }
+            let before = sim.counts().syncs;
+            catalog.drop_table(&mut session, &entry).expect("dropped");
+            assert_eq!(sim.counts().syncs - before, 2, "{indexes} indexes, {rows} rows");
+        }
+    }
+    assert_eq!(catalog.free_orphans(catalog.orphan_horizon()).expect("reads"), 0);
+}
