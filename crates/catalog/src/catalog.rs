@@ -195,10 +195,6 @@ impl Catalog {
 
     fn publish(&self, entry: &Arc<TableEntry>) {
         let mut tables = self.tables.write();
-        let count: usize = tables.values().map(HashMap::len).sum();
-        if count as u64 >= self.engine.open_tables_max() {
-            close_unused(&mut tables, count / 8 + 1);
-        }
         tables.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
     }
 
@@ -225,9 +221,7 @@ impl Catalog {
         })?;
         known.sort_unstable();
         let orphans = self.engine.orphan_indexes(|id| id >= before || known.binary_search(&id).is_ok())?;
-        for id in &orphans {
-            self.engine.free_index_tree(*id)?;
-        }
+        self.engine.free_index_trees(&orphans)?;
         Ok(orphans.len())
     }
 
@@ -325,5 +319,11 @@ impl TableSource for Source {
             Ok(true)
         });
         listed.map(|()| ids).map_err(engine_error)
+    }
+
+    fn let_go(&self, count: usize) {
+        if let Some(catalog) = self.catalog.upgrade() {
+            close_unused(&mut catalog.tables.write(), count);
+        }
     }
 }

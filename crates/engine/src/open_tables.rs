@@ -7,7 +7,7 @@
 //! 3. Using an open table writes nothing shared but, once after each round of closing, that it was used.
 //!
 //! # Not here
-//! The catalogue's own list, by name, closes what it holds first (`catalog.rs`); plans and sessions hold what they use.
+//! The catalogue's own list, by name: it is asked to let go of as many as are to be closed ([`TableSource::let_go`](crate::TableSource::let_go)). Plans and sessions hold what they use.
 
 use crate::engine::Engine;
 use crate::table::Table;
@@ -127,10 +127,16 @@ impl Engine {
         // Before the latch; it only grows.
         let limit = self.txns.purge_limit();
         let (tables, max) = (&self.tables, self.open_tables_max());
+        // Some more than must go, so that not each opening looks.
+        let excess = |open: usize| (open as u64).saturating_sub(max - max / 8) as usize;
+        let count = tables.by_id.read().len();
+        if let Some(source) = self.source.get() {
+            // Without the latch: what it lets go of is found below, unless somebody has come for it.
+            source.let_go(excess(count));
+        }
         let mut open = tables.by_id.write();
         tables.round.fetch_add(1, Ordering::AcqRel);
-        // Some more than must go, so that not each opening looks.
-        let excess = (open.len() as u64).saturating_sub(max - max / 8) as usize;
+        let excess = excess(open.len());
         let unused = open.iter().filter(|(_, table)| self.is_closable(table, &limit)).map(|(id, table)| (*id, Arc::clone(table)));
         for id in Engine::least_used(unused, excess) {
             open.remove(&id);
