@@ -35,7 +35,7 @@ pub(crate) struct Uncounted {
 
 impl Uncounted {
     pub(crate) fn new(found: &Transactions) -> Uncounted {
-        let prepared = found.prepared.iter().map(|(txn, last, _)| (*txn, *last));
+        let prepared = found.prepared.iter().map(|(txn, last, ..)| (*txn, *last));
         let chains = found.losers.iter().copied().chain(prepared).chain(found.history.iter().copied());
         Uncounted { chains: chains.collect(), losers: found.losers.len(), of_chain: 0, records: 0, bytes: 0 }
     }

@@ -9,7 +9,8 @@
 //! Payload, little-endian varints: format version, next transaction id, next table id, next index id, root page of the dictionary's
 //! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
 //! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory; in version 2 then those of the running
-//! transactions that are prepared (id, format, global part, branch); in version 3 then the blocks of the history (undo address, length; `blocks.rs`). The oldest
+//! transactions that are prepared (id, format, global part, branch); in version 3 then the blocks of the history (undo address, length; `blocks.rs`); in version 4
+//! then the pages that lack changes; in version 5 then for each of the prepared ones whether its tables are named, and which (`touched.rs`). The oldest
 //! version is written that can say it, so that an earlier release can open the directory.
 
 use crate::blocks::ListedHistory;
@@ -17,6 +18,7 @@ use crate::engine::Engine;
 use crate::format::Feature;
 use crate::leftover::Leftover;
 use crate::prepared::Xid;
+use crate::touched::{self, Named};
 use crate::{Error, Result};
 use base::{IndexId, Lsn, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 #[cfg(test)]
@@ -26,7 +28,9 @@ use undo::UndoStore;
 use wal::Checkpoint;
 
 /// Format of the data directory as far as a checkpoint knows it: of its own payload, and of the engine's log records.
-const PAYLOAD_VERSION: u64 = 4;
+const PAYLOAD_VERSION: u64 = 5;
+/// The version without tables of prepared transactions.
+const PAYLOAD_VERSION_UNNAMED: u64 = 4;
 /// The version without pages that lack changes.
 const PAYLOAD_VERSION_WHOLE: u64 = 3;
 /// The version without blocks of the history.
@@ -50,7 +54,7 @@ pub(crate) struct Payload {
     pub counters: Vec<(TableId, u64)>,
     pub leftovers: Vec<Leftover>,
     pub undo_directory: Vec<u8>,
-    pub prepared: Vec<(TxnId, Xid)>,
+    pub prepared: Vec<(TxnId, Xid, Named)>,
     /// More of the history: records of the undo store with their lengths.
     pub history_blocks: Vec<(UndoPtr, usize)>,
     /// Pages that lack changes which no log has any more, with the LSN that they would have.
@@ -64,8 +68,10 @@ impl Payload {
             (true, true, true) => PAYLOAD_VERSION_PLAIN,
             (false, true, true) => PAYLOAD_VERSION_UNBLOCKED,
             (_, false, true) => PAYLOAD_VERSION_WHOLE,
-            (_, _, false) => PAYLOAD_VERSION,
+            (_, _, false) => PAYLOAD_VERSION_UNNAMED,
         };
+        let names_tables = self.prepared.iter().any(|(.., named)| named.is_some());
+        let version = if names_tables { PAYLOAD_VERSION } else { version };
         for number in
             [version, self.next_txn.0, u64::from(self.next_table), u64::from(self.next_index), self.dictionary_root.0, self.counters_root.0]
         {
@@ -92,7 +98,7 @@ impl Payload {
         put_bytes(&mut out, &self.undo_directory);
         if version > PAYLOAD_VERSION_PLAIN {
             put_varint(&mut out, self.prepared.len() as u64);
-            for (txn, xid) in &self.prepared {
+            for (txn, xid, _) in &self.prepared {
                 put_varint(&mut out, txn.0);
                 put_varint(&mut out, xid.format_id);
                 put_bytes(&mut out, &xid.gtrid);
@@ -111,6 +117,14 @@ impl Payload {
             for (page, to) in &self.lacking {
                 put_varint(&mut out, page.0);
                 put_varint(&mut out, to.0);
+            }
+        }
+        if version > PAYLOAD_VERSION_UNNAMED {
+            for (.., named) in &self.prepared {
+                put_varint(&mut out, u64::from(named.is_some()));
+                if let Some(tables) = named {
+                    touched::put(tables, &mut out);
+                }
             }
         }
         out
@@ -156,7 +170,7 @@ impl Payload {
         if version > PAYLOAD_VERSION_PLAIN {
             for _ in 0..r.varint()? {
                 let txn = TxnId(r.varint()?);
-                prepared.push((txn, Xid { format_id: r.varint()?, gtrid: r.bytes()?.into(), bqual: r.bytes()?.into() }));
+                prepared.push((txn, Xid { format_id: r.varint()?, gtrid: r.bytes()?.into(), bqual: r.bytes()?.into() }, None));
             }
         }
         let mut history_blocks = Vec::new();
@@ -169,6 +183,15 @@ impl Payload {
         if version > PAYLOAD_VERSION_WHOLE {
             for _ in 0..r.varint()? {
                 lacking.push((PageNo(r.varint()?), Lsn(r.varint()?)));
+            }
+        }
+        if version > PAYLOAD_VERSION_UNNAMED {
+            for (.., named) in &mut prepared {
+                *named = match r.varint()? {
+                    0 => None,
+                    1 => Some(touched::read(&mut r)?),
+                    _ => return Err(Malformed),
+                };
             }
         }
         if !r.rest().is_empty() {
@@ -362,7 +385,7 @@ mod tests {
             counters: vec![(TableId(20), u64::MAX)],
             leftovers: vec![Leftover { table: TableId(20), index: IndexId(21), key: b"key".to_vec() }],
             undo_directory: b"directory".to_vec(),
-            prepared: vec![(TxnId(9), Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() })],
+            prepared: vec![(TxnId(9), Xid { format_id: 1, gtrid: (*b"global").into(), bqual: (*b"branch").into() }, None)],
             history_blocks: vec![(UndoPtr::new(5, 8), 1000)],
             lacking: vec![(PageNo(77), Lsn(1 << 33))],
         };
@@ -371,9 +394,21 @@ mod tests {
         let lacks_only = Payload { history_blocks: Vec::new(), prepared: Vec::new(), ..all.clone() };
         let plain = Payload { prepared: Vec::new(), history_blocks: Vec::new(), ..payload.clone() };
         let unblocked = Payload { history_blocks: Vec::new(), ..payload.clone() };
-        for (version, payload) in
-            [(1, plain), (2, unblocked), (3, Payload { prepared: Vec::new(), ..payload.clone() }), (3, payload), (4, all), (4, lacks_only)]
-        {
+        let named = |mut payload: Payload| {
+            payload.prepared[0].2 = Some([TableId(16), TableId(300)].into());
+            payload.prepared.push((TxnId(10), Xid { format_id: 0, gtrid: (*b"other").into(), bqual: (*b"").into() }, None));
+            payload
+        };
+        for (version, payload) in [
+            (5, named(all.clone())),
+            (5, named(unblocked.clone())),
+            (1, plain),
+            (2, unblocked),
+            (3, Payload { prepared: Vec::new(), ..payload.clone() }),
+            (3, payload),
+            (4, all),
+            (4, lacks_only),
+        ] {
             assert_eq!(payload.encode()[0], version);
             let bytes = payload.encode();
             assert_eq!(Payload::decode(&bytes), Ok(payload));
@@ -390,7 +425,7 @@ mod tests {
         bytes.extend_from_slice(b"what that format has");
         let error = Payload::read(&bytes).unwrap_err();
         assert_eq!(error, Error::DataFormat { found: 7, reads: PAYLOAD_VERSION });
-        assert_eq!(error.to_string(), "data directory format 7, this program reads 4");
+        assert_eq!(error.to_string(), "data directory format 7, this program reads 5");
         // An earlier layout under the same number, as development had it.
         let error = Payload::read(&[1, 2, 3]).unwrap_err();
         assert_eq!(error.to_string(), "data directory format 1 of another layout, written by a development version of this program");

@@ -56,6 +56,11 @@ pub trait TableSource: Send + Sync {
 
     /// The ids of all tables that have a committed definition.
     fn table_ids(&self) -> Result<Vec<TableId>>;
+
+    /// Lets go of open tables that nobody else has, so that the engine can close them: of so many that have not been used for longest, if it has as many.
+    fn let_go(&self, count: usize) {
+        let _ = count;
+    }
 }
 
 /// A storage engine on one data directory.
@@ -189,8 +194,8 @@ impl Engine {
             // Found by those who wait for the rows of a loser.
             engine.locks.register(*id);
         }
-        for (id, last_undo, xid) in found.prepared {
-            engine.restore_prepared(id, last_undo, xid);
+        for (id, last_undo, xid, named) in found.prepared {
+            engine.restore_prepared(id, last_undo, xid, named);
         }
         engine.losers.lock().waiting = found.losers;
         // Every view opened from now on sees all that finished before the crash.
@@ -362,7 +367,12 @@ impl Engine {
 
     /// Gives all pages of an index back. For trees that no committed definition names any more.
     pub fn free_index_tree(&self, id: IndexId) -> Result<()> {
-        self.space.free_index(id)?;
+        self.free_index_trees(&[id])
+    }
+
+    /// The same for several, with one wait for the log unless they are large.
+    pub fn free_index_trees(&self, ids: &[IndexId]) -> Result<()> {
+        self.space.free_indexes(ids)?;
         Ok(())
     }
 

@@ -32,11 +32,13 @@ pub enum Feature {
     Accounts,
     /// Views: rows `V` of the dictionary.
     Views,
+    /// Prepared branches name the tables that they have changed: log operation 0x47 goes on, version 5 of the checkpoint's payload.
+    PreparedTables,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 9] = [
+    pub const ALL: [Feature; 10] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -46,6 +48,7 @@ impl Feature {
         Feature::Collations,
         Feature::Accounts,
         Feature::Views,
+        Feature::PreparedTables,
     ];
 
     /// The format that it came with.
@@ -54,7 +57,7 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
-            Feature::Collations | Feature::Accounts | Feature::Views => 5,
+            Feature::Collations | Feature::Accounts | Feature::Views | Feature::PreparedTables => 5,
         }
     }
 
@@ -70,6 +73,7 @@ impl Feature {
             Feature::Collations => "other collations and character sets than the first",
             Feature::Accounts => "accounts, roles and privileges",
             Feature::Views => "views",
+            Feature::PreparedTables => "prepared branches that name their tables",
         }
     }
 }

@@ -277,14 +277,6 @@ impl History {
         place.length.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The place in the order of finishing of a transaction that waits for purge; `None` when it was purged or left nothing behind.
-    pub(crate) fn finish_of(&self, txn: TxnId) -> Option<FinishSeq> {
-        self.shards.iter().find_map(|place| {
-            let shard = place.shard.lock();
-            shard.in_purge.iter().chain(&shard.kept).chain(&shard.again).chain(&shard.waiting).find(|f| f.txn == txn).map(|f| f.seq)
-        })
-    }
-
     pub(crate) fn has_emptied(&self) -> bool {
         !self.emptied.lock().is_empty()
     }

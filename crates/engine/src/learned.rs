@@ -7,6 +7,7 @@ use crate::checkpoint::Payload;
 use crate::leftover::Leftover;
 use crate::log_op::LogOp;
 use crate::prepared::Xid;
+use crate::touched::{self, Named};
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
@@ -16,7 +17,7 @@ use undo::UndoStore;
 pub(crate) struct Learned {
     running: HashMap<TxnId, UndoPtr>,
     /// Those of `running` that are prepared. May name others, which have ended since.
-    prepared: HashMap<TxnId, Xid>,
+    prepared: HashMap<TxnId, (Xid, Named)>,
     /// Who has committed, in the order in which that was learnt; later ones count. A list, for there are as many as the log has commits.
     history: Vec<(TxnId, UndoPtr)>,
     pub(crate) counters: std::collections::HashMap<TableId, u64>,
@@ -31,7 +32,7 @@ pub(crate) struct Transactions {
     /// To be rolled back.
     pub(crate) losers: Vec<(TxnId, UndoPtr)>,
     /// They wait for XA COMMIT or XA ROLLBACK.
-    pub(crate) prepared: Vec<(TxnId, UndoPtr, Xid)>,
+    pub(crate) prepared: Vec<(TxnId, UndoPtr, Xid, Named)>,
     /// To be purged.
     pub(crate) history: Vec<(TxnId, UndoPtr)>,
 }
@@ -41,7 +42,7 @@ impl Learned {
     pub(crate) fn new(payload: &mut Payload) -> Learned {
         Learned {
             running: payload.running.iter().copied().collect(),
-            prepared: std::mem::take(&mut payload.prepared).into_iter().collect(),
+            prepared: std::mem::take(&mut payload.prepared).into_iter().map(|(txn, xid, named)| (txn, (xid, named))).collect(),
             history: std::mem::take(&mut payload.history),
             counters: payload.counters.iter().copied().collect(),
             leftovers: std::mem::take(&mut payload.leftovers),
@@ -66,9 +67,10 @@ impl Learned {
                 self.prepared.remove(&txn);
                 self.seen(txn);
             }
-            LogOp::Prepare { txn, format_id, gtrid, bqual } => {
+            LogOp::Prepare { txn, format_id, gtrid, bqual, tables } => {
+                let named = touched::decode(tables).map_err(|_| Error::corrupt("tables of a prepared transaction in the log"))?;
                 self.running.entry(txn).or_insert(UndoPtr::NONE);
-                self.prepared.insert(txn, Xid { format_id, gtrid: gtrid.into(), bqual: bqual.into() });
+                self.prepared.insert(txn, (Xid { format_id, gtrid: gtrid.into(), bqual: bqual.into() }, named));
                 self.seen(txn);
             }
             LogOp::Commit { txn, last_undo, .. } => {
@@ -105,7 +107,7 @@ impl Learned {
         let (mut losers, mut prepared) = (Vec::new(), Vec::new());
         for (txn, last_undo) in self.running.drain() {
             match self.prepared.remove(&txn) {
-                Some(xid) => prepared.push((txn, last_undo, xid)),
+                Some((xid, named)) => prepared.push((txn, last_undo, xid, named)),
                 None => losers.push((txn, last_undo)),
             }
         }

@@ -61,6 +61,7 @@ mod slots;
 mod statistics;
 mod status;
 mod table;
+mod touched;
 mod undo_record;
 mod version;
 mod write;

@@ -8,7 +8,7 @@
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
 //! | `LEFTOVER` | table, index, key of an entry that a rollback marked: purge is to ask for it |
-//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK |
+//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`touched.rs`) |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
 use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
@@ -25,14 +25,43 @@ pub(crate) const PREPARE: u8 = 0x47;
 /// A decoded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogOp<'a> {
-    RowChange { undo: UndoPtr, record: &'a [u8] },
-    Commit { txn: TxnId, last_undo: UndoPtr, wall_micros: u64 },
-    RolledBackTo { txn: TxnId, next: UndoPtr },
-    RollbackEnd { txn: TxnId },
-    AutoIncrement { table: TableId, next: u64 },
-    NextIds { table: u32, index: u32 },
-    Leftover { table: TableId, index: IndexId, key: &'a [u8] },
-    Prepare { txn: TxnId, format_id: u64, gtrid: &'a [u8], bqual: &'a [u8] },
+    RowChange {
+        undo: UndoPtr,
+        record: &'a [u8],
+    },
+    Commit {
+        txn: TxnId,
+        last_undo: UndoPtr,
+        wall_micros: u64,
+    },
+    RolledBackTo {
+        txn: TxnId,
+        next: UndoPtr,
+    },
+    RollbackEnd {
+        txn: TxnId,
+    },
+    AutoIncrement {
+        table: TableId,
+        next: u64,
+    },
+    NextIds {
+        table: u32,
+        index: u32,
+    },
+    Leftover {
+        table: TableId,
+        index: IndexId,
+        key: &'a [u8],
+    },
+    /// `tables`: a list of [`crate::touched`], or nothing.
+    Prepare {
+        txn: TxnId,
+        format_id: u64,
+        gtrid: &'a [u8],
+        bqual: &'a [u8],
+        tables: &'a [u8],
+    },
 }
 
 impl<'a> LogOp<'a> {
@@ -78,11 +107,12 @@ impl<'a> LogOp<'a> {
                 put_varint(out, u64::from(index.0));
                 out.extend_from_slice(key);
             }
-            LogOp::Prepare { txn, format_id, gtrid, bqual } => {
+            LogOp::Prepare { txn, format_id, gtrid, bqual, tables } => {
                 put_varint(out, txn.0);
                 put_varint(out, format_id);
                 put_bytes(out, gtrid);
                 put_bytes(out, bqual);
+                out.extend_from_slice(tables);
             }
             LogOp::NextIds { table, index } => {
                 put_varint(out, u64::from(table));
@@ -102,7 +132,11 @@ impl<'a> LogOp<'a> {
             AUTO_INCREMENT => LogOp::AutoIncrement { table: TableId(small(r.varint()?)?), next: r.varint()? },
             NEXT_IDS => LogOp::NextIds { table: small(r.varint()?)?, index: small(r.varint()?)? },
             LEFTOVER => LogOp::Leftover { table: TableId(small(r.varint()?)?), index: IndexId(small(r.varint()?)?), key: r.rest() },
-            PREPARE => LogOp::Prepare { txn: TxnId(r.varint()?), format_id: r.varint()?, gtrid: r.bytes()?, bqual: r.bytes()? },
+            PREPARE => {
+                let (txn, format_id, gtrid, bqual, tables) = (TxnId(r.varint()?), r.varint()?, r.bytes()?, r.bytes()?, r.rest());
+                crate::touched::decode(tables)?;
+                LogOp::Prepare { txn, format_id, gtrid, bqual, tables }
+            }
             _ => return Err(Malformed),
         })
     }
@@ -122,7 +156,8 @@ mod tests {
             LogOp::AutoIncrement { table: TableId(7), next: u64::MAX },
             LogOp::NextIds { table: 3, index: u32::MAX },
             LogOp::Leftover { table: TableId(3), index: IndexId(9), key: b"key" },
-            LogOp::Prepare { txn: TxnId(9), format_id: u64::MAX, gtrid: b"global", bqual: b"" },
+            LogOp::Prepare { txn: TxnId(9), format_id: u64::MAX, gtrid: b"global", bqual: b"", tables: b"" },
+            LogOp::Prepare { txn: TxnId(9), format_id: 1, gtrid: b"", bqual: b"branch", tables: &[2, 16, 1] },
         ] {
             let mut payload = Vec::new();
             op.put_payload(&mut payload);

@@ -9,6 +9,8 @@
 //!    transaction for one that is to be rolled back, nor one that is half rolled back for a prepared one.
 //! 4. A restart finds row locks again by the ids in rows. Locks of reads and gaps are not logged and do not survive it, as in MySQL. A branch
 //!    that has changed nothing has no record in the log and is forgotten by a restart.
+//! 5. A restart finds the tables whose metadata locks a branch shares by the names that `PREPARE` and the checkpoint give (`touched.rs`), without looking at its changes, however many. Only where nobody has
+//!    named them (a directory of an older format, a branch of that time, thousands of tables) its undo is walked before anything is served.
 //!
 //! # Start at
 //! [`Session::prepare`], [`Session::commit_prepared`].
@@ -18,6 +20,7 @@ use crate::format::Feature;
 use crate::log_op::LogOp;
 use crate::session::Session;
 use crate::slots::Slot;
+use crate::touched::{self, Named};
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
@@ -45,6 +48,8 @@ pub(crate) struct Detached {
     /// None for a branch that has changed nothing.
     pub(crate) txn: TxnId,
     pub(crate) last_undo: UndoPtr,
+    /// The tables that it has changed.
+    pub(crate) named: Named,
     /// Names the transaction to those who ask whether it runs.
     _slot: Arc<CachePadded<Slot>>,
     pub(crate) owner: Arc<Owner>,
@@ -55,16 +60,16 @@ pub(crate) struct Detached {
 /// A branch with a name.
 enum Branch {
     /// A session works on it: it has not prepared it yet, or is ending it. With the transaction as long as recovery must take it for prepared.
-    Claimed(TxnId),
+    Claimed(TxnId, Named),
     /// Prepared; nobody works on it.
     Prepared(Box<Detached>),
 }
 
 impl Branch {
-    fn listed(&self) -> TxnId {
+    fn listed(&self) -> (TxnId, &Named) {
         match self {
-            Branch::Claimed(txn) => *txn,
-            Branch::Prepared(detached) => detached.txn,
+            Branch::Claimed(txn, named) => (*txn, named),
+            Branch::Prepared(detached) => (detached.txn, &detached.named),
         }
     }
 }
@@ -93,14 +98,14 @@ impl Branches {
         if shard.contains_key(xid) {
             return false;
         }
-        shard.insert(xid.clone(), Branch::Claimed(TxnId::NONE));
+        shard.insert(xid.clone(), Branch::Claimed(TxnId::NONE, None));
         true
     }
 
     /// Says whether recovery is to take a branch that a session works on for prepared.
-    pub(crate) fn list(&self, xid: &Xid, txn: TxnId) {
-        let old = self.shard(xid).lock().insert(xid.clone(), Branch::Claimed(txn));
-        assert!(matches!(old, Some(Branch::Claimed(_))), "a branch is listed by the session that works on it");
+    pub(crate) fn list(&self, xid: &Xid, txn: TxnId, named: Named) {
+        let old = self.shard(xid).lock().insert(xid.clone(), Branch::Claimed(txn, named));
+        assert!(matches!(old, Some(Branch::Claimed(..))), "a branch is listed by the session that works on it");
     }
 
     /// Lets go of a prepared branch.
@@ -114,10 +119,10 @@ impl Branches {
         let branch = shard.get_mut(xid)?;
         let Branch::Prepared(detached) = branch else { return None };
         found(detached);
-        let txn = detached.txn;
-        match std::mem::replace(branch, Branch::Claimed(txn)) {
+        let claimed = Branch::Claimed(detached.txn, detached.named.clone());
+        match std::mem::replace(branch, claimed) {
             Branch::Prepared(detached) => Some(detached),
-            Branch::Claimed(_) => unreachable!("looked at under the same latch"),
+            Branch::Claimed(..) => unreachable!("looked at under the same latch"),
         }
     }
 
@@ -143,14 +148,21 @@ impl Branches {
     }
 
     /// Transactions that recovery must take for prepared, in order.
-    pub(crate) fn listed(&self) -> Vec<(TxnId, Xid)> {
+    pub(crate) fn listed(&self) -> Vec<(TxnId, Xid, Named)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock();
-            all.extend(shard.iter().filter(|(_, branch)| !branch.listed().is_none()).map(|(xid, branch)| (branch.listed(), xid.clone())));
+            let listed = shard.iter().map(|(xid, branch)| (xid, branch.listed())).filter(|(_, (txn, _))| !txn.is_none());
+            all.extend(listed.map(|(xid, (txn, named))| (txn, xid.clone(), named.clone())));
         }
         all.sort_unstable();
         all
+    }
+
+    /// The tables that a branch is known to have changed.
+    #[cfg(test)]
+    pub(crate) fn named(&self, xid: &Xid) -> Named {
+        self.shard(xid).lock().get(xid).and_then(|branch| branch.listed().1.clone())
     }
 
     fn prepared(&self) -> Vec<Xid> {
@@ -183,35 +195,43 @@ impl Session {
     /// After an error the name is free, and there is no transaction.
     pub fn prepare(&mut self, xid: &Xid, tables: SharedTables) -> Result<()> {
         assert!(self.in_transaction(), "prepare outside a transaction");
-        let prepared = self.log_prepared(xid);
-        if let Err(error) = prepared {
-            self.engine.branches.release(xid);
-            return Err(error);
-        }
+        let named = match self.log_prepared(xid) {
+            Ok(named) => named,
+            Err(error) => {
+                self.engine.branches.release(xid);
+                return Err(error);
+            }
+        };
         let (txn, last_undo, owner) = self.detach();
-        self.engine.put_detached(xid.clone(), txn, last_undo, owner, tables);
+        self.engine.put_detached(xid.clone(), (txn, last_undo), named, owner, tables);
         self.leave_slot();
         Ok(())
     }
 
-    fn log_prepared(&mut self, xid: &Xid) -> Result<()> {
+    /// The tables of the branch, as they are named in the log.
+    fn log_prepared(&mut self, xid: &Xid) -> Result<Named> {
         if self.running.half_undone {
             self.rollback()?;
             return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
         }
         let txn = self.running.id;
         if txn.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         if let Err(error) = self.engine.allows(Feature::PreparedTransactions) {
             self.rollback()?;
             return Err(error);
         }
+        let named = if self.engine.allows(Feature::PreparedTables).is_ok() { self.running.tables.named() } else { None };
+        let mut tables = Vec::new();
+        if let Some(named) = &named {
+            touched::put(named, &mut tables);
+        }
         self.slot.unsettle();
-        let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual });
-        self.engine.branches.list(xid, txn);
+        let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual, tables: &tables });
+        self.engine.branches.list(xid, txn, named.clone());
         self.slot.settle();
-        self.make_durable(lsn)
+        self.make_durable(lsn).map(|()| named)
     }
 
     /// Commits a prepared transaction; `false` when none has that name. The session must be outside a transaction.
@@ -227,7 +247,7 @@ impl Session {
     /// Rolls a prepared transaction back; `false` when none has that name. The session must be outside a transaction.
     pub fn rollback_prepared(&mut self, xid: &Xid) -> Result<bool> {
         let Some(tables) = self.take_over(xid) else { return Ok(false) };
-        self.engine.branches.list(xid, TxnId::NONE);
+        self.engine.branches.list(xid, TxnId::NONE, None);
         // What fails is tried again without the session; the name is free either way.
         let rolled_back = self.rollback();
         self.engine.branches.release(xid);
@@ -256,19 +276,19 @@ impl Engine {
     }
 
     /// Makes a transaction that recovery found prepared wait for its end again.
-    pub(crate) fn restore_prepared(&self, txn: TxnId, last_undo: UndoPtr, xid: Xid) {
+    pub(crate) fn restore_prepared(&self, txn: TxnId, last_undo: UndoPtr, xid: Xid, named: Named) {
         // Found by those who wait for its rows.
         let owner = self.locks.register(txn);
         let tables = SharedTables::new(&owner);
-        self.put_detached(xid, txn, last_undo, owner, tables);
+        self.put_detached(xid, (txn, last_undo), named, owner, tables);
     }
 
-    fn put_detached(&self, xid: Xid, txn: TxnId, last_undo: UndoPtr, owner: Arc<Owner>, tables: SharedTables) {
+    fn put_detached(&self, xid: Xid, (txn, last_undo): (TxnId, UndoPtr), named: Named, owner: Arc<Owner>, tables: SharedTables) {
         let slot = self.slots.register_detached(owner.number());
         if !txn.is_none() {
             slot.start(txn, last_undo);
         }
-        self.branches.put(xid, Detached { txn, last_undo, _slot: slot, owner, tables });
+        self.branches.put(xid, Detached { txn, last_undo, named, _slot: slot, owner, tables });
     }
 
     /// Shares the metadata locks of the tables that prepared transactions have changed. Before statements are served; the table source is set.
@@ -283,7 +303,8 @@ impl Engine {
     }
 
     fn share_tables(&self, detached: &Detached) -> Result<SharedTables> {
-        let tables = match self.tables_of(detached.last_undo) {
+        let named = detached.named.as_ref().map(|named| named.iter().copied().collect());
+        let tables = match named.map_or_else(|| self.tables_of(detached.last_undo), Ok) {
             Err(Error::Corruption { what, .. }) => {
                 (self.config.on_warning)(&format!(
                     "prepared transaction {}: {what}; it can be committed, not rolled back, and DDL of all tables waits for its end",

@@ -52,6 +52,9 @@ pub(crate) struct Prune {
     pub(crate) pruned: AtomicU64,
     /// A bug that the simulator plants: a skip to what a newer old view sees leads straight there, past the skip that an older one needs. Looked at where it matters only.
     pub(crate) loses_older_skips: AtomicBool,
+    /// Times that somebody looked at all open views for a version that a rollback or purge met.
+    #[cfg(test)]
+    pub(crate) looks_at_views: AtomicU64,
 }
 
 /// A session's copy of the views.
@@ -72,6 +75,8 @@ impl Prune {
             look_next: zero(),
             pruned: zero(),
             loses_older_skips: AtomicBool::new(false),
+            #[cfg(test)]
+            looks_at_views: zero(),
         }
     }
 
@@ -488,13 +493,20 @@ impl Engine {
 
     /// Whether some open view does not see a finished transaction that all later views see.
     pub(crate) fn some_view_is_blind_to(&self, txn: TxnId) -> bool {
+        self.open_views().is_none_or(|views| !views.settled(txn) || views.blind_to(txn).next().is_some())
+    }
+
+    /// The open views; `None` when there is always one that is just being opened.
+    pub(crate) fn open_views(&self) -> Option<Snapshots> {
+        #[cfg(test)]
+        self.prune.looks_at_views.fetch_add(1, Ordering::Relaxed);
         for _ in 0..1000 {
             if let Some(views) = self.txns.snapshots(0) {
-                return !views.settled(txn) || views.blind_to(txn).next().is_some();
+                return Some(views);
             }
             std::hint::spin_loop();
         }
-        true
+        None
     }
 
     /// Finished transactions that were purged although an old view does not see them.

@@ -24,7 +24,9 @@ use lock_manager::{Granted, LockKeyRef, LockMode};
 use record::RowRef;
 use record::header::{DELETE_MARK, RowHeader};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::ops::Range;
+use txn::Snapshots;
 
 /// The secondary entries that a row change moves.
 #[derive(Default)]
@@ -401,20 +403,12 @@ impl crate::Engine {
         })?
     }
 
-    /// Whether every view sees a finished transaction, so that purge may have come for it or comes without being asked again.
-    fn all_see(&self, txn: TxnId, limit: &txn::PurgeLimit) -> bool {
-        if limit.covers(txn) {
-            return true;
-        }
-        // It leaves its slot after it entered the history.
-        if self.slots.names(txn) {
-            return false;
-        }
-        match self.history.finish_of(txn) {
-            Some(seq) => limit.covers_finish(seq),
-            // Purged: because all see it, or because no view needs what it replaced (`prune.rs`), though one may need what lies behind.
-            None => !self.some_view_is_blind_to(txn),
-        }
+    /// Whether every view, open or to be opened, sees a transaction: asked of the views, which are looked at once, however many transactions wait for purge.
+    ///
+    /// That it is purged does not say so: no view needs what it replaced then (`prune.rs`), though one may need what lies behind.
+    fn all_see(&self, txn: TxnId, limit: &txn::PurgeLimit, views: &OnceCell<Option<Snapshots>>) -> bool {
+        let seen = |views: &Snapshots| views.settled(txn) && views.blind_to(txn).next().is_none();
+        limit.covers(txn) || views.get_or_init(|| self.open_views()).as_ref().is_some_and(seen)
     }
 
     /// Whether a live version of the row that counts has the key `user` in `index`. When the newest version is rolled back it does not
@@ -447,8 +441,10 @@ impl crate::Engine {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
             }
             let limit = (why == Remove::RolledBack).then(|| self.txns.purge_limit());
-            let is_oldest_seen =
-                |version: RowHeader| version.txn != newest.txn && limit.as_ref().is_some_and(|limit| self.all_see(version.txn, limit));
+            let views = OnceCell::new();
+            let is_oldest_seen = |version: RowHeader| {
+                version.txn != newest.txn && limit.as_ref().is_some_and(|limit| self.all_see(version.txn, limit, &views))
+            };
             let mut chain = Chain::new(&self.undo, newest, value, Vec::new());
             loop {
                 // What a skip leads to is for views that do not see the version it starts from. Should there be none left, it may lie behind a purged transaction.

@@ -15,6 +15,7 @@ use crate::log_op::LogOp;
 use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
+use crate::touched::Touched;
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr};
 use lock_manager::{Asker, Cancel, Owner};
@@ -83,6 +84,8 @@ pub(crate) struct Running {
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
     pub(crate) locks_are_gone: bool,
+    /// What PREPARE names.
+    pub(crate) tables: Touched,
 }
 
 /// One connection's handle to the engine. Used by one thread at a time.
@@ -164,6 +167,7 @@ impl Running {
             snapshot_is_new: false,
             may_hold_locks: false,
             locks_are_gone: false,
+            tables: Touched::new(),
         }
     }
 
@@ -199,6 +203,7 @@ impl Running {
         self.snapshot_is_new = false;
         self.may_hold_locks = false;
         self.locks_are_gone = false;
+        self.tables.clear();
     }
 }
 

@@ -39,7 +39,7 @@ pub fn leave_commit(session: &mut Session) {
 pub fn roll_back_prepared_in_part(session: &mut Session, xid: &Xid, changes: u64) -> Result<bool> {
     let Some(tables) = session.take_over(xid) else { return Ok(false) };
     let engine = Arc::clone(&session.engine);
-    engine.branches.list(xid, TxnId::NONE);
+    engine.branches.list(xid, TxnId::NONE, None);
     let undone = match session.undo_stretch(changes) {
         Ok(0) => session.rollback(),
         undone => {
@@ -105,6 +105,11 @@ pub fn unlock_prepared(engine: &Engine) {
     for (txn, _) in engine.branches.detached() {
         engine.txns.release(txn);
     }
+}
+
+/// A bug: the session forgets which tables its transaction has changed.
+pub fn name_no_tables(session: &mut Session) {
+    session.running.tables.clear();
 }
 
 /// A bug: row locks go before the commit record is in the log.

@@ -186,11 +186,6 @@ impl Slots {
         slot
     }
 
-    /// Whether a slot still names the transaction: it runs, or is about to enter the history.
-    pub(crate) fn names(&self, txn: TxnId) -> bool {
-        self.all.lock().iter().filter_map(Weak::upgrade).any(|slot| slot.txn.load(Ordering::Acquire) == txn.0)
-    }
-
     /// Every session as it is now, whether it has a transaction or not.
     pub(crate) fn infos(&self) -> Vec<TransactionInfo> {
         let slots: Vec<_> = self.all.lock().iter().filter_map(Weak::upgrade).collect();

@@ -479,6 +479,7 @@ impl Session {
         if self.engine.undo_stuck.load(Ordering::Relaxed) {
             return Err(Error::DiskFull);
         }
+        self.running.tables.note(table.id);
         let record = UndoRecord { txn: self.running.id, previous: self.running.last_undo, table: table.id, key, change };
         let bytes = &mut self.buffers.undo;
         bytes.clear();

@@ -44,6 +44,9 @@ impl World {
         if self.plant == Some(Plant::PrepareNotSynced) {
             client.session.set_flush_policy(FlushPolicy::Lazy);
         }
+        if self.plant == Some(Plant::PreparedTablesUnnamed) {
+            simulation::name_no_tables(&mut client.session);
+        }
         let tables = engine::SharedTables::new(client.session.lock_owner());
         let result = client.session.prepare(&xid(name), tables);
         self.trace.line(format!("c{} prepare branch {name} {:?}: {}", client.no, txn.policy, outcome(&result)));
@@ -101,6 +104,7 @@ impl World {
         self.trace.line(format!("c{} {doing} branch {name} {policy:?}: {result:?}", client.no));
         if let (true, Some(changes)) = (commit, &changes) {
             state = State { prepared: state.prepared, ..changes.apply(&self.newest()) };
+            self.check_references(&state)?;
         }
         match result {
             Ok(true) => {
@@ -155,6 +159,12 @@ impl World {
             }
             self.count("prepared branches found after a crash");
             for table in newest.tables.keys() {
+                if branch.changes_of(table).next().is_some() {
+                    let Some(entry) = self.entry(table)? else { return Err(Stop::Restart("open a table".into())) };
+                    if entry.storage.lock.shared_count() == 0 {
+                        return Err(Stop::Violation(format!("{table}: branch {name} has changed it and does not share its metadata lock")));
+                    }
+                }
                 let keys: BTreeSet<&Vec<u8>> = branch.changes_of(table).map(|(key, _)| key).take(3).collect();
                 for key in keys {
                     let Some(entry) = self.entry(table)? else { return Err(Stop::Restart("open a table".into())) };

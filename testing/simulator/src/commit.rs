@@ -23,6 +23,10 @@ impl World {
         }
         txn.model.close_snapshot();
         let state = txn.model.apply(&self.newest());
+        self.check_references(&state)?;
+        if let Some(temporary) = &mut client.temporary {
+            temporary.keep(&txn.model);
+        }
         if txn.branch.is_none() && self.options.halves && txn.policy == FlushPolicy::Durable && self.random.percent(60) {
             return self.begin_commit(client, txn, state);
         }
@@ -64,7 +68,7 @@ impl World {
         }
     }
 
-    fn begin_commit(&mut self, client: &mut Client, txn: OpenTransaction, state: State) -> Result<()> {
+    pub(crate) fn begin_commit(&mut self, client: &mut Client, txn: OpenTransaction, state: State) -> Result<()> {
         let appended = simulation::append_commit(&mut client.session);
         self.trace.line(format!("c{} commit record: {}", client.no, outcome(&appended)));
         match appended {

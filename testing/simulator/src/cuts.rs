@@ -25,11 +25,15 @@ pub enum Feature {
     Prune,
     /// Other levels than READ COMMITTED and REPEATABLE READ.
     Levels,
+    /// Temporary tables.
+    Temporary,
+    /// Stories.
+    Stories,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 9] = [
+    pub const ALL: [Feature; 11] = [
         Feature::Faults,
         Feature::Nested,
         Feature::Ddl,
@@ -39,6 +43,8 @@ impl Feature {
         Feature::Large,
         Feature::Prune,
         Feature::Levels,
+        Feature::Temporary,
+        Feature::Stories,
     ];
 
     /// Its name on the command line.

@@ -34,8 +34,17 @@ impl World {
     }
 
     pub(crate) fn create_table(&mut self) -> Result<()> {
+        if self.options.keys {
+            return self.make_family();
+        }
         let name = self.new_name();
         let def = schema::table(&mut self.random, &self.options, &name);
+        self.create_table_as(def)
+    }
+
+    /// CREATE TABLE of this definition.
+    pub(crate) fn create_table_as(&mut self, def: TableDef) -> Result<()> {
+        let name = def.name.clone();
         let mut state = self.newest().next();
         let defined_at = state.number;
         state.tables.insert(name.clone(), Table { def: Arc::new(schema::normal(&def)), rows: Arc::default(), defined_at, counter_min: 1 });

@@ -34,7 +34,7 @@ impl World {
             .map(|no| {
                 let mut session = engine.connect();
                 session.set_lock_wait_timeout(Duration::ZERO);
-                Some(Client { no, session, txn: None, committing: None })
+                Some(Client { no, session, txn: None, committing: None, temporary: None })
             })
             .collect();
         let mut admin = engine.connect();
@@ -44,7 +44,8 @@ impl World {
             self.trace.line(format!("page {} lacks changes from {} to {}", lacking.page, lacking.from, lacking.to));
             self.count("pages that redo needed and that were served around");
         }
-        self.live = Some(Live { engine, catalog, clients, admin });
+        let horizon = catalog.orphan_horizon();
+        self.live = Some(Live { engine, catalog, clients, admin, horizon });
         self.unfinished = true;
         self.settle()?;
         self.check_branches()?;
@@ -148,6 +149,14 @@ impl World {
     }
 
     fn step(&mut self) -> Result<()> {
+        if let Some(story) = self.options.story
+            && self.random.percent(5)
+        {
+            return self.story(story);
+        }
+        if self.options.keys {
+            self.make_family()?;
+        }
         match self.random.below(100) {
             0..3 if self.options.hot && self.random.percent(90) => Ok(()),
             13..20 if self.options.hot => {
@@ -198,7 +207,7 @@ impl World {
         client.and_then(|client| client.txn.as_ref()).is_some_and(|txn| txn.idle)
     }
 
-    fn purge(&mut self) {
+    pub(crate) fn purge(&mut self) {
         let left = engine::simulation::leftovers(self.engine());
         self.count_by("entries that rollbacks left to purge", left as u64);
         let before = self.engine().pruned();
@@ -246,7 +255,7 @@ impl World {
         }
     }
 
-    fn checkpoint(&mut self) -> Result<()> {
+    pub(crate) fn checkpoint(&mut self) -> Result<()> {
         let done = self.engine().checkpoint();
         self.trace.line(format!("checkpoint: {}", crate::read::outcome(&done)));
         match done {
@@ -282,6 +291,9 @@ impl World {
             if !self.branches.is_empty() && self.random.percent(25) {
                 return self.end_branch(client);
             }
+            if self.options.temporary && self.random.percent(15) {
+                return self.temporary_between(client);
+            }
             return self.begin(client);
         }
         let is_branch = client.txn.as_ref().is_some_and(|txn| txn.branch.is_some());
@@ -295,6 +307,7 @@ impl World {
             20..80 if !idle && self.options.watchers > 0 && client.session.has_writes() => {
                 return self.commit(client);
             }
+            20..32 if self.options.keys && client.session.has_writes() => return self.commit(client),
             12 => return self.rollback(client),
             16..32 if self.options.hot && !idle => return self.rollback(client),
             13..16 => {
@@ -303,6 +316,9 @@ impl World {
             }
             16..19 => return self.rollback_to(client),
             _ => {}
+        }
+        if self.options.temporary && self.random.percent(30) && self.temporary_statement(client)? {
+            return Ok(());
         }
         let newest = self.newest();
         let names: Vec<&String> = newest.tables.keys().collect();
@@ -318,6 +334,7 @@ impl World {
         match self.random.below(100) {
             0..55 if idle => self.read_point(client, &name, &entry),
             0..85 if self.options.watchers > 0 => self.write_statement(client, &name, &entry),
+            0..55 if self.options.keys => self.statement_with_keys(client, &name),
             0..55 => self.write_statement(client, &name, &entry),
             55..70 => self.read_point(client, &name, &entry),
             70..74 => self.read_unique(client, &name, &entry),
@@ -334,6 +351,7 @@ impl World {
             ended?;
         }
         self.finish_commits()?;
+        self.end_temporary()?;
         while !self.branches.is_empty() && self.random.percent(95) {
             let mut client = self.live().clients[0].take().expect("put back after each step");
             let ended = self.end_branch(&mut client);

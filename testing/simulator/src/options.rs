@@ -3,6 +3,7 @@
 use crate::cuts::{Cuts, Feature};
 use crate::planted::Plant;
 use crate::random::Random;
+use crate::stories::{ACTORS, Story};
 use buffer_pool::PoolConfig;
 use engine::EngineConfig;
 use page_store::StoreConfig;
@@ -67,6 +68,12 @@ pub(crate) struct Options {
     pub hot: bool,
     /// Sessions up to this one only look, at old snapshots, two or three beside each other; the others write few rows in short transactions, with purge between them all the while.
     pub watchers: usize,
+    /// Stories that are told now and then.
+    pub story: Option<Story>,
+    /// Tables that refer to each other by foreign keys; no other DDL.
+    pub keys: bool,
+    /// Sessions have temporary tables.
+    pub temporary: bool,
 }
 
 impl Options {
@@ -104,6 +111,9 @@ impl Options {
             levels: random.percent(50),
             hot: false,
             watchers: 0,
+            story: None,
+            keys: false,
+            temporary: false,
         };
         if random.percent(20) {
             // More views than purge looks at one by one.
@@ -128,6 +138,23 @@ impl Options {
             options.steps = 300;
             (options.ddl, options.branches, options.large_rows) = (false, false, false);
         }
+        // Again apart, of seeds that are of no kind yet.
+        let mut apart = Random::apart(&apart);
+        options.temporary = apart.percent(20) && !options.is_hot();
+        if !options.is_hot() {
+            match apart.below(100) {
+                0..5 => options.tell(Story::BuiltOn, &mut apart),
+                5..10 => options.tell(Story::Leftover, &mut apart),
+                10..25 => {
+                    options.keys = true;
+                    options.ddl = false;
+                    options.sessions = apart.between(2, 4);
+                    options.domain = apart.between(6, 24);
+                    options.steps = options.steps.max(150);
+                }
+                _ => {}
+            }
+        }
         if plant == Some(Plant::NoPageChecksum) {
             options.faults = Faults::Damage;
         }
@@ -144,7 +171,22 @@ impl Options {
         if !cuts.has(Feature::Prune) {
             options.prune_lag = 512;
         }
+        options.temporary &= cuts.has(Feature::Temporary);
+        if !cuts.has(Feature::Stories) {
+            options.story = None;
+        }
         options
+    }
+
+    fn tell(&mut self, story: Story, random: &mut Random) {
+        self.story = Some(story);
+        self.tables = 1;
+        self.steps = self.steps.max(80);
+        self.sessions = self.sessions.max(ACTORS + random.below(3));
+        match story {
+            Story::BuiltOn => self.halves = true,
+            Story::Leftover => (self.prune_lag, self.ddl) = (0, false),
+        }
     }
 
     pub(crate) fn engine(&self, warnings: &Arc<Mutex<Vec<String>>>) -> EngineConfig {

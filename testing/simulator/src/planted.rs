@@ -56,6 +56,12 @@ pub enum Plant {
     BranchRollbackNotSynced,
     /// A restart does not lock the rows of prepared branches again.
     PreparedUnlocked,
+    /// PREPARE does not name the tables that the branch has changed.
+    PreparedTablesUnnamed,
+    /// A row that refers to another is written without a lock on that one.
+    ParentUnlocked,
+    /// The trees of temporary tables that a crash has left are taken for tables.
+    TemporaryLeft,
     /// Purge between snapshots releases versions that a view needs.
     PrunedNeeded,
     /// Of two old views the older one is led past the place where it goes on further back.
@@ -66,7 +72,7 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 29] = [
+    pub const ALL: [Plant; 32] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -93,6 +99,9 @@ impl Plant {
         Plant::PrepareNotSynced,
         Plant::BranchRollbackNotSynced,
         Plant::PreparedUnlocked,
+        Plant::PreparedTablesUnnamed,
+        Plant::ParentUnlocked,
+        Plant::TemporaryLeft,
         Plant::PrunedNeeded,
         Plant::OlderSkipLost,
         Plant::KeptRowsPurged,

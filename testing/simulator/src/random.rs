@@ -35,6 +35,11 @@ impl Random {
         Random(SplitMix64::new(first ^ (kind << 40 | u64::from(no)).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 
+    /// Choices that follow from where these stand and leave them as they are.
+    pub(crate) fn apart(other: &Random) -> Random {
+        Random(SplitMix64::new(other.clone().next() ^ 0xA9A2_7A9A_2700_1121))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0.next()
     }

@@ -161,7 +161,7 @@ impl World {
         self.tell(client)
     }
 
-    fn compare_one(
+    pub(crate) fn compare_one(
         &mut self,
         client: &Client,
         name: &str,
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Notes locks and sorts out errors. `None` when the statement ended without an answer.
-    fn check_locking<T>(
+    pub(crate) fn check_locking<T>(
         &mut self,
         client: &mut Client,
         name: &str,
@@ -290,7 +290,7 @@ impl World {
     }
 
     /// A locking scan of a range has met what others have moved into it or out of it.
-    fn met_range(&self, client: &mut Client, name: &str, table: &Table, index_no: usize, range: &KeyRange) {
+    pub(crate) fn met_range(&self, client: &mut Client, name: &str, table: &Table, index_no: usize, range: &KeyRange) {
         let parts = &table.def.indexes[index_no].parts;
         let inside = |key: &[u8], row: &Row| {
             let mut full = if index_no == 0 { Vec::new() } else { schema::encode(&table.def, parts, row) };

@@ -2,6 +2,7 @@
 
 use crate::options::Options;
 use crate::random::Random;
+use crate::stories::Story;
 use catalog::{ColumnDef, DefaultValue, HIDDEN_PRIMARY, IndexDef, TableDef};
 use record::KeyPart;
 use std::sync::Arc;
@@ -70,6 +71,9 @@ pub(crate) fn table(random: &mut Random, options: &Options, name: &str) -> Table
     };
     for no in 0..random.below(4) {
         indexes.push(secondary(random, options, &def, format!("i{no}")));
+    }
+    if options.story == Some(Story::Leftover) {
+        indexes.push(index("k".into(), false, vec![KeyPart::ascending(1)]));
     }
     def.indexes = indexes;
     def

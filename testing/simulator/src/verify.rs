@@ -75,6 +75,7 @@ impl World {
     /// Every index of every table shows exactly the rows that readers may see, in both directions; counters are not behind.
     pub(crate) fn check_contents(&mut self) -> Result<()> {
         let visible = self.visible();
+        self.check_references(&visible)?;
         for (name, table) in &visible.tables {
             let Some(entry) = self.entry(name)? else { return Ok(()) };
             let counter = entry.storage.auto_increment();
@@ -110,10 +111,7 @@ impl World {
     pub(crate) fn check_idle(&mut self) -> Result<()> {
         self.engine().purge_all();
         self.check_warnings()?;
-        let catalog = Arc::clone(&self.live().catalog);
-        if let Err(error) = catalog.free_orphans(catalog.orphan_horizon()) {
-            return self.excuse_catalog(&error, "free orphans");
-        }
+        self.free_orphans()?;
         self.check_tables()?;
         let engine = Arc::clone(self.engine());
         let (undo, history) = (engine.undo_live_bytes(), engine.history_length());
@@ -138,6 +136,9 @@ impl World {
             let all_ended = self.branches.is_empty() && engine.rollbacks_pending() == 0;
             let rows = all_ended.then_some(table.rows.len() as u64);
             storages.push((name.clone(), Arc::clone(&entry.storage), rows));
+        }
+        for temporary in self.live().clients.iter().flatten().filter_map(|client| client.temporary.as_ref()) {
+            storages.push((temporary.name.clone(), Arc::clone(&temporary.entry.storage), Some(temporary.rows.len() as u64)));
         }
         for (name, storage, rows) in storages {
             let check = match engine.check_table(&storage) {

@@ -7,6 +7,7 @@ use crate::planted::Plant;
 use crate::planted_disk::PlantedDisk;
 use crate::random::{Purpose, Random};
 use crate::schema::Row;
+use crate::temporary::Temporary;
 use crate::watch::Watch;
 use base::{Lsn, TableId};
 use catalog::{Catalog, CatalogError, TableDef, TableEntry};
@@ -43,6 +44,8 @@ pub(crate) struct Live {
     pub clients: Vec<Option<Client>>,
     /// Does the DDL.
     pub admin: Session,
+    /// Trees of an index id below this one are from before the start.
+    pub horizon: base::IndexId,
 }
 
 /// A session and its transaction.
@@ -52,6 +55,7 @@ pub(crate) struct Client {
     pub txn: Option<OpenTransaction>,
     /// Its commit record is in the log, and it waits for that to be durable.
     pub committing: Option<Committing>,
+    pub temporary: Option<Temporary>,
 }
 
 /// A transaction between the two halves of its commit.
@@ -91,6 +95,25 @@ pub(crate) struct OpenTransaction {
     /// Tables that it has used: DDL keeps away from them.
     pub used: BTreeSet<String>,
     pub savepoints: Vec<(Savepoint, usize)>,
+}
+
+impl OpenTransaction {
+    pub(crate) fn new(isolation: Isolation, policy: FlushPolicy) -> OpenTransaction {
+        OpenTransaction {
+            model: Default::default(),
+            isolation,
+            read_only: false,
+            true_snapshot: false,
+            watches: Vec::new(),
+            idle: false,
+            policy,
+            branch: None,
+            depends_on: None,
+            holds_locks: false,
+            used: Default::default(),
+            savepoints: Vec::new(),
+        }
+    }
 }
 
 pub(crate) struct World {
@@ -137,6 +160,8 @@ pub(crate) struct World {
     pub former: BTreeMap<(String, Vec<u8>), Row>,
     /// Largest AUTO_INCREMENT value that each table gave out in this life.
     pub given: BTreeMap<TableId, u64>,
+    /// Temporary tables made so far.
+    pub temporary_made: u64,
 }
 
 /// What happened: a hash of everything, and the last lines in full.
@@ -218,6 +243,7 @@ impl World {
             counts: BTreeMap::new(),
             former: BTreeMap::new(),
             given: BTreeMap::new(),
+            temporary_made: 0,
         }
     }
 

@@ -40,20 +40,7 @@ impl World {
             _ => "",
         };
         self.trace.line(format!("c{} begin {isolation:?}{more}", client.no));
-        client.txn = Some(OpenTransaction {
-            model: Default::default(),
-            isolation,
-            read_only,
-            true_snapshot,
-            watches: Vec::new(),
-            idle,
-            policy,
-            branch,
-            depends_on: None,
-            holds_locks: false,
-            used: Default::default(),
-            savepoints: Vec::new(),
-        });
+        client.txn = Some(OpenTransaction { read_only, true_snapshot, idle, branch, ..OpenTransaction::new(isolation, policy) });
         if idle || (isolation != Isolation::ReadUncommitted && self.random.percent(10)) {
             let visible = self.visible();
             client.session.open_snapshot();
@@ -192,7 +179,7 @@ impl World {
     }
 
     /// Rows as a write of this client finds them.
-    fn current(&self, client: &Client, name: &str) -> Rows {
+    pub(crate) fn current(&self, client: &Client, name: &str) -> Rows {
         client.txn.as_ref().map(|txn| txn.model.rows(&self.newest(), name)).unwrap_or_default()
     }
 
@@ -221,10 +208,25 @@ impl World {
         if rows.len() >= ROWS_MAX {
             return Ok(());
         }
-        let mut row = schema::row(&mut self.random, &self.options, &table.def);
+        let row = schema::row(&mut self.random, &self.options, &table.def);
+        let gives = table.def.auto_increment_column().is_some() && self.random.percent(70);
+        self.insert_row(client, name, entry, row, gives)
+    }
+
+    /// INSERT of a row; with a value from the counter, if it is to give one.
+    pub(crate) fn insert_row(
+        &mut self,
+        client: &mut Client,
+        name: &str,
+        entry: &Arc<TableEntry>,
+        mut row: Vec<Value>,
+        gives: bool,
+    ) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let rows = self.current(client, name);
         let mut counter = None;
         if let Some(column) = table.def.auto_increment_column() {
-            if self.random.percent(70) {
+            if gives {
                 let value = entry.storage.next_auto_increment(1, 1, 1);
                 let floor = table.counter_min.max(self.given.get(&entry.def.id).map_or(0, |given| given + 1));
                 if value < floor {
@@ -291,7 +293,7 @@ impl World {
     }
 
     /// A write went through: no row that this transaction sees, or that another has written, may stand in its way.
-    fn check_no_rival(
+    pub(crate) fn check_no_rival(
         &self,
         client: &Client,
         name: &str,
@@ -334,7 +336,7 @@ impl World {
     }
 
     /// A write was refused as a duplicate: there must be one.
-    fn check_duplicate(
+    pub(crate) fn check_duplicate(
         &mut self,
         table: &Table,
         rows: &Rows,
@@ -352,7 +354,7 @@ impl World {
     }
 
     /// A row with some columns changed.
-    fn changed_row(&mut self, name: &str, key: &[u8], table: &Table, old: &[Value]) -> Vec<Value> {
+    pub(crate) fn changed_row(&mut self, name: &str, key: &[u8], table: &Table, old: &[Value]) -> Vec<Value> {
         // What it was before: entries of indexes come back that purge has removed, or not yet.
         if self.random.percent(if self.options.hot { 60 } else { 30 })
             && let Some(former) = self.former.get(&(name.to_owned(), key.to_vec()))
@@ -369,7 +371,7 @@ impl World {
         row
     }
 
-    fn key_of(&self, table: &Table, old_key: &[u8], row: &[Value]) -> Vec<u8> {
+    pub(crate) fn key_of(&self, table: &Table, old_key: &[u8], row: &[Value]) -> Vec<u8> {
         match table.def.has_hidden_key() {
             true => old_key.to_vec(),
             false => schema::encode(&table.def, &table.def.indexes[0].parts, row),
@@ -401,11 +403,27 @@ impl World {
             1..4 => Modify::Delete,
             _ => Modify::Replace,
         };
+        self.modify_at(client, name, entry, &key, decision, new_row)
+    }
+
+    /// The same of this key.
+    pub(crate) fn modify_at(
+        &mut self,
+        client: &mut Client,
+        name: &str,
+        entry: &Arc<TableEntry>,
+        key: &[u8],
+        decision: Modify,
+        new_row: Option<Vec<Value>>,
+    ) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let rows = self.current(client, name);
+        let old = rows.get(key);
         let mut wrong: Option<String> = None;
         if let Some(txn) = &mut client.txn {
             txn.holds_locks = true;
         }
-        let result = client.session.modify(&entry.storage, &key, |row, out| {
+        let result = client.session.modify(&entry.storage, key, |row, out| {
             match (values(row), old) {
                 (Ok(seen), Some(old)) if seen == **old => {}
                 (Ok(seen), _) => wrong = Some(format!("{} where {} is", show(&seen), old.map_or("nothing".into(), |row| show(row)))),
@@ -436,29 +454,29 @@ impl World {
             return Err(Stop::Violation(format!("modify of {name} {key:02x?} saw {wrong}")));
         }
         match result {
-            Ok(Modified::NotFound) if old.is_none() => match self.changed_by_others(client.no, name, &key) {
+            Ok(Modified::NotFound) if old.is_none() => match self.changed_by_others(client.no, name, key) {
                 true => Err(Stop::Violation(format!("modify of {name} {key:02x?}: not found although another transaction has changed it"))),
                 false => {
-                    self.watch_row(client, name, &key, Read::Exclusive(Wait::Block), false);
-                    self.check_unchanged(client, name, &key)
+                    self.watch_row(client, name, key, Read::Exclusive(Wait::Block), false);
+                    self.check_unchanged(client, name, key)
                 }
             },
-            Ok(Modified::Kept | Modified::Deleted | Modified::Replaced) if self.changed_by_others(client.no, name, &key) => {
+            Ok(Modified::Kept | Modified::Deleted | Modified::Replaced) if self.changed_by_others(client.no, name, key) => {
                 Err(Stop::Violation(format!("modify of {name} {key:02x?}: went through although another transaction has changed it")))
             }
-            Ok(Modified::Kept) if old.is_some() => self.check_unchanged(client, name, &key),
+            Ok(Modified::Kept) if old.is_some() => self.check_unchanged(client, name, key),
             Ok(Modified::Deleted) if old.is_some() => {
                 self.count("deletes");
-                self.written(client, name, &key, None)
+                self.written(client, name, key, None)
             }
             Ok(Modified::Replaced) if old.is_some() => {
                 self.count("updates");
                 let row = new_row.expect("there was an old row");
-                self.replaced(client, name, &table, &rows, &key, row)
+                self.replaced(client, name, &table, &rows, key, row)
             }
             Ok(modified) => Err(Stop::Violation(format!("modify of {name} {key:02x?}: {modified:?}"))),
             Err(Error::DuplicateKey { index_no }) => match &new_row {
-                Some(row) => self.check_duplicate(&table, &rows, index_no, row, Some(&key), name),
+                Some(row) => self.check_duplicate(&table, &rows, index_no, row, Some(key), name),
                 None => Err(Stop::Violation(format!("modify of {name} {key:02x?}: duplicate without a change"))),
             },
             Err(error) => self.refused(client, name, error, "modify"),

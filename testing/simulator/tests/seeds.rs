@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 12] = [
+const EASY_PLANTS: [(Plant, u64); 16] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -19,6 +19,10 @@ const EASY_PLANTS: [(Plant, u64); 12] = [
     (Plant::PrunedNeeded, 100),
     (Plant::KeptRowsPurged, 100),
     (Plant::OlderSkipLost, 200),
+    (Plant::LazyOverUndurable, 100),
+    (Plant::PreparedTablesUnnamed, 100),
+    (Plant::ParentUnlocked, 100),
+    (Plant::TemporaryLeft, 100),
 ];
 
 /// Finds nothing, and comes where the seeds should come.
@@ -35,6 +39,11 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "faults: silent damage",
         "replies that waited for others' commits",
         "prepared branches found after a crash",
+        "rows of temporary tables",
+        "trees that a crash left and a start freed",
+        "rows written that refer to others",
+        "commits built on one that is not durable, as a story",
+        "entries that a story's rollback left to purge",
     ] {
         assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:#?}");
     }

@@ -244,3 +244,98 @@ fn prepares_and_checkpoints_at_random_lose_nothing() {
         assert_eq!(f.engine.prepared_xids().len(), waiting.len());
     }
 }
+
+/// A directory of this format with a prepared branch of 3,000 changes, after a crash; undo is in its file alone if all was written.
+fn large_branch(format: u32, written: bool) -> Fixture {
+    let disk = Arc::new(SimDisk::new(1));
+    let f = Fixture::on(Arc::clone(&disk), open_with(&disk, EngineConfig { new_format: format, ..EngineConfig::small() }));
+    let mut s = f.session();
+    assert!(s.claim_xid(&xid("large")));
+    for id in 1..=3_000 {
+        f.insert(&mut s, id, id, "row", None).unwrap();
+        if id % 500 == 0 {
+            f.engine.pool.flush_all().unwrap();
+            f.engine.checkpoint().unwrap();
+        }
+    }
+    let tables = share(&f, &s);
+    s.prepare(&xid("large"), tables).unwrap();
+    if written {
+        f.engine.sharp_checkpoint().unwrap();
+    }
+    drop(s);
+    let f = f.crash();
+    assert_eq!(f.engine.format(), format);
+    f
+}
+
+#[test]
+fn a_start_learns_the_tables_of_a_branch_without_reading_its_undo() {
+    for written in [false, true] {
+        let f = large_branch(crate::format::FORMAT_NEWEST, written);
+        assert_eq!(f.engine.branches.named(&xid("large")).as_deref(), Some(&[f.spec.id][..]), "written: {written}");
+        let before = f.engine.undo.stats().file_reads;
+        f.engine.share_tables_of_prepared().unwrap();
+        assert_eq!(f.engine.undo.stats().file_reads, before);
+        assert_eq!(f.table.lock.shared_count(), 1);
+        // It goes on from checkpoint to checkpoint.
+        f.engine.sharp_checkpoint().unwrap();
+        let f = f.crash();
+        assert!(f.engine.branches.named(&xid("large")).is_some());
+        f.engine.share_tables_of_prepared().unwrap();
+        assert_eq!(f.table.lock.shared_count(), 1);
+        assert_eq!(f.engine.connect().rollback_prepared(&xid("large")), Ok(true));
+        assert_eq!(f.table.lock.shared_count(), 0);
+        f.check_purged(0);
+    }
+}
+
+#[test]
+fn a_branch_of_an_older_format_has_its_undo_walked() {
+    let f = large_branch(4, true);
+    assert_eq!(f.engine.branches.named(&xid("large")), None);
+    let before = f.engine.undo.stats().file_reads;
+    f.engine.share_tables_of_prepared().unwrap();
+    assert!(f.engine.undo.stats().file_reads - before >= 3_000);
+    assert_eq!(f.table.lock.shared_count(), 1);
+    let _one = f.engine.checkpoint_latch.lock();
+    let payload = f.engine.checkpoint_latched().unwrap().payload;
+    assert!(payload[0] < 5, "version {} of a checkpoint in format 4", payload[0]);
+}
+
+/// The directory is sealed while a branch of before waits: some are named then, and some are not.
+#[test]
+fn named_branches_stand_beside_unnamed_ones() {
+    let f = large_branch(4, false);
+    f.engine.sharp_checkpoint().unwrap();
+    let Fixture { disk, engine, spec, table } = f;
+    drop((engine, table));
+    crate::format::seal(&*disk, 5).unwrap();
+    let engine = open(&disk);
+    let f = Fixture::with(disk, engine, spec);
+    let mut s = f.session();
+    f.insert(&mut s, 5_000, 1, "of another branch", None).unwrap();
+    assert!(s.claim_xid(&xid("b")));
+    let tables = share(&f, &s);
+    s.prepare(&xid("b"), tables).unwrap();
+    // One whose changes were all taken back names their tables: too many do no harm.
+    s.begin(Isolation::RepeatableRead, false);
+    let savepoint = s.savepoint();
+    f.insert(&mut s, 6_000, 1, "taken back", None).unwrap();
+    s.rollback_to(savepoint).unwrap();
+    assert!(s.claim_xid(&xid("c")));
+    let tables = share(&f, &s);
+    s.prepare(&xid("c"), tables).unwrap();
+    drop(s);
+    f.engine.checkpoint().unwrap();
+    let f = f.crash();
+    let named = |name: &str| f.engine.branches.named(&xid(name)).map(|tables| tables.to_vec());
+    assert_eq!((named("large"), named("b"), named("c")), (None, Some(vec![f.spec.id]), Some(vec![f.spec.id])));
+    f.engine.share_tables_of_prepared().unwrap();
+    assert_eq!(f.table.lock.shared_count(), 3);
+    for name in ["large", "b", "c"] {
+        assert_eq!(f.engine.connect().commit_prepared(&xid(name)), Ok(true));
+    }
+    assert_eq!(f.table.lock.shared_count(), 0);
+    f.check_purged(3_001);
+}

@@ -346,3 +346,38 @@ fn what_a_kept_transaction_left_behind_elsewhere_goes() {
     idle.commit().unwrap();
     f.check_purged(78);
 }
+
+/// A rollback that takes index entries back asks the views whether they see what lies behind, once for each entry, and nobody else: not the transactions that wait for purge.
+#[test]
+fn what_a_rollback_asks_does_not_grow_with_the_history() {
+    let looks = |history: i64| {
+        let f = Fixture::new();
+        let mut writer = f.session();
+        for id in 1..=30 {
+            f.insert(&mut writer, id, id, "row", None).unwrap();
+        }
+        writer.commit().unwrap();
+        let mut idle = f.session();
+        idle.open_snapshot();
+        for n in 0..history {
+            writer.begin(Isolation::RepeatableRead, false);
+            f.update(&mut writer, 1 + n % 30, 1_000 + n, "changed").unwrap();
+            writer.commit().unwrap();
+        }
+        assert_eq!(f.engine.history_length(), history as u64);
+        writer.begin(Isolation::RepeatableRead, false);
+        for id in 1..=30 {
+            f.update(&mut writer, id, 5_000 + id, "taken back").unwrap();
+        }
+        let before = f.engine.prune.looks_at_views.load(sync::atomic::Ordering::Relaxed);
+        writer.rollback().unwrap();
+        let looks = f.engine.prune.looks_at_views.load(sync::atomic::Ordering::Relaxed) - before;
+        idle.commit().unwrap();
+        drop((idle, writer));
+        f.check_purged(30);
+        looks
+    };
+    let (few, many) = (looks(60), looks(2_400));
+    assert_eq!(few, many);
+    assert!((1..=30).contains(&few), "{few}");
+}
