@@ -26,7 +26,7 @@ pub enum Lost {
     End,
     /// The client broke the framing.
     OutOfOrder,
-    /// It is not there yet; said by [`Channel::read_ready`] only.
+    /// It is not there yet; said by [`Channel::read_ready`] and [`Channel::read_a_while`] only.
     NotYet,
 }
 
@@ -88,6 +88,17 @@ impl Channel {
     /// handshake, whose time is bounded as a whole.
     #[inline]
     pub fn read(&mut self, limit: usize) -> Result<Received, Lost> {
+        self.read_with::<false>(limit)
+    }
+
+    /// As [`Channel::read`], but when the client has been silent for the socket's patience: [`Lost::NotYet`], and what has arrived of the packet is kept.
+    #[inline]
+    pub fn read_a_while(&mut self, limit: usize) -> Result<Received, Lost> {
+        self.read_with::<true>(limit)
+    }
+
+    #[inline]
+    fn read_with<const A_WHILE: bool>(&mut self, limit: usize) -> Result<Received, Lost> {
         loop {
             match self.reader.next(limit.min(PACKET_BYTES_LIMIT)) {
                 Ok(Some(place)) => return Ok(Received::Packet(place)),
@@ -103,10 +114,23 @@ impl Channel {
             } else if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
                 self.shrink_when_silent();
             }
-            let received = self.layers.receive(&self.socket, &self.connection, self.reader.room());
-            let Some(count) = received else { return Err(Lost::End) };
-            self.reader.filled(count);
+            let room = self.reader.room();
+            let received = if A_WHILE {
+                self.layers.receive_a_while(&self.socket, &self.connection, room)
+            } else {
+                self.layers.receive(&self.socket, &self.connection, room)
+            };
+            match received {
+                None => return Err(Lost::End),
+                Some(0) if A_WHILE => return Err(Lost::NotYet),
+                Some(count) => self.reader.filled(count),
+            }
         }
+    }
+
+    /// Waits, however long, until the client speaks or has gone.
+    pub fn wait(&self) {
+        self.socket.wait_readable(None);
     }
 
     /// The next packet, if it is there or has arrived; otherwise [`Lost::NotYet`], and what has arrived of it is kept.
@@ -146,7 +170,7 @@ impl Channel {
     /// only connections with large buffers pay.
     #[cold]
     fn shrink_when_silent(&mut self) {
-        if !self.layers.has_input() && !self.socket.wait_readable(SHRINK_AFTER) {
+        if !self.layers.has_input() && !self.socket.wait_readable(Some(SHRINK_AFTER)) {
             self.reader.shrink();
             self.out.shrink_to(IDLE_BYTES);
             self.layers.shrink();

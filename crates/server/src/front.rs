@@ -21,7 +21,7 @@ use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
 use crate::pool::{Crew, Epoll, Seats};
 use crate::socket::Socket;
-use crate::threads::Threads;
+use crate::threads::{After, Threads};
 
 /// Threads that wait for the next login.
 const LOGIN_THREADS_KEPT: u32 = 16;
@@ -104,6 +104,7 @@ impl<S: Service> Front<S> {
         let job = Box::new(move || {
             let visitor = Visitor { channel, guard };
             front.guarded(visitor.guard.id, || front.log_in(visitor, &settings, &address, over));
+            After::Ready
         });
         if let Err(error) = self.logins.run(job) {
             refuse(&socket, &connection, &codes::cant_create_thread(error.raw_os_error().unwrap_or(0)));
@@ -124,6 +125,9 @@ impl<S: Service> Front<S> {
             visitor.channel.layers.close(&visitor.channel.socket);
             return visitor.channel.socket.hang_up(true);
         };
+        if !settings.rest_after.is_zero() {
+            visitor.channel.socket.set_patience(settings.rest_after);
+        }
         let mut guest = Box::new(Guest { session, login, visitor });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
@@ -141,9 +145,7 @@ impl<S: Service> Front<S> {
             let id = guest.visitor.guard.id;
             let mut parked = false;
             front.guarded(id, || parked = front.serve_commands(guest, welcomed));
-            if parked {
-                front.join_crew();
-            }
+            if parked { front.serve_others() } else { After::Ready }
         });
         if let Err(error) = self.threads.run(job) {
             if plain {
@@ -204,13 +206,13 @@ impl<S: Service> Front<S> {
         true
     }
 
-    /// From the end of the login on. The thread serves its connection to the end, or, when there are many, until it is parked for the first time: then true.
+    /// From the end of the login on. The thread serves its connection to the end, or until it is parked for the first time: then true.
     fn serve_commands(&self, mut guest: Box<Guest<S>>, welcomed: bool) -> bool {
         if !welcomed && !Self::welcome(&mut guest) {
             Self::end(*guest);
             return false;
         }
-        self.serve_turn(guest, true)
+        self.serve_turn(guest, true, false)
     }
 
     fn end(guest: Guest<S>) {
@@ -223,9 +225,11 @@ impl<S: Service> Front<S> {
         drop(guard);
     }
 
-    /// Receive, answer, send, until one side has enough or the session can be parked. `waits`: whether it waits for the first command.
+    /// Receive, answer, send, until one side has enough or the session can be parked. `waits`: whether it waits for the first command; `shared`: whether it is parked even
+    /// when there are few connections.
     #[inline(never)]
-    fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool) -> Next {
+    fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
+        let shared_from = if shared { 0 } else { self.shared_from };
         let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
         let mut capabilities = login.capabilities;
         // It was parked with half a packet.
@@ -235,7 +239,7 @@ impl<S: Service> Front<S> {
                 channel.reader.expect_sequence(0);
             }
             let limit = session.max_allowed_packet();
-            let received = if waits { channel.read(limit) } else { channel.read_ready(limit) };
+            let received = if waits { channel.read_a_while(limit) } else { channel.read_ready(limit) };
             let place = match received {
                 Ok(Received::Packet(place)) => place,
                 Ok(Received::TooLarge(sequence)) => {
@@ -254,6 +258,10 @@ impl<S: Service> Front<S> {
                     channel.out.set_sequence(0);
                     channel.send_error(&codes::net_packets_out_of_order());
                     return Next::End;
+                }
+                Err(Lost::NotYet) if waits && !Self::rest(channel, session) => {
+                    resumes = true;
+                    continue;
                 }
                 Err(Lost::NotYet) => return Next::Park,
                 Err(Lost::End) => {
@@ -315,7 +323,7 @@ impl<S: Service> Front<S> {
             if !channel.send() || flow == Flow::Quit {
                 return Next::End;
             }
-            waits = !(self.is_crowded() && session.holds_nothing());
+            waits = !(self.open.load(Ordering::Relaxed) >= shared_from && session.holds_nothing());
             if !waits && !channel.has_input() {
                 return Next::Park;
             }

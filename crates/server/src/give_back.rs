@@ -1,7 +1,7 @@
 //! Freed memory goes back to the system, also when nothing happens any more.
 //!
 //! The allocator gives back what has been free for a second, but only when somebody allocates or frees just then. A server that has answered
-//! one huge statement and falls silent would keep hundreds of megabytes, so a thread asks now and then.
+//! one huge statement and falls silent would keep hundreds of megabytes, so a thread asks now and then. Threads of connections ask when their client has been silent.
 
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ unsafe extern "C" {
 /// Starts the thread that asks.
 pub fn start() -> std::io::Result<()> {
     crate::heap::set_aside();
+    // SAFETY: as below.
+    server::threads::set_give_back(|| unsafe { mi_collect(true) });
     let work = || {
         loop {
             std::thread::sleep(GIVE_BACK_INTERVAL);

@@ -3,9 +3,11 @@
 use std::io::IoSlice;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use session::connections::{Connection, Hangup, Phase};
 
@@ -19,23 +21,38 @@ impl Socket {
         Self(Arc::new(fd))
     }
 
+    /// How long [`Socket::receive_a_while`] waits; at first without end.
+    pub fn set_patience(&self, patience: Duration) {
+        // Refused by no system that has sockets; then it waits without end, as before.
+        let _ = rustix::net::sockopt::set_socket_timeout(&*self.0, Timeout::Recv, Some(patience));
+    }
+
     /// Receives what is there into `room`, or waits for it. `None` at the end of the stream or when the connection broke.
     #[inline]
     pub fn receive(&self, room: &mut [u8]) -> Option<usize> {
         loop {
-            match rustix::net::recv(&*self.0, &mut *room, RecvFlags::empty()) {
-                Ok((0, _)) => return None,
-                Ok((count, _)) => return Some(count),
-                Err(Errno::INTR) => {}
-                Err(_) => return None,
+            match self.receive_a_while(room) {
+                Some(0) => {}
+                received => return received,
             }
         }
     }
 
+    /// Receives what is there into `room`, or waits for it, but not for ever; `Some(0)` when nothing came.
+    #[inline]
+    pub fn receive_a_while(&self, room: &mut [u8]) -> Option<usize> {
+        self.receive_with(room, RecvFlags::empty())
+    }
+
     /// Receives what is there; `Some(0)` when nothing is.
     pub fn receive_now(&self, room: &mut [u8]) -> Option<usize> {
+        self.receive_with(room, RecvFlags::DONTWAIT)
+    }
+
+    #[inline]
+    fn receive_with(&self, room: &mut [u8], flags: RecvFlags) -> Option<usize> {
         loop {
-            match rustix::net::recv(&*self.0, &mut *room, RecvFlags::DONTWAIT) {
+            match rustix::net::recv(&*self.0, &mut *room, flags) {
                 Ok((0, _)) => return None,
                 Ok((count, _)) => return Some(count),
                 Err(Errno::INTR) => {}
@@ -105,9 +122,9 @@ impl Socket {
     }
 
     /// Waits until there is something to receive, at most `timeout`; false when the time is over.
-    pub fn wait_readable(&self, timeout: std::time::Duration) -> bool {
+    pub fn wait_readable(&self, timeout: Option<Duration>) -> bool {
         let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
-        let timeout = Timespec::try_from(timeout).ok();
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         // An interrupted wait counts as readable: the caller then receives, which waits.
         !matches!(poll(&mut fds, timeout.as_ref()), Ok(0))
     }

@@ -3,7 +3,7 @@
 //! A storm of short connections then costs no thread creation. An idle thread waits on its own signal, so a new
 //! connection wakes exactly one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,8 +16,36 @@ pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 256 
 /// How long a thread stays idle before it ends.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
+/// A thread that does not stand ready after its job is kept while fewer than so many are idle.
+const SPARE_KEPT: u32 = 16;
+
 /// What a thread does for a connection.
-pub type Job = Box<dyn FnOnce() + Send>;
+pub type Job = Box<dyn FnOnce() -> After + Send>;
+
+/// What becomes of a thread after its job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// It waits for the next one, as many as the list takes.
+    Ready,
+    /// Its memory is what matters: it ends, unless hardly a thread is idle.
+    Spare,
+}
+
+/// What gives back what is free in the calling thread's heap.
+static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+
+/// The program's allocator can give back what is free in the calling thread's heap, by this.
+pub fn set_give_back(give_back: fn()) {
+    // The program has one allocator.
+    let _ = GIVE_BACK.set(give_back);
+}
+
+/// The calling thread may have nothing to do for long: what is free in its heap goes.
+pub fn give_back_free() {
+    if let Some(give_back) = GIVE_BACK.get() {
+        give_back();
+    }
+}
 
 #[derive(Default)]
 struct Seat {
@@ -83,15 +111,19 @@ impl Threads {
 
     fn work(&self, first: Job) {
         memory::begin_thread();
-        first();
+        let mut after = first();
         let worker = Arc::new(Worker { seat: Mutex::new(Rank::Leaf, Seat::default()), signal: Signal::new() });
         loop {
             {
                 let mut idle = self.idle.lock();
-                if idle.len() >= self.idle_max.load(Ordering::Relaxed) as usize {
+                let kept = self.idle_max.load(Ordering::Relaxed).min(if after == After::Spare { SPARE_KEPT } else { u32::MAX });
+                if idle.len() >= kept as usize {
                     return;
                 }
                 idle.push(Arc::clone(&worker));
+            }
+            if after == After::Spare {
+                give_back_free();
             }
             let job = loop {
                 worker.signal.wait(Some(Instant::now() + IDLE_TIME));
@@ -106,7 +138,7 @@ impl Threads {
                 idle.remove(place);
                 return;
             };
-            job();
+            after = job();
         }
     }
 }

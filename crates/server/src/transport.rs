@@ -42,11 +42,20 @@ impl Layers {
         }
     }
 
+    /// The same, but not for ever: as [`Socket::receive_a_while`].
+    #[inline]
+    pub fn receive_a_while(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+        match &mut self.0 {
+            None => socket.receive_a_while(room),
+            Some(stack) => stack.receive_or_nothing(Source { socket, waits: true }, connection, room),
+        }
+    }
+
     /// Receives what is there; `Some(0)` when nothing is.
     pub fn receive_ready(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
         match &mut self.0 {
             None => socket.receive_now(room),
-            Some(stack) => stack.receive_ready(socket, connection, room),
+            Some(stack) => stack.receive_or_nothing(Source { socket, waits: false }, connection, room),
         }
     }
 
@@ -133,9 +142,9 @@ impl Stack {
         }
     }
 
-    fn receive_ready(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+    fn receive_or_nothing(&mut self, from: Source<'_>, connection: &Connection, room: &mut [u8]) -> Option<usize> {
         let Some((reader, _)) = &mut self.compressed else {
-            return ready_below(&mut self.tls, socket, connection, room);
+            return below_or_nothing(&mut self.tls, from, connection, room);
         };
         loop {
             let count = reader.take(room);
@@ -143,7 +152,7 @@ impl Stack {
                 return Some(count);
             }
             if !reader.decode().ok()? {
-                match ready_below(&mut self.tls, socket, connection, reader.room().ok()?)? {
+                match below_or_nothing(&mut self.tls, from, connection, reader.room().ok()?)? {
                     0 => return Some(0),
                     count => reader.filled(count),
                 }
@@ -190,10 +199,10 @@ fn receive_below(tls: &mut Option<ServerConnection>, socket: &Socket, connection
     }
 }
 
-fn ready_below(tls: &mut Option<ServerConnection>, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+fn below_or_nothing(tls: &mut Option<ServerConnection>, from: Source<'_>, connection: &Connection, room: &mut [u8]) -> Option<usize> {
     match tls {
-        Some(tls) => ready_encrypted(tls, socket, connection, room),
-        None => socket.receive_now(room),
+        Some(tls) => encrypted_or_nothing(tls, from, connection, room),
+        None => from.receive(room),
     }
 }
 
@@ -246,8 +255,8 @@ fn receive_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &C
     }
 }
 
-/// As [`receive_encrypted`], without a wait: `Some(0)` when no whole record is there.
-fn ready_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
+/// As [`receive_encrypted`], without a wait or with one that ends: `Some(0)` when no whole record is there.
+fn encrypted_or_nothing(tls: &mut ServerConnection, mut from: Source<'_>, connection: &Connection, room: &mut [u8]) -> Option<usize> {
     loop {
         match tls.reader().read(room) {
             Ok(0) => return None,
@@ -255,14 +264,14 @@ fn ready_encrypted(tls: &mut ServerConnection, socket: &Socket, connection: &Con
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => return None,
         }
-        match tls.read_tls(&mut Ready(socket)) {
+        match tls.read_tls(&mut from) {
             Ok(0) => return None,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(0),
             Err(_) => return None,
         }
         let processed = tls.process_new_packets();
-        push(tls, socket, connection)?;
+        push(tls, from.socket, connection)?;
         processed.ok()?;
     }
 }
@@ -289,12 +298,22 @@ impl Read for Incoming<'_> {
     }
 }
 
-/// The same without waiting.
-struct Ready<'a>(&'a Socket);
+/// The same without waiting, or with a wait that ends.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    socket: &'a Socket,
+    waits: bool,
+}
 
-impl Read for Ready<'_> {
+impl Source<'_> {
+    fn receive(self, room: &mut [u8]) -> Option<usize> {
+        if self.waits { self.socket.receive_a_while(room) } else { self.socket.receive_now(room) }
+    }
+}
+
+impl Read for Source<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        match self.0.receive_now(room) {
+        match self.receive(room) {
             Some(0) => Err(io::ErrorKind::WouldBlock.into()),
             Some(count) => Ok(count),
             None => Ok(0),

@@ -1,4 +1,5 @@
-//! The front over real sockets, with a real client and with bytes no client would send. `front_shared.rs` runs the same with sessions that share threads.
+//! The front over real sockets, with a real client and with bytes no client would send. `front_shared.rs` runs the same with sessions that share threads,
+//! `front_rest.rs` with sessions that rest as soon as they hear nothing.
 
 mod canned;
 
@@ -25,6 +26,11 @@ fn shared_threads_from() -> u32 {
     if module_path!().starts_with("front_shared") { 0 } else { u32::MAX }
 }
 
+/// After what silence sessions give back their threads.
+fn rest_after() -> Duration {
+    if module_path!().starts_with("front_rest") { Duration::from_millis(1) } else { Duration::ZERO }
+}
+
 /// A server with canned answers.
 pub(crate) struct Fixture {
     /// It.
@@ -43,7 +49,7 @@ impl Fixture {
     }
 
     fn with(settings: FrontSettings) -> Self {
-        let settings = FrontSettings { shared_threads_from: shared_threads_from(), ..settings };
+        let settings = FrontSettings { shared_threads_from: shared_threads_from(), rest_after: rest_after(), ..settings };
         let dir = tempfile::tempdir().expect("a directory");
         let socket = dir.path().join("s.sock");
         let listeners = Listeners::bind("127.0.0.1", 0, Some(&socket)).expect("a free port");

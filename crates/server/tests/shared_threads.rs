@@ -12,7 +12,9 @@ const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE
 
 fn server(shared_from: u32) -> Server {
     let setting = format!("altiplano_shared_threads_from={shared_from}");
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", &setting, "--set", "max_connections=5000"]);
+    // Who has a thread of its own keeps it: `idle.rs` is about silence.
+    let settings = ["--set", &setting, "--set", "max_connections=5000", "--set", "altiplano_rest_after=0"];
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &settings);
     server.connect().query_drop("CREATE DATABASE d").expect("a database");
     let mut connection = connect(&server);
     connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");

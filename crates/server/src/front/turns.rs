@@ -1,12 +1,21 @@
-//! A connection's turns on threads that others use as well: parked between transactions, served by the crew (`pool/`).
+//! A connection's turns on threads that others use as well: parked between transactions, or when its client is silent, and served by the crew (`pool/`).
+//!
+//! With few connections a session has a thread of its own, which waits for its client's next command, but only for some seconds (`altiplano_rest_after`). Then the session gives
+//! back its memory and is parked, and the thread goes. When the client speaks again, the member of the crew that takes the session leaves the crew with it, and another takes the
+//! member's place.
 
 use super::{Front, Guest, Next};
+use crate::channel::Channel;
 use crate::pool::{Member, Sits, Taken};
+use crate::threads::{self, After};
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Members of the crew while each session has a thread of its own as soon as it speaks.
+const LISTENERS: u32 = 2;
 
 impl<S: Service> Front<S> {
     /// The threads that serve connections, and the sessions that need none now.
@@ -26,9 +35,9 @@ impl<S: Service> Front<S> {
             return Err(guest);
         }
         self.seats.park(guest)?;
-        if self.crew.wants_more() && !self.strengthen_crew() && self.crew.is_empty() {
+        if self.crew.wants_more(self.crew_least()) && !self.strengthen_crew() && self.crew.is_empty() {
             // Somebody must.
-            self.join_crew();
+            self.serve_others();
         }
         Ok(())
     }
@@ -36,40 +45,92 @@ impl<S: Service> Front<S> {
     /// Starts a thread that joins the crew; false when the system gives none.
     fn strengthen_crew(self: &Arc<Self>) -> bool {
         let front = Arc::clone(self);
-        self.threads.run(Box::new(move || front.join_crew())).is_ok()
+        self.threads.run(Box::new(move || front.serve_others())).is_ok()
     }
 
-    /// Serves parked sessions, if one more thread for them is wanted, until there are too many.
-    pub(super) fn join_crew(&self) {
-        let Some(member) = self.crew.enlist() else { return };
+    /// How many members the crew has at least: few, who only wait for those that wake up, unless there are so many connections that they share threads.
+    fn crew_least(&self) -> u32 {
+        if self.is_crowded() { self.crew.base() } else { LISTENERS }
+    }
+
+    /// The life of a thread that has no connection of its own: with the crew while that wants one more, and with the sessions that it takes from there.
+    pub(super) fn serve_others(self: &Arc<Self>) -> After {
+        while let Some(member) = self.crew.enlist(self.crew_least()) {
+            // What it had for one that has fallen silent is of no use to the next.
+            threads::give_back_free();
+            let Some(guest) = self.serve_in_crew(&member) else { break };
+            // Its client has spoken, and there are few connections: from now on this is the session's own thread.
+            let id = guest.visitor.guard.id;
+            let mut parked = false;
+            self.guarded(id, || parked = self.serve_turn(guest, false, false));
+            if !parked {
+                return After::Ready;
+            }
+        }
+        After::Spare
+    }
+
+    /// Serves parked sessions, until there are too many members, or one is to have this thread for its own.
+    fn serve_in_crew(self: &Arc<Self>, member: &Arc<Member>) -> Option<Box<Guest<S>>> {
         loop {
             let leaves = match self.crew.listen(|| self.seats.take()) {
                 Taken::Of(guest) => {
-                    self.serve_parked(&member, guest);
-                    self.crew.dismisses(&member)
+                    if self.leaves_with(member, &guest) {
+                        return Some(guest);
+                    }
+                    self.serve_parked(member, guest);
+                    self.crew.dismisses(member, self.crew_least())
                 }
-                Taken::Silence => self.crew.retires(&member),
+                Taken::Silence => self.crew.retires(member, self.crew_least()),
                 Taken::Closed => true,
             };
             if leaves {
-                return;
+                return None;
             }
         }
+    }
+
+    /// Whether a member that has taken a guest is its own thread from now on, and a member no more. Only when another takes its place.
+    fn leaves_with(self: &Arc<Self>, member: &Arc<Member>, guest: &Guest<S>) -> bool {
+        if self.is_crowded() || guest.visitor.channel.connection.stop_requested().ends_connection() {
+            return false;
+        }
+        self.crew.leave(member);
+        if !self.crew.wants_more(LISTENERS) || self.strengthen_crew() || !self.crew.is_empty() {
+            return true;
+        }
+        // No thread is to be had, and nobody else would listen.
+        !self.crew.enlist_again(member)
     }
 
     fn serve_parked(&self, member: &Member, guest: Box<Guest<S>>) {
         let connection = &guest.visitor.channel.connection;
         member.serve(connection);
         self.guarded(connection.id(), || {
-            self.serve_turn(guest, false);
+            self.serve_turn(guest, false, true);
         });
         member.served();
     }
 
-    /// Serves a connection until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there.
-    pub(super) fn serve_turn(&self, mut guest: Box<Guest<S>>, mut waits: bool) -> bool {
+    /// A client has been silent for a while: its session gives back what can be made again. True when it can be parked; otherwise others may wait for what it holds, and
+    /// the client has spoken again, or has gone, when this returns.
+    #[cold]
+    pub(super) fn rest(channel: &mut Channel, session: &mut S::Session) -> bool {
+        channel.rest();
+        session.rest();
+        if session.holds_nothing() {
+            return true;
+        }
+        threads::give_back_free();
+        channel.wait();
+        false
+    }
+
+    /// Serves a connection until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there. `shared`: it is parked as soon as
+    /// it can be, however few connections there are.
+    pub(super) fn serve_turn(&self, mut guest: Box<Guest<S>>, mut waits: bool, shared: bool) -> bool {
         loop {
-            if self.command_loop(&mut guest, waits) == Next::End {
+            if self.command_loop(&mut guest, waits, shared) == Next::End {
                 Self::end(*guest);
                 return false;
             }
@@ -89,7 +150,7 @@ impl<S: Service> Front<S> {
 
     /// The life of the thread that sees to it that parked sessions find threads.
     pub fn watch_crew(self: &Arc<Self>) {
-        self.crew.monitor(self.seats.poller(), || self.strengthen_crew(), || self.open_connections());
+        self.crew.monitor(self.seats.poller(), || self.strengthen_crew(), || self.open_connections(), || self.crew_least());
     }
 
     /// Sends the crew home; no connection is left.

@@ -58,6 +58,7 @@ pub(crate) struct Crew {
     members: Mutex<Vec<Arc<Member>>>,
     /// Those in `members`, and those about to be.
     count: AtomicU32,
+    /// By the monitor; `least` of those who ask may be more.
     wanted: AtomicU32,
     /// Turns that ended at members that have gone.
     past_turns: AtomicU64,
@@ -75,17 +76,27 @@ impl Crew {
             base,
             members: Mutex::new(Rank::Leaf, Vec::new()),
             count: AtomicU32::new(0),
-            wanted: AtomicU32::new(base),
+            wanted: AtomicU32::new(0),
             past_turns: AtomicU64::new(0),
             listening: Listening::new(),
             closed: AtomicBool::new(false),
         }
     }
 
+    /// How many members there are at least while sessions share threads.
+    pub(crate) fn base(&self) -> u32 {
+        self.base
+    }
+
     /// Whether a thread that enlists now would be taken.
     #[inline]
-    pub(crate) fn wants_more(&self) -> bool {
-        self.count.load(Ordering::Relaxed) < self.wanted.load(Ordering::Relaxed)
+    pub(crate) fn wants_more(&self, least: u32) -> bool {
+        self.count.load(Ordering::Relaxed) < self.wanted(least)
+    }
+
+    #[inline]
+    fn wanted(&self, least: u32) -> u32 {
+        self.wanted.load(Ordering::Relaxed).max(least)
     }
 
     /// How many there are.
@@ -99,8 +110,8 @@ impl Crew {
     }
 
     /// The calling thread becomes a member, if one is wanted.
-    pub(crate) fn enlist(&self) -> Option<Arc<Member>> {
-        let wanted = self.wanted.load(Ordering::Relaxed);
+    pub(crate) fn enlist(&self, least: u32) -> Option<Arc<Member>> {
+        let wanted = self.wanted(least);
         self.count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| (count < wanted).then_some(count + 1)).ok()?;
         let member = Arc::new(Member {
             serves: Mutex::new(Rank::Leaf, None),
@@ -112,19 +123,33 @@ impl Crew {
         Some(member)
     }
 
+    /// A member goes, whoever is left.
+    pub(crate) fn leave(&self, member: &Arc<Member>) {
+        self.lets_go(member, 0);
+    }
+
+    /// A member that has left is one again, if there is none.
+    pub(crate) fn enlist_again(&self, member: &Arc<Member>) -> bool {
+        if self.count.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            return false;
+        }
+        self.members.lock().push(Arc::clone(member));
+        true
+    }
+
     /// A member that has served a guest: whether there are too many, in which case it is none any more.
     #[inline]
-    pub(crate) fn dismisses(&self, member: &Arc<Member>) -> bool {
-        let most = self.wanted.load(Ordering::Relaxed);
+    pub(crate) fn dismisses(&self, member: &Arc<Member>, least: u32) -> bool {
+        let most = self.wanted(least);
         self.count.load(Ordering::Relaxed) > most && self.lets_go(member, most)
     }
 
     /// A member that has listened for long in vain: whether it is none any more. There were more of them for something that is over.
-    pub(crate) fn retires(&self, member: &Arc<Member>) -> bool {
-        if !self.lets_go(member, self.base) {
+    pub(crate) fn retires(&self, member: &Arc<Member>, least: u32) -> bool {
+        if !self.lets_go(member, least) {
             return false;
         }
-        self.wanted.fetch_min(self.count().max(self.base), Ordering::Relaxed);
+        self.wanted.fetch_min(self.count().max(least), Ordering::Relaxed);
         true
     }
 
@@ -135,7 +160,7 @@ impl Crew {
         }
         let mut members = self.members.lock();
         members.retain(|other| !Arc::ptr_eq(other, member));
-        self.past_turns.fetch_add(member.turns.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.past_turns.fetch_add(member.turns.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         true
     }
 
@@ -145,8 +170,9 @@ impl Crew {
         self.listening.during(take)
     }
 
-    /// The life of the monitor, until [`Crew::close`]. `start` starts a thread that will enlist, `open` tells how many connections there are.
-    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32) {
+    /// The life of the monitor, until [`Crew::close`]. `start` starts a thread that will enlist, `open` tells how many connections there are, `least` how many members
+    /// there must be.
+    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32, least: impl Fn() -> u32) {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
         loop {
@@ -167,7 +193,7 @@ impl Crew {
                 turns = now;
             }
             let count = self.count();
-            let wanted = self.judge(count, self.working(), stands, open());
+            let wanted = self.judge(count, self.working(), stands, open(), least());
             self.wanted.store(wanted, Ordering::Relaxed);
             for _ in count..wanted {
                 if !start() {
@@ -214,7 +240,7 @@ impl Crew {
     }
 
     /// How many members there should be, of whom so many work. `stands`: those whose clients have spoken are not taken, and hardly a turn ends. `open`: connections.
-    fn judge(&self, count: u32, working: u32, stands: bool, open: u32) -> u32 {
+    fn judge(&self, count: u32, working: u32, stands: bool, open: u32, least: u32) -> u32 {
         let (few, many) = (2 * self.processors, 4 * self.processors);
         let wanted = match working {
             // That may be a thousand long statements, to be got past in a few rounds.
@@ -224,7 +250,7 @@ impl Crew {
             _ if working > many => count.saturating_sub(working - many),
             _ => count,
         };
-        wanted.min(open).max(self.base)
+        wanted.min(open).max(least)
     }
 }
 
@@ -235,13 +261,14 @@ mod tests {
     #[test]
     fn a_crew_grows_while_too_few_work_and_shrinks_when_many_do() {
         let crew = Crew::new(2);
-        assert_eq!(crew.judge(32, 6, false, 10_000), 32, "busy enough");
-        assert_eq!(crew.judge(32, 1, false, 10_000), 35);
-        assert_eq!(crew.judge(32, 0, false, 10_000), 48);
-        assert_eq!(crew.judge(32, 20, true, 10_000), 48, "busy with what takes long");
-        assert_eq!(crew.judge(9_900, 0, false, 10_000), 10_000, "never more than there are connections");
-        assert_eq!(crew.judge(500, 60, false, 10_000), 448);
-        assert_eq!(crew.judge(40, 40, false, 10_000), 32);
-        assert_eq!(crew.judge(32, 0, false, 1), 32);
+        assert_eq!(crew.judge(32, 6, false, 10_000, 32), 32, "busy enough");
+        assert_eq!(crew.judge(32, 1, false, 10_000, 32), 35);
+        assert_eq!(crew.judge(32, 0, false, 10_000, 32), 48);
+        assert_eq!(crew.judge(32, 20, true, 10_000, 32), 48, "busy with what takes long");
+        assert_eq!(crew.judge(9_900, 0, false, 10_000, 32), 10_000, "never more than there are connections");
+        assert_eq!(crew.judge(500, 60, false, 10_000, 32), 448);
+        assert_eq!(crew.judge(40, 40, false, 10_000, 32), 32);
+        assert_eq!(crew.judge(32, 0, false, 1, 32), 32);
+        assert_eq!(crew.judge(2, 2, false, 100, 2), 4, "few connections");
     }
 }

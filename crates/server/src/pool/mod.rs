@@ -1,8 +1,8 @@
-//! Threads shared by sessions between transactions, once there are many connections.
+//! Threads shared by sessions: between transactions, once there are many connections; and by those whose clients are silent.
 //!
 //! A session that waits for its client and holds nothing that others may wait for is *parked*: it lies on a seat (`seats.rs`) and its socket is watched by epoll.
 //! Members of a *crew* (`crew.rs`) take those whose clients have spoken, in the kernel's order, and serve each until it may be parked again: to the end of
-//! its transaction. So thousands of sessions work on the stacks, heaps and kernel structures of a few dozen threads, and one that is silent takes no thread.
+//! its transaction. With few connections the member leaves the crew instead, and serves that session alone until its client falls silent. So thousands of sessions work on the stacks, heaps and kernel structures of a few dozen threads, and one that is silent takes no thread.
 //!
 //! # Invariants
 //! 1. A guest is on a seat, or in the hands of one thread.

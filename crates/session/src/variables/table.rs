@@ -98,6 +98,8 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("altiplano_log_archive", Global, "")),
     // 0: what the machine or the control group has, less a tenth.
     number("altiplano_memory_limit", Global, "0", 0, MAX),
+    // What wakes up after a silence pays a tenth of a millisecond; below a second, many of them would.
+    number("altiplano_rest_after", Global, "3", 0, 31_536_000),
     // Where sharing began to gain by measurement (docs/design/threads.md).
     fixed(number("altiplano_shared_threads_from", Global, "2000", 0, 1_000_000)),
     // Made at the start, when there are none.
