@@ -146,18 +146,18 @@ def run(name, argv, env=None, cwd=None, timeout=3600, parse=None, log=None):
     return result
 
 
-def junit(path):
-    """Reads a file of JUnit's XML (pytest --junitxml, go-junit-report, mocha-junit-reporter, surefire)."""
+def junit(path, rename=lambda name: name):
+    """Reads a file of JUnit's XML (pytest --junitxml, go-junit-report, mocha-junit-reporter, surefire). `rename` takes out of names what differs between servers."""
     result = Result()
     if not Path(path).exists():
         return result
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
+        name = rename(f"{case.get('classname', '')}.{case.get('name', '')}".strip("."))
         result.tests.add(name)
         wrong = [part for part in case if part.tag in ("failure", "error")]
         if wrong:
             result.failed += 1
-            result.failures[name] = ((wrong[0].get("message") or "") + "\n" + (wrong[0].text or ""))[-4000:]
+            result.failures[name] = (wrong[0].get("message") or "")[:2000] + "\n" + (wrong[0].text or "")[-4000:]
         elif any(part.tag == "skipped" for part in case):
             result.skipped += 1
         else:

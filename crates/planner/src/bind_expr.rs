@@ -284,6 +284,10 @@ impl<'c> Binder<'c> {
         let ExprKind::Slot(slot) = resolved.kind else { return Err(codes::bad_field_error(column.column, "field list")) };
         let of = |column: &catalog::ColumnDef| match column.default {
             catalog::DefaultValue::Expression(_) => Err(codes::default_as_val_generated()),
+            // The first member of an ENUM, which rows get, is no default that can be asked for.
+            catalog::DefaultValue::None if !column.ty.nullable => {
+                Ok(Expr { kind: ExprKind::NoDefault(column.name.as_str().into()), ty: column.ty.clone() })
+            }
             _ => Ok(crate::dml::default_expr(column)),
         };
         if let Some((first, columns)) = &self.row_columns {

@@ -17,12 +17,13 @@ use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use types::{Collation, ColumnType, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
-/// The expression of a column's DEFAULT.
+/// The expression of a column's DEFAULT. An ENUM without one has its first member, in strict mode, too.
 pub fn default_expr(column: &ColumnDef) -> Expr {
     match &column.default {
         DefaultValue::None if column.ty.nullable => Expr::literal(Value::Null, column.ty.clone()),
+        DefaultValue::None if column.ty.kind == TypeKind::Enum => Expr::literal(types::implicit_default(&column.ty), column.ty.clone()),
         DefaultValue::None => Expr { kind: ExprKind::NoDefault(column.name.as_str().into()), ty: column.ty.clone() },
         DefaultValue::Null => Expr::literal(Value::Null, column.ty.clone()),
         DefaultValue::Constant(v) => Expr::literal(v.clone(), column.ty.clone()),

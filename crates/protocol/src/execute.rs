@@ -75,7 +75,8 @@ impl<'a> Execute<'a> {
     ) -> Result<(), Malformed> {
         let mut bytes = Bytes::new(self.params);
         let mut total = param_count;
-        let counted = self.with_attributes && self.flags & PARAMETER_COUNT_AVAILABLE != 0;
+        // A statement with parameters has the count whether or not the flag says so: MySQL's Connector/Python leaves the flag away.
+        let counted = self.with_attributes && (param_count > 0 || self.flags & PARAMETER_COUNT_AVAILABLE != 0);
         if counted {
             total = usize::try_from(bytes.lenenc_int()?).map_err(|_| Malformed)?;
             if total < param_count || total > PARAMS_MAX {
@@ -94,7 +95,7 @@ impl<'a> Execute<'a> {
             types.reserve(param_count.min(bytes.rest().len() / 2));
             for index in 0..total {
                 let param_type = param_type(&mut bytes)?;
-                if self.with_attributes && counted {
+                if counted {
                     bytes.lenenc_bytes()?;
                 }
                 if index < param_count { types.push(param_type) } else { attribute_types.push(param_type) }
@@ -273,5 +274,20 @@ mod tests {
     fn more_hours_than_any_time_has_are_a_value_not_an_overflow() {
         let days = [8, 1, 0xFF, 0xFF, 0xFF, 0xFF, 23, 59, 59];
         assert_eq!(time(&mut Bytes::new(&days)), Ok(Time::from_fields(true, HOURS_MAX, 59, 59, 0)));
+    }
+
+    /// As MySQL's Connector/Python sends it: a count and names, and no flag that says so.
+    #[test]
+    fn the_count_of_parameters_is_there_without_its_flag() {
+        let params = [2, 0, 1, 8, 0, 0, 254, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1, b'a'];
+        for flags in [0, PARAMETER_COUNT_AVAILABLE] {
+            let execute = Execute { statement_id: 1, flags, params: &params, with_attributes: true };
+            let mut values = Vec::new();
+            let decoded = execute.params(2, &mut Vec::new(), |_| false, |_, param| values.push(param.value));
+            assert_eq!(decoded, Ok(()));
+            assert_eq!(values, [ParamValue::Int(7), ParamValue::Bytes(b"a")]);
+        }
+        let none = Execute { statement_id: 1, flags: 0, params: &[], with_attributes: true };
+        assert_eq!(none.params(0, &mut Vec::new(), |_| false, |_, _| {}), Ok(()));
     }
 }

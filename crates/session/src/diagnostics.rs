@@ -2,17 +2,22 @@
 
 use mysql_error::{SqlError, Warning, WarningLevel};
 
-/// Conditions kept of one statement (`max_error_count`); more are only counted.
-const KEPT_MAX: usize = 1024;
-
 /// Conditions of the last statement that had any effect on them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Diagnostics {
     list: Vec<Warning>,
     warnings: u32,
     errors: u32,
     /// How many conditions, and how many errors among them, the statement before left.
     before: (u32, u32),
+    /// Conditions kept of one statement (`max_error_count`, at most 65,535); more are only counted.
+    kept_max: usize,
+}
+
+impl Default for Diagnostics {
+    fn default() -> Self {
+        Diagnostics { list: Vec::new(), warnings: 0, errors: 0, before: (0, 0), kept_max: 1024 }
+    }
 }
 
 impl Diagnostics {
@@ -37,13 +42,18 @@ impl Diagnostics {
         }
     }
 
+    /// Sets how many conditions are kept of a statement.
+    pub fn set_kept_max(&mut self, count: usize) {
+        self.kept_max = count;
+    }
+
     /// Adds a condition.
     pub fn push(&mut self, warning: Warning) {
         match warning.level {
             WarningLevel::Error => self.errors += 1,
             WarningLevel::Warning | WarningLevel::Note => self.warnings += 1,
         }
-        if self.list.len() < KEPT_MAX {
+        if self.list.len() < self.kept_max {
             self.list.push(warning);
         }
     }

@@ -4,7 +4,7 @@ use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::shared::{memory_limit_of, memory_of_storage};
-use crate::variables::{Definition, Scope, check, find};
+use crate::variables::{Definition, Kind, Scope, check, find};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -107,9 +107,24 @@ impl ClientSession {
             // Nearly every statement would be refused from now on.
             return Err(codes::wrong_value_for_var(definition.name, bytes).into());
         }
+        // What is not there cannot be switched on; that it is off may be said.
+        if let (Kind::Switch, Value::Int(1)) = (definition.kind, value)
+            && matches!(
+                definition.name,
+                "general_log"
+                    | "profiling"
+                    | "slow_query_log"
+                    | "sql_auto_is_null"
+                    | "sql_generate_invisible_primary_key"
+                    | "sql_require_primary_key"
+            )
+        {
+            return Err(codes::not_supported_yet(definition.name).into());
+        }
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
+            "event_scheduler" if text == "ON" => Err(codes::not_supported_yet("event_scheduler").into()),
             // Told only to clients that can do without, and the greeting offers that to none.
             "resultset_metadata" if text == "NONE" => Err(codes::client_does_not_support("optional metadata transfer").into()),
             "session_track_transaction_info" if text != "OFF" => Err(codes::not_supported_yet("session_track_transaction_info").into()),
@@ -200,6 +215,7 @@ impl ClientSession {
             ("innodb_lock_wait_timeout", Value::UInt(seconds)) => self.engine.set_lock_wait_timeout(Duration::from_secs(*seconds)),
             ("max_allowed_packet", Value::UInt(bytes)) => settings.max_allowed_packet = *bytes as usize,
             ("connection_memory_limit", Value::UInt(bytes)) => settings.statement_bytes_max = *bytes,
+            ("max_error_count", Value::UInt(count)) => self.core.diagnostics.set_kept_max(*count as usize),
             ("max_execution_time", Value::UInt(millis)) => settings.max_execution_time_ms = *millis as u32,
             ("completion_type", Value::Bytes(name)) => {
                 settings.completion_type = match &*name.to_text() {
@@ -239,6 +255,7 @@ impl ClientSession {
             "innodb_lock_wait_timeout",
             "connection_memory_limit",
             "max_allowed_packet",
+            "max_error_count",
             "max_execution_time",
             "completion_type",
             "sql_notes",

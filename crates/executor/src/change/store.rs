@@ -76,6 +76,8 @@ pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mu
         DefaultValue::CurrentTimestamp => Ok(current_timestamp(column, context)),
         DefaultValue::Expression(_) => Err(crate::errors::internal("a default that the plan computes")),
         DefaultValue::None if column.ty.nullable => Ok(Value::Null),
+        // The one type that has a default where none is written, its first member, without a warning.
+        DefaultValue::None if column.ty.kind == TypeKind::Enum => Ok(types::implicit_default(&column.ty)),
         DefaultValue::None => {
             if context.sql_mode().is_strict() && !leniency.values {
                 return Err(codes::no_default_for_field(&column.name).into());

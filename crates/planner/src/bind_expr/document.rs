@@ -4,6 +4,7 @@ use crate::binder::{Binder, Result};
 use crate::conditions::compare_expr;
 use crate::expr::{CastTo, CmpOp, Expr, ExprKind};
 use crate::func::{Func, Returns};
+use crate::typing;
 use mysql_error::{Warning, WarningLevel};
 use parser::ast;
 use types::{ByteString, Collation, ColumnType, TypeKind, Value};
@@ -45,7 +46,7 @@ impl<'c> Binder<'c> {
     pub(super) fn json_path(&mut self, column: &ast::ColumnRef<'_>, path: &[u8], unquote: bool) -> Result<Expr> {
         let document = self.resolve_column(column.schema, column.table, column.column)?;
         let chars = String::from_utf8_lossy(path).chars().count() as u64;
-        let path = Expr::literal(Value::bytes(path), crate::typing::string(chars, self.connection_collation()).not_null());
+        let path = Expr::literal(Value::bytes(path), typing::string(chars, self.connection_collation()).not_null());
         let part = self.document_function(Func::JsonExtract, Returns::Json, vec![document, path])?;
         if unquote { self.document_function(Func::JsonUnquote, Returns::Special, vec![part]) } else { Ok(part) }
     }
@@ -62,7 +63,7 @@ impl<'c> Binder<'c> {
         if let ExprKind::Cast(_, CastTo::Char { length, collation }) = &mut template.kind {
             *collation = Collation::Utf8mb4Bin;
             template.ty = match length {
-                Some(length) => crate::typing::string(u64::from(*length), Collation::Utf8mb4Bin),
+                Some(length) => typing::string(u64::from(*length), Collation::Utf8mb4Bin),
                 None => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
             };
         }
@@ -109,6 +110,40 @@ impl<'c> Binder<'c> {
         }
         let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
         Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+    }
+
+    /// CASE with an operand compares documents by their text, with numbers as numbers, never as documents: `CASE j WHEN 'null' …` finds the
+    /// null of JSON. Each WHEN becomes a condition of its own then, with a copy of the operand; what cannot be copied stays as it is.
+    pub(super) fn case_of_documents(&mut self, operand: Option<Expr>, branches: &mut [(Expr, Expr)]) -> Option<Expr> {
+        let operand = operand?;
+        let is_document = |e: &Expr| e.ty.kind == TypeKind::Json;
+        if !is_document(&operand) && !branches.iter().any(|(when, _)| is_document(when)) {
+            return Some(operand);
+        }
+        if operand.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..) | ExprKind::AssignVariable(..))) {
+            return Some(operand);
+        }
+        let null = Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
+        for (when, _) in branches {
+            let other = std::mem::replace(when, null.clone());
+            let number = typing::is_number(&operand.ty) || typing::is_number(&other.ty);
+            let (a, b) = if number {
+                (self.document_number(operand.clone()), self.document_number(other))
+            } else {
+                (self.document_text(operand.clone()), self.document_text(other))
+            };
+            *when = compare_expr(CmpOp::Eq, Collation::Utf8mb4Bin, a, b);
+        }
+        None
+    }
+
+    fn document_text(&mut self, e: Expr) -> Expr {
+        match e.ty.kind {
+            kind if kind == TypeKind::Json || kind.is_temporal() => {
+                self.cast_to(e, CastTo::Char { length: None, collation: Collation::Utf8mb4Bin })
+            }
+            _ => e,
+        }
     }
 
     /// A document whose truth is asked: whether it is another one than the number 0, with a warning.

@@ -246,6 +246,7 @@ impl<'c> Binder<'c> {
             let when = if operand.is_some() { self.expr(when)? } else { self.condition(when)? };
             branches.push((when, self.expr(then)?));
         }
+        let operand = self.case_of_documents(operand, &mut branches);
         let otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
         let collation = match &operand {
             Some(o) => {

@@ -198,7 +198,7 @@ impl Binder<'_> {
                 .any(|(name, of)| *of == at && columns.is_none_or(|columns| columns.iter().any(|column| column.eq_ignore_ascii_case(name))))
         };
         let lacking = entry.def.columns.iter().enumerate().any(|(at, column)| {
-            let has_none = matches!(column.default, DefaultValue::None) && !column.ty.nullable;
+            let has_none = matches!(column.default, DefaultValue::None) && !column.ty.nullable && column.ty.kind != types::TypeKind::Enum;
             has_none && !column.auto_increment && column.generated.is_none() && !given(at)
         });
         if !lacking {
