@@ -1,7 +1,8 @@
 //! Disk, clock and entropy as traits: real, and simulated with crashes and faults.
 //!
 //! # Invariants
-//! 1. All file access of the server goes through [`Disk`] and [`File`]; paths are relative to the data directory, `/`-separated.
+//! 1. All file access of the server goes through [`Disk`] and [`File`]; paths are relative to the data directory, `/`-separated. What users name
+//!    outside of it goes through [`outside`].
 //! 2. Only what [`File::sync`] covered survives a crash for certain; only what [`Disk::sync_dir`] covered keeps its name.
 //! 3. The same seed and the same calls give the same [`SimDisk`] contents after a crash, bit for bit.
 //! 4. A data directory is open in one process at a time ([`RealDisk::open`] holds a flock on its file `lock`).
@@ -20,6 +21,7 @@ mod aligned_buf;
 mod clock;
 mod disk;
 mod entropy;
+pub mod outside;
 mod overlay_disk;
 mod read_only_disk;
 mod real_disk;

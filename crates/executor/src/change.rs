@@ -2,6 +2,7 @@
 
 pub(crate) mod auto_increment;
 pub(crate) mod insert;
+pub(crate) mod load;
 pub(crate) mod rules;
 pub(crate) mod store;
 

@@ -127,6 +127,10 @@ pub trait StatementContext: LocalTime {
     fn default_week_format(&self) -> u8 {
         0
     }
+    /// LOAD_FILE(): a file of the server's machine; `None` where it cannot be had.
+    fn load_file(&mut self, _name: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
     /// Rows of a computed table.
     fn virtual_rows(&mut self, table: &'static VirtualTableDef, _request: VirtualRequest) -> Result<VirtualRows> {
         Err(mysql_error::codes::no_such_table(table.database, table.name).into())

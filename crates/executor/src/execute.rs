@@ -1,5 +1,6 @@
 //! Entry points: runs a plan.
 
+use crate::change::load::LoadRows;
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
@@ -114,10 +115,11 @@ pub fn execute_load(
     session: &mut engine::Session,
     context: &mut dyn StatementContext,
     scratch: &mut Scratch,
-    rows: &mut dyn FnMut() -> Result<Option<Vec<Value>>>,
+    rows: &mut LoadRows<'_>,
 ) -> Result<Changes> {
     let Body::Insert(insert) = &plan.body else { return Err(internal("not a load plan")) };
     let mut x = Exec::new(plan, &[], session, context, scratch);
+    x.read_as_source();
     let result = x.run_insert(insert, Some(rows));
     x.finish(scratch);
     result

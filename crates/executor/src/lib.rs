@@ -36,6 +36,7 @@ mod subquery;
 mod virtual_scan;
 mod window;
 
+pub use change::load::{LoadRow, LoadRows};
 pub use change::rules::RuleRun;
 pub use context::{AutoIncrementSettings, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_charset, to_f64, to_i64};

@@ -101,7 +101,7 @@ impl<'c> Binder<'c> {
             return Err(SqlError::with_message(1473, "Too high level of nesting for select"));
         }
         if q.into.is_some() && !std::mem::take(&mut self.into_allowed) {
-            return Err(codes::wrong_usage("INTO", "subquery"));
+            return Err(codes::misplaced_into());
         }
         self.into_allowed = false;
         self.check_stack()?;

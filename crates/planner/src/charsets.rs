@@ -87,8 +87,8 @@ fn cast(e: Expr, to: CastTo) -> Expr {
 
 /// Whether a function is about the bytes of its first argument.
 pub(crate) fn takes_bytes(func: Func) -> bool {
-    use Func::{Ascii, BitLength, Crc32, Hex, Length, Md5, Ord, Sha1, Sha2, ToBase64};
-    matches!(func, Ascii | BitLength | Crc32 | Hex | Length | Md5 | Ord | Sha1 | Sha2 | ToBase64)
+    use Func::{AesEncrypt, Ascii, BitLength, Compress, Crc32, Hex, Length, Md5, Ord, Sha1, Sha2, ToBase64};
+    matches!(func, AesEncrypt | Ascii | BitLength | Compress | Crc32 | Hex | Length | Md5 | Ord | Sha1 | Sha2 | ToBase64)
 }
 
 /// Whether a function makes text of its own, in the connection's character set, whatever its argument's is.

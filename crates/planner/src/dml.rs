@@ -277,7 +277,7 @@ impl<'c> Binder<'c> {
     }
 
     /// One slot for each column, in order.
-    fn row_slots(&mut self, columns: &[ColumnDef]) -> Slot {
+    pub(crate) fn row_slots(&mut self, columns: &[ColumnDef]) -> Slot {
         let first = self.slot_count;
         for c in columns {
             self.new_slot(c.ty.clone());

@@ -232,6 +232,13 @@ functions! {
     IsFreeLock "is_free_lock" 1..=1 Int;
     IsUsedLock "is_used_lock" 1..=1 Int;
     Uuid "uuid" 0..=0 Str;
+    LoadFile "load_file" 1..=1 Special;
+    AesEncrypt "aes_encrypt" 2..=6 Special;
+    AesDecrypt "aes_decrypt" 2..=6 Special;
+    Compress "compress" 1..=1 Special;
+    Uncompress "uncompress" 1..=1 Special;
+    UncompressedLength "uncompressed_length" 1..=1 Int;
+    ValidatePasswordStrength "validate_password_strength" 1..=1 Int;
     InetAton "inet_aton" 1..=1 UInt;
     InetNtoa "inet_ntoa" 1..=1 Str;
     IsUuid "is_uuid" 1..=1 Bool;
@@ -295,8 +302,8 @@ impl Func {
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {
         use Func::{
-            Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, Rand, RandomBytes, ReleaseAllLocks, ReleaseLock, RowCount,
-            Sleep, SysDate, Uuid, UuidShort,
+            Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, LoadFile, Rand, RandomBytes, ReleaseAllLocks, ReleaseLock,
+            RowCount, Sleep, SysDate, Uuid, UuidShort,
         };
         matches!(
             self,
@@ -313,6 +320,7 @@ impl Func {
                 | IsUsedLock
                 | UuidShort
                 | RandomBytes
+                | LoadFile
                 | Benchmark
         )
     }

@@ -625,7 +625,25 @@ pub enum InsertSource {
     /// SELECT.
     Query(Query),
     /// Rows are handed in at execution (LOAD DATA).
-    External,
+    External(Box<Load>),
+}
+
+/// What LOAD DATA makes of a line.
+#[derive(Debug)]
+pub struct Load {
+    /// Where its fields go, in order.
+    pub fields: Vec<LoadField>,
+    /// SET: (column, value), in the order written; the values read the row through [`Insert::new_slots`], and later ones see earlier ones' results.
+    pub set: Vec<(u32, Expr)>,
+}
+
+/// Where a field of a file goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadField {
+    /// To a column of the table.
+    Column(u32),
+    /// To a user variable.
+    Variable(Box<str>),
 }
 
 /// Where a column of an inserted row comes from.

@@ -4,13 +4,11 @@ use crate::binder::{Binder, Result, Scope};
 use crate::context::PlanContext;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
-use crate::plan::{Access, Body, Insert, InsertColumn, InsertSource, Node, OutputColumn, Plan, Query};
+use crate::plan::{Access, Body, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
-use accounts::Privileges;
 use mysql_error::codes;
 use parser::ast;
-use std::sync::Arc;
 
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
@@ -76,9 +74,9 @@ fn changes_unsafely(body: &Body) -> bool {
 /// Targets of SELECT … INTO.
 fn into_variables(q: &ast::Query<'_>, columns: usize) -> Result<Vec<Box<str>>> {
     let targets = match q.into {
-        None => return Ok(Vec::new()),
         Some(ast::SelectInto::Variables(targets)) => *targets,
-        Some(_) => return Err(codes::not_supported_yet("SELECT ... INTO OUTFILE")),
+        // Whoever runs the plan writes its rows to the file.
+        None | Some(_) => return Ok(Vec::new()),
     };
     if targets.len() != columns {
         return Err(codes::wrong_number_of_columns_in_select());
@@ -96,55 +94,6 @@ pub fn plan_expressions(exprs: &[ast::Expr<'_>], sql: &[u8], context: &dyn PlanC
     let query = row_of(&mut b, exprs)?;
     let columns = query.output.iter().map(|e| OutputColumn { ty: e.ty.clone(), ..OutputColumn::default() }).collect();
     finish(b, Body::Query(query), columns)
-}
-
-/// Plans an INSERT whose rows are handed in at execution (LOAD DATA): `columns` are the targets in order.
-pub fn plan_load(table: &ast::ObjectName<'_>, columns: &[&str], replace: bool, ignore: bool, context: &dyn PlanContext) -> Result<Plan> {
-    let mut b = Binder::new(context, b"");
-    let database = match table.schema.or(context.database()) {
-        Some(db) => db.to_owned(),
-        None => return Err(codes::no_db_error()),
-    };
-    b.access_table(&database, table.name, Privileges::INSERT)?;
-    if let Some(table) = context.virtual_table(&database, table.name)? {
-        return Err(context.virtual_table_denied(table, "INSERT"));
-    }
-    let (number, mut target) = b.insert_target(&database, table.name, Some(columns).filter(|list| !list.is_empty()), "LOAD")?;
-    let entry = Arc::clone(&target.entry);
-    let mut targets = vec![InsertColumn::Default; entry.def.columns.len()];
-    if columns.is_empty() {
-        for (i, at) in target.all().into_iter().enumerate() {
-            targets[at] = InsertColumn::Source(i as u32);
-        }
-    }
-    for (i, name) in columns.iter().enumerate() {
-        let at = target.column(name).ok_or_else(|| codes::bad_field_error(name, "field list"))?;
-        targets[at] = InsertColumn::Source(i as u32);
-    }
-    b.access_written(&database, &entry.def, &targets, columns.is_empty(), replace);
-    let given = |at: &usize| matches!(targets[*at], InsertColumn::Source(_));
-    crate::dml::refuse_generated(&entry.def, &(0..targets.len()).filter(given).collect::<Vec<_>>())?;
-    let first = b.slot_count;
-    for c in &entry.def.columns {
-        b.new_slot(c.ty.clone());
-    }
-    let existing = b.slot_count;
-    for c in &entry.def.columns {
-        b.new_slot(c.ty.clone());
-    }
-    let body = Body::Insert(Box::new(Insert {
-        table: number,
-        source: InsertSource::External,
-        columns: targets,
-        replace,
-        ignore,
-        on_duplicate: Vec::new(),
-        new_slots: first,
-        existing_slots: existing,
-        source_slots: Vec::new(),
-        rules: b.insert_rules(&mut target)?,
-    }));
-    finish(b, body, Vec::new())
 }
 
 fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {

@@ -14,6 +14,8 @@ const FRAMES_MIN: usize = 256;
 
 /// The setting for the size of the log.
 const LOG_CAPACITY: &str = "innodb_redo_log_capacity";
+/// The setting for where statements may read and write files.
+const FILES: &str = "secure_file_priv";
 /// The setting for all memory.
 const MEMORY_LIMIT: &str = "altiplano_memory_limit";
 /// The setting for the threads that purge.
@@ -79,8 +81,12 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         shared.set_at_start("altiplano_admission", "off")?;
     }
     shared.apply_memory_limit();
+    let place_of_files = place_of_files(settings)?;
     for (name, value) in settings.variables.iter().filter(|(name, _)| ![LOG_CAPACITY, PURGE_THREADS].contains(&name.as_str())) {
         shared.set_at_start(name, value).map_err(|error| format!("--set {name}={value}: {error}"))?;
+    }
+    if let Some(directory) = place_of_files {
+        shared.set_at_start(FILES, &directory)?;
     }
     begin_encryption(settings, &shared)?;
     free_orphans(catalog)?;
@@ -110,6 +116,18 @@ fn begin_encryption(settings: &Settings, shared: &Shared) -> Result<(), Failure>
             Ok(())
         }
     }
+}
+
+/// The directory of `secure_file_priv`, where one is set, as it lies.
+fn place_of_files(settings: &Settings) -> Result<Option<String>, Failure> {
+    let Some(text) = settings.variables.get(FILES).filter(|text| !text.is_empty() && !text.eq_ignore_ascii_case("NULL")) else {
+        return Ok(None);
+    };
+    let real = env::outside::real_path(text.as_ref()).map_err(|error| format!("--set {FILES}={text}: {error}"))?;
+    if !env::outside::is_directory(&real) {
+        return Err(format!("--set {FILES}={text}: not a directory").into());
+    }
+    Ok(Some(format!("{}/", real.display().to_string().trim_end_matches('/'))))
 }
 
 fn pool_bytes(config: &EngineConfig) -> u64 {

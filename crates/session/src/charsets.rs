@@ -146,7 +146,7 @@ impl ClientSession {
         Ok(Value::from(charset.name()))
     }
 
-    fn warn_if(&mut self, warning: Option<SqlError>) {
+    pub(crate) fn warn_if(&mut self, warning: Option<SqlError>) {
         if let Some(warning) = warning {
             self.core.warn(warning.into());
         }

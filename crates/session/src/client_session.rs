@@ -2,7 +2,7 @@
 //!
 //! # The way of a statement
 //! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (transaction, metadata locks, executor,
-//! reply); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `load_data.rs`.
+//! reply); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`.
 
 use crate::charsets::ClientCharsets;
 use crate::command::{ClientIo, Command, Flow, Login};

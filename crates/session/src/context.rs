@@ -321,6 +321,17 @@ impl StatementContext for Core {
         self.number("default_week_format") as u8
     }
 
+    fn load_file(&mut self, name: &[u8]) -> executor::Result<Option<Vec<u8>>> {
+        match self.file_content(name, self.settings.max_allowed_packet) {
+            Ok(content) => Ok(content),
+            Err(error) if error.code == codes::ER_WARN_ALLOWED_PACKET_OVERFLOWED => {
+                self.warn(error.into());
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn virtual_rows(&mut self, table: &'static VirtualTableDef, request: VirtualRequest) -> executor::Result<VirtualRows> {
         virtual_tables::rows(self, table, &request)
     }

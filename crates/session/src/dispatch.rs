@@ -181,7 +181,12 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
-            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
+            Statement::Query(query) => {
+                let written = self.select_into_file(statement, query, sql, sink);
+                self.server_locks.withdraw();
+                written
+            }
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(_) => unsupported("CALL"),
             Statement::SetPassword(_)
             | Statement::CreateUser(_)

@@ -276,7 +276,12 @@ impl ClientSession {
                 prepared.plan = Some(plan);
             }
             // These are evaluated from their text, with the values at hand.
-            ast::Statement::Set(_) | ast::Statement::Do(_) | ast::Statement::Explain(_) | ast::Statement::Show(_) => {}
+            // A query here is one into a file.
+            ast::Statement::Query(_)
+            | ast::Statement::Set(_)
+            | ast::Statement::Do(_)
+            | ast::Statement::Explain(_)
+            | ast::Statement::Show(_) => {}
             ast::Statement::CreateView(_) if parsed.param_count > 0 => return Err(codes::view_select_variable().into()),
             _ if parsed.param_count > 0 => return Err(codes::unsupported_ps().into()),
             _ => {}

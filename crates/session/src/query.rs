@@ -300,7 +300,10 @@ impl ClientSession {
 
 /// Whether a statement is run by a plan.
 pub(crate) fn is_planned(statement: &ast::Statement<'_>) -> bool {
-    matches!(statement, ast::Statement::Query(_) | ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_))
+    match statement {
+        ast::Statement::Query(query) => !matches!(query.into, Some(ast::SelectInto::Outfile { .. } | ast::SelectInto::Dumpfile(_))),
+        _ => matches!(statement, ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)),
+    }
 }
 
 /// The type of a parameter value.

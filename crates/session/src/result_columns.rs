@@ -36,7 +36,7 @@ pub fn wire_type(ty: &ColumnType) -> WireType {
 }
 
 /// The longest value in bytes, as MySQL states it, of text with so many bytes for each character.
-fn wire_length(ty: &ColumnType, bytes_per_char: u32) -> u32 {
+pub(crate) fn wire_length(ty: &ColumnType, bytes_per_char: u32) -> u32 {
     let unsigned = ty.unsigned;
     match ty.kind {
         TypeKind::Null => 0,

@@ -1,6 +1,7 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
+use crate::change::load::LoadRows;
 use crate::change::store::duplicate_entry;
 use crate::document::with_table;
 use crate::errors::{Error, internal};
@@ -16,23 +17,21 @@ use types::Value;
 
 /// State of one INSERT.
 pub(crate) struct Inserter<'a> {
-    insert: &'a Insert,
-    entry: &'a Arc<TableEntry>,
-    auto_column: Option<usize>,
-    row_no: u64,
+    pub(super) insert: &'a Insert,
+    pub(super) entry: &'a Arc<TableEntry>,
+    pub(super) auto_column: Option<usize>,
+    pub(super) row_no: u64,
     counter: AutoIncrement,
     row: Vec<u8>,
-    values: Vec<Value>,
+    pub(super) values: Vec<Value>,
+    /// The row before violated a CHECK constraint, and was left out for that.
+    refused: bool,
     pub(crate) changes: Changes,
 }
 
 impl<'a> Exec<'a> {
     /// Runs an INSERT or REPLACE. `external` yields the rows of LOAD DATA.
-    pub(crate) fn run_insert(
-        &mut self,
-        insert: &'a Insert,
-        external: Option<&mut dyn FnMut() -> Result<Option<Vec<Value>>>>,
-    ) -> Result<Changes> {
+    pub(crate) fn run_insert(&mut self, insert: &'a Insert, external: Option<&mut LoadRows<'_>>) -> Result<Changes> {
         let plan = self.plan;
         let entry = &plan.tables[insert.table as usize];
         let mode = self.context.sql_mode();
@@ -51,6 +50,7 @@ impl<'a> Exec<'a> {
             counter: AutoIncrement::new(if rows_known > 0 { Rows::Known(rows_known) } else { Rows::Bulk }),
             row: Vec::new(),
             values: Vec::with_capacity(entry.def.columns.len()),
+            refused: false,
             changes: Changes::default(),
         };
         let result = self.insert_rows(insert, external, &mut state);
@@ -62,12 +62,7 @@ impl<'a> Exec<'a> {
         Ok(state.changes)
     }
 
-    fn insert_rows(
-        &mut self,
-        insert: &'a Insert,
-        external: Option<&mut dyn FnMut() -> Result<Option<Vec<Value>>>>,
-        state: &mut Inserter<'a>,
-    ) -> Result<()> {
+    fn insert_rows(&mut self, insert: &'a Insert, external: Option<&mut LoadRows<'_>>, state: &mut Inserter<'a>) -> Result<()> {
         match &insert.source {
             InsertSource::Values(rows) => {
                 self.lock_counter(state)?;
@@ -97,15 +92,23 @@ impl<'a> Exec<'a> {
                     state.counter.row_done();
                 }
             }
-            InsertSource::External => {
+            InsertSource::External(load) => {
                 let Some(external) = external else { return Err(internal("INSERT without rows")) };
                 self.lock_counter(state)?;
-                while let Some(row) = external()? {
+                while let Some(line) = external()? {
                     self.tick()?;
                     state.row_no += 1;
-                    self.source_row(state, &row)?;
+                    let has_more = line.has_more;
+                    self.loaded_row(state, load, line)?;
                     self.expression_values(state, false)?;
                     self.insert_row(state)?;
+                    state.counter.row_done();
+                    if std::mem::take(&mut state.refused) {
+                        // As if the line were not there.
+                        state.row_no -= 1;
+                    } else if has_more {
+                        self.tell_of_more(state)?;
+                    }
                 }
             }
         }
@@ -220,6 +223,7 @@ impl<'a> Exec<'a> {
             match self.ask_checks(rules, &state.values) {
                 Err(Error::Sql(error)) if state.insert.ignore && crate::change::rules::is_ignorable(&error) => {
                     self.warn(error.code, error.message);
+                    state.refused = true;
                     return Ok(());
                 }
                 asked => asked?,

@@ -199,6 +199,13 @@ impl<'c> Binder<'c> {
             Func::JsonValue => args[5].ty.clone(),
             Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),
             Func::JsonUnquote => typing::string(u64::from(typing::display_chars(first)), Collation::Utf8mb4Bin),
+            Func::AesEncrypt => {
+                let bytes = 4 * u64::from(typing::display_chars(first));
+                typing::string(bytes / 16 * 16 + 16, Collation::Binary)
+            }
+            Func::AesDecrypt => typing::string(u64::from(typing::display_chars(first)), Collation::Binary),
+            Func::Compress => typing::string(24 * u64::from(typing::display_chars(first)) / 5 + 16, Collation::Binary),
+            Func::LoadFile | Func::Uncompress => ColumnType { collation: Collation::Binary, ..ColumnType::new(TypeKind::LongBlob) },
             Func::JsonPretty => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
             Func::Ceil | Func::Floor => match class(first) {
                 Class::Int => self.number_type(first),

@@ -54,7 +54,7 @@ impl GlobalVariables {
         if definition.scope == Scope::Session {
             return Err(codes::unknown_system_variable(&name));
         }
-        let (value, _) = check(definition, &from_text(definition.kind, text))?;
+        let (value, _) = check(definition, &said(definition, text))?;
         self.set(definition, value);
         Ok(())
     }
@@ -75,6 +75,14 @@ fn from_text(kind: Kind, text: &str) -> Value {
     }
 }
 
+/// The same of a variable: one may be NULL, which says something else than an empty text.
+fn said(definition: &Definition, text: &str) -> Value {
+    if definition.name == "secure_file_priv" && text.eq_ignore_ascii_case("NULL") {
+        return Value::Null;
+    }
+    from_text(definition.kind, text)
+}
+
 /// A number with an optional suffix K, M, G or T.
 pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -93,7 +101,7 @@ pub fn default_value(definition: &Definition) -> Value {
     match definition.kind {
         Kind::Switch => Value::Int(i64::from(definition.default == "1")),
         Kind::SqlMode => Value::from(SqlMode::DEFAULT.to_string()),
-        kind => from_text(kind, definition.default),
+        _ => said(definition, definition.default),
     }
 }
 

@@ -92,6 +92,27 @@ const fn fixed(mut definition: Definition) -> Definition {
 }
 
 const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
+/// In MySQL's order: they are also set by number.
+const AES_MODES: &[&str] = &[
+    "aes-128-ecb",
+    "aes-192-ecb",
+    "aes-256-ecb",
+    "aes-128-cbc",
+    "aes-192-cbc",
+    "aes-256-cbc",
+    "aes-128-cfb1",
+    "aes-192-cfb1",
+    "aes-256-cfb1",
+    "aes-128-cfb8",
+    "aes-192-cfb8",
+    "aes-256-cfb8",
+    "aes-128-cfb128",
+    "aes-192-cfb128",
+    "aes-256-cfb128",
+    "aes-128-ofb",
+    "aes-192-ofb",
+    "aes-256-ofb",
+];
 const MAX: u64 = u64::MAX;
 
 use Scope::{Both, Global, Session};
@@ -114,6 +135,7 @@ pub static DEFINITIONS: &[Definition] = &[
     switch("autocommit", Both, "1"),
     fixed(text("basedir", Global, "/")),
     fixed(text("bind_address", Global, "127.0.0.1")),
+    choice("block_encryption_mode", Both, "aes-128-ecb", AES_MODES),
     knob("bulk_insert_buffer_size", "8388608", 0, MAX),
     text("character_set_client", Both, "utf8mb4"),
     text("character_set_connection", Both, "utf8mb4"),
@@ -215,7 +237,8 @@ pub static DEFINITIONS: &[Definition] = &[
     switch("require_secure_transport", Global, "0"),
     switch("restrict_fk_on_non_standard_key", Both, "1"),
     choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]),
-    fixed(text("secure_file_priv", Global, "")),
+    // NULL: nobody reads or writes files of the machine by statements.
+    fixed(text("secure_file_priv", Global, "NULL")),
     fixed(number("server_id", Global, "1", 0, 4_294_967_295)),
     fixed(text("server_uuid", Global, "")),
     // There are no GTIDs, so none is ever told.

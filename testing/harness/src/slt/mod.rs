@@ -14,6 +14,8 @@
 //! restart                            kill -9 and start again; all connections are opened anew
 //! ```
 //!
+//! In a statement `$FILES` stands for how the paths of this run's files on the server's machine begin: `'$FILES-a.txt'`.
+//!
 //! Blocks are separated by blank lines. Each file runs in a fresh database. A line `# only: altiplano` at its top, or a place in `known/`,
 //! keeps a file from being run against other servers. A line `# only: text` keeps it from being run by prepared statements: it is about what preparing
 //! changes.

@@ -6,6 +6,7 @@ use crate::Target;
 use mysql::prelude::Queryable;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 /// What to do with an answer.
@@ -60,6 +61,7 @@ pub fn run_file(target: &mut Target, path: &Path, mode: Mode, protocol: Protocol
         protocol,
         failures: Vec::new(),
         statements: 0,
+        files: format!("/tmp/slt-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed)),
     };
     runner.fresh_database().map_err(|e| format!("{}: {e}", path.display()))?;
     let blocks: Vec<Block> = block::parse(&text)
@@ -70,6 +72,7 @@ pub fn run_file(target: &mut Target, path: &Path, mode: Mode, protocol: Protocol
             block
         })
         .collect();
+    runner.remove_files();
     if mode != Mode::Check {
         let new = block::print(&blocks);
         if new != text {
@@ -96,7 +99,14 @@ struct Runner<'s> {
     protocol: Protocol,
     failures: Vec<String>,
     statements: usize,
+    /// What `$FILES` stands for: how the paths of this run's files begin.
+    files: String,
 }
+
+/// Tells runs of files apart.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+/// In a statement: how the paths of files begin that no run before this one has made.
+const FILES: &str = "$FILES";
 
 /// What the server answered.
 enum Answer {
@@ -246,6 +256,17 @@ impl Runner<'_> {
         }
     }
 
+    /// Those of a MySQL lie where it has put them, which may be another machine.
+    fn remove_files(&self) {
+        let Some((directory, name)) = self.files.rsplit_once('/') else { return };
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().strip_prefix(name).is_some_and(|rest| rest.starts_with('-')) {
+                // Somebody may have removed it.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// A broken connection is not used again.
     fn keep(&mut self, connection: Box<mysql::Conn>, answer: &Answer) {
         if !matches!(answer, Answer::Broken(_)) {
@@ -261,7 +282,13 @@ impl Runner<'_> {
                 return Answer::Broken(why);
             }
         };
-        let answer = ask(&mut connection, sql, self.protocol);
+        let mut answer = ask(&mut connection, &sql.replace(FILES, &self.files), self.protocol);
+        if let Answer::Error { message, .. } = &mut answer {
+            *message = message.replace(&self.files, FILES);
+        }
+        if let Answer::Rows { names, rows } = &mut answer {
+            rows.iter_mut().chain([names]).for_each(|text| *text = text.replace(&self.files, FILES));
+        }
         self.keep(connection, &answer);
         answer
     }

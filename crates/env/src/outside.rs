@@ -1,0 +1,77 @@
+//! Files of users outside of the data directory: what LOAD DATA reads, and SELECT … INTO OUTFILE writes.
+//!
+//! # Invariants
+//! 1. Only regular files are opened, and opening one never waits (for the other end of a pipe, say).
+//! 2. A file that is made was not there before: nothing of anybody's is overwritten.
+//!
+//! # Not here
+//! Who may name which path: the session knows. Crashes are not simulated, for nothing that the server needs lies here.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// As the operating system says; what is no regular file is an invalid argument.
+pub fn open(path: &Path) -> io::Result<File> {
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path)?;
+    match file.metadata()? {
+        metadata if metadata.is_file() => Ok(file),
+        metadata if metadata.is_dir() => Err(io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error())),
+        _ => Err(io::Error::from_raw_os_error(rustix::io::Errno::INVAL.raw_os_error())),
+    }
+}
+
+/// Makes a file that its owner may write and the owner's group read.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`], and what else the operating system says.
+pub fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o640).open(path)
+}
+
+/// Removes a file that a statement has begun and not finished.
+///
+/// # Errors
+/// As the operating system says.
+pub fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)
+}
+
+/// The path without links and dots, of what is there.
+///
+/// # Errors
+/// As the operating system says.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
+/// Whether it is a directory.
+pub fn is_directory(path: &Path) -> bool {
+    path.is_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn only_regular_files_are_opened_and_none_is_overwritten() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("f");
+        assert_eq!(open(&path).expect_err("absent").kind(), io::ErrorKind::NotFound);
+        create(&path).expect("made").write_all(b"x").expect("written");
+        assert_eq!(create(&path).expect_err("there").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(open(&path).expect("there").metadata().expect("known").len(), 1);
+        assert!(open(dir.path()).is_err());
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success());
+        // Would wait for a writer.
+        assert!(made && open(&pipe).is_err());
+    }
+}

@@ -1,0 +1,221 @@
+//! SELECT … INTO OUTFILE and INTO DUMPFILE: the rows go to a file on the server's disk.
+//!
+//! # Invariants
+//! 1. A statement that fails leaves no file behind.
+
+use super::format::Format;
+use super::row_text::{Buffers, Writing};
+use super::{not_created, not_written};
+use crate::client_session::ClientSession;
+use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
+use crate::plan_cache::CachedPlan;
+use crate::row_output::{put_column, put_value};
+use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::temporary::Changed;
+use env::outside;
+use executor::{RowConsumer, StatementContext};
+use lock_manager::WaitsFor;
+use mysql_error::{SqlError, codes};
+use parser::ast::{Query, SelectInto, Statement};
+use planner::plan::OutputColumn;
+use protocol::{ResultSink, RowWriter};
+use record::RowRef;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use types::{Charset, ColumnType, TimeZone, Value};
+
+/// Bytes that are gathered before they are written.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// A file that is being written.
+struct FileRows {
+    writing: Writing,
+    file: File,
+    name: String,
+    zone: Arc<TimeZone>,
+    buffers: Buffers,
+    /// Rows there may be.
+    rows_left: u64,
+    columns: Vec<ColumnType>,
+}
+
+impl FileRows {
+    fn flush(&mut self) -> executor::Result<()> {
+        self.file.write_all(&self.buffers.out).map_err(|error| not_written(&self.name, &error))?;
+        self.buffers.out.clear();
+        Ok(())
+    }
+
+    fn count_row(&mut self) -> executor::Result<()> {
+        if self.rows_left == 0 {
+            return Err(codes::too_many_rows().into());
+        }
+        self.rows_left -= 1;
+        Ok(())
+    }
+}
+
+impl RowConsumer for FileRows {
+    fn begin(&mut self, _: &[OutputColumn]) -> executor::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, values: &[Value]) -> executor::Result<()> {
+        self.count_row()?;
+        let mut row = self.writing.begin(&mut self.buffers);
+        for (ty, value) in self.columns.iter().zip(values) {
+            put_value(&mut row, ty, value, &*self.zone);
+        }
+        row.end();
+        if self.buffers.out.len() >= PIECE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn record(&mut self, stored: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
+        self.count_row()?;
+        let mut row = self.writing.begin(&mut self.buffers);
+        for column in columns {
+            put_column(&mut row, stored.column(*column as usize)?, &*self.zone)?;
+        }
+        row.end();
+        Ok(self.buffers.out.len() >= PIECE_BYTES)
+    }
+
+    fn drain(&mut self) -> executor::Result<()> {
+        self.flush()
+    }
+}
+
+/// What the statement says of its file.
+struct Wanted {
+    /// As the statement has it.
+    name: String,
+    path: PathBuf,
+    format: Option<Format>,
+    charset: Option<Charset>,
+}
+
+fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// Whether a column is too wide for fields of a fixed width.
+fn is_endless(ty: &ColumnType) -> bool {
+    ty.kind.is_blob() && ty.bytes_max() > 65_535
+}
+
+impl ClientSession {
+    /// A query whose rows go to a file.
+    pub(crate) fn select_into_file(
+        &mut self,
+        statement: &Statement<'_>,
+        query: &Query<'_>,
+        sql: &[u8],
+        sink: &mut ResultSink<'_>,
+    ) -> Result<Ran, Outcome> {
+        self.core.require_file()?;
+        let wanted = self.wanted_file(query)?;
+        self.shared().status.com_select.inc();
+        for _ in 0..STALE_PLANS_MAX {
+            let plan = self.plan(statement, sql)?;
+            if let Some(rows) = self.write_rows(&plan, &wanted)? {
+                self.statement_done()?;
+                self.core.found_rows = rows;
+                self.reply_ok(rows, sink);
+                return Ok(Ran::Done);
+            }
+        }
+        Err(too_stale())
+    }
+
+    fn wanted_file(&mut self, query: &Query<'_>) -> Result<Wanted, SqlError> {
+        Ok(match query.into {
+            Some(SelectInto::Outfile { path, charset, format }) => {
+                let charset = match charset {
+                    Some(name) => {
+                        let charset = Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))?;
+                        self.warn_if(planner::charsets::of_charset(name));
+                        Some(charset)
+                    }
+                    None => None,
+                };
+                let format = Format::new(format)?;
+                if format.is_beyond_ascii() {
+                    self.warn_if(Some(SqlError::with_message(1638, "Non-ASCII separator arguments are not fully supported")));
+                }
+                Wanted { name: shown(path), path: self.core.secure_path(path, true)?, format: Some(format), charset }
+            }
+            Some(SelectInto::Dumpfile(path)) => {
+                Wanted { name: shown(path), path: self.core.secure_path(path, true)?, format: None, charset: None }
+            }
+            _ => return Err(codes::not_supported_yet("this statement here")),
+        })
+    }
+
+    /// Runs the query inside the session's transaction; how many rows are in the file, `None` when the plan is stale.
+    fn write_rows(&mut self, plan: &CachedPlan, wanted: &Wanted) -> Result<Option<u64>, Outcome> {
+        self.may_run(plan)?;
+        let uses = &plan.plan;
+        self.warn_of(uses);
+        if wanted.format.as_ref().is_some_and(Format::is_fixed) && uses.columns.iter().any(|column| is_endless(&column.ty)) {
+            return Err(codes::blobs_and_no_terminated().into());
+        }
+        if self.transaction.restricted && !(uses.tables.is_empty() && uses.views.is_empty()) {
+            self.check_restrictions(uses)?;
+        }
+        if plan.changed == Changed::Stored {
+            self.refuse_read_only()?;
+            self.announce(WaitsFor::GlobalReadLock)?;
+        }
+        if plan.uses_tables {
+            self.ensure_transaction();
+        }
+        self.admit(plan)?;
+        for (no, table) in uses.tables.iter().enumerate() {
+            self.use_table(table, share_of(uses, no))?;
+        }
+        self.use_views(uses)?;
+        if self.shared().catalog.version() != plan.catalog_version {
+            return Ok(None);
+        }
+        self.engine.statement_start();
+        let writing = Writing::new(wanted.format.clone(), &uses.columns, wanted.charset);
+        if writing.is_ambiguous() {
+            let text =
+                "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty FIELDS ENCLOSED BY";
+            self.warn_if(Some(SqlError::with_message(1475, text)));
+        }
+        let file = outside::create(&wanted.path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => codes::file_exists_error(&wanted.name),
+            _ => not_created(&wanted.path.to_string_lossy(), &error),
+        })?;
+        let mut rows = FileRows {
+            writing,
+            file,
+            name: wanted.name.clone(),
+            zone: Arc::clone(&self.core.settings.zone),
+            buffers: Buffers::default(),
+            rows_left: if wanted.format.is_some() { u64::MAX } else { 1 },
+            columns: uses.columns.iter().map(|column| column.ty.clone()).collect(),
+        };
+        let result = executor::execute(uses, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut rows);
+        self.core.lock_picture = None;
+        let result = result.and_then(|outcome| rows.flush().map(|()| outcome));
+        for (column, row, missing) in std::mem::take(&mut rows.buffers.lossy) {
+            let name = uses.columns.get(column).map_or("", |column| &column.name);
+            self.core.warn(codes::truncated_wrong_value_for_field("string", missing, name, row).into());
+        }
+        match result {
+            Ok(executor::Outcome::Rows { count }) => Ok(Some(count)),
+            Ok(executor::Outcome::Changes(_)) => Ok(Some(0)),
+            Err(error) => {
+                drop(rows);
+                // Best effort: it may be gone already.
+                let _ = outside::remove(&wanted.path);
+                Err(executor_error(error, || self.core.stop_error()))
+            }
+        }
+    }
+}

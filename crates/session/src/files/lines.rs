@@ -1,0 +1,272 @@
+//! The lines of a file as fields.
+//!
+//! # Invariants
+//! 1. A field that says NULL (`\N`, or the bare word NULL) is `None`; one that is not there is not in the list.
+//! 2. Of a line with more fields than are wanted only the wanted ones are kept in memory.
+
+use super::format::Format;
+use super::input::Input;
+
+/// One line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Its fields, at most as many as are wanted.
+    pub fields: Vec<Option<Vec<u8>>>,
+    /// It had more.
+    pub has_more: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+enum End {
+    Field,
+    Line,
+    File,
+}
+
+/// Reads lines.
+pub(super) struct Lines<'a, 's> {
+    /// The bytes.
+    pub input: Input<'a, 's>,
+    format: Format,
+    /// Bytes that may mean something outside of enclosed fields.
+    special: [bool; 256],
+    /// Fields of a line that are wanted.
+    wanted: usize,
+    /// Their widths, where they have no separators.
+    widths: Vec<usize>,
+    /// Nothing tells the end of a line but the number of its fields.
+    counted: bool,
+}
+
+impl<'a, 's> Lines<'a, 's> {
+    /// Lines of `wanted` fields; `widths` are used where the format is of fixed widths.
+    pub fn new(input: Input<'a, 's>, format: Format, wanted: usize, widths: Vec<usize>) -> Lines<'a, 's> {
+        let mut special = [false; 256];
+        let firsts = [format.field_end.first(), format.line_end.first(), format.escape.as_ref()];
+        for byte in firsts.into_iter().flatten() {
+            special[usize::from(*byte)] = true;
+        }
+        let counted = !format.is_fixed() && (format.line_end.is_empty() || format.line_end == format.field_end);
+        Lines { input, format, special, wanted, widths, counted }
+    }
+
+    /// Passes by whole lines.
+    pub fn skip_lines(&mut self, count: u64) {
+        for _ in 0..count {
+            let more = if self.counted || self.format.line_end.is_empty() { self.next().is_some() } else { self.skip_to_end_of_line() };
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// The next line; `None` at the end of the file (or when reading has failed).
+    pub fn next(&mut self) -> Option<Line> {
+        if !self.skip_line_start() {
+            return None;
+        }
+        let line = if self.format.is_fixed() { self.fixed() } else { self.separated() };
+        if self.input.has_failed() { None } else { line }
+    }
+
+    fn separated(&mut self) -> Option<Line> {
+        let mut line = Line::default();
+        let mut any = false;
+        loop {
+            let mut field = Vec::new();
+            let (null, end) = self.field(&mut field);
+            if self.input.has_failed() {
+                return None;
+            }
+            any |= null || !field.is_empty() || end != End::File;
+            if !any {
+                return None;
+            }
+            if line.fields.len() < self.wanted {
+                line.fields.push(if null { None } else { Some(field) });
+            } else {
+                line.has_more = true;
+            }
+            if end != End::Field || (self.counted && line.fields.len() >= self.wanted) {
+                return Some(line);
+            }
+        }
+    }
+
+    /// Skips to behind LINES STARTING BY; false when it does not come any more.
+    fn skip_line_start(&mut self) -> bool {
+        self.format.line_start.is_empty() || skip_behind(&mut self.input, &self.format.line_start)
+    }
+
+    fn skip_to_end_of_line(&mut self) -> bool {
+        skip_behind(&mut self.input, &self.format.line_end)
+    }
+
+    /// Reads a field into `field` and what ends it; whether it says NULL.
+    fn field(&mut self, field: &mut Vec<u8>) -> (bool, End) {
+        let enclosed = self.format.enclosed.is_some_and(|quote| starts_with(&mut self.input, &[quote]));
+        self.input.skip(usize::from(enclosed));
+        let mut null = false;
+        let end = loop {
+            let quote = self.format.enclosed.filter(|_| enclosed);
+            let is_plain = |byte: u8| match quote {
+                Some(quote) => byte != quote && Some(byte) != self.format.escape,
+                None => !self.special[usize::from(byte)],
+            };
+            let rest = self.input.rest();
+            let run = rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len());
+            if run > 0 {
+                self.input.push(field, run);
+                continue;
+            }
+            let Some(byte) = next_byte(&mut self.input) else {
+                // Never closed: it was no quote.
+                if let Some(quote) = quote {
+                    field.insert(0, quote);
+                }
+                break End::File;
+            };
+            if Some(byte) == quote {
+                self.input.skip(1);
+                if starts_with(&mut self.input, &[byte]) {
+                    self.input.skip(1);
+                    self.input.push_byte(field, byte);
+                } else if let Some(end) = self.separator() {
+                    break end;
+                } else {
+                    // It does not end the field: it is one of its characters.
+                    self.input.push_byte(field, byte);
+                }
+                continue;
+            }
+            if quote.is_none()
+                && let Some(end) = self.separator()
+            {
+                break end;
+            }
+            self.input.skip(1);
+            if Some(byte) != self.format.escape {
+                self.input.push_byte(field, byte);
+                continue;
+            }
+            null |= self.escaped(field, byte);
+        };
+        // The word alone means NULL only where values can be enclosed.
+        let word = !enclosed && self.format.enclosed.is_some() && field == b"NULL";
+        (word || (null && field == b"N"), end)
+    }
+
+    /// What stands behind an escape character; whether it is the N of NULL.
+    fn escaped(&mut self, field: &mut Vec<u8>, escape: u8) -> bool {
+        let Some(byte) = next_byte(&mut self.input) else {
+            self.input.push_byte(field, escape);
+            return false;
+        };
+        self.input.skip(1);
+        let meant = match byte {
+            b'0' => 0,
+            b'b' => 8,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'Z' => 26,
+            other => other,
+        };
+        self.input.push_byte(field, meant);
+        byte == b'N'
+    }
+
+    /// Reads a separator (or the end of the file), if there is one.
+    fn separator(&mut self) -> Option<End> {
+        if starts_with(&mut self.input, &self.format.field_end) {
+            self.input.skip(self.format.field_end.len());
+            return Some(End::Field);
+        }
+        if starts_with(&mut self.input, &self.format.line_end) {
+            self.input.skip(self.format.line_end.len());
+            return Some(End::Line);
+        }
+        next_byte(&mut self.input).is_none().then_some(End::File)
+    }
+
+    /// A line of fields of fixed widths.
+    fn fixed(&mut self) -> Option<Line> {
+        next_byte(&mut self.input)?;
+        let mut line = Line::default();
+        for no in 0..self.wanted {
+            let width = self.widths.get(no).copied().unwrap_or(0);
+            let mut field = Vec::new();
+            let mut null = false;
+            while field.len() < width {
+                if starts_with(&mut self.input, &self.format.line_end) {
+                    break;
+                }
+                let Some(byte) = next_byte(&mut self.input) else { break };
+                self.input.skip(1);
+                if Some(byte) == self.format.escape {
+                    null |= self.escaped(&mut field, byte);
+                } else {
+                    self.input.push_byte(&mut field, byte);
+                }
+            }
+            if self.input.has_failed() {
+                return None;
+            }
+            if field.is_empty() && width > 0 {
+                break;
+            }
+            line.fields.push(if null && field == b"N" { None } else { Some(field) });
+        }
+        if !self.format.line_end.is_empty() {
+            line.has_more = !starts_with(&mut self.input, &self.format.line_end) && next_byte(&mut self.input).is_some();
+            self.skip_to_end_of_line();
+        }
+        Some(line)
+    }
+}
+
+/// Skips to behind a text; false when it does not come any more.
+fn skip_behind(input: &mut Input<'_, '_>, wanted: &[u8]) -> bool {
+    loop {
+        let rest = input.rest();
+        if let Some(at) = rest.windows(wanted.len()).position(|window| window == wanted) {
+            input.skip(at + wanted.len());
+            return true;
+        }
+        // It may begin in the last bytes at hand.
+        let keep = rest.len().min(wanted.len() - 1);
+        input.skip(input.rest().len() - keep);
+        if !input.fill() {
+            return false;
+        }
+    }
+}
+
+/// Whether the unread bytes start with `wanted`, reading more where they are too few to tell.
+#[inline]
+fn starts_with(input: &mut Input<'_, '_>, wanted: &[u8]) -> bool {
+    if wanted.is_empty() {
+        return false;
+    }
+    while input.rest().len() < wanted.len() && wanted.starts_with(input.rest()) {
+        if !input.fill() {
+            return false;
+        }
+    }
+    input.rest().starts_with(wanted)
+}
+
+/// The next byte, unread.
+#[inline]
+fn next_byte(input: &mut Input<'_, '_>) -> Option<u8> {
+    while input.rest().is_empty() {
+        if !input.fill() {
+            return None;
+        }
+    }
+    input.rest().first().copied()
+}
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;
