@@ -367,6 +367,9 @@ fn a_prepared_branch_with_damaged_undo_can_be_committed() {
     flip(&server.data_dir().join("undo/segments"), places[places.len() / 2]);
     server.restart();
     let mut c = server.connect();
+    // Its tables are known without its undo: DDL of others does not wait for it, DDL of its own does.
+    c.query_drop("SET lock_wait_timeout = 1; ALTER TABLE d.other ADD COLUMN m INT").expect("another table");
+    assert_eq!(code(c.query_drop("ALTER TABLE d.t ADD COLUMN m INT").expect_err("the branch waits")).0, 1205);
     c.query_drop("XA COMMIT 'b'").expect("needs no undo");
     assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.t WHERE s = REPEAT('y', 150)").expect("reads"), Some(2_000));
     c.query_drop("UPDATE d.t SET n = n + 1").expect("nothing is locked");

@@ -18,7 +18,7 @@ use types::{TypeKind, Value};
 /// Tables of a family.
 const GENERATIONS: usize = 3;
 /// Rows of a table past which rows are changed and deleted only.
-const ROWS_ENOUGH: usize = 8;
+const ROWS_ENOUGH: usize = 6;
 /// The column that is referred to, and the one that refers.
 const ID: usize = 0;
 const REFERENCE: usize = 1;
@@ -100,18 +100,32 @@ impl World {
     /// INSERT, UPDATE or DELETE of a row with all that its keys ask for.
     pub(crate) fn statement_with_keys(&mut self, client: &mut Client, name: &str) -> Result<()> {
         let mark = client.txn.as_ref().map_or(0, |txn| txn.model.savepoint());
+        let mut done = Done;
+        for _ in 0..*self.random.one_of(&[1, 1, 2, 4]) {
+            if done == Done && client.txn.is_some() {
+                done = self.row_with_keys(client, name)?;
+            }
+        }
+        self.end_statement(client, done, mark)
+    }
+
+    fn row_with_keys(&mut self, client: &mut Client, name: &str) -> Result<Step> {
         let rows = self.current(client, name);
-        let done = match self.random.below(10) {
-            0..5 if rows.len() < ROWS_ENOUGH => self.insert_child(client, name)?,
+        match self.random.below(10) {
+            0..5 if rows.len() < ROWS_ENOUGH => self.insert_child(client, name),
             0..8 if !rows.is_empty() => {
                 let key = self.draw_key(&rows, name);
-                self.change_keyed(client, name, &key)?
+                self.change_keyed(client, name, &key)
             }
             _ => {
                 let key = self.draw_key(&rows, name);
-                self.delete_keyed(client, name, &key)?
+                self.delete_keyed(client, name, &key)
             }
-        };
+        }
+    }
+
+    /// A statement that was refused is taken back.
+    fn end_statement(&mut self, client: &mut Client, done: Step, mark: usize) -> Result<()> {
         if done == Done || client.txn.is_none() {
             return Ok(());
         }
@@ -211,13 +225,17 @@ impl World {
         Ok(step)
     }
 
-    /// Mostly one that is there.
+    /// Mostly one that is there, often one that somebody else is about to change or delete.
     fn with_reference(&mut self, client: &Client, table: &Table, mut row: Vec<Value>) -> Vec<Value> {
         if let Some(key) = key_of(&table.def)
             && self.random.percent(75)
         {
             let parents = self.current(client, &key.parent_table);
-            if !parents.is_empty() {
+            let contended: Vec<&Row> =
+                parents.iter().filter(|(id, _)| self.changed_by_others(client.no, &key.parent_table, id)).map(|(_, row)| row).collect();
+            if !contended.is_empty() && self.random.clone().percent(60) {
+                row[REFERENCE] = self.random.one_of(&contended)[ID].clone();
+            } else if !parents.is_empty() {
                 row[REFERENCE] = parents.values().nth(self.random.below(parents.len())).expect("counted")[ID].clone();
             }
         }

@@ -334,7 +334,7 @@ impl World {
         match self.random.below(100) {
             0..55 if idle => self.read_point(client, &name, &entry),
             0..85 if self.options.watchers > 0 => self.write_statement(client, &name, &entry),
-            0..55 if self.options.keys => self.statement_with_keys(client, &name),
+            0..85 if self.options.keys => self.statement_with_keys(client, &name),
             0..55 => self.write_statement(client, &name, &entry),
             55..70 => self.read_point(client, &name, &entry),
             70..74 => self.read_unique(client, &name, &entry),

@@ -26,6 +26,8 @@ impl World {
             }
             false => *self.random.one_of(&[Isolation::RepeatableRead, Isolation::RepeatableRead, Isolation::ReadCommitted]),
         };
+        // Where gaps are locked they alone keep a reference from a row that goes.
+        let isolation = if self.options.keys && !idle && self.random.percent(60) { Isolation::ReadCommitted } else { isolation };
         let read_only = self.random.percent(8);
         let policy = self.draw_policy();
         client.session.begin(isolation, read_only);
