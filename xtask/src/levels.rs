@@ -19,6 +19,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("admission", 3),
     ("wal", 3),
     ("page_store", 3),
+    ("spill", 3),
     ("undo", 3),
     ("buffer_pool", 4),
     ("space_map", 5),

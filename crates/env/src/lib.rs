@@ -36,6 +36,6 @@ pub use disk::{Disk, File, FileKind, OpenMode, ReadPiece, is_disk_full};
 pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use overlay_disk::OverlayDisk;
 pub use read_only_disk::ReadOnlyDisk;
-pub use real_disk::{OpenError, RealDisk};
+pub use real_disk::{OpenError, RealDisk, open_unnamed};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
 pub use sim_faults::{ReadFault, WriteFault};

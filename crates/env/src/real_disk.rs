@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sync::atomic::{AtomicBool, Ordering};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Why a data directory could not be opened.
 #[derive(Debug)]
@@ -258,6 +258,26 @@ impl File for RealFile {
     }
 }
 
+/// How the names of files begin that have one for a moment.
+const UNNAMED_PREFIX: &str = "altiplano-temporary-";
+
+/// Makes a file without a name in a directory, for reading and writing through the page cache: it is gone with the value, and with the process.
+pub fn open_unnamed(dir: &Path) -> io::Result<Arc<dyn File>> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(0o600));
+    let fd = match rustix::fs::open(dir, flags | OFlags::TMPFILE, mode) {
+        // Where the file system has no files without names.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+            let path = dir.join(format!("{UNNAMED_PREFIX}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+            let fd = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+            fs::remove_file(path)?;
+            fd
+        }
+        other => other?,
+    };
+    Ok(Arc::new(RealFile { fd, direct: false, rings: Arc::new(Rings::new()) }))
+}
+
 /// Names in a directory, sorted. Names that are not UTF-8 are not ours.
 pub(crate) fn list_names(dir: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
@@ -307,6 +327,18 @@ mod tests {
             assert!(reads.iter().all(|piece| piece.result.is_ok()));
             assert!(back.chunks(4096).take(300).enumerate().all(|(no, block)| block.iter().all(|b| *b == (299 - no) as u8)), "{name}");
         }
+    }
+
+    #[test]
+    fn a_file_without_a_name_keeps_what_was_written_and_leaves_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = open_unnamed(dir.path()).expect("a file");
+        file.write_at(b"abcdef", 3).expect("written");
+        let mut back = [0; 4];
+        file.read_at(&mut back, 5).expect("read");
+        assert_eq!((&back, file.len().expect("a length")), (b"cdef", 9));
+        assert_eq!(list_names(dir.path()).expect("names"), Vec::<String>::new());
+        assert!(open_unnamed(&dir.path().join("absent")).is_err());
     }
 
     #[test]

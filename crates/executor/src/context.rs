@@ -123,6 +123,14 @@ pub trait StatementContext: LocalTime {
     fn statement_memory_max(&self) -> usize {
         crate::memory::STATEMENT_BYTES_MAX
     }
+    /// Bytes that one operator may hold before it goes to disk; `usize::MAX` where there is no [`StatementContext::spill_directory`].
+    fn operator_memory_max(&self) -> usize {
+        usize::MAX
+    }
+    /// Where temporary files are made.
+    fn spill_directory(&self) -> Option<std::sync::Arc<::spill::Directory>> {
+        None
+    }
     /// default_week_format.
     fn default_week_format(&self) -> u8 {
         0

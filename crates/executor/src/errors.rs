@@ -43,6 +43,20 @@ impl From<::memory::Excess> for Error {
     }
 }
 
+impl From<::spill::Failure> for Error {
+    /// MySQL's errors of temporary files are those of its system library: 1, 2 and 3.
+    fn from(failure: ::spill::Failure) -> Error {
+        let (code, what) = match failure.operation {
+            ::spill::Operation::Create => (1, "Can't create/write to file"),
+            ::spill::Operation::Read => (2, "Error reading file"),
+            ::spill::Operation::Write => (3, "Error writing file"),
+        };
+        let number = failure.error.raw_os_error().unwrap_or(if env::is_disk_full(&failure.error) { 28 } else { 5 });
+        let text = if number == 28 { "No space left on device".to_owned() } else { failure.error.to_string() };
+        SqlError::with_message(code, format!("{what} '{}' (OS errno {number} - {text})", failure.path)).into()
+    }
+}
+
 impl From<base::Malformed> for Error {
     fn from(_: base::Malformed) -> Error {
         Error::Sql(SqlError::with_message(1712, "Index or row bytes are corrupted"))

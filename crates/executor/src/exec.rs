@@ -126,7 +126,7 @@ impl<'a> Exec<'a> {
         let mut frame = std::mem::take(&mut scratch.frame);
         frame.clear();
         frame.resize(plan.frame_slots as usize, Value::Null);
-        let memory = Memory::new(context.statement_memory_max());
+        let memory = Memory::with_operators(context.statement_memory_max(), context.operator_memory_max());
         let mut caches = Vec::new();
         caches.resize_with(plan.cache_count as usize, || None);
         let mut subqueries = Vec::new();

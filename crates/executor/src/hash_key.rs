@@ -49,6 +49,12 @@ impl<V> KeyTable<V> {
         }
     }
 
+    /// Looks at all of them, in no order.
+    pub fn for_each<E>(&self, mut f: impl FnMut(Key<'_>, &V) -> Result<(), E>) -> Result<(), E> {
+        self.ints.iter().try_for_each(|(key, value)| f(Key::Int(*key), value))?;
+        self.bytes.iter().try_for_each(|(key, value)| f(Key::Bytes(key), value))
+    }
+
     /// Sets the value of a key; whether it is new. Fails where there is no room to grow.
     #[inline]
     pub fn insert(&mut self, key: Key<'_>, value: V) -> Result<bool, Excess> {

@@ -32,6 +32,7 @@ mod output;
 mod run;
 mod scan;
 mod short;
+mod spill;
 mod subquery;
 mod virtual_scan;
 mod window;

@@ -1,7 +1,7 @@
 //! Memory accounting of one statement.
 //!
 //! Operators that keep rows take what they keep, before they keep it; past the statement's limit it fails with 1038 and when the server has no
-//! memory left with 1041 (spilling to disk comes later), so that one query cannot take the server's memory. What nobody takes here is
+//! memory left with 1041, so that one query cannot take the server's memory. Operators that can go to disk do before that ([`Watch`]). What nobody takes here is
 //! still counted by the allocator: crate `memory`. Vectors and tables that grow with the data grow by [`heap::reserve`], so that an allocator that
 //! gives nothing is an error of the statement.
 
@@ -13,6 +13,9 @@ use types::Value;
 pub const STATEMENT_BYTES_MAX: usize = 1 << 30;
 /// What is held is booked for the server to see in steps of this: small statements book nothing.
 const BOOKED_STEP_BYTES: usize = 512 << 10;
+
+/// What an operator holds when it is first asked whether it is to go to disk.
+const FIRST_LOOK_BYTES: usize = 1 << 20;
 
 /// What operators keep, in the order of [`Memory::kinds`].
 const KINDS: [Kind; 4] = [Kind::Rows, Kind::Sorts, Kind::Joins, Kind::Groups];
@@ -32,6 +35,8 @@ const fn place(kind: Kind) -> usize {
 pub struct Memory {
     used: usize,
     limit: usize,
+    /// What one operator may hold before it goes to disk.
+    operator_limit: usize,
     /// Past this the slow path books and looks at limits.
     look_at: usize,
     /// What of it is for what.
@@ -42,7 +47,12 @@ pub struct Memory {
 impl Memory {
     /// Nothing held.
     pub fn new(limit: usize) -> Memory {
-        Memory { used: 0, limit, look_at: limit.min(BOOKED_STEP_BYTES), kinds: [0; KINDS.len()], booked: None }
+        Memory::with_operators(limit, usize::MAX)
+    }
+
+    /// The same, with a bound past which an operator goes to disk; [`usize::MAX`] where there is none to go to.
+    pub fn with_operators(limit: usize, operator_limit: usize) -> Memory {
+        Memory { used: 0, limit, operator_limit, look_at: limit.min(BOOKED_STEP_BYTES), kinds: [0; KINDS.len()], booked: None }
     }
 
     /// Accounts for bytes about to be kept.
@@ -86,6 +96,30 @@ impl Memory {
         self.used
     }
 
+    /// What the statement may hold.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Bytes held of a kind.
+    pub fn used_for(&self, kind: Kind) -> usize {
+        self.kinds[place(kind)]
+    }
+
+    /// What one operator may hold before it goes to disk.
+    pub fn operator_limit(&self) -> usize {
+        self.operator_limit
+    }
+
+    /// Whether an operator that holds so much is to go to disk: it has its share, or all operators together have theirs, or what is left to the statement, or
+    /// to the server, could not take as much again (vectors double).
+    #[cold]
+    #[inline(never)]
+    fn is_pressed(&self, own: usize) -> bool {
+        self.operator_limit != usize::MAX
+            && (own >= self.operator_limit || self.used >= self.limit / 2 || heap::room() < own.saturating_mul(2) as u64)
+    }
+
     /// Gives back bytes that are held no longer.
     pub fn give_back(&mut self, bytes: usize) {
         self.give_back_for(Kind::Rows, bytes);
@@ -103,6 +137,36 @@ impl Memory {
             }
             self.look_at = self.limit.min(self.used.saturating_add(BOOKED_STEP_BYTES));
         }
+    }
+}
+
+/// Tells an operator when to go to disk: one comparison, most of the time.
+#[derive(Debug)]
+pub struct Watch {
+    look_at: usize,
+}
+
+impl Watch {
+    /// Of an operator that holds nothing yet. One that holds less than a sixteenth of its share, or 1 MiB, is left alone whatever others hold.
+    pub fn new(memory: &Memory) -> Watch {
+        let first = if memory.operator_limit == usize::MAX { usize::MAX } else { (memory.operator_limit / 16).clamp(1, FIRST_LOOK_BYTES) };
+        Watch { look_at: first }
+    }
+
+    /// Whether the operator, which holds so much, is to go to disk.
+    #[inline]
+    pub fn is_pressed(&mut self, own: usize, memory: &Memory) -> bool {
+        own >= self.look_at && self.look(own, memory)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, own: usize, memory: &Memory) -> bool {
+        if memory.is_pressed(own) {
+            return true;
+        }
+        self.look_at = own.saturating_add(own / 8).clamp(own, memory.operator_limit.max(own));
+        false
     }
 }
 

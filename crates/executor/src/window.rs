@@ -3,13 +3,15 @@
 //! # Invariants
 //! 1. The frame of a row begins and ends no earlier than that of the row before ([`planner::window`]): a sum over moving frames adds what comes in
 //!    and takes away what goes out, an extreme keeps only the values that can still become it.
-//! 2. What is kept is taken from the statement's memory, and given back when the last row is out.
+//! 2. Rows past the share of memory go to disk in sorted runs; a partition is in memory as a whole while it is computed.
+//! 3. What is kept is taken from the statement's memory, and given back when the last row is out.
 
 use crate::aggregate::Accumulator;
 use crate::convert::compare;
 use crate::exec::Exec;
-use crate::memory::value_bytes;
+use crate::memory::{Watch, value_bytes};
 use crate::run::{Flow, Next, Result};
+use crate::spill::Runs;
 use mysql_error::codes;
 use planner::expr::Expr;
 use planner::plan::{Aggregate, AggregateKind};
@@ -33,6 +35,11 @@ struct Row {
 }
 
 impl Row {
+    /// Bytes it holds, for memory accounting.
+    fn bytes(&self) -> usize {
+        size_of::<Row>() + self.key.len() + self.values.iter().map(value_bytes).sum::<usize>()
+    }
+
     fn partition(&self) -> &[u8] {
         &self.key[..self.partition_bytes]
     }
@@ -48,18 +55,57 @@ struct Partition<'r> {
 impl<'a> Exec<'a> {
     /// Runs a window over its input.
     pub(crate) fn run_window(&mut self, window: &'a Window, next: Next<'_, 'a>) -> Result<Flow> {
-        let (rows, bytes) = self.window_rows(window)?;
+        let (rows, bytes, runs) = self.window_rows(window)?;
+        if let Some(runs) = runs {
+            return self.window_runs(window, runs, next);
+        }
         let flow = self.window_partitions(window, &rows, next);
         self.memory.give_back(bytes);
         flow
     }
 
-    /// The input's rows in order, and the bytes taken for them.
-    fn window_rows(&mut self, window: &'a Window) -> Result<(Vec<Row>, usize)> {
+    /// The same for rows on disk: a partition is in memory while it is computed.
+    #[cold]
+    #[inline(never)]
+    fn window_runs(&mut self, window: &'a Window, runs: Runs, next: Next<'_, 'a>) -> Result<Flow> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut taken = 0;
+        let flow = runs.merge(self, u64::MAX, &mut |x, columns, at| {
+            let Some((partition_bytes, columns_of)) = columns.get(1).zip(columns.get(2..)) else { return Ok(Flow::Continue) };
+            let partition_bytes = partition_bytes.integer(at).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+            let row = Row {
+                key: columns[0].bytes_at(at).into(),
+                partition_bytes,
+                values: columns_of.iter().map(|column| column.value(at)).collect(),
+            };
+            if rows.last().is_some_and(|last| last.partition() != row.partition()) {
+                let flow = x.window_partitions(window, &rows, next)?;
+                rows.clear();
+                x.memory.give_back(std::mem::take(&mut taken));
+                if flow == Flow::Stop {
+                    return Ok(flow);
+                }
+            }
+            let size = row.bytes();
+            x.memory.take(size)?;
+            taken += size;
+            ::memory::reserve(&mut rows, 1)?;
+            rows.push(row);
+            Ok(Flow::Continue)
+        })?;
+        let flow = if flow == Flow::Continue { self.window_partitions(window, &rows, next)? } else { flow };
+        self.memory.give_back(taken);
+        Ok(flow)
+    }
+
+    /// The input's rows in order, and the bytes taken for them; all of them in runs where they are too many.
+    fn window_rows(&mut self, window: &'a Window) -> Result<(Vec<Row>, usize, Option<Runs>)> {
         let (by, order) = window.keys.split_at(window.partition_keys);
         let mut rows: Vec<Row> = Vec::new();
         let mut taken = 0;
         let mut key = Vec::new();
+        let mut runs: Option<Runs> = None;
+        let mut watch = Watch::new(&self.memory);
         self.run_many(&window.input, &mut |x| {
             x.sort_key(by, &mut key)?;
             let mut bytes = key.clone();
@@ -67,16 +113,26 @@ impl<'a> Exec<'a> {
             x.sort_key(order, &mut key)?;
             bytes.extend_from_slice(&key);
             let values: Box<[Value]> = window.saved.iter().map(|slot| x.get(*slot).clone()).collect();
-            let size = size_of::<Row>() + bytes.len() + values.iter().map(value_bytes).sum::<usize>();
+            let row = Row { key: bytes.into(), partition_bytes, values };
+            let size = row.bytes();
             x.memory.take(size)?;
             taken += size;
             ::memory::reserve(&mut rows, 1)?;
-            rows.push(Row { key: bytes.into(), partition_bytes, values });
+            rows.push(row);
+            if watch.is_pressed(taken, &x.memory) {
+                write_run(x, window, &mut runs, &mut rows)?;
+                x.memory.give_back(std::mem::take(&mut taken));
+                watch = Watch::new(&x.memory);
+            }
             Ok(Flow::Continue)
         })?;
+        if runs.is_some() {
+            write_run(self, window, &mut runs, &mut rows)?;
+            self.memory.give_back(std::mem::take(&mut taken));
+        }
         // Stable: rows that the keys do not tell apart stay as they came.
         rows.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok((rows, taken))
+        Ok((rows, taken, runs))
     }
 
     fn window_partitions(&mut self, window: &'a Window, rows: &[Row], next: Next<'_, 'a>) -> Result<Flow> {
@@ -352,6 +408,32 @@ impl<'a> Exec<'a> {
         };
         frames.iter().map(next).collect()
     }
+}
+
+/// Writes rows as a run, in order; they are gone then. Behind the key stands how much of it is the partition's.
+#[cold]
+#[inline(never)]
+fn write_run(x: &Exec<'_>, window: &Window, runs: &mut Option<Runs>, rows: &mut Vec<Row>) -> Result<()> {
+    rows.sort_by(|a, b| a.key.cmp(&b.key));
+    let to = match runs {
+        Some(runs) => runs,
+        None => runs.insert(Runs::new(x, window.saved.len() + 1)?),
+    };
+    let mut left = rows.iter().enumerate();
+    to.write(|columns| {
+        let Some((at, row)) = left.next() else { return Ok(None) };
+        if at.is_multiple_of(CANCEL_ROWS) {
+            x.check_cancel()?;
+        }
+        columns[0].push_bytes(&row.key);
+        columns[1].push_int(row.partition_bytes as i64);
+        for (column, value) in columns[2..].iter_mut().zip(&row.values) {
+            column.push(value);
+        }
+        Ok(Some(row.bytes()))
+    })?;
+    *rows = Vec::new();
+    Ok(())
 }
 
 /// For each row the rows with its key.

@@ -41,5 +41,5 @@ pub use heap::{Heap, rescues};
 pub use kind::{Figures, Kind, Tally, Use, book, figures, unbook};
 pub use machine::{bytes_available, bytes_of_machine};
 pub use reserve::{LARGE_BYTES, ask, failed, reserve, reserve_shared};
-pub use server::{excess_with, heap_bytes, heap_bytes_max, limit, mapped, refusals, set_limit, total};
+pub use server::{excess_with, heap_bytes, heap_bytes_max, limit, mapped, refusals, room, set_limit, total};
 pub use thread::{Excess, SLACK_BYTES, begin_statement, begin_thread, excess, excuse, fallible, held, transfer};

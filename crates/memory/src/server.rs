@@ -73,6 +73,11 @@ pub(crate) fn is_past_limit(held: i64) -> bool {
     total() > limit
 }
 
+/// What the running statement may still take, by its own limit and the server's.
+pub fn room() -> u64 {
+    crate::thread::statement_room().min(limit().saturating_sub(total()))
+}
+
 /// What there would be too much of with so many bytes more: asked before large allocations.
 pub fn excess_with(bytes: usize) -> Excess {
     let excess = judge(bytes);

@@ -8,7 +8,7 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{JoinTree, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
 use crate::typing::{self, Class};
 use record::KeyRestore;
 use std::collections::{BTreeSet, HashMap};
@@ -412,6 +412,7 @@ impl<'c> Binder<'c> {
                     null_safe: false,
                     cache: self.new_cache(),
                     outer_slots,
+                    order: ordered.then(|| self.number_key()),
                 })));
             }
             if !after.is_empty() {
@@ -431,6 +432,13 @@ impl<'c> Binder<'c> {
             };
         }
         Ok(PlannedGroup { node, rows: rows.max(0.0), cost, ordered })
+    }
+
+    /// A slot for numbers of rows, to sort by.
+    fn number_key(&mut self) -> SortKey {
+        let ty = types::ColumnType::bigint();
+        let slot = self.new_slot(ty.clone());
+        SortKey { expr: Expr::slot(slot, ty), descending: false, collation: Collation::Binary }
     }
 
     /// Slots outside the group that the build side of a hash join reads: its table is valid while they stay the same.

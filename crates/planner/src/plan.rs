@@ -377,6 +377,8 @@ pub struct HashJoin {
     pub cache: u32,
     /// Slots of enclosing queries that the right side reads.
     pub outer_slots: Vec<Slot>,
+    /// Where the left rows come in an order that somebody relies on: by what to sort when that is lost, a slot for their numbers.
+    pub order: Option<SortKey>,
 }
 
 /// Common form of two hash key sides.

@@ -89,6 +89,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         shared.set_at_start(FILES, &directory)?;
     }
     begin_encryption(settings, &shared)?;
+    begin_spilling(settings, &shared)?;
     free_orphans(catalog)?;
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
@@ -128,6 +129,21 @@ fn place_of_files(settings: &Settings) -> Result<Option<String>, Failure> {
         return Err(format!("--set {FILES}={text}: not a directory").into());
     }
     Ok(Some(format!("{}/", real.display().to_string().trim_end_matches('/'))))
+}
+
+/// The setting for the directory of temporary files.
+const TMPDIR: &str = "tmpdir";
+
+/// Makes the directory of temporary files.
+fn begin_spilling(settings: &Settings, shared: &Shared) -> Result<(), Failure> {
+    let path = match settings.variables.get(TMPDIR).filter(|path| !path.is_empty()) {
+        Some(path) => path.into(),
+        None => settings.data_dir.join("tmp"),
+    };
+    let told = |error| format!("{TMPDIR}, the directory for temporary files, {}: {error}", path.display());
+    shared.set_spill_directory(Arc::new(spill::Directory::real(&path).map_err(told)?));
+    shared.set_at_start(TMPDIR, &path.display().to_string())?;
+    Ok(())
 }
 
 fn pool_bytes(config: &EngineConfig) -> u64 {

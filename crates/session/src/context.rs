@@ -66,6 +66,9 @@ pub struct Settings {
     pub auto_increment: AutoIncrementSettings,
 }
 
+/// An operator goes to disk when it holds this part of `connection_memory_limit`: allocated is up to twice what is held, and a statement has several operators.
+const OPERATOR_SHARE: usize = 4;
+
 /// The database that [`Core::new_table`] is found in: no other one can have this name, so that the statement's query may read a table of the new one's name.
 pub const NEW_TABLE_DATABASE: &str = "\0";
 
@@ -315,6 +318,17 @@ impl StatementContext for Core {
 
     fn statement_memory_max(&self) -> usize {
         usize::try_from(self.settings.statement_bytes_max).unwrap_or(usize::MAX)
+    }
+
+    fn operator_memory_max(&self) -> usize {
+        match self.shared.spill_directory() {
+            Some(_) => self.statement_memory_max() / OPERATOR_SHARE,
+            None => usize::MAX,
+        }
+    }
+
+    fn spill_directory(&self) -> Option<Arc<spill::Directory>> {
+        self.shared.spill_directory().cloned()
     }
 
     fn default_week_format(&self) -> u8 {

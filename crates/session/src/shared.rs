@@ -19,7 +19,7 @@ use lock_manager::DeadlockWitness;
 use lock_manager::metadata::{Protects, TableLock};
 use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
@@ -59,6 +59,8 @@ pub struct Shared {
     pub tls: Tls,
     /// Counters.
     pub status: Status,
+    /// Where temporary files are made; without it statements have their memory alone.
+    spill: OnceLock<Arc<spill::Directory>>,
     /// When the server started.
     pub started: Instant,
     /// The same by the wall clock: microseconds since the epoch.
@@ -96,6 +98,7 @@ impl Shared {
             prepared_statements: AtomicU64::new(0),
             tls: Tls::off(),
             status: Status::default(),
+            spill: OnceLock::new(),
             started: Instant::now(),
             deadlock_log: DeadlockLog::new(),
             accounts,
@@ -108,6 +111,18 @@ impl Shared {
             }
         }
         Arc::new(shared)
+    }
+
+    /// Says where temporary files are made; once, before there are sessions.
+    pub fn set_spill_directory(&self, directory: Arc<spill::Directory>) {
+        // Told a second time it stays what it was.
+        let _ = self.spill.set(directory);
+    }
+
+    /// Where temporary files are made.
+    #[inline]
+    pub fn spill_directory(&self) -> Option<&Arc<spill::Directory>> {
+        self.spill.get()
     }
 
     /// A whole number that is a system variable's global value.

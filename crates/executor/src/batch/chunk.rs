@@ -8,7 +8,7 @@ use types::Value;
 
 /// Most rows of a chunk.
 pub const CHUNK_ROWS: usize = 1024;
-/// Bytes after which a chunk is passed on although it has room for more rows.
+/// Bytes after which a chunk is passed on although it has room for more rows, in a statement with memory enough.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 /// The places 0, 1, 2 …, for a selection of all rows.
@@ -42,6 +42,15 @@ impl Chunk {
         self.columns.resize_with(self.slots.len(), Column::new);
         self.len = 0;
         self.selection = None;
+    }
+
+    /// Becomes these columns, each with `len` values.
+    pub fn fill(&mut self, slots: impl Iterator<Item = Slot>, columns: Vec<Column>, len: usize) {
+        self.slots.clear();
+        self.slots.extend(slots);
+        self.columns = columns;
+        self.selection = None;
+        self.set_len(len);
     }
 
     /// Rows, whether they count or not.
@@ -105,6 +114,13 @@ impl Chunk {
     /// The columns, to append to; [`Chunk::set_len`] must follow.
     pub fn columns_mut(&mut self) -> &mut [Column] {
         &mut self.columns
+    }
+
+    /// Takes a column out.
+    pub fn take(&mut self, slot: Slot) -> Option<Column> {
+        let at = self.slots.iter().position(|s| *s == slot)?;
+        self.slots.remove(at);
+        Some(self.columns.remove(at))
     }
 
     /// The column of a slot.

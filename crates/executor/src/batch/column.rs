@@ -3,6 +3,8 @@
 //! The type follows from what is put in: the first value that is not NULL decides, and a value of another type turns the whole
 //! column into plain [`Value`]s. So a column holds anything, and loops over numbers run over plain arrays.
 
+mod codec;
+
 use crate::hash_key;
 use ::memory::Excess;
 use types::{Collation, Date, DateTime, Decimal, Time, Timestamp, Value};
@@ -362,6 +364,26 @@ impl Column {
             Data::DateTime(v) => Value::DateTime(v[at]),
             Data::Timestamp(v) => Value::Timestamp(v[at]),
             Data::Values(v) => v[at].clone(),
+        }
+    }
+
+    /// A string's bytes; none of what is no string.
+    #[inline]
+    pub fn bytes_at(&self, at: usize) -> &[u8] {
+        match &self.data {
+            Data::Bytes(s) => s.get(at),
+            _ => &[],
+        }
+    }
+
+    /// Bytes that a value takes, for memory accounting.
+    pub fn value_bytes(&self, at: usize) -> usize {
+        match &self.data {
+            Data::Untyped => 0,
+            Data::Bytes(s) => s.get(at).len() + 8,
+            Data::Values(values) => crate::memory::value_bytes(&values[at]),
+            Data::Decimal(..) => 16,
+            _ => 8,
         }
     }
 

@@ -7,7 +7,9 @@ use crate::batch::expression::Vector;
 use crate::batch::keys;
 use crate::exec::Exec;
 use crate::hash_key::KeyTable;
+use crate::memory::{Memory, Watch};
 use crate::run::{Flow, Result};
+use crate::spill::{LEVELS_MAX, Partitions, partition_of, sources};
 use ::memory::Kind;
 use planner::expr::{Expr, ExprKind, Slot};
 use planner::plan::{LimitSpec, Node, Query};
@@ -160,29 +162,9 @@ impl<'a> Exec<'a> {
         collations: &'a [Collation],
         sink: Sink<'_, 'a>,
     ) -> Result<Flow> {
-        let mut seen: KeyTable<()> = KeyTable::default();
-        let mut buffer = Vec::new();
-        let mut held = 0;
-        let flow = self.run_batches(input, &mut |x, chunk| {
-            let mut kept = Vec::new();
-            let parts: Vec<Vector<'_>> = slots.iter().map(|slot| x.slot_vector(*slot, chunk)).collect();
-            for row in chunk.rows() {
-                let key = keys::key_at(&parts, collations, usize::from(*row), &mut buffer);
-                if seen.get(key).is_none() {
-                    x.memory.take_for(Kind::Groups, key.entry_bytes())?;
-                    held += key.entry_bytes();
-                    seen.insert(key, ())?;
-                    kept.push(*row);
-                }
-            }
-            if kept.is_empty() {
-                return Ok(Flow::Continue);
-            }
-            chunk.select(kept);
-            sink(x, chunk)
-        })?;
-        self.memory.give_back_for(Kind::Groups, held);
-        Ok(flow)
+        let mut distinct = Distinct::new(input, slots, collations, &self.memory, 0);
+        let flow = self.run_batches(input, &mut |x, chunk| distinct.pass(x, chunk, sink))?;
+        distinct.finish(self, flow, sink)
     }
 
     #[inline(never)]
@@ -202,6 +184,97 @@ impl<'a> Exec<'a> {
                 sink(x, chunk)
             })?;
             if flow == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// DISTINCT at work. When there are too many rows to remember, those that are remembered stay, and rows that none of them equals go to disk, divided by their keys: when the
+/// input has ended, each partition is done by itself.
+struct Distinct<'a> {
+    input: &'a Node,
+    slots: &'a [Slot],
+    collations: &'a [Collation],
+    seen: KeyTable<()>,
+    /// Bytes accounted.
+    held: usize,
+    watch: Watch,
+    spilled: Option<Partitions>,
+    /// How often the rows were divided.
+    level: u32,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Distinct<'a> {
+    fn new(input: &'a Node, slots: &'a [Slot], collations: &'a [Collation], memory: &Memory, level: u32) -> Distinct<'a> {
+        let watch = Watch::new(memory);
+        Distinct { input, slots, collations, seen: KeyTable::default(), held: 0, watch, spilled: None, level, buffer: Vec::new() }
+    }
+
+    /// Passes on the rows of a chunk that are new.
+    fn pass(&mut self, x: &mut Exec<'a>, chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut kept = Vec::new();
+        let parts: Vec<Vector<'_>> = self.slots.iter().map(|slot| x.slot_vector(*slot, chunk)).collect();
+        let mut leaving: Vec<(u16, usize)> = Vec::new();
+        for row in chunk.rows() {
+            let key = keys::key_at(&parts, self.collations, usize::from(*row), &mut self.buffer);
+            if self.seen.get(key).is_none() {
+                if self.spilled.is_some() {
+                    leaving.push((*row, partition_of(key, self.level)));
+                    continue;
+                }
+                x.memory.take_for(Kind::Groups, key.entry_bytes())?;
+                self.held += key.entry_bytes();
+                self.seen.insert(key, ())?;
+                kept.push(*row);
+                if self.watch.is_pressed(self.held, &x.memory) && self.level < LEVELS_MAX {
+                    self.spilled = Some(self.freeze(x)?);
+                }
+            }
+        }
+        drop(parts);
+        if let Some(spilled) = &mut self.spilled {
+            let sources = sources(x, spilled.slots(), &[], Some(chunk));
+            for (row, partition) in leaving {
+                spilled.add(partition, &sources, usize::from(row))?;
+            }
+        }
+        if kept.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        chunk.select(kept);
+        sink(x, chunk)
+    }
+
+    /// Where rows go from now on that are not remembered.
+    #[cold]
+    fn freeze(&self, x: &mut Exec<'a>) -> Result<Partitions> {
+        let mut slots = Vec::new();
+        super::rows::written_slots(self.input, &mut slots);
+        let partitions = Partitions::new(x, slots)?;
+        partitions.counters().tables.inc();
+        Ok(partitions)
+    }
+
+    /// Passes on the rows that went to disk.
+    fn finish(self, x: &mut Exec<'a>, flow: Flow, sink: Sink<'_, 'a>) -> Result<Flow> {
+        x.memory.give_back_for(Kind::Groups, self.held);
+        let Some(spilled) = self.spilled else { return Ok(flow) };
+        if flow == Flow::Stop {
+            return Ok(flow);
+        }
+        drop(self.seen);
+        let divided = spilled.finish(x)?;
+        let mut chunk = Chunk::default();
+        for mut reader in divided.readers() {
+            let mut distinct = Distinct::new(self.input, self.slots, self.collations, &x.memory, self.level + 1);
+            let mut flow = Flow::Continue;
+            while flow == Flow::Continue && reader.read(x, &mut chunk)? {
+                flow = distinct.pass(x, &mut chunk, sink)?;
+            }
+            if distinct.finish(x, flow, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }

@@ -1,4 +1,7 @@
 //! GROUP BY by hash, and aggregates without GROUP BY.
+//!
+//! When the groups are too many for memory those that are there stay, and rows of others go to disk, divided by their keys (`spill/partitions.rs`): when the groups are
+//! out, each partition is grouped by itself. So accumulators never leave memory: what one group gathers (DISTINCT, GROUP_CONCAT) has its bound there.
 
 use crate::aggregate::{Accumulator, Sum, add_number};
 use crate::batch::Sink;
@@ -9,9 +12,11 @@ use crate::batch::keys;
 use crate::convert;
 use crate::exec::Exec;
 use crate::hash_key::{self, Key, KeyTable};
-use crate::memory::value_bytes;
+use crate::memory::{Memory, Watch, value_bytes};
 use crate::run::{Flow, Result};
+use crate::spill::{LEVELS_MAX, Partitions, partition_of, sources};
 use ::memory::Kind;
+use planner::expr::Slot;
 use planner::plan::{Aggregate, AggregateKind, Group};
 use std::cmp::Ordering;
 use types::{Decimal, Value};
@@ -25,11 +30,19 @@ struct Groups<'a> {
     /// Running values, one after the other for each group.
     sums: Vec<Accumulator>,
     count: usize,
-    /// Bytes accounted.
+    /// Bytes accounted, and those of groups that the chunk at hand has begun.
     held: usize,
+    begun: usize,
     buffer: Vec<u8>,
-    /// Group of each row of the chunk at hand.
+    /// Group of each row of the chunk at hand that has one in memory.
     numbers: Vec<u32>,
+    /// Rows of the chunk at hand that go to disk, and to which partition.
+    leaving: Vec<(u16, usize)>,
+    watch: Watch,
+    /// Rows of groups that are not in memory.
+    spilled: Option<Partitions>,
+    /// How often the rows were divided: those of a partition have their keys in the keys' slots.
+    level: u32,
 }
 
 impl<'a> Exec<'a> {
@@ -38,7 +51,7 @@ impl<'a> Exec<'a> {
         if let Some(rollup) = &group.rollup {
             return self.roll_up(group, rollup, sink);
         }
-        let mut groups = Groups::new(group);
+        let mut groups = Groups::new(group, &self.memory, 0);
         if self.prefers_batches(&group.input) {
             self.run_batches(&group.input, &mut |x, chunk| {
                 groups.add_chunk(x, chunk)?;
@@ -46,7 +59,9 @@ impl<'a> Exec<'a> {
             })?;
         } else {
             self.run(&group.input, &mut |x| {
+                let before = x.memory.used_for(Kind::Groups);
                 groups.add_row(x)?;
+                groups.make_room(x, before)?;
                 Ok(Flow::Continue)
             })?;
         }
@@ -55,17 +70,16 @@ impl<'a> Exec<'a> {
             for slot in &group.carried {
                 self.set(*slot, Value::Null);
             }
+            let before = self.memory.used_for(Kind::Groups);
             groups.open(self, None, None)?;
+            groups.make_room(self, before)?;
         }
-        let held = groups.held;
-        let flow = groups.emit(self, sink)?;
-        self.memory.give_back_for(Kind::Groups, held);
-        Ok(flow)
+        groups.finish(self, sink)
     }
 }
 
 impl<'a> Groups<'a> {
-    fn new(group: &'a Group) -> Groups<'a> {
+    fn new(group: &'a Group, memory: &Memory, level: u32) -> Groups<'a> {
         Groups {
             group,
             index: KeyTable::default(),
@@ -74,9 +88,61 @@ impl<'a> Groups<'a> {
             sums: Vec::new(),
             count: 0,
             held: 0,
+            begun: 0,
             buffer: Vec::new(),
             numbers: Vec::new(),
+            leaving: Vec::new(),
+            watch: Watch::new(memory),
+            spilled: None,
+            level,
         }
+    }
+
+    /// Accounts for what the kind held `before` and now does more; past its share no further group comes to memory.
+    #[inline]
+    fn make_room(&mut self, x: &mut Exec<'a>, before: usize) -> Result<()> {
+        self.held += x.memory.used_for(Kind::Groups).saturating_sub(before);
+        self.begun = 0;
+        if self.watch.is_pressed(self.held, &x.memory) { self.freeze(x) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn freeze(&mut self, x: &mut Exec<'a>) -> Result<()> {
+        let group = self.group;
+        if group.implicit || self.spilled.is_some() || self.level == LEVELS_MAX {
+            return Ok(());
+        }
+        let mut slots = Vec::new();
+        super::rows::written_slots(&group.input, &mut slots);
+        slots.extend(group.keys.iter().map(|(slot, _)| *slot));
+        let partitions = Partitions::new(x, slots)?;
+        partitions.counters().tables.inc();
+        self.spilled = Some(partitions);
+        Ok(())
+    }
+
+    /// Gives the groups out, then those of the rows on disk.
+    fn finish(mut self, x: &mut Exec<'a>, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let (group, held, level, spilled) = (self.group, self.held, self.level, self.spilled.take());
+        let flow = self.emit(x, sink)?;
+        x.memory.give_back_for(Kind::Groups, held);
+        let Some(spilled) = spilled else { return Ok(flow) };
+        if flow == Flow::Stop {
+            return Ok(flow);
+        }
+        let divided = spilled.finish(x)?;
+        let mut chunk = Chunk::default();
+        for mut reader in divided.readers() {
+            let mut groups = Groups::new(group, &x.memory, level + 1);
+            while reader.read(x, &mut chunk)? {
+                groups.add_chunk(x, &chunk)?;
+            }
+            if groups.finish(x, sink)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
     }
 
     /// Begins a group with the row at a place of a chunk, or with the row in the frame. Its keys are the caller's.
@@ -92,7 +158,7 @@ impl<'a> Groups<'a> {
             column.push(&value);
         }
         x.memory.take_for(Kind::Groups, bytes)?;
-        self.held += bytes;
+        self.begun += bytes;
         ::memory::reserve(&mut self.sums, self.group.aggregates.len())?;
         self.sums.extend(self.group.aggregates.iter().map(|(_, a)| Accumulator::new(a)));
         self.count += 1;
@@ -111,13 +177,13 @@ impl<'a> Groups<'a> {
             let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
             let key = if let ([(slot, e)], [collation]) = (group.keys.as_slice(), group.collations.as_slice()) {
-                let v = x.eval(e)?;
+                let v = if self.level > 0 { x.get(*slot).clone() } else { x.eval(e)? };
                 let key = hash_key::lone_key(&v, *collation, &mut buffer);
                 x.set(*slot, v);
                 key
             } else {
                 for ((slot, e), collation) in group.keys.iter().zip(&group.collations) {
-                    let v = x.eval(e)?;
+                    let v = if self.level > 0 { x.get(*slot).clone() } else { x.eval(e)? };
                     hash_key::append(&v, *collation, &mut buffer);
                     x.set(*slot, v);
                 }
@@ -125,6 +191,12 @@ impl<'a> Groups<'a> {
             };
             let at = match self.index.get(key) {
                 Some(at) => *at as usize,
+                None if let Some(spilled) = &mut self.spilled => {
+                    let sources = sources(x, spilled.slots(), &[], None);
+                    spilled.add(partition_of(key, self.level), &sources, 0)?;
+                    self.buffer = buffer;
+                    return Ok(());
+                }
                 None => {
                     let mut bytes = key.entry_bytes();
                     for ((slot, _), column) in group.keys.iter().zip(&mut self.keys) {
@@ -145,6 +217,7 @@ impl<'a> Groups<'a> {
 
     /// Adds the rows of a chunk: all by columns, or all one by one.
     fn add_chunk(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<()> {
+        let before = x.memory.used_for(Kind::Groups);
         if self.add_columns(x, chunk)?.is_none() {
             for row in chunk.rows() {
                 chunk.load(usize::from(*row), &mut x.frame);
@@ -152,7 +225,7 @@ impl<'a> Groups<'a> {
             }
             x.forget_lookups();
         }
-        Ok(())
+        self.make_room(x, before)
     }
 
     /// `None` (and nothing done) when the rows need the evaluator.
@@ -163,9 +236,9 @@ impl<'a> Groups<'a> {
             return Ok(Some(()));
         }
         let mut keys = Vec::with_capacity(group.keys.len());
-        for (_, e) in &group.keys {
-            match x.vector(e, chunk, rows) {
-                Some(vector) => keys.push(vector),
+        for (slot, e) in &group.keys {
+            match if self.level > 0 { Some(x.slot_vector(*slot, chunk)) } else { x.vector(e, chunk, rows) } {
+                Some(vector) => keys.push((*slot, vector)),
                 None => return Ok(None),
             }
         }
@@ -189,6 +262,13 @@ impl<'a> Groups<'a> {
         } else {
             self.find(x, chunk, &keys)?;
         }
+        let staying;
+        let rows = if self.leaving.is_empty() {
+            rows
+        } else {
+            staying = self.write_leaving(x, chunk, &keys)?;
+            staying.as_slice()
+        };
         let stride = group.aggregates.len();
         for (number, ((_, aggregate), argument)) in group.aggregates.iter().zip(&arguments).enumerate() {
             let plain = !aggregate.distinct;
@@ -217,18 +297,23 @@ impl<'a> Groups<'a> {
     }
 
     /// The group of each row, new ones included.
-    fn find(&mut self, x: &mut Exec<'a>, chunk: &Chunk, parts: &[Vector<'_>]) -> Result<()> {
+    fn find(&mut self, x: &mut Exec<'a>, chunk: &Chunk, parts: &[(Slot, Vector<'_>)]) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
+        self.leaving.clear();
         for row in chunk.rows() {
             let at = usize::from(*row);
             let key = keys::key_at(parts, &self.group.collations, at, &mut buffer);
             let number = match self.index.get(key) {
                 Some(number) => *number,
+                None if self.spilled.is_some() => {
+                    self.leaving.push((*row, partition_of(key, self.level)));
+                    continue;
+                }
                 None => {
                     let mut bytes = key.entry_bytes();
-                    for (part, column) in parts.iter().zip(&mut self.keys) {
+                    for ((_, part), column) in parts.iter().zip(&mut self.keys) {
                         let value = part.value(at);
                         bytes += value_bytes(&value);
                         column.reserve_for(&value)?;
@@ -237,6 +322,9 @@ impl<'a> Groups<'a> {
                     let number = self.count as u32;
                     self.index.insert(key, number)?;
                     self.open(x, Some((chunk, at)), Some(bytes))?;
+                    if self.watch.is_pressed(self.held + self.begun, &x.memory) {
+                        self.freeze(x)?;
+                    }
                     number
                 }
             };
@@ -245,6 +333,19 @@ impl<'a> Groups<'a> {
         self.buffer = buffer;
         self.numbers = numbers;
         Ok(())
+    }
+
+    /// Writes the rows whose groups are not in memory; gives back the others.
+    #[cold]
+    #[inline(never)]
+    fn write_leaving(&mut self, x: &Exec<'a>, chunk: &Chunk, keys: &[(Slot, Vector<'_>)]) -> Result<Vec<u16>> {
+        let Some(spilled) = &mut self.spilled else { return Ok(chunk.rows().to_vec()) };
+        let sources = sources(x, spilled.slots(), keys, Some(chunk));
+        for (row, partition) in &self.leaving {
+            spilled.add(*partition, &sources, usize::from(*row))?;
+        }
+        let mut leaving = self.leaving.drain(..).map(|(row, _)| row).peekable();
+        Ok(chunk.rows().iter().copied().filter(|row| leaving.next_if_eq(row).is_none()).collect())
     }
 
     /// Gives the groups out.

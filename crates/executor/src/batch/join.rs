@@ -1,4 +1,7 @@
-//! Hash joins: the right side is kept as columns under its keys, the left side probes by chunks.
+//! Hash joins: the right side is kept as columns under its keys, the left side probes by chunks. A right side that is too much for memory goes to disk
+//! (`join/spilled.rs`).
+
+mod spilled;
 
 use crate::batch::Sink;
 use crate::batch::chunk::{CHUNK_ROWS, Chunk};
@@ -7,10 +10,13 @@ use crate::batch::expression::Vector;
 use crate::batch::{harmless, keys};
 use crate::exec::{Cache, Exec};
 use crate::hash_key::{self, Key, KeyTable};
+use crate::memory::{Memory, Watch};
 use crate::run::{Flow, Result, same_values};
+use crate::spill::{Divided, Partitions};
 use ::memory::Kind;
 use planner::expr::Expr;
 use planner::plan::{HashJoin, JoinKind, KeyForm};
+use spilled::ChunkKeys;
 use std::rc::Rc;
 use types::{Collation, Value};
 
@@ -29,9 +35,30 @@ pub struct HashTable {
     has_null: bool,
     /// Some key has several rows.
     has_chains: bool,
+    /// The rows are on disk, and none is here.
+    spilled: Option<Divided>,
+}
+
+/// A right side that is being read.
+struct Building {
+    /// Bytes accounted for its table.
+    held: usize,
+    watch: Watch,
+    /// Where its rows go when they are too many.
+    spilled: Option<Partitions>,
+}
+
+impl Building {
+    fn new(memory: &Memory) -> Building {
+        Building { held: 0, watch: Watch::new(memory), spilled: None }
+    }
 }
 
 impl HashTable {
+    fn new(join: &HashJoin) -> HashTable {
+        HashTable { columns: join.build_slots.iter().map(|_| Column::new()).collect(), ..HashTable::default() }
+    }
+
     fn add(&mut self, key: Key<'_>) -> Result<()> {
         ::memory::reserve(&mut self.next, 1)?;
         let row = self.next.len() as u32;
@@ -50,7 +77,7 @@ impl HashTable {
     }
 
     fn is_empty(&self) -> bool {
-        self.next.is_empty() && !self.has_null
+        self.next.is_empty() && !self.has_null && self.spilled.is_none()
     }
 
     #[inline]
@@ -74,57 +101,84 @@ impl<'a> Exec<'a> {
             // x NOT IN (…, NULL) is never true.
             return Ok(Flow::Continue);
         }
+        if let Some(build) = &table.spilled {
+            return self.join_spilled(join, build, sink);
+        }
         let mut heads = Vec::new();
-        self.run_batches(&join.probe, &mut |x, chunk| {
-            if !x.find_heads(join, &table, chunk, &mut heads) {
-                return x.probe_rows(join, &table, chunk, sink);
-            }
-            match join.kind {
-                JoinKind::Semi | JoinKind::Anti if join.on.is_none() => {
-                    let semi = join.kind == JoinKind::Semi;
-                    let kept = |row: &u16| match heads[usize::from(*row)] {
-                        Head::Row(_) => semi,
-                        Head::None => !semi,
-                        Head::NoKey => !semi && (!join.null_aware || table.is_empty()),
-                    };
-                    let kept: Vec<u16> = chunk.rows().iter().copied().filter(kept).collect();
-                    if kept.is_empty() {
-                        return Ok(Flow::Continue);
-                    }
-                    chunk.select(kept);
-                    sink(x, chunk)
+        self.run_batches(&join.probe, &mut |x, chunk| x.probe_chunk(join, &table, chunk, None, &mut heads, sink))
+    }
+
+    /// Probes with a chunk, whose keys may be there already.
+    fn probe_chunk(
+        &mut self,
+        join: &'a HashJoin,
+        table: &HashTable,
+        chunk: &mut Chunk,
+        keys: Option<&ChunkKeys>,
+        heads: &mut Vec<Head>,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        if !self.find_heads(join, table, chunk, keys, heads) {
+            return self.probe_rows(join, table, chunk, keys, sink);
+        }
+        match join.kind {
+            JoinKind::Semi | JoinKind::Anti if join.on.is_none() => {
+                let semi = join.kind == JoinKind::Semi;
+                let kept = |row: &u16| match heads[usize::from(*row)] {
+                    Head::Row(_) => semi,
+                    Head::None => !semi,
+                    Head::NoKey => !semi && (!join.null_aware || table.is_empty()),
+                };
+                let kept: Vec<u16> = chunk.rows().iter().copied().filter(kept).collect();
+                if kept.is_empty() {
+                    return Ok(Flow::Continue);
                 }
-                JoinKind::Inner | JoinKind::Left if join.on.is_none() || join.kind == JoinKind::Inner => {
-                    let mut passed = |x: &mut Exec<'a>, chunk: &mut Chunk| match &join.on {
-                        Some(on) => x.filter_chunk(on, chunk, sink),
-                        None => sink(x, chunk),
-                    };
-                    if table.has_chains || chunk.rows().len() * 4 < chunk.len() {
-                        x.pairs(join, &table, chunk, &heads, &mut passed)
-                    } else {
-                        x.widen(join, &table, chunk, &heads, &mut passed)
-                    }
-                }
-                _ => x.probe_rows(join, &table, chunk, sink),
+                chunk.select(kept);
+                sink(self, chunk)
             }
-        })
+            JoinKind::Inner | JoinKind::Left if join.on.is_none() || join.kind == JoinKind::Inner => {
+                let mut passed = |x: &mut Exec<'a>, chunk: &mut Chunk| match &join.on {
+                    Some(on) => x.filter_chunk(on, chunk, sink),
+                    None => sink(x, chunk),
+                };
+                if table.has_chains || chunk.rows().len() * 4 < chunk.len() {
+                    self.pairs(join, table, chunk, heads, &mut passed)
+                } else {
+                    self.widen(join, table, chunk, heads, &mut passed)
+                }
+            }
+            _ => self.probe_rows(join, table, chunk, keys, sink),
+        }
     }
 
     /// The first match of each row; false when the keys need the evaluator.
-    fn find_heads(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, heads: &mut Vec<Head>) -> bool {
+    fn find_heads(
+        &mut self,
+        join: &'a HashJoin,
+        table: &HashTable,
+        chunk: &Chunk,
+        keys: Option<&ChunkKeys>,
+        heads: &mut Vec<Head>,
+    ) -> bool {
+        let head = |key: Option<Key<'_>>| match key {
+            None => Head::NoKey,
+            Some(key) => match table.first(key) {
+                NO_ROW => Head::None,
+                first => Head::Row(first),
+            },
+        };
+        if let Some(keys) = keys {
+            heads.clear();
+            heads.extend((0..chunk.len()).map(|at| head(keys.get(at))));
+            return true;
+        }
         let Some(parts) = self.key_vectors(&join.probe_keys, chunk) else { return false };
         heads.clear();
         heads.resize(chunk.len(), Head::None);
         let mut buffer = Vec::new();
         for row in chunk.rows() {
             let at = usize::from(*row);
-            heads[at] = match self.key_at(join, &parts, at, &mut buffer) {
-                None => Head::NoKey,
-                Some(key) => match table.first(key) {
-                    NO_ROW => Head::None,
-                    first => Head::Row(first),
-                },
-            };
+            heads[at] = head(self.key_at(join, &parts, at, &mut buffer));
         }
         true
     }
@@ -266,7 +320,14 @@ impl<'a> Exec<'a> {
 
     /// Probes with one row after the other: keys that need the evaluator, and conditions that decide whether a row has a partner.
     #[inline(never)]
-    fn probe_rows(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+    fn probe_rows(
+        &mut self,
+        join: &'a HashJoin,
+        table: &HashTable,
+        chunk: &Chunk,
+        keys: Option<&ChunkKeys>,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
         let pure = join.on.as_ref().is_none_or(harmless::is_harmless) && join.probe_keys.iter().all(harmless::is_harmless);
         let rows_max = if pure { self.chunk_rows_max() } else { 1 };
         let mut pairs: Vec<(u16, u32)> = Vec::new();
@@ -277,7 +338,10 @@ impl<'a> Exec<'a> {
         for row in chunk.rows() {
             self.tick()?;
             chunk.load(usize::from(*row), &mut self.frame);
-            let key = self.row_key(&join.probe_keys, join, &mut buffer)?;
+            let key = match keys {
+                Some(keys) => keys.get(usize::from(*row)),
+                None => self.row_key(&join.probe_keys, join, &mut buffer)?,
+            };
             if key.is_none() && join.null_aware && join.kind == JoinKind::Anti && !table.is_empty() {
                 continue;
             }
@@ -357,34 +421,50 @@ impl<'a> Exec<'a> {
         {
             return Ok(table.clone());
         }
-        let mut table = HashTable { columns: join.build_slots.iter().map(|_| Column::new()).collect(), ..HashTable::default() };
+        let mut table = HashTable::new(join);
+        let mut building = Building::new(&self.memory);
         if self.prefers_batches(&join.build) {
             self.run_batches(&join.build, &mut |x, chunk| {
-                x.build_chunk(join, &mut table, chunk)?;
+                x.build_chunk(join, &mut table, &mut building, chunk)?;
+                x.make_build_room(join, &mut table, &mut building)?;
                 Ok(Flow::Continue)
             })?;
         } else {
             self.run(&join.build, &mut |x| {
-                x.build_row(join, &mut table)?;
+                x.build_row(join, &mut table, &mut building)?;
+                x.make_build_room(join, &mut table, &mut building)?;
                 Ok(Flow::Continue)
             })?;
         }
         self.forget_lookups();
+        if let Some(spilled) = building.spilled {
+            table.spilled = Some(spilled.finish(self)?);
+        }
         let table = Rc::new(table);
         self.caches[join.cache as usize] = Some(Cache { rows: Rc::default(), outer, table: Some(table.clone()) });
         Ok(table)
     }
 
+    /// Past its share the table goes to disk, and what follows.
+    #[inline]
+    fn make_build_room(&mut self, join: &HashJoin, table: &mut HashTable, building: &mut Building) -> Result<()> {
+        if building.watch.is_pressed(building.held, &self.memory) { self.spill_build(join, table, building) } else { Ok(()) }
+    }
+
     /// Adds the row in the frame to the table.
-    fn build_row(&mut self, join: &'a HashJoin, table: &mut HashTable) -> Result<()> {
+    fn build_row(&mut self, join: &'a HashJoin, table: &mut HashTable, building: &mut Building) -> Result<()> {
         let mut buffer = Vec::new();
         let Some(key) = self.row_key(&join.build_keys, join, &mut buffer)? else {
             table.has_null = true;
             return Ok(());
         };
+        if let Some(spilled) = &mut building.spilled {
+            return spilled::divide_row(self, spilled, key);
+        }
         let mut bytes = key.entry_bytes();
         bytes += join.build_slots.iter().map(|slot| crate::memory::value_bytes(&self.frame[*slot as usize])).sum::<usize>();
         self.memory.take_for(Kind::Joins, bytes)?;
+        building.held += bytes;
         for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
             let value = &self.frame[*slot as usize];
             column.reserve_for(value)?;
@@ -393,31 +473,73 @@ impl<'a> Exec<'a> {
         table.add(key)
     }
 
-    fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, chunk: &Chunk) -> Result<()> {
+    /// The keys of a chunk's rows that count.
+    fn chunk_keys(&mut self, exprs: &'a [Expr], join: &'a HashJoin, chunk: &Chunk) -> Result<ChunkKeys> {
+        let mut keys = ChunkKeys::new();
+        let mut buffer = Vec::new();
+        let parts = self.key_vectors(exprs, chunk);
+        for row in chunk.rows() {
+            let at = usize::from(*row);
+            let key = match &parts {
+                Some(parts) => self.key_at(join, parts, at, &mut buffer),
+                None => {
+                    chunk.load(at, &mut self.frame);
+                    self.row_key(exprs, join, &mut buffer)?
+                }
+            };
+            keys.push(at, key);
+        }
+        Ok(keys)
+    }
+
+    fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, building: &mut Building, chunk: &Chunk) -> Result<()> {
+        if let Some(spilled) = &mut building.spilled {
+            let keys = self.chunk_keys(&join.build_keys, join, chunk)?;
+            table.has_null |= chunk.rows().iter().any(|row| keys.get(usize::from(*row)).is_none());
+            return spilled::divide(self, spilled, chunk, chunk.rows(), keys, false, 0);
+        }
         let Some(parts) = self.key_vectors(&join.build_keys, chunk) else {
             for row in chunk.rows() {
                 chunk.load(usize::from(*row), &mut self.frame);
-                self.build_row(join, table)?;
+                self.build_row(join, table, building)?;
             }
             return Ok(());
         };
         let mut buffer = Vec::new();
         let mut kept: Vec<u16> = Vec::with_capacity(chunk.rows().len());
         let share = chunk.bytes() / chunk.len().max(1);
-        for row in chunk.rows() {
+        let mut full = None;
+        for (number, row) in chunk.rows().iter().enumerate() {
             match self.key_at(join, &parts, usize::from(*row), &mut buffer) {
                 None => table.has_null = true,
                 Some(key) => {
-                    self.memory.take_for(Kind::Joins, key.entry_bytes() + share)?;
+                    let bytes = key.entry_bytes() + share;
+                    self.memory.take_for(Kind::Joins, bytes)?;
+                    building.held += bytes;
                     table.add(key)?;
                     kept.push(*row);
+                    if building.watch.is_pressed(building.held, &self.memory) {
+                        full = Some(number + 1);
+                        break;
+                    }
                 }
             }
         }
         for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
             chunk.append_rows(&kept, *slot, self, column)?;
         }
-        Ok(())
+        let Some(rest) = full.and_then(|number| chunk.rows().get(number..)) else { return Ok(()) };
+        // No more room in the middle of the chunk.
+        self.spill_build(join, table, building)?;
+        let Some(spilled) = &mut building.spilled else { return Ok(()) };
+        let mut keys = ChunkKeys::new();
+        for row in rest {
+            let at = usize::from(*row);
+            let key = self.key_at(join, &parts, at, &mut buffer);
+            table.has_null |= key.is_none();
+            keys.push(at, key);
+        }
+        spilled::divide(self, spilled, chunk, rest, keys, false, 0)
     }
 }
 

@@ -27,7 +27,7 @@
 pub mod chunk;
 pub mod column;
 mod compare;
-mod expression;
+pub(crate) mod expression;
 mod filter;
 mod group;
 mod harmless;
@@ -77,6 +77,11 @@ impl<'a> Exec<'a> {
             Node::Distinct { .. } | Node::Hash(_) | Node::Group(_) | Node::Sort { .. } => true,
             _ => false,
         }
+    }
+
+    /// Bytes after which a chunk is passed on: fewer where the statement has little memory.
+    fn chunk_bytes_max(&self) -> usize {
+        (self.memory.limit() / 16).clamp(4 << 10, chunk::CHUNK_BYTES)
     }
 
     /// Most rows of a chunk in this statement.

@@ -1,7 +1,7 @@
 //! The two ways between rows and chunks.
 
 use crate::batch::Sink;
-use crate::batch::chunk::{CHUNK_BYTES, Chunk};
+use crate::batch::chunk::Chunk;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use planner::expr::Slot;
@@ -40,6 +40,7 @@ impl<'a> Exec<'a> {
         // Rows whose evaluation may warn or fail are passed on at once, so that what is above sees them first.
         let rows_limit = if super::harmless::node_is_harmless(node) { self.chunk_rows_max() } else { 1 };
         let mut rows_max = FIRST_ROWS.min(rows_limit);
+        let bytes_max = self.chunk_bytes_max();
         let mut chunk = self.take_chunk(slots.iter().copied());
         let mut count = 0;
         let mut bytes = 0;
@@ -52,7 +53,7 @@ impl<'a> Exec<'a> {
                 column.push(value);
             }
             count += 1;
-            if count < rows_max && bytes < CHUNK_BYTES {
+            if count < rows_max && bytes < bytes_max {
                 return Ok(Flow::Continue);
             }
             chunk.set_len(count);

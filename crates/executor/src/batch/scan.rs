@@ -1,7 +1,7 @@
 //! Consistent scans: the used columns go from the page, or from the entries of a covering index, straight into a chunk.
 
 use crate::batch::Sink;
-use crate::batch::chunk::{CHUNK_BYTES, Chunk};
+use crate::batch::chunk::Chunk;
 use crate::batch::column::Column;
 use crate::errors::internal;
 use crate::exec::Exec;
@@ -75,6 +75,7 @@ impl<'a> Exec<'a> {
         let table = &plan.tables[node.table as usize].storage;
         let readers = readers(node, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
+        let bytes_max = self.chunk_bytes_max();
         let mut range = Some(range);
         let mut state = None;
         loop {
@@ -96,7 +97,7 @@ impl<'a> Exec<'a> {
                     }
                 }
                 count += 1;
-                if count >= *rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
+                if count >= *rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
             };
             let more = match &node.cover {
                 Some(restore) => scan.for_each_covered(restore, visit)?,

@@ -1,11 +1,13 @@
 //! ORDER BY: rows are kept as columns beside their memory-comparable keys, and given out in the order of the keys. With a LIMIT only the first rows
-//! are kept.
+//! are kept. What is too much for memory goes to disk in sorted runs, which are merged in the end (`spill/merge.rs`).
 
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
 use crate::batch::column::Column;
 use crate::exec::Exec;
+use crate::memory::{Memory, Watch};
 use crate::run::{Flow, Result};
+use crate::spill::Runs;
 use ::memory::Kind;
 use planner::expr::Slot;
 use planner::plan::{LimitSpec, Node, SortKey};
@@ -14,11 +16,13 @@ use planner::plan::{LimitSpec, Node, SortKey};
 const SURPLUS_ROWS: usize = 1024;
 /// Bytes of a row's bookkeeping, for memory accounting.
 const ROW_BYTES: usize = 32;
+/// Rows between two looks at whether the statement is cancelled.
+const CANCEL_ROWS: usize = 1024;
 
 /// Rows and their keys.
-struct Sorter<'a> {
+pub(super) struct Sorter<'a, 's> {
     keys: &'a [SortKey],
-    saved: &'a [Slot],
+    saved: &'s [Slot],
     columns: Vec<Column>,
     key_ends: Vec<usize>,
     key_bytes: Vec<u8>,
@@ -27,6 +31,9 @@ struct Sorter<'a> {
     /// Once there are enough: the key that a row must be below.
     bound: Option<Vec<u8>>,
     held: usize,
+    watch: Watch,
+    /// Rows that went to disk.
+    runs: Option<Runs>,
     buffer: Vec<u8>,
     /// Places of the rows of the chunk at hand that are kept.
     kept: Vec<u16>,
@@ -49,18 +56,7 @@ impl<'a> Exec<'a> {
         if count == 0 {
             return Ok(Flow::Continue);
         }
-        let mut sorter = Sorter {
-            keys,
-            saved,
-            columns: saved.iter().map(|_| Column::new()).collect(),
-            key_ends: Vec::new(),
-            key_bytes: Vec::new(),
-            keep: usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX),
-            bound: None,
-            held: 0,
-            buffer: Vec::new(),
-            kept: Vec::new(),
-        };
+        let mut sorter = Sorter::new(keys, saved, usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX), &self.memory);
         if self.prefers_batches(input) {
             self.run_batches(input, &mut |x, chunk| {
                 sorter.add_chunk(x, chunk)?;
@@ -72,29 +68,55 @@ impl<'a> Exec<'a> {
                 Ok(Flow::Continue)
             })?;
         }
-        self.check_cancel()?;
-        self.forget_lookups();
-        let order = sorter.order()?;
-        let mut order = order.get(offset as usize..).unwrap_or_default();
-        let mut chunk = self.take_chunk(saved.iter().copied());
-        let mut flow = Flow::Continue;
-        while !order.is_empty() && flow == Flow::Continue {
-            let (now, later) = order.split_at(order.len().min(self.chunk_rows_max()));
-            for (to, from) in chunk.columns_mut().iter_mut().zip(&sorter.columns) {
-                to.gather(from, now.iter().map(|row| *row as usize));
-            }
-            chunk.set_len(now.len());
-            flow = self.pass_collected(&mut chunk, sink)?;
-            chunk.reset(saved.iter().copied());
-            order = later;
-        }
-        self.return_chunk(chunk);
-        self.memory.give_back_for(Kind::Sorts, sorter.held);
-        Ok(flow)
+        sorter.give_out(self, offset, sink)
     }
 }
 
-impl<'a> Sorter<'a> {
+impl<'a, 's> Sorter<'a, 's> {
+    /// No rows; the first `keep` are wanted.
+    pub(super) fn new(keys: &'a [SortKey], saved: &'s [Slot], keep: usize, memory: &Memory) -> Sorter<'a, 's> {
+        Sorter {
+            keys,
+            saved,
+            columns: saved.iter().map(|_| Column::new()).collect(),
+            key_ends: Vec::new(),
+            key_bytes: Vec::new(),
+            keep,
+            bound: None,
+            held: 0,
+            watch: Watch::new(memory),
+            runs: None,
+            buffer: Vec::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Gives the rows out, without the first `offset`.
+    pub(super) fn give_out(self, x: &mut Exec<'a>, offset: u64, sink: Sink<'_, 'a>) -> Result<Flow> {
+        x.check_cancel()?;
+        x.forget_lookups();
+        if self.runs.is_some() {
+            return self.merge(x, offset, sink);
+        }
+        let order = self.order()?;
+        let mut order = order.get(offset as usize..).unwrap_or_default();
+        let mut chunk = x.take_chunk(self.saved.iter().copied());
+        let mut flow = Flow::Continue;
+        while !order.is_empty() && flow == Flow::Continue {
+            let (now, later) = order.split_at(order.len().min(x.chunk_rows_max()));
+            for (to, from) in chunk.columns_mut().iter_mut().zip(&self.columns) {
+                to.gather(from, now.iter().map(|row| *row as usize));
+            }
+            chunk.set_len(now.len());
+            flow = x.pass_collected(&mut chunk, sink)?;
+            chunk.reset(self.saved.iter().copied());
+            order = later;
+        }
+        x.return_chunk(chunk);
+        x.memory.give_back_for(Kind::Sorts, self.held);
+        Ok(flow)
+    }
+
     fn len(&self) -> usize {
         self.key_ends.len()
     }
@@ -137,13 +159,13 @@ impl<'a> Sorter<'a> {
                 column.reserve_for(value)?;
                 column.push(value);
             }
-            self.drop_surplus(x)?;
+            self.make_room(x)?;
         }
         Ok(())
     }
 
     /// Adds the rows of a chunk.
-    fn add_chunk(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<()> {
+    pub(super) fn add_chunk(&mut self, x: &mut Exec<'a>, chunk: &Chunk) -> Result<()> {
         let mut parts = Vec::with_capacity(self.keys.len());
         for key in self.keys {
             match x.vector(&key.expr, chunk, chunk.rows()) {
@@ -176,15 +198,26 @@ impl<'a> Sorter<'a> {
             if self.wants() {
                 self.push_key(x, share)?;
                 kept.push(*row);
+                if self.watch.is_pressed(self.held, &x.memory) {
+                    self.append(x, chunk, &mut kept)?;
+                    self.spill(x)?;
+                }
             }
         }
         if !kept.is_empty() {
-            for (slot, column) in self.saved.iter().zip(&mut self.columns) {
-                chunk.append_rows(&kept, *slot, x, column)?;
-            }
-            self.drop_surplus(x)?;
+            self.append(x, chunk, &mut kept)?;
+            self.make_room(x)?;
         }
         self.kept = kept;
+        Ok(())
+    }
+
+    /// Adds the values of rows whose keys are there.
+    fn append(&mut self, x: &Exec<'a>, chunk: &Chunk, rows: &mut Vec<u16>) -> Result<()> {
+        for (slot, column) in self.saved.iter().zip(&mut self.columns) {
+            chunk.append_rows(rows, *slot, x, column)?;
+        }
+        rows.clear();
         Ok(())
     }
 
@@ -226,6 +259,88 @@ impl<'a> Sorter<'a> {
         order.sort_unstable_by(by_key);
         // In place.
         Ok(order.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// Throws rows away that are not wanted any more, or brings all to disk.
+    #[inline]
+    fn make_room(&mut self, x: &mut Exec<'a>) -> Result<()> {
+        self.drop_surplus(x)?;
+        if self.watch.is_pressed(self.held, &x.memory) { self.spill(x) } else { Ok(()) }
+    }
+
+    /// Writes the rows as a run, and goes on with none.
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self, x: &mut Exec<'a>) -> Result<()> {
+        let order = self.order()?;
+        let mut runs = match self.runs.take() {
+            Some(runs) => runs,
+            None => Runs::new(x, self.saved.len())?,
+        };
+        let mut rows = order.iter().enumerate();
+        runs.write(|columns| {
+            let Some((at, row)) = rows.next() else { return Ok(None) };
+            if at.is_multiple_of(CANCEL_ROWS) {
+                x.check_cancel()?;
+            }
+            let row = *row as usize;
+            let key = self.key(row);
+            columns[0].push_bytes(key);
+            let mut bytes = key.len();
+            for (to, from) in columns[1..].iter_mut().zip(&self.columns) {
+                to.push_from(from, row);
+                bytes += from.value_bytes(row);
+            }
+            Ok(Some(bytes))
+        })?;
+        self.runs = Some(runs);
+        if order.len() == self.keep {
+            self.bound = order.last().map(|last| self.key(*last as usize).to_vec());
+        }
+        (self.key_ends, self.key_bytes) = (Vec::new(), Vec::new());
+        self.columns.iter_mut().for_each(|column| *column = Column::new());
+        x.memory.give_back_for(Kind::Sorts, std::mem::take(&mut self.held));
+        self.watch = Watch::new(&x.memory);
+        Ok(())
+    }
+
+    /// Gives out what is on disk, and the rest.
+    #[cold]
+    #[inline(never)]
+    fn merge(mut self, x: &mut Exec<'a>, offset: u64, sink: Sink<'_, 'a>) -> Result<Flow> {
+        if self.len() > 0 {
+            self.spill(x)?;
+        }
+        let Some(runs) = self.runs.take() else { return Ok(Flow::Continue) };
+        let (saved, rows_max) = (self.saved, x.chunk_rows_max());
+        let block_bytes = x.spill_block_bytes();
+        let mut chunk = x.take_chunk(saved.iter().copied());
+        let (mut skip, mut count, mut bytes) = (offset, 0, 0);
+        let mut flow = runs.merge(x, self.keep as u64, &mut |x, columns, at| {
+            if skip > 0 {
+                skip -= 1;
+                return Ok(Flow::Continue);
+            }
+            for (to, from) in chunk.columns_mut().iter_mut().zip(&columns[1..]) {
+                to.push_from(from, at);
+                bytes += from.value_bytes(at);
+            }
+            count += 1;
+            if count < rows_max && bytes < block_bytes {
+                return Ok(Flow::Continue);
+            }
+            chunk.set_len(count);
+            (count, bytes) = (0, 0);
+            let flow = x.pass_collected(&mut chunk, sink)?;
+            chunk.reset(saved.iter().copied());
+            Ok(flow)
+        })?;
+        if flow == Flow::Continue && count > 0 {
+            chunk.set_len(count);
+            flow = x.pass_collected(&mut chunk, sink)?;
+        }
+        x.return_chunk(chunk);
+        Ok(flow)
     }
 
     /// Throws rows past the LIMIT away, once there are many of them.

@@ -29,6 +29,10 @@ pub struct Context {
     pub last_insert_id: u64,
     /// Bytes a statement may hold.
     pub memory_max: usize,
+    /// Bytes an operator may hold before it goes to `spill`.
+    pub operator_max: usize,
+    /// Where temporary files are made.
+    pub spill: Option<Arc<spill::Directory>>,
     /// How often a statement may look whether it is cancelled until it is.
     pub looks_left: std::cell::Cell<u32>,
 }
@@ -108,6 +112,12 @@ impl StatementContext for Context {
     }
     fn statement_memory_max(&self) -> usize {
         self.memory_max
+    }
+    fn operator_memory_max(&self) -> usize {
+        self.operator_max
+    }
+    fn spill_directory(&self) -> Option<Arc<spill::Directory>> {
+        self.spill.clone()
     }
     fn cancel_error(&self) -> SqlError {
         mysql_error::codes::query_interrupted()
@@ -205,6 +215,8 @@ fn context() -> Context {
         variables: HashMap::new(),
         last_insert_id: 0,
         memory_max: executor::STATEMENT_BYTES_MAX,
+        operator_max: usize::MAX,
+        spill: None,
         looks_left: std::cell::Cell::new(u32::MAX),
     }
 }

@@ -60,12 +60,29 @@ pub(crate) fn status_list(core: &Core, global: bool) -> Vec<(&'static str, Strin
     list
 }
 
+/// What went to temporary files.
+fn spilled(shared: &Shared) -> [(&'static str, u64); 8] {
+    let counters = shared.spill_directory().map(|directory| directory.counters());
+    let of = |figure: fn(&spill::Counters) -> u64| counters.map_or(0, figure);
+    [
+        ("Altiplano_spill_bytes", of(spill::Counters::bytes_now)),
+        ("Altiplano_spill_bytes_read", of(|c| c.bytes_read.get())),
+        ("Altiplano_spill_bytes_written", of(|c| c.bytes_written.get())),
+        ("Altiplano_spill_joins", of(|c| c.joins.get())),
+        ("Altiplano_spill_sorts", of(|c| c.sorts.get())),
+        ("Created_tmp_disk_tables", of(|c| c.tables.get())),
+        ("Created_tmp_files", of(|c| c.files.get())),
+        ("Sort_merge_passes", of(|c| c.merge_passes.get())),
+    ]
+}
+
 fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
     let engine = &shared.engine;
     let (pool, wal, locks) = (engine.pool().stats(), engine.wal().stats(), engine.locks().stats());
     let (undo, store) = (engine.undo_stats(), engine.pool().store().stats());
     let data = pool.frames_total - pool.frames_free.min(pool.frames_total);
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
+    list.extend(spilled(shared));
     let threads = shared.connections.threads();
     let tables = engine.open_tables();
     let admission = shared.admission.stats();

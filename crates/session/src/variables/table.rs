@@ -285,6 +285,8 @@ pub static DEFINITIONS: &[Definition] = &[
     Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },
     text("tls_version", Global, "TLSv1.2,TLSv1.3"),
     knob("tmp_table_size", "16777216", 1024, MAX),
+    // Empty: a directory `tmp` in the data directory.
+    fixed(text("tmpdir", Global, "")),
     choice("transaction_isolation", Both, "REPEATABLE-READ", ISOLATION),
     switch("transaction_read_only", Both, "0"),
     switch("unique_checks", Both, "1"),
