@@ -173,7 +173,7 @@ impl Catalog {
         let (database, name) = (def.database.clone(), def.name.clone());
         let created = self.transaction(session, |session| {
             self.add_definition(session, &def)?;
-            self.open_new(session, &def)
+            self.open_new(session, &def, None)
         });
         if let Err(error) = created {
             self.free_table(&def)?;
@@ -202,7 +202,7 @@ impl Catalog {
             dictionary::set(session, &dictionary::name_key(&def.database, &def.name), &def.id.0.to_be_bytes())?;
             dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))?;
             references::replace(session, None, Some(&def))?;
-            self.open_new(session, &def)
+            self.open_new(session, &def, Some(entry.def.id))
         });
         if let Err(error) = replaced {
             self.free_table(&def)?;
@@ -278,7 +278,7 @@ impl Catalog {
                 references::replace(session, Some(&entry.def), Some(&new))?;
                 dictionary::set(session, &dictionary::table_key(new.id), &codec::encode_table(&new))?;
                 if copies {
-                    self.open_new(session, &new)?;
+                    self.open_new(session, &new, Some(entry.def.id))?;
                 }
                 Ok(session.txn_id())
             })
@@ -309,9 +309,13 @@ impl Catalog {
     }
 
     /// Opens a table whose definition the running transaction of `session` brings, before anybody else can find it: snapshots that do not
-    /// see the transaction must not read it.
-    fn open_new(&self, session: &Session, def: &TableDef) -> Result<()> {
-        self.engine().open_table(table_spec(def)?)?.set_defined_by(session.txn_id());
+    /// see the transaction must not read it. `old`: the table that it takes the place of.
+    fn open_new(&self, session: &mut Session, def: &TableDef, old: Option<TableId>) -> Result<()> {
+        let table = self.engine().open_table(table_spec(def)?)?;
+        table.set_defined_by(session.txn_id());
+        if let Some(old) = old {
+            session.note_remade(old, &table).map_err(|_| engine::Error::Killed)?;
+        }
         Ok(())
     }
 

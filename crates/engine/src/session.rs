@@ -107,6 +107,8 @@ pub struct Session {
     pub(crate) flush_policy: FlushPolicy,
     /// It purges between two transactions of its own (`purge_rounds.rs`): it waits for nobody then.
     pub(crate) helps: bool,
+    /// See [`Session::keep_remade`].
+    pub(crate) remade: Option<Vec<crate::remade::Remade>>,
     /// Reused buffers of the write path.
     pub(crate) buffers: Buffers,
 }
@@ -144,6 +146,7 @@ impl Engine {
             lock_wait_timeout: Duration::from_secs(50),
             flush_policy: FlushPolicy::Durable,
             helps: false,
+            remade: None,
             buffers: Buffers::default(),
         }
     }

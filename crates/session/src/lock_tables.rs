@@ -11,6 +11,7 @@ use crate::ddl::{FullName, full_name};
 use crate::error_map::Outcome;
 use base::TableId;
 use catalog::{TableEntry, ViewEntry};
+use engine::Remade;
 use lock_manager::WaitsFor;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Protects, ReadOnlyGuard, Share, TableLock};
 use mysql_error::{SqlError, codes};
@@ -283,8 +284,19 @@ impl ClientSession {
     }
 
     /// A locked table after DDL, under the name that it has now; statements use that name from here on.
-    fn find_again(&self, table: &mut Locked, names: &mut [(String, usize, bool)], no: usize) -> Option<Arc<TableEntry>> {
+    fn find_again(
+        &self,
+        table: &mut Locked,
+        names: &mut [(String, usize, bool)],
+        no: usize,
+        remade: &mut Vec<Remade>,
+    ) -> Option<Arc<TableEntry>> {
         let catalog = &self.core.shared.catalog;
+        let old = table.guard.lock().protects();
+        if let Some(at) = remade.iter().position(|remade| Protects::Table(remade.old) == old) {
+            // Whoever waits for the old one finds, once that is given back, that the new one is locked.
+            table.guard = Guard::Alone(remade.swap_remove(at).guard);
+        }
         if let Protects::Table(id) = table.guard.lock().protects()
             && let Ok(Some(entry)) = catalog.table_by_id(id)
         {
@@ -297,13 +309,13 @@ impl ClientSession {
         self.find_table(&table.name).ok()
     }
 
-    /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that were made anew are locked again.
-    pub(crate) fn relock_tables(&mut self) -> Result<(), Outcome> {
+    /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that took the place of others (`remade`) are locked as those were.
+    pub(crate) fn relock_tables(&mut self, mut remade: Vec<Remade>) -> Result<(), Outcome> {
         let Some(mut locked) = self.transaction.locked.take() else { return Ok(()) };
         let deadline = self.metadata_deadline();
         let mut kept = Vec::new();
         for (no, mut table) in locked.tables.drain(..).enumerate() {
-            let Some(entry) = self.find_again(&mut table, &mut locked.names, no) else { continue };
+            let Some(entry) = self.find_again(&mut table, &mut locked.names, no, &mut remade) else { continue };
             let guard = if Arc::ptr_eq(&entry.storage.lock, table.guard.lock()) {
                 table.guard
             } else {

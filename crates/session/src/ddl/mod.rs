@@ -87,8 +87,13 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     if databases && session.transaction.has_locked_tables() {
         return Err(codes::lock_or_active_transaction().into());
     }
-    let done = change_definitions(session, |session| execute_unlocked(session, statement, sql))?;
-    session.relock_tables()?;
+    if session.transaction.has_locked_tables() {
+        session.engine.keep_remade();
+    }
+    let done = change_definitions(session, |session| execute_unlocked(session, statement, sql));
+    let remade = session.engine.take_remade();
+    let done = done?;
+    session.relock_tables(remade)?;
     Ok(done)
 }
 
