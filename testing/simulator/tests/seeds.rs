@@ -43,7 +43,6 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "trees that a crash left and a start freed",
         "rows written that refer to others",
         "commits built on one that is not durable, as a story",
-        "entries that a story's rollback left to purge",
     ] {
         assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:#?}");
     }
