@@ -67,6 +67,15 @@ pub struct Stats {
     pub lowered: u64,
 }
 
+/// How busy the slots are: what those ask who decide how many threads there should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    /// Who waits for a slot.
+    pub queued: u32,
+    /// Hardly a slot is free.
+    pub full: bool,
+}
+
 struct Control {
     mode: Mode,
     controller: Controller,
@@ -207,6 +216,22 @@ impl Admission {
             control.restart(completed);
         }
         control.controller.limit()
+    }
+
+    /// How many wait for a slot, and whether the slots are taken, by work or by transactions whose clients are to speak. `None` when nobody needs one.
+    pub fn load(&self) -> Option<Load> {
+        if self.is_off() {
+            return None;
+        }
+        let limit = self.gate.limit() as usize;
+        let taken = self.gate.states().take(limit).filter(|state| !matches!(state, State::Free)).count();
+        // One in eight may be on its way from one to the next.
+        Some(Load { queued: self.gate.waiting(), full: taken * 8 >= limit * 7 })
+    }
+
+    /// How many wait for a slot.
+    pub fn queued(&self) -> u32 {
+        self.gate.waiting()
     }
 
     /// Figures for SHOW STATUS.

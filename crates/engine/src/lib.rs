@@ -83,7 +83,7 @@ pub use redo::RedoReport;
 pub use remade::Remade;
 pub use row_lock::{Read, RowLock, Wait};
 pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
-pub use session::{Isolation, Savepoint, Session};
+pub use session::{Buffers, Isolation, Savepoint, Session};
 pub use slots::TransactionInfo;
 pub use status::EngineStatus;
 pub use table::{Index, IndexSpec, Table, TableSpec};

@@ -113,9 +113,9 @@ pub struct Session {
     pub(crate) buffers: Buffers,
 }
 
-/// Buffers that live as long as the session, so that a statement allocates nothing.
+/// Buffers that live as long as the session, so that a statement allocates nothing. Sessions that take turns on one thread may share a set: see [`Session::exchange_buffers`].
 #[derive(Default)]
-pub(crate) struct Buffers {
+pub struct Buffers {
     pub(crate) key: Vec<u8>,
     pub(crate) old_keys: Vec<u8>,
     pub(crate) undo: Vec<u8>,
@@ -211,6 +211,11 @@ impl Running {
 }
 
 impl Session {
+    /// Exchanges its buffers for these. Between statements only; nothing in them is of one session rather than another.
+    pub fn exchange_buffers(&mut self, buffers: &mut Buffers) {
+        std::mem::swap(&mut self.buffers, buffers);
+    }
+
     /// Starts a transaction. Nothing shared is touched. A transaction that runs already is the caller's to end first.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
         assert!(!self.running.active, "begin inside a transaction");

@@ -104,6 +104,16 @@ impl PacketReader {
         }
     }
 
+    /// Exchanges its buffer for this one, if nothing is in it; false when something is.
+    pub fn exchange_buffer(&mut self, buffer: &mut Vec<u8>) -> bool {
+        if self.has_bytes() || self.continued || self.skipping.is_some() {
+            return false;
+        }
+        (self.start, self.header, self.end) = (0, 0, 0);
+        std::mem::swap(&mut self.buffer, buffer);
+        true
+    }
+
     /// The next frame must carry this sequence id: 0 for each command, more inside a dialogue.
     pub const fn expect_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;

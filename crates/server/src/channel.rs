@@ -41,6 +41,13 @@ pub enum Received {
     NoMemory(u8),
 }
 
+/// Buffers that a thread lends to the channels that it serves in turns.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    input: Vec<u8>,
+    out: PacketWriter,
+}
+
 /// A client's packets in and out.
 #[derive(Debug)]
 pub struct Channel {
@@ -155,6 +162,19 @@ impl Channel {
                 Some(count) => self.reader.filled(count),
             }
         }
+    }
+
+    /// Exchanges its buffers for these, where nothing is in them. Between commands only.
+    pub fn exchange_buffers(&mut self, buffers: &mut Buffers) {
+        if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
+            self.reader.shrink();
+            self.out.shrink_to(IDLE_BYTES);
+        }
+        self.reader.exchange_buffer(&mut buffers.input);
+        if self.out.is_empty() {
+            std::mem::swap(&mut self.out, &mut buffers.out);
+        }
+        self.book();
     }
 
     /// Gives back what a connection does not need that has been silent for a while.

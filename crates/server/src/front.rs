@@ -212,7 +212,7 @@ impl<S: Service> Front<S> {
             Self::end(*guest);
             return false;
         }
-        self.serve_turn(guest, true, false)
+        self.serve_turn(guest, true, None)
     }
 
     fn end(guest: Guest<S>) {

@@ -3,6 +3,7 @@
 //! It ends connections that stay too long in a phase (handshake, idle, half a packet, slow reader) and stops statements
 //! whose client has gone or whose `max_execution_time` has passed (up to two looks late). So no command pays for a clock, a timer or a registration: it only marks its phase.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use session::connections::{Connection, Phase, Stop};
@@ -18,40 +19,58 @@ pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event, tidy: im
         let (connections, settings) = (service.connections(), service.settings());
         let now_ms = connections.now_ms();
         service.tick();
-        for connection in connections.list() {
-            judge(&connection, &settings, now_ms);
+        // Those for whom nothing is due, ten thousand mostly, are looked at where they are: a list of all would write each one's count of users.
+        let mut due = Vec::new();
+        connections
+            .for_each(|connection| due.extend(what_is_due(connection, &settings, now_ms).map(|what| (Arc::clone(connection), what))));
+        for (connection, what) in due {
+            what.done_to(&connection);
         }
         tidy();
     }
 }
 
-fn judge(connection: &Connection, settings: &FrontSettings, now_ms: u64) {
+/// What is to be done about a connection.
+enum Due {
+    /// It was stopped; it may have gone into a wait just after it was hung up.
+    HangUpAgain,
+    /// It has been in its phase for too long.
+    End,
+    /// A statement was running at the last look already, for at least so many milliseconds. (Short ones cost nothing.)
+    LookAtStatement(u64),
+}
+
+/// A look at a connection: atomic loads and stores only, as the registry's latch is held.
+fn what_is_due(connection: &Connection, settings: &FrontSettings, now_ms: u64) -> Option<Due> {
     let (activity, unchanged_ms) = connection.look(now_ms);
     if connection.stop_requested().ends_connection() {
-        // Wake it again: it may have gone into a wait just after it was hung up.
-        connection.hang_up();
-        return;
+        return Some(Due::HangUpAgain);
     }
-    let unchanged = Duration::from_millis(unchanged_ms);
     let limit = match Connection::phase_of(activity) {
         Phase::Handshake => settings.connect_timeout,
         Phase::Idle => Duration::from_secs(u64::from(connection.wait_timeout_s())),
         Phase::Reading => settings.net_read_timeout,
         Phase::Writing => settings.net_write_timeout,
-        Phase::Running => {
-            let limit = u64::from(connection.time_limit_ms());
-            if limit > 0 && unchanged_ms >= limit {
-                connection.stop(Stop::QueryTimeout);
-            }
-            // Only statements that were running at the last look already: short ones cost nothing.
-            if !unchanged.is_zero() && connection.client_is_gone() {
-                connection.stop(Stop::ClientGone);
-            }
-            return;
-        }
-        Phase::Closed => return,
+        Phase::Running => return (unchanged_ms > 0).then_some(Due::LookAtStatement(unchanged_ms)),
+        Phase::Closed => return None,
     };
-    if unchanged >= limit {
-        connection.stop(Stop::ConnectionTimeout);
+    (Duration::from_millis(unchanged_ms) >= limit).then_some(Due::End)
+}
+
+impl Due {
+    fn done_to(self, connection: &Connection) {
+        match self {
+            Due::HangUpAgain => connection.hang_up(),
+            Due::End => connection.stop(Stop::ConnectionTimeout),
+            Due::LookAtStatement(unchanged_ms) => {
+                let limit = u64::from(connection.time_limit_ms());
+                if limit > 0 && unchanged_ms >= limit {
+                    connection.stop(Stop::QueryTimeout);
+                }
+                if connection.client_is_gone() {
+                    connection.stop(Stop::ClientGone);
+                }
+            }
+        }
     }
 }

@@ -282,3 +282,87 @@ fn long_statements_of_many_members_block_nobody() {
     });
     until_parked(&mut watcher, LONG + 1);
 }
+
+/// Sessions that a thread serves one after the other use its buffers and plans: the same text means to each what it means to it.
+#[test]
+fn one_text_means_to_each_session_what_its_own_state_says() {
+    let server = server(0);
+    let mut watcher = connect(&server);
+    for name in ["d0", "d1"] {
+        watcher.query_drop(format!("CREATE DATABASE {name}")).expect("a database");
+        watcher.query_drop(format!("CREATE TABLE {name}.t (id INT PRIMARY KEY, v VARCHAR(10))")).expect("a table");
+        watcher.query_drop(format!("INSERT INTO {name}.t VALUES (1, '{name}')")).expect("a row");
+    }
+    watcher.query_drop("CREATE USER reader IDENTIFIED BY ''").expect("an account");
+    watcher.query_drop("GRANT SELECT ON d0.* TO reader").expect("a right");
+    // More than there are threads, and all kinds on each of them.
+    let mut connections: Vec<Conn> = (0..70)
+        .map(|n| {
+            let options = server.options(Some(if n % 2 == 0 { "d0" } else { "d1" }));
+            let options = OptsBuilder::from_opts(options);
+            let options = if n % 14 == 0 { options.user(Some("reader")).pass(Some("")) } else { options };
+            Conn::new(options).expect("a connection")
+        })
+        .collect();
+    for (n, connection) in connections.iter_mut().enumerate() {
+        if n % 3 == 0 {
+            connection.query_drop("SET sql_mode = 'ANSI_QUOTES'").expect("a mode");
+        }
+        if n % 5 == 0 && n % 7 != 0 {
+            connection.query_drop("CREATE TEMPORARY TABLE t (id INT PRIMARY KEY, v VARCHAR(10))").expect("a table of its own");
+            connection.query_drop("INSERT INTO t VALUES (1, 'own')").expect("a row");
+        }
+        connection.query_drop(if n % 2 == 0 { "SET @u = 1" } else { "SET @u = '1x'" }).expect("a variable");
+    }
+    for _ in 0..3 {
+        for (n, connection) in connections.iter_mut().enumerate() {
+            let v: Option<String> = connection.query_first("SELECT v FROM t WHERE id = 1").expect("an answer");
+            let expected = if n % 5 == 0 && n % 7 != 0 { "own".to_owned() } else { format!("d{}", n % 2) };
+            assert_eq!(v, Some(expected), "session {n}");
+            let quoted = connection.query_first::<String, _>(r#"SELECT "v" FROM t WHERE id = 1"#).expect("an answer");
+            assert_eq!(quoted.as_deref() == Some("v"), n % 3 != 0, "session {n}");
+            let sum: Option<String> = connection
+                .query_first("SELECT @u + 1, 'which reads the variable'")
+                .map(|row: Option<(String, String)>| row.map(|r| r.0))
+                .expect("an answer");
+            assert_eq!(sum.as_deref(), Some("2"), "session {n}");
+            let written = connection.query_drop("UPDATE t SET v = v WHERE id = 1");
+            match n % 14 == 0 {
+                true => assert_eq!(code(&written.expect_err("it may only read")), 1142, "session {n}"),
+                false => written.expect("it may write"),
+            }
+        }
+    }
+}
+
+/// Those who would wait for a slot of admission wait on their seats: a thread for each would be what sharing is to spare.
+#[test]
+fn a_crew_does_not_grow_for_those_who_would_wait_for_admission() {
+    const CLIENTS: usize = 200;
+    let server = server(0);
+    let mut watcher = connect(&server);
+    watcher.query_drop("SET GLOBAL altiplano_admission = 'fixed:4'").expect("a limit");
+    let mut connections: Vec<Conn> = (0..CLIENTS).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher, CLIENTS as u64);
+    let most = std::sync::atomic::AtomicU64::new(0);
+    let (start, left) = (Barrier::new(CLIENTS), std::sync::atomic::AtomicUsize::new(CLIENTS));
+    std::thread::scope(|scope| {
+        for connection in &mut connections {
+            let (start, left) = (&start, &left);
+            scope.spawn(move || {
+                start.wait();
+                for _ in 0..20 {
+                    connection.query_drop("SELECT COUNT(*) FROM n WHERE v + id > 5").expect("an answer");
+                }
+                left.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+            });
+        }
+        while left.load(std::sync::atomic::Ordering::SeqCst) > 0 {
+            let shared = counters(&mut watcher)["Altiplano_threads_shared"];
+            most.fetch_max(shared, std::sync::atomic::Ordering::SeqCst);
+        }
+    });
+    let most = most.into_inner();
+    // 32 at least; while a test beside takes the processors a few more.
+    assert!((1..CLIENTS as u64 / 2).contains(&most), "{most} threads for {CLIENTS} clients and four slots");
+}

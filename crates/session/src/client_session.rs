@@ -300,6 +300,12 @@ impl ClientSession {
 }
 
 impl Session for ClientSession {
+    type Tools = crate::tools::Tools;
+
+    fn exchange_tools(&mut self, tools: &mut Self::Tools) {
+        self.swap_tools(tools);
+    }
+
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         // A bug that panics costs its statement, not the server. (Inside a mini-transaction it ends the process; see `buffer_pool`.)
         let flow = match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {

@@ -48,6 +48,7 @@ mod show;
 pub mod sink;
 mod status;
 mod temporary;
+mod tools;
 mod transaction;
 mod transaction_words;
 mod user_locks;

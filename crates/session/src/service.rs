@@ -3,6 +3,7 @@
 //! The server is generic over [`Service`]: in production the sessions of this crate, in the server's own tests and in the
 //! canned-answer bench something trivial. Calls are static, one per command.
 
+pub use admission::Load;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +75,16 @@ pub trait Service: Send + Sync + 'static {
     /// The registry, which KILL and the process list use.
     fn connections(&self) -> &Arc<Connections>;
 
+    /// How busy the slots of admission are; `None` when nobody needs one.
+    fn load(&self) -> Option<Load> {
+        None
+    }
+
+    /// How many wait for one.
+    fn queued(&self) -> u32 {
+        0
+    }
+
     /// Called by the watcher a few times a second, for what needs the time only roughly.
     fn tick(&self) {}
 
@@ -97,6 +108,13 @@ pub trait Service: Send + Sync + 'static {
 
 /// One connection's session. Dropping it rolls back what is open and frees what it holds.
 pub trait Session {
+    /// What a session needs only while it is served, and any session could use: buffers, plans that the server's cache has as well. A thread that serves many sessions
+    /// in turns lends its own, which are warm, so that the others bring none from afar.
+    type Tools: Default;
+
+    /// Exchanges the session's tools for these. Between commands only.
+    fn exchange_tools(&mut self, tools: &mut Self::Tools);
+
     /// Answers one command. The reply is in `out` or already sent through `io`. Never called with Quit or ChangeUser.
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow;
 

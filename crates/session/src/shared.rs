@@ -237,6 +237,14 @@ impl Service for SqlService {
         &self.shared.connections
     }
 
+    fn load(&self) -> Option<admission::Load> {
+        self.shared.admission.load()
+    }
+
+    fn queued(&self) -> u32 {
+        self.shared.admission.queued()
+    }
+
     fn tick(&self) {
         self.shared.engine.set_coarse_time();
     }

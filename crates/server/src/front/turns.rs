@@ -5,7 +5,7 @@
 //! member's place.
 
 use super::{Front, Guest, Next};
-use crate::channel::Channel;
+use crate::channel::{Buffers, Channel};
 use crate::pool::{Member, Sits, Taken};
 use crate::threads::{self, After};
 use session::connections::ThreadCounts;
@@ -16,6 +16,26 @@ use std::sync::atomic::Ordering;
 
 /// Members of the crew while each session has a thread of its own as soon as it speaks.
 const LISTENERS: u32 = 2;
+
+/// What a thread lends to those whom it serves in turns.
+pub(super) struct Lent<S: Service> {
+    tools: <S::Session as Session>::Tools,
+    buffers: Buffers,
+}
+
+impl<S: Service> Default for Lent<S> {
+    fn default() -> Self {
+        Self { tools: Default::default(), buffers: Buffers::default() }
+    }
+}
+
+impl<S: Service> Guest<S> {
+    /// Takes up what the thread lends, or lays it down.
+    fn exchange(&mut self, lent: &mut Lent<S>) {
+        self.session.exchange_tools(&mut lent.tools);
+        self.visitor.channel.exchange_buffers(&mut lent.buffers);
+    }
+}
 
 impl<S: Service> Front<S> {
     /// The threads that serve connections, and the sessions that need none now.
@@ -62,7 +82,7 @@ impl<S: Service> Front<S> {
             // Its client has spoken, and there are few connections: from now on this is the session's own thread.
             let id = guest.visitor.guard.id;
             let mut parked = false;
-            self.guarded(id, || parked = self.serve_turn(guest, false, false));
+            self.guarded(id, || parked = self.serve_turn(guest, false, None));
             if !parked {
                 return After::Ready;
             }
@@ -72,16 +92,20 @@ impl<S: Service> Front<S> {
 
     /// Serves parked sessions, until there are too many members, or one is to have this thread for its own.
     fn serve_in_crew(self: &Arc<Self>, member: &Arc<Member>) -> Option<Box<Guest<S>>> {
+        let mut lent = Lent::default();
         loop {
             let leaves = match self.crew.listen(|| self.seats.take()) {
                 Taken::Of(guest) => {
                     if self.leaves_with(member, &guest) {
                         return Some(guest);
                     }
-                    self.serve_parked(member, guest);
-                    self.crew.dismisses(member, self.crew_least())
+                    self.serve_parked(member, guest, &mut lent);
+                    self.crew.dismisses(member, self.crew_least(), || self.service.queued())
                 }
-                Taken::Silence => self.crew.retires(member, self.crew_least()),
+                Taken::Silence => {
+                    lent = Lent::default();
+                    self.crew.retires(member, self.crew_least())
+                }
                 Taken::Closed => true,
             };
             if leaves {
@@ -103,11 +127,11 @@ impl<S: Service> Front<S> {
         !self.crew.enlist_again(member)
     }
 
-    fn serve_parked(&self, member: &Member, guest: Box<Guest<S>>) {
+    fn serve_parked(&self, member: &Member, guest: Box<Guest<S>>, lent: &mut Lent<S>) {
         let connection = &guest.visitor.channel.connection;
         member.serve(connection);
         self.guarded(connection.id(), || {
-            self.serve_turn(guest, false, true);
+            self.serve_turn(guest, false, Some(lent));
         });
         member.served();
     }
@@ -126,11 +150,19 @@ impl<S: Service> Front<S> {
         false
     }
 
-    /// Serves a connection until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there. `shared`: it is parked as soon as
-    /// it can be, however few connections there are.
-    pub(super) fn serve_turn(&self, mut guest: Box<Guest<S>>, mut waits: bool, shared: bool) -> bool {
+    /// Serves a connection until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there. `lent`: what a
+    /// member of the crew lends; the session is parked as soon as it can be, however few connections there are.
+    pub(super) fn serve_turn(&self, mut guest: Box<Guest<S>>, mut waits: bool, mut lent: Option<&mut Lent<S>>) -> bool {
+        let shared = lent.is_some();
         loop {
-            if self.command_loop(&mut guest, waits, shared) == Next::End {
+            if let Some(lent) = &mut lent {
+                guest.exchange(lent);
+            }
+            let next = self.command_loop(&mut guest, waits, shared);
+            if let Some(lent) = &mut lent {
+                guest.exchange(lent);
+            }
+            if next == Next::End {
                 Self::end(*guest);
                 return false;
             }
@@ -150,7 +182,7 @@ impl<S: Service> Front<S> {
 
     /// The life of the thread that sees to it that parked sessions find threads.
     pub fn watch_crew(self: &Arc<Self>) {
-        self.crew.monitor(self.seats.poller(), || self.strengthen_crew(), || self.open_connections(), || self.crew_least());
+        self.crew.monitor(self.seats.poller(), || self.strengthen_crew(), || self.open_connections(), || self.crew_least(), || self.service.load());
     }
 
     /// Sends the crew home; no connection is left.

@@ -1,7 +1,9 @@
 //! [`Crew`]: the threads that serve parked sessions, and how many they are.
 //!
 //! A crew has at least `base` members, which bounds how many transactions are open while all goes well. It grows while guests are ready and too few members work
-//! to keep the processors busy, whatever the others wait for: locks, the disk, silent clients. It shrinks again when more work than that. (Making up for each member that
+//! to keep the processors busy, whatever the others wait for: locks, the disk, silent clients. It shrinks again when more work than that. Who waits for a slot of admission
+//! is as good as at work: more members would wait there as well, and those whose clients have spoken wait better on their seats, where they take no thread. So under load the crew is as
+//! large as the slots are many, and a few more, so that admission sees that its slots are wanted. (Making up for each member that
 //! waits, one by one, lets a busy machine run away: more open transactions, slower ones, more that wait.) Nothing is told by those who begin to wait: while no member listens,
 //! the monitor looks at what each serves, once in a tick, by what its connection shows anyway.
 //!
@@ -12,6 +14,7 @@ use super::epoll::Epoll;
 use super::listening::Listening;
 use super::seats::Report;
 use session::connections::{Connection, Phase};
+use session::service::Load;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -19,8 +22,7 @@ use sync::{Mutex, Rank};
 
 /// How often the monitor looks while nobody listens.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
-/// A statement that waits for admission, and one that runs, count as working for so many ticks.
-const QUEUED_TICKS: u64 = 8;
+/// A statement that runs counts as working for so many ticks.
 const RUNNING_TICKS: u64 = 20;
 /// A row that has not moved for so many ticks is looked at.
 const ROW_TICKS: u32 = 4;
@@ -137,11 +139,20 @@ impl Crew {
         true
     }
 
-    /// A member that has served a guest: whether there are too many, in which case it is none any more.
+    /// A member that has served a guest: whether there are too many, in which case it is none any more. The monitor says so, or the number of those who wait for a slot of admission.
     #[inline]
-    pub(crate) fn dismisses(&self, member: &Arc<Member>, least: u32) -> bool {
-        let most = self.wanted(least);
-        self.count.load(Ordering::Relaxed) > most && self.lets_go(member, most)
+    pub(crate) fn dismisses(&self, member: &Arc<Member>, least: u32, queued: impl Fn() -> u32) -> bool {
+        let count = self.count.load(Ordering::Relaxed);
+        if count <= least {
+            return false;
+        }
+        let most = if queued() > self.many() { least } else { self.wanted(least) };
+        count > most && self.lets_go(member, most)
+    }
+
+    /// More at work than these are too many.
+    fn many(&self) -> u32 {
+        4 * self.processors
     }
 
     /// A member that has listened for long in vain: whether it is none any more. There were more of them for something that is over.
@@ -171,8 +182,8 @@ impl Crew {
     }
 
     /// The life of the monitor, until [`Crew::close`]. `start` starts a thread that will enlist, `open` tells how many connections there are, `least` how many members
-    /// there must be.
-    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32, least: impl Fn() -> u32) {
+    /// there must be, `load` how busy the slots of admission are.
+    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32, least: impl Fn() -> u32, load: impl Fn() -> Option<Load>) {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
         loop {
@@ -193,7 +204,7 @@ impl Crew {
                 turns = now;
             }
             let count = self.count();
-            let wanted = self.judge(count, self.working(), stands, open(), least());
+            let wanted = self.judge(count, self.working(), stands, open(), least(), load());
             self.wanted.store(wanted, Ordering::Relaxed);
             for _ in count..wanted {
                 if !start() {
@@ -233,20 +244,24 @@ impl Crew {
             }
             match connection.waits_for() {
                 None => still < RUNNING_TICKS,
-                Some(what) => what == session::ADMISSION_WAIT && still < QUEUED_TICKS,
+                Some(what) => what == session::ADMISSION_WAIT,
             }
         };
         members.iter().filter(|member| works(member)).count() as u32
     }
 
     /// How many members there should be, of whom so many work. `stands`: those whose clients have spoken are not taken, and hardly a turn ends. `open`: connections.
-    fn judge(&self, count: u32, working: u32, stands: bool, open: u32, least: u32) -> u32 {
-        let (few, many) = (2 * self.processors, 4 * self.processors);
+    fn judge(&self, count: u32, working: u32, stands: bool, open: u32, least: u32, load: Option<Load>) -> u32 {
+        let (few, many) = (2 * self.processors, self.many());
         let wanted = match working {
+            // However slowly it goes, more members would wait for slots as well. Admission sees to it that those get on.
+            _ if load.is_some_and(|load| load.queued > many) => count.saturating_sub(working.saturating_sub(many)),
             // That may be a thousand long statements, to be got past in a few rounds.
             _ if stands => count + count / 2,
             0 => count + count / 2,
             _ if working < few => count + few - working,
+            // Whether another number of slots would be better can be told only while somebody waits for one.
+            _ if load.is_some_and(|load| load.full && load.queued < few) => count + self.processors,
             _ if working > many => count.saturating_sub(working - many),
             _ => count,
         };
@@ -261,14 +276,19 @@ mod tests {
     #[test]
     fn a_crew_grows_while_too_few_work_and_shrinks_when_many_do() {
         let crew = Crew::new(2);
-        assert_eq!(crew.judge(32, 6, false, 10_000, 32), 32, "busy enough");
-        assert_eq!(crew.judge(32, 1, false, 10_000, 32), 35);
-        assert_eq!(crew.judge(32, 0, false, 10_000, 32), 48);
-        assert_eq!(crew.judge(32, 20, true, 10_000, 32), 48, "busy with what takes long");
-        assert_eq!(crew.judge(9_900, 0, false, 10_000, 32), 10_000, "never more than there are connections");
-        assert_eq!(crew.judge(500, 60, false, 10_000, 32), 448);
-        assert_eq!(crew.judge(40, 40, false, 10_000, 32), 32);
-        assert_eq!(crew.judge(32, 0, false, 1, 32), 32);
-        assert_eq!(crew.judge(2, 2, false, 100, 2), 4, "few connections");
+        assert_eq!(crew.judge(32, 6, false, 10_000, 32, None), 32, "busy enough");
+        assert_eq!(crew.judge(32, 1, false, 10_000, 32, None), 35);
+        assert_eq!(crew.judge(32, 0, false, 10_000, 32, None), 48);
+        assert_eq!(crew.judge(32, 20, true, 10_000, 32, None), 48, "busy with what takes long");
+        assert_eq!(crew.judge(9_900, 0, false, 10_000, 32, None), 10_000, "never more than there are connections");
+        assert_eq!(crew.judge(500, 60, false, 10_000, 32, None), 448);
+        assert_eq!(crew.judge(40, 40, false, 10_000, 32, None), 32);
+        assert_eq!(crew.judge(32, 0, false, 1, 32, None), 32);
+        let full = |queued| Some(Load { queued, full: true });
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(0)), 66, "nobody waits for a slot, as far as admission can see");
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(4)), 64);
+        assert_eq!(crew.judge(64, 10, true, 10_000, 32, full(10)), 62, "it stands, but there are enough who wait for slots");
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, Some(Load { queued: 0, full: false })), 64, "slots are free");
+        assert_eq!(crew.judge(2, 2, false, 100, 2, None), 4, "few connections");
     }
 }

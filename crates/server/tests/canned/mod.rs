@@ -214,6 +214,10 @@ impl Drop for CannedSession {
 }
 
 impl Session for CannedSession {
+    type Tools = ();
+
+    fn exchange_tools(&mut self, (): &mut Self::Tools) {}
+
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         let capabilities = self.login.capabilities;
         let format = if matches!(command, Command::StmtExecute(_)) { RowFormat::Binary } else { RowFormat::Text };
