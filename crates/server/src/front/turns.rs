@@ -182,7 +182,13 @@ impl<S: Service> Front<S> {
 
     /// The life of the thread that sees to it that parked sessions find threads.
     pub fn watch_crew(self: &Arc<Self>) {
-        self.crew.monitor(self.seats.poller(), || self.strengthen_crew(), || self.open_connections(), || self.crew_least(), || self.service.load());
+        self.crew.monitor(
+            self.seats.poller(),
+            || self.strengthen_crew(),
+            || self.open_connections(),
+            || self.crew_least(),
+            || self.service.load(),
+        );
     }
 
     /// Sends the crew home; no connection is left.

@@ -183,7 +183,14 @@ impl Crew {
 
     /// The life of the monitor, until [`Crew::close`]. `start` starts a thread that will enlist, `open` tells how many connections there are, `least` how many members
     /// there must be, `load` how busy the slots of admission are.
-    pub(crate) fn monitor(&self, poller: &Epoll, start: impl Fn() -> bool, open: impl Fn() -> u32, least: impl Fn() -> u32, load: impl Fn() -> Option<Load>) {
+    pub(crate) fn monitor(
+        &self,
+        poller: &Epoll,
+        start: impl Fn() -> bool,
+        open: impl Fn() -> u32,
+        least: impl Fn() -> u32,
+        load: impl Fn() -> Option<Load>,
+    ) {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
         loop {
