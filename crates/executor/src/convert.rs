@@ -391,11 +391,13 @@ pub fn compare_rows(op: CmpOp, a: &[Value], b: &[Value], collations: &[Collation
     }
 }
 
-/// A bound of LIMIT.
+/// A bound of LIMIT. Clients that know one kind of number only (JavaScript's) bind a DOUBLE; NULL is no row.
 pub fn limit_value(v: &Value) -> Result<u64> {
     match v {
+        Value::Null => Ok(0),
         Value::Int(i) if *i >= 0 => Ok(*i as u64),
         Value::UInt(u) => Ok(*u),
+        Value::Double(d) if *d >= 0.0 && d.fract() == 0.0 && *d < 9_007_199_254_740_992.0 => Ok(*d as u64),
         Value::Decimal(d) => d.to_u64().map_err(|_| internal("LIMIT out of range")),
         Value::Bytes(b) => match b.as_str().and_then(|s| s.trim().parse().ok()) {
             Some(n) => Ok(n),

@@ -10,7 +10,7 @@ mod window;
 
 use crate::bind_expr::cast::map_unit;
 use crate::bind_expr::operator::comparison;
-use crate::binder::{Binder, DEPTH_MAX, Result};
+use crate::binder::{Binder, Clause, DEPTH_MAX, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
@@ -263,6 +263,12 @@ impl<'c> Binder<'c> {
         self.param_count = self.param_count.max(n + 1);
         let ty = match self.context.param_types().get(n as usize) {
             Some(ty) => ty.clone(),
+            // What a select list shows is of the type that the client bound, as far as nothing else decides it.
+            None if self.scopes.last().is_some_and(|scope| scope.clause == Clause::Fields) => {
+                let bound = self.context.bound_type(n);
+                self.free_params.push((n, bound.as_ref().map(|ty| ty.kind)));
+                bound.unwrap_or_else(|| ColumnType::new(TypeKind::Null))
+            }
             None => ColumnType::new(TypeKind::Null),
         };
         Expr { kind: ExprKind::Param(n), ty }

@@ -132,6 +132,12 @@ impl<'c> Binder<'c> {
     /// LIMIT.
     pub fn limit(&mut self, limit: Option<ast::Limit<'_>>) -> Result<Option<LimitSpec>> {
         let Some(limit) = limit else { return Ok(None) };
+        // A name would be a variable of a stored program.
+        for bound in std::iter::once(&limit.count).chain(&limit.offset) {
+            if let ast::ExprKind::Column(variable) = &bound.kind {
+                return Err(codes::sp_undeclared_var(variable.column));
+            }
+        }
         self.scopes.push(Scope::new());
         let count = self.expr(&limit.count);
         let offset = limit.offset.as_ref().map(|o| self.expr(o)).transpose();

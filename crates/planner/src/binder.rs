@@ -1,7 +1,7 @@
 //! State of binding one statement: scopes, slots, tables, subplans; and name resolution.
 
 use crate::context::PlanContext;
-use crate::expr::{Expr, Slot};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
 use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
@@ -182,6 +182,8 @@ pub struct Scope {
     pub unseen: Vec<std::ops::Range<usize>>,
     /// Select list: alias (lower case), expression.
     pub aliases: Vec<(String, Expr)>,
+    /// What the block is grouped by, once that is bound.
+    pub grouped_by: Vec<Slot>,
     /// Aggregates of the block.
     pub aggregates: Vec<(Slot, Aggregate)>,
     /// Calls of GROUPING, with their arguments.
@@ -218,6 +220,7 @@ impl Scope {
             visible: 0..usize::MAX,
             unseen: Vec::new(),
             aliases: Vec::new(),
+            grouped_by: Vec::new(),
             aggregates: Vec::new(),
             groupings: Vec::new(),
             windows: Vec::new(),
@@ -270,6 +273,8 @@ pub struct Binder<'c> {
     pub table_nodes: u32,
     /// Something volatile was bound anywhere in the statement.
     pub volatile: bool,
+    /// Parameters in select lists, with what they were bound as: see [`crate::plan::Plan::free_params`].
+    pub free_params: Vec<(u32, Option<types::TypeKind>)>,
     /// Parameters seen.
     pub param_count: u32,
     /// Query blocks from the outermost inward.
@@ -327,6 +332,7 @@ impl<'c> Binder<'c> {
             cache_count: 0,
             table_nodes: 0,
             volatile: false,
+            free_params: Vec::new(),
             param_count: 0,
             scopes: Vec::new(),
             ctes: Vec::new(),
@@ -441,6 +447,9 @@ impl<'c> Binder<'c> {
                 if by_alias_first && let Some(expr) = self.alias(depth, column) {
                     return Ok(expr);
                 }
+                if clause == Clause::Having && !self.scopes[depth].in_aggregate && let Some(expr) = self.item_for_having(depth, column)? {
+                    return Ok(expr);
+                }
                 let scope = &self.scopes[depth];
                 if !scope.visible.is_empty()
                     && let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column))
@@ -507,16 +516,46 @@ impl<'c> Binder<'c> {
 
     fn alias(&mut self, depth: usize, name: &str) -> Option<Expr> {
         let expr = self.scopes[depth].aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name))?.1.clone();
+        Some(self.noted_alias(depth, name, expr))
+    }
+
+    /// The item of the select list that a name in HAVING means: there items come before columns, but for those that the block is grouped by. The first
+    /// computed item of that name is meant; where all are columns, there must be but one.
+    fn item_for_having(&mut self, depth: usize, name: &str) -> Result<Option<Expr>> {
+        let scope = &self.scopes[depth];
+        let grouped = |(r, c): (usize, usize)| scope.relations[r].slots[c].is_some_and(|slot| scope.grouped_by.contains(&slot));
+        let named = |(_, column): &(usize, &RelColumn)| column.name.eq_ignore_ascii_case(name);
+        let columns = |r: usize| scope.relations[r].columns.iter().enumerate().filter(named).map(move |(c, _)| (r, c));
+        if (0..scope.relations.len()).flat_map(columns).any(grouped) {
+            return Ok(None);
+        }
+        let mut found: Option<&Expr> = None;
+        for (_, item) in scope.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name)) {
+            let is_column = matches!(item.kind, ExprKind::Slot(slot) if scope.relations.iter().any(|r| r.slots.contains(&Some(slot))));
+            match found {
+                _ if !is_column => {
+                    found = Some(item);
+                    break;
+                }
+                Some(other) if !crate::logical::same(other, item) => return Err(codes::non_uniq_error(name.to_owned(), scope.clause.words())),
+                _ => found = Some(item),
+            }
+        }
+        let found = found.cloned();
+        Ok(found.map(|item| self.noted_alias(depth, name, item)))
+    }
+
+    fn noted_alias(&mut self, depth: usize, name: &str, expr: Expr) -> Expr {
         self.note_alias(depth, name, &expr);
         self.note_outer(depth, &expr);
-        Some(expr)
+        expr
     }
 
     /// Notes that blocks inside `depth` read the slots of an expression of that block.
     pub(crate) fn note_outer(&mut self, depth: usize, expr: &Expr) {
         let mut slots = Vec::new();
         expr.walk(&mut |e| {
-            if let crate::expr::ExprKind::Slot(s) = e.kind {
+            if let ExprKind::Slot(s) = e.kind {
                 slots.push(s);
             }
         });

@@ -54,6 +54,10 @@ pub trait PlanContext {
     fn param_types(&self) -> &[ColumnType] {
         &[]
     }
+    /// The type that a prepared statement's parameter has by the value at hand, where it stands for itself in a select list.
+    fn bound_type(&self, _n: u32) -> Option<ColumnType> {
+        None
+    }
     /// `sql_select_limit`: rows that a query without LIMIT gives at most.
     fn select_limit(&self) -> u64 {
         u64::MAX

@@ -44,6 +44,8 @@ pub struct Plan {
     pub frame_slots: u32,
     /// Number of parameters it expects.
     pub param_count: u32,
+    /// Parameters that a select list shows, and what they were planned as: [`crate::PlanContext::bound_type`].
+    pub free_params: Vec<(u32, Option<types::TypeKind>)>,
     /// Number of table nodes.
     pub table_nodes: u32,
     /// Number of materialisation caches ([`Node::Materialize`]).
@@ -97,6 +99,8 @@ pub struct OutputColumn {
     pub unique_key: bool,
     /// First of a key.
     pub multiple_key: bool,
+    /// Part of some key.
+    pub part_of_key: bool,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
     /// NOT NULL without a default.
@@ -119,6 +123,7 @@ impl Default for OutputColumn {
             primary_key: false,
             unique_key: false,
             multiple_key: false,
+            part_of_key: false,
             auto_increment: false,
             no_default: false,
             on_update_now: false,

@@ -133,6 +133,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         depends,
         frame_slots: b.slot_count,
         param_count: b.param_count,
+        free_params: b.free_params,
         table_nodes: b.table_nodes,
         cache_count: b.cache_count,
         into: Vec::new(),

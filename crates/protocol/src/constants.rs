@@ -182,7 +182,7 @@ bit_set! {
         NO_DEFAULT_VALUE = 1 << 12;
         /// ON UPDATE CURRENT_TIMESTAMP.
         ON_UPDATE_NOW = 1 << 13;
-        /// Part of some key (internal to servers; never sent by MySQL).
+        /// Part of some key.
         PART_KEY = 1 << 14;
         /// A number (set by client libraries; same bit as GROUP in servers).
         NUM = 1 << 15;

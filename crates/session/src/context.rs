@@ -461,6 +461,12 @@ impl PlanContext for Planning<'_> {
         self.param_types
     }
 
+    fn bound_type(&self, n: u32) -> Option<ColumnType> {
+        // With types at hand they are literals of the text.
+        let bound = |value| crate::prepared::bound_type(value, self.core.settings.collation);
+        if self.param_types.is_empty() { self.params.get(n as usize).and_then(bound) } else { None }
+    }
+
     fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
         variable_type(self.core.user_variables.get(name))
     }

@@ -24,7 +24,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use sync::atomic::Ordering;
-use types::{Decimal, Value};
+use types::{ColumnType, Decimal, TypeKind, Value};
+
+/// How long a bound text may be by what its column says: as MySQL states it.
+const BOUND_TEXT_CHARS: u32 = 16_383;
 
 /// Prepared statements of a session.
 pub struct PreparedStatements {
@@ -233,7 +236,7 @@ impl ClientSession {
 
     fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<Prepared, Outcome> {
         let parsed = parser::parse(sql, self.lexical_mode(), arena).map_err(parse_error)?;
-        if parsed.rest < sql.len() && !sql[parsed.rest..].iter().all(|b| b.is_ascii_whitespace() || *b == b';') {
+        if parsed.rest < sql.len() && !crate::query::is_blank(&sql[parsed.rest..]) {
             return Err(parse_error(parser::ParseError::syntax(sql, parsed.rest)).into());
         }
         if parsed.param_count as usize > protocol::execute::PARAMS_MAX {
@@ -362,6 +365,7 @@ impl ClientSession {
                     self.plan_again(&sql)?
                 }
             };
+            let plan = if plan.plan.free_params.is_empty() { plan } else { self.suited_to_params(id, plan)? };
             let ran = self.run_cached(&plan, sink);
             if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
                 prepared.plan = Some(plan);
@@ -373,6 +377,24 @@ impl ClientSession {
         Err(too_stale())
     }
 
+    /// The plan, or another where parameters that the select list shows were planned as something else than what is bound now.
+    fn suited_to_params(&mut self, id: u32, plan: Arc<CachedPlan>) -> Result<Arc<CachedPlan>, Outcome> {
+        let collation = self.core.settings.collation;
+        let suits = |(n, planned): &(u32, Option<TypeKind>)| match self.params.get(*n as usize) {
+            None | Some(Value::Null) => true,
+            Some(value) => bound_type(value, collation).map(|ty| ty.kind) == *planned,
+        };
+        if plan.plan.free_params.iter().all(suits) {
+            return Ok(plan);
+        }
+        let sql = self.prepared.by_id.get(&id).map(|prepared| Arc::clone(&prepared.sql));
+        match sql {
+            // Others may bind other types to the same text: this plan is not for them.
+            Some(sql) => Ok(Arc::new(self.plan_with_params(&sql)?)),
+            None => Ok(plan),
+        }
+    }
+
     /// Plans a prepared text with values at hand: at its first execution, and after DDL.
     #[cold]
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
@@ -382,15 +404,20 @@ impl ClientSession {
         {
             return Ok(plan);
         }
+        let plan = Arc::new(self.plan_with_params(sql)?);
+        self.keep_plan(key, &plan);
+        Ok(plan)
+    }
+
+    #[cold]
+    fn plan_with_params(&mut self, sql: &[u8]) -> Result<CachedPlan, Outcome> {
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse(sql, self.lexical_mode(), &arena) {
             Ok(parsed) => self.plan_prepared(&parsed.statement, sql).map_err(Outcome::from),
             Err(error) => Err(parse_error(error).into()),
         };
         self.give_back(arena);
-        let plan = Arc::new(planned?);
-        self.keep_plan(key, &plan);
-        Ok(plan)
+        planned
     }
 
     /// Runs a statement without a plan from its text.
@@ -451,6 +478,17 @@ impl ClientSession {
 fn forget_long_data(prepared: &mut Prepared, held: &mut Tally) {
     held.remove(prepared.long_data_bytes());
     prepared.long_data.clear();
+}
+
+/// What a parameter in a select list is shown as: a number, a time or text, as a literal would be.
+pub(crate) fn bound_type(value: &Value, collation: types::Collation) -> Option<ColumnType> {
+    match value {
+        Value::Null => None,
+        // Bytes that are no text go to the client as they came.
+        Value::Bytes(bytes) if bytes.as_str().is_none() => None,
+        Value::Bytes(_) | Value::Json(_) => Some(ColumnType::varchar(BOUND_TEXT_CHARS, collation)),
+        value => Some(crate::query::literal_type(value, collation)),
+    }
 }
 
 /// Whether a client says that a parameter is bytes, not text.

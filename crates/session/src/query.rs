@@ -322,9 +322,24 @@ pub(crate) fn literal_type(value: &Value, collation: types::Collation) -> Column
     }
 }
 
-/// White space, semicolons and nothing else.
-fn is_blank(text: &[u8]) -> bool {
-    text.iter().all(|b| b.is_ascii_whitespace() || *b == b';' || *b == 0)
+/// White space, semicolons, comments and nothing else: what may follow a statement where several are not allowed.
+pub(crate) fn is_blank(mut text: &[u8]) -> bool {
+    let after = |text: &[u8], end: &[u8]| text.windows(end.len()).position(|at| at == end).map(|at| at + end.len());
+    loop {
+        let skipped = match text {
+            [] => return true,
+            [b';' | 0, ..] => 1,
+            [space, ..] if space.is_ascii_whitespace() => 1,
+            [b'#', ..] | [b'-', b'-'] | [b'-', b'-', 0..=b' ', ..] => after(text, b"\n").unwrap_or(text.len()),
+            // What a comment with a version holds may be a statement.
+            [b'/', b'*', rest @ ..] if rest.first() != Some(&b'!') => match after(rest, b"*/") {
+                Some(end) => end + 2,
+                None => return false,
+            },
+            _ => return false,
+        };
+        text = &text[skipped..];
+    }
 }
 
 fn placeholder_at(sql: &[u8]) -> usize {

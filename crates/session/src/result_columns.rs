@@ -80,13 +80,15 @@ fn wire_flags(column: &OutputColumn) -> ColumnFlags {
     flags.set(ColumnFlags::BLOB, ty.kind.is_blob() || (ty.kind == TypeKind::Json && !column.org_name.is_empty()));
     flags.set(ColumnFlags::UNSIGNED, ty.unsigned && (ty.kind.is_numeric() || ty.kind.is_string()));
     flags.set(ColumnFlags::ZEROFILL, ty.zerofill);
-    flags.set(ColumnFlags::BINARY, !character || ty.collation.is_binary());
+    // Numbers of tables are not binary, computed ones are: a driver takes a TINYINT(1) or BIT that is binary for bytes.
+    let number_of_table = ty.kind.is_numeric() && !column.org_name.is_empty();
+    flags.set(ColumnFlags::BINARY, (!character || ty.collation.is_binary()) && !number_of_table);
     flags.set(ColumnFlags::ENUM, ty.kind == TypeKind::Enum);
     flags.set(ColumnFlags::SET, ty.kind == TypeKind::Set);
     flags.set(ColumnFlags::AUTO_INCREMENT, column.auto_increment);
     flags.set(ColumnFlags::NO_DEFAULT_VALUE, column.no_default);
     flags.set(ColumnFlags::ON_UPDATE_NOW, column.on_update_now);
-    flags.set(ColumnFlags::NUM, ty.kind.is_numeric() && ty.kind != TypeKind::Bit);
+    flags.set(ColumnFlags::PART_KEY, column.part_of_key);
     flags
 }
 

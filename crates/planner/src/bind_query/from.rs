@@ -441,6 +441,7 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
                     primary_key: primary,
                     unique_key: in_key(true),
                     multiple_key: in_key(false) || composite,
+                    part_of_key: def.indexes.iter().any(|x| x.parts.iter().any(|p| p.column == i)),
                     auto_increment: c.auto_increment,
                     no_default: !c.ty.nullable && matches!(c.default, DefaultValue::None) && !c.auto_increment,
                     on_update_now: c.on_update_now,
@@ -470,7 +471,7 @@ pub(crate) fn named_columns(columns: Vec<OutputColumn>, names: &[&str], of: &str
         meta.org_table = "".into();
         meta.database = "".into();
         meta.table = of.into();
-        (meta.primary_key, meta.unique_key, meta.multiple_key, meta.auto_increment) = (false, false, false, false);
+        (meta.primary_key, meta.unique_key, meta.multiple_key, meta.part_of_key, meta.auto_increment) = (false, false, false, false, false);
         if meta.ty.kind == TypeKind::Null {
             meta.ty = ColumnType { nullable: true, ..typing::string(0, Collation::Binary) };
         }

@@ -155,6 +155,11 @@ pub(super) fn define_default(
             None => Err(codes::invalid_default(name)),
             Some(Value::Null) if ty.nullable => Ok(DefaultValue::Null),
             Some(Value::Null) => Err(codes::invalid_default(name)),
+            // An empty default that dumps of old servers give to TEXT is left out where the mode is not strict.
+            Some(Value::Bytes(text)) if ty.kind.is_blob() && text.is_empty() && !definer.mode.is_strict() => {
+                definer.warn(codes::blob_cant_have_default(name));
+                Ok(if ty.nullable { DefaultValue::Null } else { DefaultValue::None })
+            }
             Some(_) if ty.kind.is_blob() || ty.kind == TypeKind::Json => Err(codes::blob_cant_have_default(name)),
             Some(value) => convert_default(definer, name, ty, text_for(expr, value, ty)).map(DefaultValue::Constant),
         },

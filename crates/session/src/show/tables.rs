@@ -87,6 +87,7 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
             primary_key: key_word(def, at) == "PRI",
             unique_key: key_word(def, at) == "UNI",
             multiple_key: key_word(def, at) == "MUL",
+            part_of_key: def.indexes.iter().any(|index| index.parts.iter().any(|part| part.column == at)),
             auto_increment: column.auto_increment,
             no_default: column.default == DefaultValue::None && !column.auto_increment,
             on_update_now: column.on_update_now,

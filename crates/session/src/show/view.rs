@@ -56,6 +56,8 @@ pub(crate) struct ViewColumn {
     pub column: OutputColumn,
     /// What DESCRIBE shows.
     pub default: Option<String>,
+    /// The comment of the table's column that it is.
+    pub comment: String,
 }
 
 /// The columns of a view; 1356 when it is invalid.
@@ -71,7 +73,8 @@ pub(crate) fn view_columns(shared: &Shared, view: &Arc<ViewEntry>) -> Result<Vec
             Some(of) => super::default_shown(of),
             None => implicit_default(&column.ty),
         };
-        ViewColumn { column, default }
+        let comment = of_table.map_or_else(String::new, |of| of.comment.clone());
+        ViewColumn { column, default, comment }
     });
     Ok(described.collect())
 }
@@ -98,7 +101,7 @@ fn implicit_default(ty: &ColumnType) -> Option<String> {
 /// SHOW COLUMNS of a view.
 pub(super) fn columns(shared: &Shared, view: &Arc<ViewEntry>, full: bool) -> Result<Table, SqlError> {
     let mut table = columns_head(full);
-    for ViewColumn { column, default } in view_columns(shared, view)? {
+    for ViewColumn { column, default, comment } in view_columns(shared, view)? {
         let ty = &column.ty;
         let mut row = vec![Value::from(&*column.name), ty.to_string().into()];
         if full {
@@ -107,7 +110,7 @@ pub(super) fn columns(shared: &Shared, view: &Arc<ViewEntry>, full: bool) -> Res
         }
         row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), default.into(), "".into()]);
         if full {
-            row.extend(["select,insert,update,references".into(), "".into()]);
+            row.extend(["select,insert,update,references".into(), comment.into()]);
         }
         table.row(row);
     }

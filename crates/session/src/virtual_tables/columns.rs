@@ -53,7 +53,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
             let row = |(at, column): (usize, show::ViewColumn)| {
                 let place = Place { database: &view.def.database, table: &view.def.name, at };
                 let privileges = "select,insert,update,references";
-                let details = Details { default: column.default, privileges, ..Details::default() };
+                let details = Details { default: column.default, privileges, comment: &column.comment, ..Details::default() };
                 describe(&place, &column.column.name, &column.column.ty, details)
             };
             // An invalid one has none.

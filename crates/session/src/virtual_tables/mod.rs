@@ -23,6 +23,7 @@ mod engines;
 mod innodb_metrics;
 mod innodb_temp_table_info;
 mod innodb_trx;
+mod keywords;
 mod listing;
 mod lock_data;
 mod lock_picture;
@@ -78,6 +79,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         innodb_metrics::table(),
         innodb_temp_table_info::table(),
         innodb_trx::table(),
+        keywords::table(),
         memory::table(),
         metadata_locks::table(),
         processes::of_information_schema(),
