@@ -94,6 +94,15 @@ pub enum Statement<'a> {
     CreateView(&'a CreateView<'a>),
     /// DROP VIEW.
     DropView(&'a DropTable<'a>),
+    /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
+    DropProgram {
+        /// Which.
+        kind: ProgramKind,
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Its name.
+        name: ObjectName<'a>,
+    },
     /// USE.
     Use(&'a str),
     /// SHOW in all forms.

@@ -141,11 +141,19 @@ impl<'c> Binder<'c> {
                 collations.push(e.ty.collation);
                 slots.push(slot);
                 for key in &mut order {
-                    if same(&key.expr, e) {
-                        key.expr = as_slot.clone();
-                    }
+                    replace_same(&mut key.expr, e, &as_slot);
                 }
                 targets.push((slot, std::mem::replace(e, as_slot)));
+            }
+            // A key with a subquery reads columns, which are gone behind DISTINCT: rows alike have it alike, so it is made with them.
+            for key in &mut order {
+                if key.expr.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..))) {
+                    let slot = self.new_slot(key.expr.ty.clone());
+                    let as_slot = Expr::slot(slot, key.expr.ty.clone());
+                    collations.push(key.expr.ty.collation);
+                    slots.push(slot);
+                    targets.push((slot, std::mem::replace(&mut key.expr, as_slot)));
+                }
             }
             node = Node::Project { input: Box::new(node), exprs: targets };
             node = Node::Distinct { input: Box::new(node), slots, collations };
@@ -428,4 +436,13 @@ fn group_order(node: &Node, relations: &[Relation], group_by: &[Expr]) -> bool {
     let _ = (relation, group_by);
     // Rows of one group must be adjacent: an index whose leading parts are just the grouping columns.
     false
+}
+
+/// Puts `by` where an expression has `item` in it.
+fn replace_same(expr: &mut Expr, item: &Expr, by: &Expr) {
+    if same(expr, item) {
+        *expr = by.clone();
+    } else {
+        expr.for_each_child_mut(&mut |child| replace_same(child, item, by));
+    }
 }

@@ -59,6 +59,7 @@ impl ClientSession {
             | Statement::DropIndex(_)
             | Statement::CreateView(_)
             | Statement::DropView(_)
+            | Statement::DropProgram { .. }
             | Statement::Truncate(_) => {
                 let done = ddl::execute(self, statement, sql)?;
                 if done.copied || ddl::says_records(statement) {
@@ -187,7 +188,7 @@ impl ClientSession {
                 written
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
-            Statement::Call(_) => unsupported("CALL"),
+            Statement::Call(call) => Err(ddl::no_procedure(self, &call.name)?.into()),
             Statement::SetPassword(_)
             | Statement::CreateUser(_)
             | Statement::AlterUser(_)

@@ -1,7 +1,7 @@
 //! Which statements can be prepared. MySQL refuses (1295) those that only make sense where they are said; asked of MySQL 9.7 one by one
 //! (`tests/sql/admin/prepare_refused.slt`).
 
-use parser::ast::{ExplainTarget, Maintenance, ShowKind, Statement};
+use parser::ast::{ExplainTarget, Maintenance, ProgramKind, ShowKind, Statement};
 
 /// Statements that are recognised and not carried out, and could not be prepared either.
 const REFUSED: &[&str] = &[
@@ -18,13 +18,10 @@ const REFUSED: &[&str] = &[
     "CREATE SPATIAL REFERENCE SYSTEM",
     "CREATE TABLESPACE",
     "CREATE TRIGGER",
-    "DROP FUNCTION",
-    "DROP PROCEDURE",
     "DROP RESOURCE GROUP",
     "DROP SERVER",
     "DROP SPATIAL REFERENCE SYSTEM",
     "DROP TABLESPACE",
-    "DROP TRIGGER",
     "GET DIAGNOSTICS",
     "HANDLER",
     "HELP",
@@ -66,6 +63,7 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         Statement::TableMaintenance(maintenance) => maintenance.kind != Maintenance::Check,
         Statement::Explain(explain) => !matches!(explain.target, ExplainTarget::Connection(_)),
         Statement::CreateView(view) => !view.alter,
+        Statement::DropProgram { kind, .. } => *kind == ProgramKind::Event,
         Statement::Unsupported(what) => !REFUSED.contains(what),
         _ => true,
     }

@@ -487,3 +487,16 @@ pub enum AlterAction<'a> {
     /// DISCARD or IMPORT TABLESPACE, partition work, SECONDARY_LOAD …; not carried out (1235).
     Unsupported(&'static str),
 }
+
+/// Kinds of stored programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// PROCEDURE
+    Procedure,
+    /// FUNCTION
+    Function,
+    /// TRIGGER
+    Trigger,
+    /// EVENT
+    Event,
+}

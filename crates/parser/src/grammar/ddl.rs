@@ -2,8 +2,8 @@
 
 use super::{PResult, Parser};
 use crate::ast::{
-    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, RoleSelection, Statement,
-    ViewCheck,
+    AlterDatabase, CreateDatabase, CreateIndex, CreateView, DatabaseOptions, DropIndex, DropTable, KeyKind, ProgramKind, RoleSelection,
+    Statement, ViewCheck,
 };
 use crate::keyword::Kw;
 use crate::lexer::{Tok, Token};
@@ -244,10 +244,10 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Ok(Statement::Deallocate(self.name()?))
             }
-            Kw::PROCEDURE => self.unsupported("DROP PROCEDURE"),
-            Kw::FUNCTION => self.unsupported("DROP FUNCTION"),
-            Kw::TRIGGER => self.unsupported("DROP TRIGGER"),
-            Kw::EVENT => self.unsupported("DROP EVENT"),
+            Kw::PROCEDURE => self.drop_program(ProgramKind::Procedure),
+            Kw::FUNCTION => self.drop_program(ProgramKind::Function),
+            Kw::TRIGGER => self.drop_program(ProgramKind::Trigger),
+            Kw::EVENT => self.drop_program(ProgramKind::Event),
             Kw::LIBRARY => self.unsupported("DROP LIBRARY"),
             Kw::TABLESPACE | Kw::UNDO => self.unsupported("DROP TABLESPACE"),
             Kw::SERVER => self.unsupported("DROP SERVER"),
@@ -255,6 +255,12 @@ impl<'a> Parser<'a> {
             Kw::SPATIAL => self.unsupported("DROP SPATIAL REFERENCE SYSTEM"),
             _ => Err(self.unexpected()),
         }
+    }
+
+    fn drop_program(&mut self, kind: ProgramKind) -> PResult<Statement<'a>> {
+        self.bump();
+        let if_exists = self.if_exists()?;
+        Ok(Statement::DropProgram { kind, if_exists, name: self.object()? })
     }
 
     fn drop_tables(&mut self, temporary: bool, view: bool) -> PResult<Statement<'a>> {

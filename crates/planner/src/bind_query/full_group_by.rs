@@ -3,6 +3,8 @@
 use crate::binder::{Binder, Result, Source};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::logical::{Block, JoinTree, same, slots_of};
+use crate::plan::OutputColumn;
+use crate::typing::is_string_class;
 use mysql_error::codes;
 use std::collections::BTreeSet;
 
@@ -42,7 +44,34 @@ impl<'c> Binder<'c> {
         Ok(())
     }
 
-    fn slot_name(&self, slot: Slot) -> String {
+    /// A column of the block that an ORDER BY of a DISTINCT query depends on, and which its rows do not tell.
+    pub(super) fn not_selected(&self, key: &Expr, items: &[(Expr, OutputColumn)]) -> Option<Slot> {
+        if items.iter().any(|(item, _)| same(item, key)) {
+            return None;
+        }
+        // All but columns of outer queries, which are the same for each row.
+        let outside = &self.scopes[..self.scopes.len() - 1];
+        let own = |slot: &Slot| !outside.iter().flat_map(|scope| &scope.relations).any(|r| r.slots.contains(&Some(*slot)));
+        match &key.kind {
+            ExprKind::Slot(slot) => own(slot).then_some(*slot),
+            ExprKind::Subquery(n, _) => {
+                let outer = &self.subplans[*n as usize].outer_slots;
+                // Rows that DISTINCT takes for one may differ in text that a collation folds; a subquery could tell them apart.
+                let told =
+                    |slot: &Slot| items.iter().any(|(e, _)| matches!(e.kind, ExprKind::Slot(s) if s == *slot) && !is_string_class(&e.ty));
+                let mut bad = outer.iter().find(|slot| own(slot) && !told(slot)).copied();
+                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items)));
+                bad
+            }
+            _ => {
+                let mut bad = None;
+                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items)));
+                bad
+            }
+        }
+    }
+
+    pub(super) fn slot_name(&self, slot: Slot) -> String {
         for (depth, scope) in self.scopes.iter().enumerate().rev() {
             for r in &scope.relations {
                 if let Some(c) = r.slots.iter().position(|s| *s == Some(slot)) {

@@ -5,7 +5,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, same};
 use crate::plan::{OutputColumn, SortKey};
 use crate::typing;
-use mysql_error::{SqlError, codes};
+use mysql_error::codes;
 use parser::ast;
 use types::{Collation, SqlMode};
 
@@ -114,14 +114,8 @@ impl<'c> Binder<'c> {
         }
         if block.distinct {
             for (i, key) in block.order.iter().enumerate() {
-                if !key.expr.is_constant() && !block.items.iter().any(|(e, _)| same(e, &key.expr)) {
-                    return Err(SqlError::with_message(
-                        3065,
-                        format!(
-                            "Expression #{} of ORDER BY clause is not in SELECT list, references column which is not in SELECT list; this is incompatible with DISTINCT",
-                            i + 1
-                        ),
-                    ));
+                if let Some(slot) = self.not_selected(&key.expr, &block.items) {
+                    return Err(codes::field_in_order_not_select(i + 1, "ORDER BY clause", self.slot_name(slot), "DISTINCT"));
                 }
             }
         }

@@ -207,10 +207,10 @@ pub(super) fn place_made_keys(
     Ok(())
 }
 
-/// Drops the made indexes whose columns another index begins with; of made ones alike the last stays, as MySQL's does.
+/// Drops the made indexes whose columns another index begins with, ascending; of made ones alike the last stays, as MySQL's does.
 fn drop_covered(columns: &[DraftColumn], keys: &mut Vec<DraftKey>) {
     let parts = |key: &DraftKey| -> Vec<Option<usize>> {
-        key.parts.iter().map(|part| if part.prefix.is_some() { None } else { position(columns, &part.column) }).collect()
+        key.parts.iter().map(|part| if part.prefix.is_some() || part.descending { None } else { position(columns, &part.column) }).collect()
     };
     let all: Vec<Vec<Option<usize>>> = keys.iter().map(parts).collect();
     let serves = |other: usize, made: usize| {

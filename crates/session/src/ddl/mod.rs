@@ -22,6 +22,7 @@ mod foreign_keys;
 mod key;
 mod maintenance;
 mod options;
+mod program;
 mod referring_rows;
 mod table;
 mod temporary;
@@ -32,6 +33,7 @@ mod tests;
 mod view;
 
 pub(crate) use maintenance::maintain;
+pub(crate) use program::no_procedure;
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
@@ -140,6 +142,7 @@ fn execute_unlocked(session: &mut ClientSession, statement: &Statement<'_>, sql:
         Statement::Truncate(name) => table::truncate(session, name),
         Statement::CreateView(create) => view::create(session, create, sql),
         Statement::DropView(drop) => view::drop(session, drop),
+        Statement::DropProgram { kind, if_exists, name } => program::drop(session, *kind, *if_exists, name),
         _ => Err(codes::not_supported_yet("this statement here").into()),
     }
 }

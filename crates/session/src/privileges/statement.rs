@@ -4,7 +4,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use ::accounts::Privileges;
 use mysql_error::{SqlError, codes};
-use parser::ast::{self, AlterAction, Maintenance, ObjectName, Statement};
+use parser::ast::{self, AlterAction, Maintenance, ObjectName, ProgramKind, Statement};
 
 /// Whether a statement may run while the session's password must be changed first.
 fn is_for_sandbox(statement: &Statement<'_>) -> bool {
@@ -84,6 +84,11 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
             }
         }
         Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
+        Statement::DropProgram { kind: ProgramKind::Event, name, .. } => on_database(session, &database_of(session, name)?, P::EVENT)?,
+        Statement::DropProgram { kind: ProgramKind::Procedure | ProgramKind::Function, name, .. } => {
+            on_routine(session, name, "alter routine", P::ALTER_ROUTINE)?;
+        }
+        Statement::Call(call) => on_routine(session, &call.name, "execute", P::EXECUTE)?,
         Statement::RenameTable(pairs) => {
             for (from, to) in *pairs {
                 on_table(session, from, P::ALTER.with(P::DROP))?;
@@ -142,6 +147,21 @@ pub(crate) fn on_database(session: &ClientSession, database: &str, wants: Privil
     } else {
         Err(core.database_denied(database))
     }
+}
+
+/// 1370 without a privilege on a database's routines.
+fn on_routine(session: &ClientSession, name: &ObjectName<'_>, command: &str, wants: Privileges) -> Result<(), SqlError> {
+    let core = &session.core;
+    // Without a database each statement has an error of its own.
+    if core.standing.everything || (name.schema.is_none() && core.database.is_none()) {
+        return Ok(());
+    }
+    let database = database_of(session, name)?;
+    if core.standing.rights.database(&database).has(wants) {
+        return Ok(());
+    }
+    let login = &core.login;
+    Err(codes::procaccess_denied_error(command, &login.account_user, &login.account_host, format!("{database}.{}", name.name)))
 }
 
 /// 1142 without privileges on a table.

@@ -6,7 +6,7 @@ use super::column::{bytes_text, folded, information_schema, long_text, one_of, u
 use super::listing::each_table;
 use crate::context::Core;
 use crate::show;
-use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest};
+use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest, Visibility};
 use executor::VirtualRows;
 use types::{Collation, TypeKind, Value};
 
@@ -111,7 +111,9 @@ fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
         let Some(def) = listed.def() else { return Vec::new() };
         let mut rows = Vec::new();
         for index in unique_keys(def) {
-            for (at, part) in index.parts.iter().enumerate() {
+            // An expression of a key is no column.
+            let columns = index.parts.iter().filter(|part| def.columns[part.column].visibility != Visibility::Hidden);
+            for (at, part) in columns.enumerate() {
                 rows.push(vec![
                     "def".into(),
                     def.database.as_str().into(),
