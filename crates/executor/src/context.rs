@@ -34,9 +34,12 @@ pub struct AutoIncrementSettings {
     pub increment: u64,
     /// `auto_increment_offset`.
     pub offset: u64,
-    /// `innodb_autoinc_lock_mode`: 0 traditional, 1 consecutive, 2 interleaved.
+    /// `innodb_autoinc_lock_mode`: 0 traditional, 1 consecutive, 2 interleaved; with [`FORCED`] when the first value is said ([`StatementContext::insert_id`]).
     pub lock_mode: u8,
 }
+
+/// See [`AutoIncrementSettings::lock_mode`].
+pub const FORCED: u8 = 0x80;
 
 impl Default for AutoIncrementSettings {
     fn default() -> AutoIncrementSettings {
@@ -98,6 +101,10 @@ pub trait StatementContext: LocalTime {
     /// How AUTO_INCREMENT values are made.
     fn auto_increment(&self) -> AutoIncrementSettings {
         AutoIncrementSettings::default()
+    }
+    /// insert_id: the value that the next generated one is to be.
+    fn insert_id(&self) -> u64 {
+        0
     }
     /// foreign_key_checks.
     fn foreign_key_checks(&self) -> bool {

@@ -90,7 +90,10 @@ fn run_operators(
     let mut x = Exec::new(plan, params, session, context, scratch);
     let outcome = match &plan.body {
         Body::Query(query) if !plan.into.is_empty() => x.run_into(query),
-        Body::Query(query) => x.run_output(query, consumer),
+        Body::Query(query) => match &plan.counted {
+            None => x.run_output(query, consumer),
+            Some(limit) => x.run_counted(query, limit.as_ref().as_ref(), consumer),
+        },
         Body::Insert(insert) => {
             x.read_as_source();
             x.run_insert(insert, None).map(Outcome::Changes)

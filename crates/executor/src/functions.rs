@@ -4,6 +4,7 @@ mod compression;
 mod digest;
 mod encryption;
 mod json_functions;
+mod json_schema;
 mod json_value;
 mod network;
 mod numbers;

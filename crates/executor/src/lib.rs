@@ -23,6 +23,7 @@ mod eval;
 mod exec;
 mod execute;
 mod foreign_keys;
+mod found_rows;
 mod functions;
 mod hash_key;
 mod locking;
@@ -39,7 +40,7 @@ mod window;
 
 pub use change::load::{LoadRow, LoadRows};
 pub use change::rules::RuleRun;
-pub use context::{AutoIncrementSettings, StatementContext, UserLockCall, VirtualRows};
+pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_charset, to_f64, to_i64};
 pub use document::{append_json_text, for_column as document_for_column, with_table as document_error_with_table};
 pub use errors::Error;

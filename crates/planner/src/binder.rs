@@ -287,6 +287,8 @@ pub struct Binder<'c> {
     pub stack_base: usize,
     /// The next query may have INTO: it is the outermost one.
     pub into_allowed: bool,
+    /// The next block may have SQL_CALC_FOUND_ROWS.
+    pub counts_allowed: bool,
     /// Rows are locked.
     pub locks: bool,
     /// Against locking reads.
@@ -338,6 +340,7 @@ impl<'c> Binder<'c> {
             ctes: Vec::new(),
             depth: 0,
             into_allowed: false,
+            counts_allowed: false,
             stack_base: stack_address(),
             locks: false,
             locks_exclusively: false,

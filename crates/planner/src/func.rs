@@ -285,6 +285,8 @@ functions! {
     JsonPretty "json_pretty" 1..=1 Special;
     JsonStorageSize "json_storage_size" 1..=1 Int;
     JsonStorageFree "json_storage_free" 1..=1 Int;
+    JsonSchemaValid "json_schema_valid" 2..=2 Bool;
+    JsonSchemaReport "json_schema_validation_report" 2..=2 Json;
     // Document, path, what to do without a value and with a wrong one, their defaults, and a cast that says the type.
     JsonValue "json_value" 6..=6 Special;
     // Names with a space: no call of a statement has them. `value MEMBER OF (array)`, and a document with its name for messages.

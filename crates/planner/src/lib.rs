@@ -23,6 +23,7 @@ mod dml;
 pub mod explain;
 pub mod expr;
 pub mod foreign_keys;
+mod found_rows;
 pub mod func;
 mod generated;
 mod join;

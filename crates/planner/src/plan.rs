@@ -52,6 +52,8 @@ pub struct Plan {
     pub cache_count: u32,
     /// User variables that SELECT … INTO sets instead of sending a row.
     pub into: Vec<Box<str>>,
+    /// SQL_CALC_FOUND_ROWS: all rows are counted, and those within this limit are sent.
+    pub counted: Option<Box<Option<LimitSpec>>>,
     /// Columns of the result set; empty for statements without one.
     pub columns: Vec<OutputColumn>,
     /// The same statement as a short compiled plan, where it is one.

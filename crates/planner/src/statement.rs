@@ -14,21 +14,38 @@ use parser::ast;
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
     let mut b = Binder::new(context, sql);
     let mut into = Vec::new();
+    let mut counted = None;
     let (body, columns) = match statement {
         ast::Statement::Query(q) => {
             b.into_allowed = true;
-            let bound = b.query(&limited(q, context.select_limit()))?;
+            let limited = limited(q, context.select_limit());
+            b.counts_allowed = crate::found_rows::is_asked_for(&limited);
+            let bound = match crate::found_rows::without_limit(&limited) {
+                None => b.query(&limited)?,
+                Some((all, limit)) => {
+                    let bound = b.query(&all)?;
+                    counted = Some(Box::new(b.limit(limit)?));
+                    bound
+                }
+            };
             into = into_variables(q, bound.columns.len())?;
             let columns = shown(&bound.query, bound.columns, context.connection_collation());
             (Body::Query(bound.query), columns)
         }
-        ast::Statement::Insert(i) => (b.insert(i)?, Vec::new()),
+        ast::Statement::Insert(i) => {
+            b.counts_allowed = true;
+            (b.insert(i)?, Vec::new())
+        }
         ast::Statement::Update(u) => (b.update(u)?, Vec::new()),
         ast::Statement::Delete(d) => (b.delete(d)?, Vec::new()),
         ast::Statement::Do(exprs) => (Body::Query(row_of(&mut b, exprs)?), Vec::new()),
         _ => return Err(codes::not_supported_yet("this statement here")),
     };
     let mut plan = finish(b, body, columns)?;
+    if counted.is_some() {
+        plan.short = None;
+        plan.counted = counted;
+    }
     if !into.is_empty() {
         plan.short = None;
         plan.columns = Vec::new();
@@ -137,6 +154,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         table_nodes: b.table_nodes,
         cache_count: b.cache_count,
         into: Vec::new(),
+        counted: None,
         columns,
         short: None,
         writes,

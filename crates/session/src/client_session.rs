@@ -122,6 +122,7 @@ impl ClientSession {
             user_locks: std::collections::HashMap::new(),
             diagnostics: Diagnostics::default(),
             last_insert_id: 0,
+            insert_id: 0,
             row_count: 0,
             found_rows: 0,
             statement_micros: std::cell::Cell::new(0),
@@ -201,6 +202,7 @@ impl ClientSession {
         self.core.release_user_locks();
         self.core.diagnostics = Diagnostics::default();
         self.core.last_insert_id = 0;
+        self.core.insert_id = 0;
         self.core.row_count = 0;
         self.core.found_rows = 0;
         self.settings_from_variables();

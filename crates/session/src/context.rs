@@ -96,6 +96,8 @@ pub struct Core {
     pub diagnostics: Diagnostics,
     /// LAST_INSERT_ID().
     pub last_insert_id: u64,
+    /// insert_id: the next value to be generated; 0 for the table's.
+    pub insert_id: u64,
     /// ROW_COUNT().
     pub row_count: i64,
     /// FOUND_ROWS().
@@ -253,6 +255,7 @@ impl StatementContext for Core {
         }
         Ok(match definition.name {
             "last_insert_id" | "identity" => Value::UInt(self.last_insert_id),
+            "insert_id" => Value::UInt(self.insert_id),
             "pseudo_thread_id" => Value::UInt(u64::from(self.connection.id())),
             "warning_count" => Value::UInt(u64::from(self.diagnostics.before().0)),
             "error_count" => Value::UInt(u64::from(self.diagnostics.before().1)),
@@ -294,6 +297,10 @@ impl StatementContext for Core {
 
     fn auto_increment(&self) -> AutoIncrementSettings {
         self.settings.auto_increment
+    }
+
+    fn insert_id(&self) -> u64 {
+        self.insert_id
     }
 
     fn foreign_key_checks(&self) -> bool {
@@ -352,6 +359,22 @@ impl StatementContext for Core {
 }
 
 impl Core {
+    /// `insert_id`.
+    pub fn set_insert_id(&mut self, id: u64) {
+        self.insert_id = id;
+        let settings = &mut self.settings.auto_increment;
+        settings.lock_mode = settings.lock_mode & !executor::FORCED | if id > 0 { executor::FORCED } else { 0 };
+    }
+
+    /// A value was generated: one that was said is used up.
+    #[inline]
+    pub fn note_generated(&mut self, id: u64) {
+        self.last_insert_id = id;
+        if self.settings.auto_increment.lock_mode & executor::FORCED != 0 && id == self.insert_id {
+            self.set_insert_id(0);
+        }
+    }
+
     /// A whole number that is a system variable's value in this session.
     pub fn number(&self, name: &str) -> u64 {
         match find(name).map(|definition| self.variables.get(definition)) {

@@ -186,7 +186,7 @@ impl ClientSession {
         };
         self.core.row_count = (changes.affected + if found_rows { changes.unchanged } else { 0 }) as i64;
         if let Some(id) = changes.generated_id {
-            self.core.last_insert_id = id;
+            self.core.note_generated(id);
         }
         let session_state = self.session_state();
         let ok = OkReply {

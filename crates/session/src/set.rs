@@ -180,7 +180,7 @@ impl ClientSession {
             ("transaction_isolation", _) => self.transaction.next_isolation = None,
             ("transaction_read_only", _) => self.transaction.next_read_only = None,
             ("last_insert_id" | "identity", Value::UInt(id)) => self.core.last_insert_id = *id,
-            ("insert_id", _) => return Err(codes::not_supported_yet("insert_id").into()),
+            ("insert_id", Value::UInt(id)) => self.core.set_insert_id(*id),
             _ => {}
         }
         self.derive(definition, value);

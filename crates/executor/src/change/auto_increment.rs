@@ -8,7 +8,7 @@
 //! | 1 | as many values as rows, at once; behind an AUTO-INC lock of others | AUTO-INC lock to the end; 1, 2, 4 … values at a time |
 //! | 2 | as many values as rows, at once | 1, 2, 4 … values at a time |
 
-use crate::context::{AutoIncrementSettings, StatementContext};
+use crate::context::{AutoIncrementSettings, FORCED, StatementContext};
 use crate::run::Result;
 use catalog::TableEntry;
 use types::{SqlMode, TypeKind, Value};
@@ -55,12 +55,20 @@ impl AutoIncrement {
     pub fn begin(&mut self, entry: &TableEntry, session: &mut engine::Session, context: &dyn StatementContext) -> Result<()> {
         match context.auto_increment().lock_mode {
             2 => Ok(()),
-            mode => self.lock(mode, entry, session),
+            mode => self.lock(mode, entry, session, context),
         }
     }
 
     #[cold]
-    fn lock(&mut self, mode: u8, entry: &TableEntry, session: &mut engine::Session) -> Result<()> {
+    fn lock(&mut self, mode: u8, entry: &TableEntry, session: &mut engine::Session, context: &dyn StatementContext) -> Result<()> {
+        if mode & FORCED != 0 {
+            // What follows the first value follows it for as long as the statement goes on; the rows move the counter.
+            self.reserved = (context.insert_id(), u64::MAX);
+        }
+        let mode = mode & !FORCED;
+        if mode == 2 {
+            return Ok(());
+        }
         if mode == 0 || self.bulk || session.is_auto_increment_locked(&entry.storage) {
             self.locked = session.lock_auto_increment(&entry.storage)?;
         }

@@ -43,6 +43,7 @@ impl Exec<'_> {
             F::JsonObject => self.json_object(args),
             F::JsonExtract => self.json_extract(args),
             F::JsonValue => self.json_value(args),
+            F::JsonSchemaValid | F::JsonSchemaReport => self.json_schema(func, args),
             F::JsonUnquote => self.json_unquote(&args[0]),
             F::JsonQuote => self.json_quote(&args[0]),
             F::JsonSet | F::JsonInsert | F::JsonReplace | F::JsonArrayAppend | F::JsonArrayInsert => self.json_change(func, args),

@@ -37,9 +37,6 @@ impl<'c> Binder<'c> {
             _ => {}
         }
         let Some(info) = func::lookup(&name) else {
-            if matches!(name.as_str(), "json_table" | "json_schema_valid" | "json_schema_validation_report") {
-                return Err(codes::not_supported_yet("this JSON function"));
-            }
             let database = self.context.database().unwrap_or("");
             let shown = if database.is_empty() { call.name.name.to_owned() } else { format!("{database}.{}", call.name.name) };
             return Err(codes::sp_does_not_exist("FUNCTION", shown));

@@ -23,9 +23,7 @@ impl<'c> Binder<'c> {
         if select.qualify.is_some() {
             return Err(codes::not_supported_yet("QUALIFY"));
         }
-        if select.options.calc_found_rows {
-            return Err(codes::not_supported_yet("SQL_CALC_FOUND_ROWS"));
-        }
+        self.note_found_rows(select)?;
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         self.apply_locks(q.locking)?;
         self.scope().clause = Clause::Where;

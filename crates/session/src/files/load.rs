@@ -98,7 +98,7 @@ impl ClientSession {
             return Err(executor_error(failed(failure, load.file), || self.core.stop_error()));
         }
         if let Some(id) = changes.generated_id {
-            self.core.last_insert_id = id;
+            self.core.note_generated(id);
         }
         self.statement_done()?;
         let warnings = self.core.diagnostics.warning_count();
