@@ -66,6 +66,8 @@ pub struct Exec<'a> {
     pub memory: Memory,
     /// Materialised rows and hash tables.
     pub caches: Vec<Option<Cache>>,
+    /// By cache: the rows were given out without being kept.
+    pub(crate) streamed: Vec<bool>,
     /// Answers of subqueries.
     pub subqueries: Vec<crate::subquery::State>,
     /// Expressions may be evaluated by columns. Not in statements that change rows: there also what is harmless elsewhere may be an error.
@@ -94,6 +96,8 @@ pub struct Exec<'a> {
     pub patterns: crate::functions::regexp::Patterns,
     /// Sequences of RAND(seed), by call.
     pub random_sequences: std::collections::HashMap<usize, env::SplitMix64>,
+    /// EXPLAIN ANALYZE counts what runs.
+    pub(crate) analysis: Option<Box<crate::analysis::Analysis>>,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
     pub lenient: bool,
 }
@@ -145,6 +149,7 @@ impl<'a> Exec<'a> {
             session: None,
             context,
             memory,
+            streamed: vec![false; caches.len()],
             caches,
             subqueries,
             kernels: matches!(plan.body, Body::Query(_)),
@@ -155,6 +160,7 @@ impl<'a> Exec<'a> {
             plain_read: Read::Snapshot,
             stops_early: None,
             passes_by: false,
+            analysis: None,
             lenient: false,
         }
     }

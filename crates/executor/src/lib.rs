@@ -12,6 +12,7 @@
 //! [`execute`], then `run.rs` (operators), `batch/mod.rs` (the same by vectors of rows) and `eval.rs` (expressions).
 
 mod aggregate;
+mod analysis;
 mod arithmetic;
 mod batch;
 mod change;
@@ -38,6 +39,7 @@ mod subquery;
 mod virtual_scan;
 mod window;
 
+pub use analysis::analyze;
 pub use change::load::{LoadRow, LoadRows};
 pub use change::rules::RuleRun;
 pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};

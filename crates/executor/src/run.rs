@@ -30,6 +30,9 @@ pub type Next<'n, 'a> = &'n mut dyn FnMut(&mut Exec<'a>) -> Result<Flow>;
 impl<'a> Exec<'a> {
     /// Runs a node.
     pub fn run(&mut self, node: &'a Node, next: Next<'_, 'a>) -> Result<Flow> {
+        if self.measures(node) {
+            return self.run_measured(node, next);
+        }
         match node {
             Node::Unit => next(self),
             Node::Empty => Ok(Flow::Continue),
@@ -104,7 +107,7 @@ impl<'a> Exec<'a> {
                 let rows = self.set_operation(branches, collations, *except, *all)?;
                 self.replay(&Rc::new(rows), slots, next)
             }
-            Node::Materialize { input, cache, slots, outer_slots } => {
+            Node::Materialize { input, cache, slots, outer_slots, .. } => {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
             }

@@ -128,7 +128,8 @@ impl<'c> Binder<'c> {
         };
         let entry = &self.tables[table as usize];
         // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
-        let total = (self.context.rows_estimate(entry) as f64).max(ROWS_MIN);
+        let counted = (self.context.rows_estimate(entry) as f64).max(1.0);
+        let total = counted.max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
         let sargs = Sargs::collect(conditions, &scope);
         let selectivity: f64 = conditions.iter().map(selectivity).product();
@@ -151,8 +152,10 @@ impl<'c> Binder<'c> {
         if relation.hints.iter().any(|(k, n)| *k == IndexHintKind::Force && !n.is_empty()) {
             forced = true;
         }
-        let mut consider = |path: Path, preferred: bool| {
+        let mut consider = |mut path: Path, preferred: bool| {
             let mut cost = path.cost;
+            // The growth that is expected counts for the way, not for how many rows go on.
+            path.rows = path.rows.min(counted);
             if let Some(w) = wanted
                 && !w.order.is_empty()
             {

@@ -1,8 +1,15 @@
-//! EXPLAIN: the traditional table and the tree.
+//! EXPLAIN: the traditional table, the tree, and JSON.
+
+mod json;
+mod text;
+
+pub use json::json;
+pub use text::Names;
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode, VirtualNode};
 use crate::short::ShortPlan;
+use std::collections::HashMap;
 use types::{Collation, ColumnType, Value};
 
 /// Names and types of the traditional table's columns.
@@ -287,24 +294,88 @@ pub(crate) fn key_bytes(ty: &ColumnType, prefix: Option<u32>) -> u64 {
     bytes + u64::from(ty.nullable)
 }
 
+/// What an operator did, for EXPLAIN ANALYZE: sums over its runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Actual {
+    /// How often it was run.
+    pub loops: u64,
+    /// Rows it gave out.
+    pub rows: u64,
+    /// Time to the first row, in nanoseconds.
+    pub first_ns: u64,
+    /// Time to the end.
+    pub last_ns: u64,
+}
+
+/// By the address of the plan's node.
+pub type Actuals = HashMap<usize, Actual>;
+
 /// EXPLAIN FORMAT=TREE.
 pub fn tree(plan: &Plan) -> String {
-    let mut out = String::new();
+    print_tree(plan, &mut Tree { text: String::new(), actuals: None })
+}
+
+/// EXPLAIN ANALYZE: the tree with what was counted.
+pub fn analyzed_tree(plan: &Plan, actuals: &Actuals) -> String {
+    print_tree(plan, &mut Tree { text: String::new(), actuals: Some(actuals) })
+}
+
+/// A tree that is being written.
+struct Tree<'t> {
+    text: String,
+    actuals: Option<&'t Actuals>,
+}
+
+impl Tree<'_> {
+    /// What was counted of a node, to stand at the end of its line.
+    fn actual(&self, node: &Node) -> String {
+        let Some(actuals) = self.actuals else { return String::new() };
+        match actuals.get(&std::ptr::from_ref(node).addr()) {
+            None | Some(Actual { loops: 0, .. }) => "  (never executed)".into(),
+            Some(actual) => {
+                let each = |sum: u64| sum as f64 / actual.loops as f64;
+                let ms = |ns: u64| significant(each(ns) / 1e6);
+                format!(
+                    "  (actual time={}..{} rows={} loops={})",
+                    ms(actual.first_ns),
+                    ms(actual.last_ns),
+                    significant(each(actual.rows)),
+                    actual.loops
+                )
+            }
+        }
+    }
+}
+
+/// A number with three digits, as MySQL shows estimates and times.
+fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if value.abs() < 0.001 {
+        return format!("{}e-6", significant(value * 1e6));
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn print_tree(plan: &Plan, out: &mut Tree<'_>) -> String {
     match &plan.body {
-        Body::Query(q) => tree_node(plan, &q.root, 0, &mut out),
+        Body::Query(q) => tree_node(plan, &q.root, 0, out),
         Body::Insert(i) => {
-            line(0, &format!("Insert into {}", plan.tables[i.table as usize].def.name), &mut out);
+            line(0, &format!("Insert into {}", plan.tables[i.table as usize].def.name), out);
             if let InsertSource::Query(q) = &i.source {
-                tree_node(plan, &q.root, 1, &mut out);
+                tree_node(plan, &q.root, 1, out);
             }
         }
         Body::Update(u) => {
-            line(0, &format!("Update {}", plan.tables[u.targets[0].table as usize].def.name), &mut out);
-            tree_node(plan, &u.input, 1, &mut out);
+            line(0, &format!("Update {}", plan.tables[u.targets[0].table as usize].def.name), out);
+            tree_node(plan, &u.input, 1, out);
         }
         Body::Delete(d) => {
-            line(0, &format!("Delete from {}", plan.tables[d.targets[0].table as usize].def.name), &mut out);
-            tree_node(plan, &d.input, 1, &mut out);
+            line(0, &format!("Delete from {}", plan.tables[d.targets[0].table as usize].def.name), out);
+            tree_node(plan, &d.input, 1, out);
         }
     }
     for (n, s) in plan.subplans.iter().enumerate() {
@@ -313,35 +384,36 @@ pub fn tree(plan: &Plan) -> String {
         }
         match &s.lookup {
             Some(l) => {
-                line(0, &format!("Subquery #{} (grouped lookup on {} keys)", n + 2, l.probe.len()), &mut out);
-                tree_node(plan, &l.grouped.root, 1, &mut out);
+                line(0, &format!("Subquery #{} (grouped lookup on {} keys)", n + 2, l.probe.len()), out);
+                tree_node(plan, &l.grouped.root, 1, out);
             }
             None => {
-                line(0, &format!("Subquery #{}{}", n + 2, if s.outer_slots.is_empty() { " (run once)" } else { " (dependent)" }), &mut out);
-                tree_node(plan, &s.query.root, 1, &mut out);
+                line(0, &format!("Subquery #{}{}", n + 2, if s.outer_slots.is_empty() { " (run once)" } else { " (dependent)" }), out);
+                tree_node(plan, &s.query.root, 1, out);
             }
         }
     }
-    out
+    std::mem::take(&mut out.text)
 }
 
-fn line(depth: usize, text: &str, out: &mut String) {
-    out.push_str(&"    ".repeat(depth));
-    out.push_str("-> ");
-    out.push_str(text);
-    out.push('\n');
+fn line(depth: usize, text: &str, out: &mut Tree<'_>) {
+    out.text.push_str(&"    ".repeat(depth));
+    out.text.push_str("-> ");
+    out.text.push_str(text);
+    out.text.push('\n');
 }
 
-fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
+fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
+    let actual = out.actual(node);
     match node {
-        Node::Unit => line(depth, "Rows fetched before execution", out),
+        Node::Unit => line(depth, &format!("Rows fetched before execution{actual}"), out),
         Node::Empty => line(depth, "Zero rows", out),
         Node::Values { rows, .. } => line(depth, &format!("Values ({} rows)", rows.len()), out),
         Node::Table(t) => {
             let def = &plan.tables[t.table as usize].def;
             let mut depth = depth;
             if t.filter.is_some() {
-                line(depth, "Filter", out);
+                line(depth, &format!("Filter{actual}"), out);
                 depth += 1;
             }
             let text = match &t.access {
@@ -366,7 +438,8 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
                     format!("{what} on {} using {}", t.alias, def.indexes[*index as usize].name)
                 }
             };
-            line(depth, &format!("{text}  (rows={})", t.rows.ceil().max(1.0)), out);
+            let actual = if t.filter.is_some() { "" } else { &actual };
+            line(depth, &format!("{text}  (rows={}){}", t.rows.ceil().max(1.0), actual.replacen("  ", " ", 1)), out);
         }
         Node::Virtual(t) => {
             let keys: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
@@ -374,18 +447,18 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
             line(depth, &format!("Computed rows of {}{by}  (rows={})", t.alias, t.rows.ceil().max(1.0)), out);
         }
         Node::Nested { outer, inner, kind, .. } => {
-            line(depth, &format!("Nested loop {}", join_word(*kind)), out);
+            line(depth, &format!("Nested loop {}{actual}", join_word(*kind)), out);
             tree_node(plan, outer, depth + 1, out);
             tree_node(plan, inner, depth + 1, out);
         }
         Node::Hash(h) => {
-            line(depth, &format!("{} hash join", join_word(h.kind)), out);
+            line(depth, &format!("{} hash join{actual}", join_word(h.kind)), out);
             tree_node(plan, &h.probe, depth + 1, out);
             line(depth + 1, "Hash", out);
             tree_node(plan, &h.build, depth + 2, out);
         }
         Node::Filter { input, .. } => {
-            line(depth, "Filter", out);
+            line(depth, &format!("Filter{actual}"), out);
             tree_node(plan, input, depth + 1, out);
         }
         Node::Project { input, .. } => tree_node(plan, input, depth, out),
@@ -396,44 +469,44 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut String) {
                 (_, true) => "Group aggregate",
                 _ => "Aggregate using temporary table",
             };
-            line(depth, what, out);
+            line(depth, &format!("{what}{actual}"), out);
             tree_node(plan, &g.input, depth + 1, out);
         }
         Node::Window(w) => {
-            line(depth, "Window aggregate", out);
+            line(depth, &format!("Window aggregate{actual}"), out);
             tree_node(plan, &w.input, depth + 1, out);
         }
         Node::Sort { input, limit, .. } => {
-            line(depth, if limit.is_some() { "Sort, limit input" } else { "Sort" }, out);
+            line(depth, &format!("{}{actual}", if limit.is_some() { "Sort, limit input" } else { "Sort" }), out);
             tree_node(plan, input, depth + 1, out);
         }
         Node::Limit { input, .. } => {
-            line(depth, "Limit", out);
+            line(depth, &format!("Limit{actual}"), out);
             tree_node(plan, input, depth + 1, out);
         }
         Node::Distinct { input, .. } => {
-            line(depth, "Deduplicate", out);
+            line(depth, &format!("Deduplicate{actual}"), out);
             tree_node(plan, input, depth + 1, out);
         }
         Node::Union { branches, .. } => {
-            line(depth, "Append", out);
+            line(depth, &format!("Append{actual}"), out);
             branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
         }
         Node::SetOperation { branches, except, .. } => {
-            line(depth, if *except { "Except" } else { "Intersect" }, out);
+            line(depth, &format!("{}{actual}", if *except { "Except" } else { "Intersect" }), out);
             branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
         }
         Node::Materialize { input, .. } => {
-            line(depth, "Materialize", out);
+            line(depth, &format!("Materialize{actual}"), out);
             tree_node(plan, &input.root, depth + 1, out);
         }
         Node::Recursive { seed, step, .. } => {
-            line(depth, "Materialize recursive CTE", out);
+            line(depth, &format!("Materialize recursive CTE{actual}"), out);
             tree_node(plan, &seed.root, depth + 1, out);
             line(depth + 1, "Repeat until convergence", out);
             tree_node(plan, &step.root, depth + 2, out);
         }
-        Node::RecursiveScan { .. } => line(depth, "Scan new records", out),
+        Node::RecursiveScan { .. } => line(depth, &format!("Scan new records{actual}"), out),
     }
 }
 

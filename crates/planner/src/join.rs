@@ -1,5 +1,6 @@
 //! Join groups: what is joined with what, in which order, by which method.
 
+mod factor;
 mod search;
 
 use self::search::Search;
@@ -7,7 +8,7 @@ use crate::access::{self, Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
-use crate::logical::{JoinTree, slots_of};
+use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -59,6 +60,8 @@ pub enum ItemKind {
 struct Step {
     item: usize,
     hash: bool,
+    /// Rows after it.
+    rows: f64,
 }
 
 /// A planned group.
@@ -94,6 +97,9 @@ impl<'c> Binder<'c> {
             self.flatten(relations, tree, &rejected, &mut group);
         }
         group.items.extend(semis);
+        if group.items.len() > 1 {
+            factor::factor(&mut group.conjuncts, relations);
+        }
         group
     }
 
@@ -138,10 +144,14 @@ impl<'c> Binder<'c> {
         if self.views.kept.contains(&number) {
             return Err(conjunct);
         }
-        let simple = self.pending[number as usize].as_ref().is_some_and(|b| b.is_simple() && !b.scope.volatile);
-        if !simple || relations.len() > 40 {
+        let Some(block) = self.pending[number as usize].as_ref().filter(|b| !b.scope.volatile) else { return Err(conjunct) };
+        // What groups has rows of its own, which can be joined when they do not depend on the outer row.
+        let in_set = matches!(&**kind, SubqueryKind::In { negated: false, .. });
+        let own_rows = in_set && block.scope.outer.is_empty() && block.limit.is_none() && block.scope.windows.is_empty() && !block.from.is_empty();
+        if !(block.is_simple() || own_rows) || relations.len() > 40 {
             return Err(conjunct);
         }
+        let simple = block.is_simple();
         let negated = match &**kind {
             SubqueryKind::Exists { negated } => *negated,
             SubqueryKind::In { needle, negated, .. } => {
@@ -161,7 +171,7 @@ impl<'c> Binder<'c> {
             && !locks
         {
             // A set of its own: its distinct rows are joined, from whichever side is cheaper.
-            block.distinct = true;
+            block.distinct |= !is_distinct(&block);
             block.order.clear();
             for ((e, _), c) in block.items.iter_mut().zip(collations) {
                 if typing::is_string_class(&e.ty) {
@@ -201,6 +211,10 @@ impl<'c> Binder<'c> {
             });
             let slots = slots.into_iter().collect();
             return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });
+        }
+        if !simple {
+            self.pending[number as usize] = Some(Box::new(block));
+            return Err(conjunct);
         }
         let mut on = Vec::new();
         if let SubqueryKind::In { needle, collations, .. } = &**kind {
@@ -346,11 +360,7 @@ impl<'c> Binder<'c> {
                     ordered = o && wanted.is_some_and(|w| !w.order.is_empty());
                 }
                 cost += rows * c;
-                rows *= match item.join {
-                    JoinKind::Inner => r,
-                    JoinKind::Left => r.max(1.0),
-                    JoinKind::Semi | JoinKind::Anti => 0.5,
-                };
+                rows = if order.len() == 1 && inner { r } else { step.rows };
                 node = Some(match node.take() {
                     None if inner => inner_node,
                     outer => Node::Nested {
@@ -391,11 +401,7 @@ impl<'c> Binder<'c> {
                     }
                 }
                 cost += build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
-                rows = match item.join {
-                    JoinKind::Inner => (rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0),
-                    JoinKind::Left => rows.max(1.0),
-                    JoinKind::Semi | JoinKind::Anti => rows * 0.5,
-                };
+                rows = step.rows;
                 build_exprs.extend(build_keys.iter().cloned());
                 let outer_slots = self.foreign_slots(relations, item, group, &build_exprs);
                 node = Some(Node::Hash(Box::new(HashJoin {
@@ -567,12 +573,12 @@ impl<'c> Binder<'c> {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();
                 let outer_slots = outer.iter().copied().collect();
-                let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots };
+                let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots, shared: false };
                 Ok(with_filter(node, conditions))
             }
             Source::Cte(query, cache, _) => {
                 let slots = slots_or_new(self);
-                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots: Vec::new() };
+                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots: Vec::new(), shared: true };
                 Ok(with_filter(node, conditions))
             }
             Source::RecursiveScan(cache) => {
@@ -700,6 +706,16 @@ fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
         }
     }
     out
+}
+
+/// Whether the rows of a block are distinct by themselves: it groups by what it selects. Strings may be equal to whom they are compared with
+/// and yet be of two groups.
+fn is_distinct(block: &Block) -> bool {
+    let text = |e: &Expr| typing::is_string_class(&e.ty);
+    !block.group_by.is_empty()
+        && block.rollup.is_none()
+        && block.items.iter().all(|(e, _)| !text(e))
+        && block.group_by.iter().all(|g| block.items.iter().any(|(e, _)| same(g, e)))
 }
 
 /// How two join columns are brought to one form; `None` when they cannot be hashed.

@@ -308,6 +308,8 @@ pub enum Node {
         slots: Vec<Slot>,
         /// Slots of enclosing queries the input reads: the cache is dropped when they change.
         outer_slots: Vec<Slot>,
+        /// Others may read the same cache: a common table expression's.
+        shared: bool,
     },
     /// WITH RECURSIVE: `seed`, then `step` for as long as it finds rows; `step` reads the last round through [`Node::RecursiveScan`].
     Recursive {

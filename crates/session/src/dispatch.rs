@@ -15,8 +15,8 @@ use crate::temporary::Changed;
 use crate::{ddl, show};
 use executor::{RowConsumer, StatementContext};
 use mysql_error::{SqlError, codes};
-use parser::ast::{self, ExplainFormat, ExplainTarget, KillKind, PrepareSource, Statement};
-use planner::plan::{Body, OutputColumn};
+use parser::ast::{self, KillKind, PrepareSource, Statement};
+use planner::plan::OutputColumn;
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
 use types::Value;
@@ -332,42 +332,6 @@ impl ClientSession {
         }
         self.reply_ok(0, sink);
         Ok(Ran::Done)
-    }
-
-    /// EXPLAIN of a statement.
-    fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        let ExplainTarget::Statement(statement) = explain.target else { return unsupported("EXPLAIN FOR CONNECTION").map(|_: Ran| ()) };
-        if explain.analyze || explain.into.is_some() || explain.schema.is_some() {
-            return unsupported("EXPLAIN ANALYZE").map(|_: Ran| ());
-        }
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
-        let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
-        self.core.check_accesses(&plan.accesses)?;
-        self.warn_of(&plan);
-        if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
-            self.refuse_read_only()?;
-        }
-        self.check_locked_tables(&plan)?;
-        if !plan.tables.is_empty() || plan.reads_dictionary {
-            // As MySQL, which opens the tables.
-            self.ensure_transaction();
-            self.statement_done()?;
-        }
-        match explain.format {
-            None | Some(ExplainFormat::Traditional) => {
-                let columns: Vec<OutputColumn> =
-                    planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
-                let rows = planner::explain::traditional(&plan);
-                self.send_rows(&columns, &rows, sink);
-            }
-            Some(ExplainFormat::Tree) => {
-                let columns = [result_columns::plain("EXPLAIN", types::ColumnType::varchar(65_535, types::Collation::DEFAULT))];
-                let rows = [vec![Value::from(planner::explain::tree(&plan))]];
-                self.send_rows(&columns, &rows, sink);
-            }
-            Some(ExplainFormat::Json) => return unsupported("EXPLAIN FORMAT=JSON").map(|_: Ran| ()),
-        }
-        Ok(())
     }
 
     /// Writes a result that the session made itself.

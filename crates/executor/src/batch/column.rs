@@ -304,6 +304,13 @@ impl Column {
         }
     }
 
+    /// Appends a value that the column has already.
+    #[inline]
+    pub fn push_own(&mut self, at: usize) {
+        let value = self.value(at);
+        self.push(&value);
+    }
+
     /// Appends a value that the column's type does not hold.
     #[cold]
     #[inline(never)]

@@ -10,8 +10,9 @@ use crate::batch::compare::{NULL, TRUE};
 use crate::batch::{harmless, numbers};
 use crate::convert::coerce;
 use crate::exec::Exec;
-use planner::expr::{CmpOp, Expr, ExprKind, Slot};
+use planner::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use planner::func::Func;
+use planner::plan::KeyForm;
 use types::Value;
 
 /// Values of an expression for the rows of a chunk.
@@ -189,24 +190,73 @@ impl Exec<'_> {
                 }
                 Some(Vector::Owned(choice.finish(self)))
             }
+            ExprKind::Subquery(number, kind) => self.subquery_vector(e, *number, kind, chunk, rows),
+            _ if e.is_constant() => self.constant_vector(e),
             _ if harmless::is_harmless(e) => self.scalar_column(e, chunk, rows).map(Vector::Owned),
             _ => None,
         }
     }
 
+    /// An expression that has one value for all rows; `None` where that is an error, or has to be told of.
+    fn constant_vector<'c>(&mut self, e: &Expr) -> Option<Vector<'c>> {
+        let outer = self.hushed.replace(false);
+        let value = self.eval(e);
+        let told = std::mem::replace(&mut self.hushed, outer) != Some(false);
+        value.ok().filter(|_| !told).map(Vector::Constant)
+    }
+
+    /// A subquery that is evaluated once for all rows, or whose answer for a row is found in what was.
+    fn subquery_vector<'c>(&mut self, e: &Expr, number: u32, kind: &SubqueryKind, chunk: &Chunk, rows: &[u16]) -> Option<Vector<'c>> {
+        let sub = &self.plan.subplans[number as usize];
+        // Without a row nobody asks for it.
+        if sub.volatile || rows.is_empty() {
+            return None;
+        }
+        let once = sub.outer_slots.is_empty();
+        let found = match kind {
+            // Run where the evaluator would run it, for the first row; it finds the answer again when something here has to give up.
+            SubqueryKind::Scalar | SubqueryKind::Exists { .. } if once => return self.eval(e).ok().map(Vector::Constant),
+            SubqueryKind::Scalar => sub.lookup.as_ref().is_some_and(|lookup| {
+                lookup.forms.iter().all(|form| *form == KeyForm::Same) && lookup.probe.iter().all(harmless::is_harmless)
+            }),
+            SubqueryKind::In { needle, .. } if once => match needle.as_slice() {
+                [needle] => planner::key_form(&needle.ty, &sub.types[0]) == Some(KeyForm::Same) && harmless::is_harmless(needle),
+                _ => false,
+            },
+            _ => false,
+        };
+        if !found {
+            return None;
+        }
+        let outer_slots = sub.outer_slots.iter().copied();
+        self.column_by_rows(e, outer_slots, chunk, rows).map(Vector::Owned)
+    }
+
     /// A harmless expression without a kernel: the evaluator, for each row.
     fn scalar_column(&mut self, e: &Expr, chunk: &Chunk, rows: &[u16]) -> Option<Column> {
+        let outer = self.hushed.replace(false);
+        let column = self.column_by_rows(e, std::iter::empty(), chunk, rows);
+        self.hushed = outer;
+        column
+    }
+
+    /// The evaluator, for each row; it reads the slots of the expression and some more.
+    fn column_by_rows(&mut self, e: &Expr, more: impl Iterator<Item = Slot>, chunk: &Chunk, rows: &[u16]) -> Option<Column> {
         let mut used: Vec<(Slot, &Column)> = Vec::new();
-        e.walk(&mut |part| {
-            if let ExprKind::Slot(slot) = &part.kind
-                && let Some(column) = chunk.column(*slot)
-                && used.iter().all(|(s, _)| s != slot)
+        let mut use_slot = |slot: Slot| {
+            if let Some(column) = chunk.column(slot)
+                && used.iter().all(|(s, _)| *s != slot)
             {
-                used.push((*slot, column));
+                used.push((slot, column));
+            }
+        };
+        e.walk(&mut |part| {
+            if let ExprKind::Slot(slot) = &part.kind {
+                use_slot(*slot);
             }
         });
+        more.for_each(use_slot);
         let mut out = Filler::new(chunk.len());
-        let outer = self.hushed.replace(false);
         let mut answered = true;
         for row in rows {
             let at = usize::from(*row);
@@ -214,14 +264,13 @@ impl Exec<'_> {
                 self.frame[*slot as usize] = column.value(at);
             }
             match self.eval(e) {
-                Ok(value) if self.hushed == Some(false) => out.put(at, &value),
+                Ok(value) if self.hushed != Some(true) => out.put(at, &value),
                 _ => {
                     answered = false;
                     break;
                 }
             }
         }
-        self.hushed = outer;
         self.forget_lookups();
         answered.then(|| out.finish())
     }

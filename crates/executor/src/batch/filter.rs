@@ -170,24 +170,27 @@ impl<'a> Exec<'a> {
     #[inline(never)]
     pub(super) fn union_batches(&mut self, branches: &'a [Query], slots: &'a [Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
         for branch in branches {
-            let flow = self.run_batches(&branch.root, &mut |x, chunk| {
-                let mut columns = Vec::with_capacity(slots.len());
-                for expr in &branch.output {
-                    match x.column_of(expr, chunk) {
-                        Some(column) => columns.push(column),
-                        None => return x.project_rows(slots.iter().copied().zip(&branch.output), chunk, sink),
-                    }
-                }
-                for (slot, column) in slots.iter().zip(columns) {
-                    chunk.put(*slot, column);
-                }
-                sink(x, chunk)
-            })?;
+            let flow = self.run_batches(&branch.root, &mut |x, chunk| x.projected(&branch.output, slots, chunk, sink))?;
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
+    }
+
+    /// Passes a chunk on with the output of a query in the slots of what reads it.
+    pub(super) fn projected(&mut self, output: &'a [Expr], slots: &'a [Slot], chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut columns = Vec::with_capacity(slots.len());
+        for expr in output {
+            match self.column_of(expr, chunk) {
+                Some(column) => columns.push(column),
+                None => return self.project_rows(slots.iter().copied().zip(output), chunk, sink),
+            }
+        }
+        for (slot, column) in slots.iter().zip(columns) {
+            chunk.put(*slot, column);
+        }
+        sink(self, chunk)
     }
 }
 

@@ -7,7 +7,8 @@
 //! 1. `scan.rs` decodes the used columns straight from the page into a chunk.
 //! 2. `filter.rs` narrows the selection, adds computed columns, drops duplicates, stops at a LIMIT.
 //! 3. `join.rs` probes a hash table with a chunk; `group.rs` and `sort.rs` take chunks up and give out chunks of their own.
-//! 4. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer.
+//! 4. `nested.rs` finds the partners of a chunk's rows by an index; derived tables that are read once are passed through.
+//! 5. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer.
 //!
 //! `expression.rs` evaluates expressions over a chunk with the loops of `compare.rs` and `numbers.rs`.
 //!
@@ -33,6 +34,7 @@ mod group;
 mod harmless;
 mod join;
 mod keys;
+mod nested;
 mod numbers;
 mod output;
 mod rollup;
@@ -54,6 +56,9 @@ pub type Sink<'s, 'a> = &'s mut dyn FnMut(&mut Exec<'a>, &mut Chunk) -> Result<F
 impl<'a> Exec<'a> {
     /// Runs a node, giving its rows out in chunks.
     pub fn run_batches(&mut self, node: &'a Node, sink: Sink<'_, 'a>) -> Result<Flow> {
+        if self.measures(node) {
+            return self.run_batches_measured(node, sink);
+        }
         match node {
             Node::Table(table) if self.scans_by_batch(table) => self.scan_batches(table, sink),
             Node::Filter { input, predicate } => self.run_batches(input, &mut |x, chunk| x.filter_chunk(predicate, chunk, sink)),
@@ -62,6 +67,11 @@ impl<'a> Exec<'a> {
             Node::Distinct { input, slots, collations } => self.distinct_batches(input, slots, collations, sink),
             Node::Union { branches, slots } => self.union_batches(branches, slots, sink),
             Node::Hash(join) => self.join_batches(join, sink),
+            Node::Nested { .. } if self.nests_by_batch(node) => self.nested_batches(node, sink),
+            Node::Materialize { input, cache, slots, .. } if self.streams(node) => {
+                self.streamed[*cache as usize] = true;
+                self.streamed_batches(input, slots, sink)
+            }
             Node::Group(group) => self.group_batches(group, sink),
             Node::Sort { input, keys, saved, limit } => self.sort_batches(input, keys, saved, limit.as_ref(), sink),
             _ => self.rows_as_batches(node, sink),
@@ -75,6 +85,8 @@ impl<'a> Exec<'a> {
             Node::Filter { input, .. } | Node::Project { input, .. } | Node::Limit { input, .. } => self.prefers_batches(input),
             Node::Union { branches, .. } => branches.iter().any(|branch| self.prefers_batches(&branch.root)),
             Node::Distinct { .. } | Node::Hash(_) | Node::Group(_) | Node::Sort { .. } => true,
+            Node::Nested { .. } => self.nests_by_batch(node),
+            Node::Materialize { input, .. } => self.streams(node) && self.prefers_batches(&input.root),
             _ => false,
         }
     }
@@ -82,6 +94,13 @@ impl<'a> Exec<'a> {
     /// Bytes after which a chunk is passed on: fewer where the statement has little memory.
     fn chunk_bytes_max(&self) -> usize {
         (self.memory.limit() / 16).clamp(4 << 10, chunk::CHUNK_BYTES)
+    }
+
+    /// Whether the rows of a derived table go on as they come: the first time that they are asked for. Who asks again has them kept.
+    fn streams(&self, node: &Node) -> bool {
+        let Node::Materialize { cache, outer_slots, shared, .. } = node else { return false };
+        let cache = *cache as usize;
+        !*shared && outer_slots.is_empty() && !self.plan.volatile && !self.streamed[cache] && self.caches[cache].is_none()
     }
 
     /// Most rows of a chunk in this statement.

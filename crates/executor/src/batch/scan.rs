@@ -11,7 +11,7 @@ use engine::{Direction, KeyRange, Read, RowKey, Step};
 use planner::expr::Slot;
 use planner::plan::{Access, LockMode, TableNode};
 use record::{ColumnRef, FixedPlace, RowLayout, RowRef};
-use types::{ColumnType, Decimal, TypeKind};
+use types::{ColumnType, Date, Decimal, TypeKind};
 
 /// Rows of the first chunk; chunks double in size.
 const FIRST_ROWS: usize = 16;
@@ -140,12 +140,13 @@ enum Decoder {
     Unsigned,
     Decimal,
     Text,
+    Date,
     Other,
 }
 
 /// A used column.
 #[derive(Clone, Copy)]
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     number: usize,
     ty: &'t ColumnType,
     decoder: Decoder,
@@ -153,7 +154,7 @@ struct Reader<'t> {
     place: Option<FixedPlace>,
 }
 
-fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
+pub(super) fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
     let reader = |(number, _): &(u32, Slot)| {
         let number = *number as usize;
         let ty = layout.column_type(number);
@@ -162,6 +163,7 @@ fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
             kind if kind.is_integer() => Decoder::Signed,
             kind if kind.is_string() => Decoder::Text,
             TypeKind::Decimal => Decoder::Decimal,
+            TypeKind::Date => Decoder::Date,
             _ => Decoder::Other,
         };
         Reader { number, ty, decoder, place: layout.fixed_place(number) }
@@ -171,7 +173,7 @@ fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
 
 /// Appends the used columns of a row; returns how many bytes of strings that were.
 #[inline]
-fn append_row(
+pub(super) fn append_row(
     row: RowRef<'_>,
     layout: &RowLayout,
     readers: &[Reader<'_>],
@@ -200,6 +202,7 @@ fn append_row(
                 Some(decimal) => column.push_decimal(decimal),
                 None => column.push(&stored.value()?),
             },
+            Decoder::Date => column.push_date(stored.as_u64()?.and_then(|packed| Date::from_packed(packed as u32)).ok_or(Malformed)?),
             Decoder::Other => column.push(&stored.value()?),
         }
     }

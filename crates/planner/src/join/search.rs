@@ -27,35 +27,36 @@ impl Search<'_, '_> {
     /// Cost of adding an item to what is placed: (step, cost, rows).
     pub(super) fn step(&mut self, item: usize, placed: u64, rows: f64) -> (Step, f64, f64) {
         let relevant = self.relevant(item) & placed;
-        let (_, per_row, each) = self.path(item, relevant, placed == 0);
+        let (path, per_row, each) = self.path(item, relevant, placed == 0);
+        // An index on the joined columns tells how many rows a key finds.
+        let is_keyed = path.and_then(|path| path.ranges).is_some_and(|ranges| !ranges.constant);
         let join = self.group.items[item].join;
         let locked = match &self.group.items[item].kind {
             ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
             ItemKind::Nest(_) => false,
         };
-        let nested = rows * per_row;
-        let out = match join {
+        let mut cost = rows * per_row;
+        let mut step = Step { item, hash: false, rows: 0.0 };
+        let mut out_rows = match join {
             JoinKind::Inner => rows * each,
             JoinKind::Left => rows * each.max(1.0),
             JoinKind::Semi | JoinKind::Anti => rows * 0.5,
         };
-        let mut step = Step { item, hash: false };
-        let mut cost = nested;
-        let mut out_rows = out;
-        if placed != 0 && !locked && self.hashable(item, placed) {
+        if placed != 0 && self.hashable(item, placed) {
             let (_, build_cost, build_rows) = self.path(item, 0, false);
+            if join == JoinKind::Inner && !is_keyed {
+                // As if each row of the larger side had its own key.
+                out_rows = out_rows.min((rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0));
+            }
             let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
-            if hash < nested {
+            if hash < cost && !locked {
                 cost = hash;
-                step = Step { item, hash: true };
-                let by_size = rows * build_rows / rows.max(build_rows).max(1.0);
-                out_rows = match join {
-                    JoinKind::Inner => out.min(by_size.max(1.0)),
-                    _ => out,
-                };
+                step.hash = true;
             }
         }
-        (step, cost, out_rows.max(0.01))
+        step.rows = out_rows.max(0.01);
+        let rows = step.rows;
+        (step, cost, rows)
     }
 
     fn relevant(&self, item: usize) -> u64 {
@@ -220,7 +221,7 @@ impl Search<'_, '_> {
                 // Needs that cannot be met in any order do not occur; place the rest as written.
                 for i in 0..n {
                     if placed & (1 << i) == 0 {
-                        steps.push(Step { item: i, hash: false });
+                        steps.push(Step { item: i, hash: false, rows });
                         placed |= 1 << i;
                     }
                 }

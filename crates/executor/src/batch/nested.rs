@@ -1,0 +1,321 @@
+//! Index joins: the rows of the left side come by chunks, each finds its partners by a key, and the pairs go on as chunks.
+//!
+//! # Invariants
+//! 1. Only keys that stand ready (columns, constants) are looked up here, so that looking neither warns nor fails for a row that nobody asks for.
+//! 2. Pairs come in the order of the left rows, and for each in the order of the index: as row by row.
+//! 3. What a key cannot say exactly widens the range; the table's filter has all conditions.
+
+use crate::batch::Sink;
+use crate::batch::chunk::{CHUNK_BYTES, Chunk};
+use crate::batch::compare::TRUE;
+use crate::batch::expression::Vector;
+use crate::batch::scan::{append_row, readers};
+use crate::batch::harmless;
+use crate::errors::internal;
+use crate::exec::Exec;
+use crate::run::{Flow, Result};
+use engine::{Direction, KeyRange, Read, RowKey, Step};
+use planner::expr::{Expr, ExprKind};
+use planner::keys::{Fit, fit};
+use planner::plan::{Access, JoinKind, LockMode, Node, PrefixRange, TableNode};
+use record::{KeyPart, RowRef};
+use types::{ColumnType, Value};
+
+/// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes.
+const PARTNERS_MAX: f64 = 16.0;
+
+/// The right side of a join that is looked up by keys.
+struct Lookup<'a> {
+    node: &'a TableNode,
+    index_no: usize,
+    backward: bool,
+    /// At most one row has a whole key, of the primary index.
+    unique: bool,
+    /// The parts of the key: what is looked for, and how the index has it.
+    parts: Vec<(&'a Expr, bool, &'a ColumnType, &'a KeyPart)>,
+    /// Of the table, and of the join.
+    filter: Option<&'a Expr>,
+}
+
+/// What a left row asks of the index.
+enum Asked {
+    /// Nothing can be equal.
+    Nothing,
+    /// The whole key is in the buffer.
+    Key,
+    /// All with what is in the buffer, which is less than the key.
+    Prefix,
+}
+
+/// The one point of each part of an access by key.
+fn points(node: &TableNode) -> Option<&PrefixRange> {
+    let Access::Index { ranges: Some(spec), first_only: false, .. } = &node.access else { return None };
+    let [prefix] = spec.any.as_slice() else { return None };
+    let ready = |e: &Expr| matches!(e.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_));
+    let points = prefix.points.iter().all(|p| p.len() == 1 && ready(&p[0].value));
+    (prefix.interval.is_none() && !prefix.points.is_empty() && points).then_some(prefix)
+}
+
+impl<'a> Exec<'a> {
+    /// Whether a nested loop is run here.
+    pub(super) fn nests_by_batch(&self, node: &Node) -> bool {
+        let Node::Nested { outer, inner, kind, on, .. } = node else { return false };
+        let Node::Table(table) = &**inner else { return false };
+        let kinds = match kind {
+            JoinKind::Inner => on.is_none(),
+            JoinKind::Semi | JoinKind::Anti => {
+                on.is_none() && table.rows <= PARTNERS_MAX && table.filter.as_ref().is_none_or(harmless::is_harmless)
+            }
+            JoinKind::Left => false,
+        };
+        kinds
+            && !self.plan.volatile
+            && self.kernels
+            && table.lock == LockMode::None
+            && self.plain_read == Read::Snapshot
+            && table.keep_row.is_none()
+            && points(table).is_some()
+            && self.prefers_batches(outer)
+    }
+
+    fn lookup_of(&self, node: &'a TableNode) -> Option<Lookup<'a>> {
+        let Access::Index { index, backward, unique, .. } = &node.access else { return None };
+        let plan = self.plan;
+        let def = &plan.tables[node.table as usize].def;
+        let index_no = *index as usize;
+        let own = def.indexes[index_no].parts.iter();
+        let all = own.chain(if index_no == 0 { [].iter() } else { def.indexes[0].parts.iter() });
+        let prefix = points(node)?;
+        let parts = prefix.points.iter().zip(all);
+        let parts: Vec<_> = parts.map(|(p, part)| (&p[0].value, p[0].null_safe, &def.columns[part.column].ty, part)).collect();
+        let whole = parts.len() == prefix.points.len() && parts.iter().all(|(_, _, _, part)| part.prefix_chars.is_none());
+        let unique = *unique && index_no == 0 && whole && parts.len() == def.indexes[0].parts.len();
+        Some(Lookup { node, index_no, backward: *backward, unique, parts, filter: node.filter.as_ref() })
+    }
+
+    /// Runs a nested loop that [`Exec::nests_by_batch`].
+    #[inline(never)]
+    pub(super) fn nested_batches(&mut self, node: &'a Node, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let Node::Nested { outer, inner, kind, .. } = node else { return Err(internal("not a nested loop")) };
+        let Node::Table(table) = &**inner else { return Err(internal("not a table")) };
+        let lookup = self.lookup_of(table).ok_or_else(|| internal("no key"))?;
+        match kind {
+            JoinKind::Inner => self.run_batches(outer, &mut |x, chunk| {
+                x.pairs_by_key(&lookup, chunk, &mut |x, _, pairs| match lookup.filter {
+                    Some(filter) => x.filter_chunk(filter, pairs, sink),
+                    None => sink(x, pairs),
+                })
+            }),
+            _ => {
+                let semi = *kind == JoinKind::Semi;
+                let mut matched: Vec<bool> = Vec::new();
+                self.run_batches(outer, &mut |x, chunk| {
+                    matched.clear();
+                    matched.resize(chunk.len(), false);
+                    x.pairs_by_key(&lookup, chunk, &mut |x, left, pairs| {
+                        x.mark_matched(lookup.filter, left, pairs, &mut matched)?;
+                        Ok(Flow::Continue)
+                    })?;
+                    let kept: Vec<u16> = chunk.rows().iter().copied().filter(|row| matched[usize::from(*row)] == semi).collect();
+                    if kept.is_empty() {
+                        return Ok(Flow::Continue);
+                    }
+                    chunk.select(kept);
+                    sink(x, chunk)
+                })
+            }
+        }
+    }
+
+    /// Notes which left rows have a pair that passes.
+    fn mark_matched(&mut self, filter: Option<&'a Expr>, left: &[u16], pairs: &mut Chunk, matched: &mut [bool]) -> Result<()> {
+        let Some(filter) = filter else {
+            left.iter().for_each(|row| matched[usize::from(*row)] = true);
+            return Ok(());
+        };
+        if let Some(truths) = self.truths(filter, pairs, pairs.rows()) {
+            for (row, truth) in left.iter().zip(&truths) {
+                matched[usize::from(*row)] |= *truth == TRUE;
+            }
+            return Ok(());
+        }
+        for (at, row) in left.iter().enumerate() {
+            self.tick()?;
+            if !matched[usize::from(*row)] {
+                pairs.load(at, &mut self.frame);
+                matched[usize::from(*row)] = self.is_true(filter)?;
+            }
+        }
+        self.forget_lookups();
+        Ok(())
+    }
+
+    /// Finds the partners of a chunk's rows; `pass` gets the left row of each pair, and the pairs.
+    #[allow(clippy::type_complexity)]
+    fn pairs_by_key(
+        &mut self,
+        lookup: &Lookup<'a>,
+        chunk: &Chunk,
+        pass: &mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>,
+    ) -> Result<Flow> {
+        let plan = self.plan;
+        let node = lookup.node;
+        let table = &plan.tables[node.table as usize].storage;
+        let readers = readers(node, table.layout());
+        let rows_max = self.chunk_rows_max();
+        let mut keys = Vec::with_capacity(lookup.parts.len());
+        for (e, ..) in &lookup.parts {
+            keys.push(self.vector(e, chunk, chunk.rows()).ok_or_else(|| internal("a key that does not stand ready"))?);
+        }
+        let mut right = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
+        let mut pairs = self.take_chunk(std::iter::empty());
+        let mut left: Vec<u16> = Vec::new();
+        let mut bytes = 0;
+        let (mut key, mut last_key) = (Vec::new(), Vec::new());
+        // Where the pair of the last key is, when it was found by the whole key and is still here; and whether there was none.
+        let mut last: Option<Option<usize>> = None;
+        let mut flow = Flow::Continue;
+        'rows: for row in chunk.rows() {
+            self.tick()?;
+            let asked = key_of(lookup, &keys, usize::from(*row), &mut key);
+            let by_key = matches!(asked, Asked::Key) && lookup.unique;
+            match asked {
+                Asked::Nothing => continue,
+                _ if by_key => {
+                    if last.is_some() && key == last_key {
+                        if let Some(Some(at)) = last {
+                            for column in right.columns_mut() {
+                                column.push_own(at);
+                            }
+                            left.push(*row);
+                        }
+                    } else {
+                        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                        let columns = right.columns_mut();
+                        let found = session.get(table, &key, Read::Snapshot, |row| append_row(row, table.layout(), &readers, columns))?;
+                        last = Some(match found {
+                            None => None,
+                            Some(appended) => {
+                                bytes += appended?;
+                                left.push(*row);
+                                Some(left.len() - 1)
+                            }
+                        });
+                        std::mem::swap(&mut key, &mut last_key);
+                    }
+                    if left.len() >= rows_max || bytes >= CHUNK_BYTES {
+                        flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
+                        (bytes, last) = (0, None);
+                        if flow == Flow::Stop {
+                            break 'rows;
+                        }
+                    }
+                }
+                _ => {
+                    let mut state = None;
+                    let direction = if lookup.backward { Direction::Backward } else { Direction::Forward };
+                    loop {
+                        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                        let mut scan = match state.take() {
+                            None => session.scan(table, lookup.index_no, KeyRange::prefix(&key), direction, Read::Snapshot)?,
+                            Some(state) => session.resume(state),
+                        };
+                        let columns = right.columns_mut();
+                        let mut failed = None;
+                        let visit = |found: RowRef<'_>, _: RowKey<'_>| {
+                            match append_row(found, table.layout(), &readers, columns) {
+                                Ok(row_bytes) => bytes += row_bytes,
+                                Err(e) => {
+                                    failed = Some(e);
+                                    return Step::Stop;
+                                }
+                            }
+                            left.push(*row);
+                            if left.len() >= rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
+                        };
+                        let more = match &node.cover {
+                            Some(restore) => scan.for_each_covered(restore, visit)?,
+                            None => scan.for_each(visit)?,
+                        };
+                        state = Some(scan.park());
+                        if let Some(e) = failed {
+                            return Err(e.into());
+                        }
+                        if !more {
+                            break;
+                        }
+                        flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
+                        bytes = 0;
+                        if flow == Flow::Stop {
+                            break 'rows;
+                        }
+                    }
+                }
+            }
+        }
+        if flow == Flow::Continue && !left.is_empty() {
+            flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
+        }
+        self.return_chunk(right);
+        self.return_chunk(pairs);
+        Ok(flow)
+    }
+
+    /// Passes the pairs on and empties what held them.
+    #[allow(clippy::type_complexity)]
+    fn pass_pairs_of(
+        &mut self,
+        chunk: &Chunk,
+        left: &mut Vec<u16>,
+        right: &mut Chunk,
+        pairs: &mut Chunk,
+        lookup: &Lookup<'a>,
+        pass: &mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>,
+    ) -> Result<Flow> {
+        self.check_cancel()?;
+        pairs.reset(chunk.slots().iter().copied());
+        for (to, from) in pairs.columns_mut().iter_mut().zip(chunk.columns()) {
+            to.gather(from, left.iter().map(|row| usize::from(*row)));
+        }
+        pairs.set_len(left.len());
+        for ((_, slot), column) in lookup.node.columns.iter().zip(right.columns_mut()) {
+            pairs.put(*slot, std::mem::take(column));
+        }
+        let bytes = pairs.bytes();
+        self.memory.take(bytes)?;
+        let flow = pass(self, left, pairs)?;
+        self.memory.give_back(bytes);
+        left.clear();
+        right.reset(lookup.node.columns.iter().map(|(_, slot)| *slot));
+        Ok(flow)
+    }
+
+    /// Runs a derived table's query without keeping its rows.
+    #[inline(never)]
+    pub(super) fn streamed_batches(&mut self, input: &'a planner::plan::Query, slots: &'a [planner::expr::Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
+        self.run_batches(&input.root, &mut |x, chunk| x.projected(&input.output, slots, chunk, sink))
+    }
+}
+
+/// The key that a left row asks for.
+fn key_of(lookup: &Lookup<'_>, keys: &[Vector<'_>], at: usize, key: &mut Vec<u8>) -> Asked {
+    key.clear();
+    for ((_, null_safe, ty, part), vector) in lookup.parts.iter().zip(keys) {
+        let value = vector.value(at);
+        if value.is_null() && !(*null_safe && ty.nullable) {
+            return Asked::Nothing;
+        }
+        let fitted = if value.is_null() { Fit::Exact(Value::Null) } else { fit(ty, &value) };
+        match fitted {
+            Fit::Exact(value) => {
+                let whole = record::key::try_encode_part(ty, part, &value, key).is_ok();
+                if !whole || part.prefix_chars.is_some() {
+                    return Asked::Prefix;
+                }
+            }
+            Fit::Unusable => return Asked::Prefix,
+            _ => return Asked::Nothing,
+        }
+    }
+    Asked::Key
+}

@@ -1,0 +1,104 @@
+//! EXPLAIN: the plan of a statement, or with ANALYZE what its operators did when it ran.
+
+use crate::client_session::ClientSession;
+use crate::context::Planning;
+use crate::error_map::{Outcome, executor_error};
+use crate::lock_tables::share_of;
+use crate::result_columns;
+use crate::temporary::Changed;
+use mysql_error::codes;
+use parser::ast::{self, ExplainFormat, ExplainTarget};
+use planner::Plan;
+use planner::plan::{Body, OutputColumn};
+use protocol::ResultSink;
+use types::Value;
+
+fn unsupported<T>(what: &str) -> Result<T, Outcome> {
+    Err(codes::not_supported_yet(what).into())
+}
+
+impl ClientSession {
+    /// EXPLAIN of a statement.
+    pub(crate) fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let ExplainTarget::Statement(statement) = explain.target else { return unsupported("EXPLAIN FOR CONNECTION") };
+        if explain.into.is_some() || explain.schema.is_some() {
+            return unsupported(if explain.into.is_some() { "EXPLAIN INTO" } else { "EXPLAIN FOR SCHEMA" });
+        }
+        if explain.analyze {
+            match explain.format {
+                None | Some(ExplainFormat::Tree) => {}
+                Some(ExplainFormat::Traditional) => return unsupported("EXPLAIN ANALYZE with TRADITIONAL format"),
+                Some(ExplainFormat::Json) => return unsupported("EXPLAIN ANALYZE with JSON format"),
+            }
+            let text = self.analyzed(statement, sql)?;
+            self.send_text(text, sink);
+            return Ok(());
+        }
+        let plan = self.plan_to_explain(statement, sql)?;
+        if !plan.tables.is_empty() || plan.reads_dictionary {
+            // As MySQL, which opens the tables.
+            self.ensure_transaction();
+            self.statement_done()?;
+        }
+        match explain.format {
+            None | Some(ExplainFormat::Traditional) => {
+                let columns: Vec<OutputColumn> =
+                    planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
+                let rows = planner::explain::traditional(&plan);
+                self.send_rows(&columns, &rows, sink);
+            }
+            Some(ExplainFormat::Tree) => self.send_text(planner::explain::tree(&plan), sink),
+            Some(ExplainFormat::Json) => self.send_text(planner::explain::json(&plan), sink),
+        }
+        Ok(())
+    }
+
+    fn send_text(&mut self, text: String, sink: &mut ResultSink<'_>) {
+        let columns = [result_columns::plain("EXPLAIN", types::ColumnType::varchar(65_535, types::Collation::DEFAULT))];
+        self.send_rows(&columns, &[vec![Value::from(text)]], sink);
+    }
+
+    fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<Plan, Outcome> {
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
+        let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        self.core.check_accesses(&plan.accesses)?;
+        self.warn_of(&plan);
+        if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
+            self.refuse_read_only()?;
+        }
+        self.check_locked_tables(&plan)?;
+        Ok(plan)
+    }
+
+    /// Runs a query for its counts. A change is not carried out: as in MySQL, only its plan is told.
+    fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<String, Outcome> {
+        loop {
+            let catalog_version = self.shared().catalog.version();
+            let plan = self.plan_to_explain(statement, sql)?;
+            match &plan.body {
+                Body::Query(_) => {}
+                Body::Insert(_) => return Ok(planner::explain::tree(&plan)),
+                Body::Update(_) | Body::Delete(_) => return Ok("<not executable by iterator executor>\n".to_owned()),
+            }
+            if !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty() {
+                self.ensure_transaction();
+            }
+            for (no, table) in plan.tables.iter().enumerate() {
+                self.use_table(table, share_of(&plan, no))?;
+            }
+            self.use_views(&plan)?;
+            if self.shared().catalog.version() != catalog_version {
+                // DDL came between planning and the metadata locks.
+                continue;
+            }
+            if self.core.settings.max_execution_time_ms > 0 {
+                self.connection.set_time_limit_ms(self.core.settings.max_execution_time_ms);
+            }
+            self.engine.statement_start();
+            let counted = executor::analyze(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+            let actuals = counted.map_err(|error| executor_error(error, || self.core.stop_error()))?;
+            self.statement_done()?;
+            return Ok(planner::explain::analyzed_tree(&plan, &actuals));
+        }
+    }
+}
