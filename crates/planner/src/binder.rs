@@ -210,6 +210,8 @@ pub struct Scope {
     pub merged: Vec<(String, Expr)>,
     /// Conditions of merged views, to be those of the block.
     pub view_filter: Vec<Expr>,
+    /// Hints on the order of the join, with relations by number.
+    pub join_hints: Vec<(crate::hints::Place, Vec<usize>)>,
 }
 
 impl Scope {
@@ -234,6 +236,7 @@ impl Scope {
             loose_columns: Vec::new(),
             merged: Vec::new(),
             view_filter: Vec::new(),
+            join_hints: Vec::new(),
         }
     }
 }
@@ -317,6 +320,8 @@ pub struct Binder<'c> {
     pub row_columns: Option<(Slot, Vec<catalog::ColumnDef>)>,
     /// Views.
     pub views: crate::views::ViewState,
+    /// Hints of the statement.
+    pub hints: crate::hints::StatementHints,
 }
 
 impl<'c> Binder<'c> {
@@ -356,6 +361,7 @@ impl<'c> Binder<'c> {
             reads_dictionary: false,
             row_columns: None,
             views: Default::default(),
+            hints: Default::default(),
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Group {
     pub conjuncts: Vec<Expr>,
     /// Keep the order as written.
     pub straight: bool,
+    /// Hints on the order: relations by number.
+    pub hints: Vec<(crate::hints::Place, Vec<usize>)>,
 }
 
 /// One part of a group.
@@ -147,7 +149,8 @@ impl<'c> Binder<'c> {
         let Some(block) = self.pending[number as usize].as_ref().filter(|b| !b.scope.volatile) else { return Err(conjunct) };
         // What groups has rows of its own, which can be joined when they do not depend on the outer row.
         let in_set = matches!(&**kind, SubqueryKind::In { negated: false, .. });
-        let own_rows = in_set && block.scope.outer.is_empty() && block.limit.is_none() && block.scope.windows.is_empty() && !block.from.is_empty();
+        let own_rows =
+            in_set && block.scope.outer.is_empty() && block.limit.is_none() && block.scope.windows.is_empty() && !block.from.is_empty();
         if !(block.is_simple() || own_rows) || relations.len() > 40 {
             return Err(conjunct);
         }
@@ -300,6 +303,7 @@ impl<'c> Binder<'c> {
                 })
                 .collect(),
         };
+        search.follow_hints();
         if n == 1 {
             let (step, _, _) = search.step(0, 0, 1.0);
             return vec![step];

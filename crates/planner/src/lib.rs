@@ -26,6 +26,7 @@ pub mod foreign_keys;
 mod found_rows;
 pub mod func;
 mod generated;
+mod hints;
 mod join;
 pub mod keys;
 mod load;

@@ -25,6 +25,7 @@ impl<'c> Binder<'c> {
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
         let mut group = self.build_group(&mut relations, from, filter, straight);
+        group.hints = scope.join_hints;
         let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
 
         // MIN or MAX alone is the first row in the column's order.

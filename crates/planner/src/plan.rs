@@ -76,6 +76,8 @@ pub struct Plan {
     pub safe_updates: bool,
     /// An UPDATE or DELETE without LIMIT that reads all rows of a table it changes: `sql_safe_updates` refuses it (1175).
     pub unsafe_change: bool,
+    /// The hint `MAX_EXECUTION_TIME`.
+    pub max_execution_time_ms: Option<u32>,
     /// The foreign keys of what it changes, where there are any.
     pub foreign_keys: Option<Box<crate::foreign_keys::ForeignKeys>>,
 }

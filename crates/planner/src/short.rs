@@ -70,6 +70,9 @@ pub struct PointGet {
     pub lock: LockMode,
 }
 
+/// Rows past which aggregates of all rows of a table are no short plan.
+const SHORT_ROWS_MAX: f64 = 1000.0;
+
 /// A read of index ranges.
 #[derive(Debug)]
 pub struct ShortRange {
@@ -201,6 +204,11 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             }
             let arguments = group.aggregates.iter().map(|(_, a)| argument(t, a)).collect::<Option<Vec<_>>>()?;
             let read: Vec<u32> = arguments.iter().flatten().copied().collect();
+            // Values of many rows are taken up faster by columns.
+            let all_rows = matches!(t.access, Access::Full { .. } | Access::Index { ranges: None, .. });
+            if all_rows && t.rows > SHORT_ROWS_MAX && !read.is_empty() {
+                return None;
+            }
             Some(ShortPlan::RangeAggregate(RangeAggregate { range: short_range(plan, t, Vec::new(), &read, None, true)?, arguments }))
         }
         _ => None,

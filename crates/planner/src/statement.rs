@@ -18,6 +18,7 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
     let (body, columns) = match statement {
         ast::Statement::Query(q) => {
             b.into_allowed = true;
+            b.hints.standalone = true;
             let limited = limited(q, context.select_limit());
             b.counts_allowed = crate::found_rows::is_asked_for(&limited);
             let bound = match crate::found_rows::without_limit(&limited) {
@@ -166,6 +167,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         accesses: b.accesses.list,
         safe_updates,
         unsafe_change,
+        max_execution_time_ms: b.hints.max_execution_time_ms,
     };
     plan.short = short::recognise(&plan);
     Ok(plan)

@@ -107,8 +107,9 @@ impl ClientSession {
             // DDL came between planning and the metadata locks; nothing was read yet.
             return Ok(None);
         }
-        if self.core.settings.max_execution_time_ms > 0 && matches!(plan.plan.body, Body::Query(_)) {
-            self.connection.set_time_limit_ms(self.core.settings.max_execution_time_ms);
+        let time_limit_ms = plan.plan.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
+        if time_limit_ms > 0 && matches!(plan.plan.body, Body::Query(_)) {
+            self.connection.set_time_limit_ms(time_limit_ms);
         }
         self.engine.statement_start();
         let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));

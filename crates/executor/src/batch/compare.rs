@@ -10,6 +10,9 @@ use planner::expr::{CmpOp, Expr, ExprKind};
 use std::cmp::Ordering;
 use types::{Collation, DateTime, Decimal, SqlMode, Value};
 
+/// Items from which a list of strings is looked up by keys.
+const KEYED_LIST_MIN: usize = 4;
+
 /// A condition that is not true.
 pub const FALSE: u8 = 0;
 /// A true condition.
@@ -167,6 +170,21 @@ impl Exec<'_> {
             null_where(x, rows, out);
             return Some(());
         }
+        // Strings in a list of strings: one look at the sorted keys.
+        if list.len() >= KEYED_LIST_MIN
+            && let Some(Data::Bytes(_)) = x.column().map(Column::data)
+            && let Some(keys) = self.constant_keys(list, collation)
+            && let Some(column) = x.column()
+        {
+            let mut key = Vec::new();
+            for row in rows {
+                key.clear();
+                column.append_key(usize::from(*row), collation, &mut key);
+                out[usize::from(*row)] = u8::from(keys.binary_search(&key).is_ok());
+            }
+            null_where(x, rows, out);
+            return Some(());
+        }
         let mut open: Vec<u16> = rows.iter().copied().filter(|row| !x.is_null(usize::from(*row))).collect();
         open.iter().for_each(|row| out[usize::from(*row)] = FALSE);
         let mut equal = vec![NULL; chunk.len()];
@@ -187,6 +205,24 @@ impl Exec<'_> {
             });
         }
         Some(())
+    }
+
+    /// The items of a list as sorted keys, when all are strings that stand ready.
+    fn constant_keys(&self, list: &[Expr], collation: Collation) -> Option<Vec<Vec<u8>>> {
+        let key = |item: &Expr| {
+            let value = match &item.kind {
+                ExprKind::Literal(value) => value,
+                ExprKind::Param(n) => self.params.get(*n as usize)?,
+                _ => return None,
+            };
+            let Value::Bytes(_) = value else { return None };
+            let mut key = Vec::new();
+            crate::hash_key::append(value, collation, &mut key);
+            Some(key)
+        };
+        let mut keys = list.iter().map(key).collect::<Option<Vec<_>>>()?;
+        keys.sort_unstable();
+        Some(keys)
     }
 
     /// The items of a list, when all are integers that stand ready.

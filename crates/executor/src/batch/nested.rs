@@ -9,8 +9,8 @@ use crate::batch::Sink;
 use crate::batch::chunk::{CHUNK_BYTES, Chunk};
 use crate::batch::compare::TRUE;
 use crate::batch::expression::Vector;
-use crate::batch::scan::{append_row, readers};
 use crate::batch::harmless;
+use crate::batch::scan::{append_row, readers};
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
@@ -22,7 +22,7 @@ use record::{KeyPart, RowRef};
 use types::{ColumnType, Value};
 
 /// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes.
-const PARTNERS_MAX: f64 = 16.0;
+const PARTNERS_MAX: f64 = 64.0;
 
 /// The right side of a join that is looked up by keys.
 struct Lookup<'a> {
@@ -292,7 +292,12 @@ impl<'a> Exec<'a> {
 
     /// Runs a derived table's query without keeping its rows.
     #[inline(never)]
-    pub(super) fn streamed_batches(&mut self, input: &'a planner::plan::Query, slots: &'a [planner::expr::Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
+    pub(super) fn streamed_batches(
+        &mut self,
+        input: &'a planner::plan::Query,
+        slots: &'a [planner::expr::Slot],
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
         self.run_batches(&input.root, &mut |x, chunk| x.projected(&input.output, slots, chunk, sink))
     }
 }

@@ -222,6 +222,7 @@ fn kernels_agree_with_the_evaluator() {
     let engine = Engine::open(Arc::new(SimDisk::new(1)), Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
     let mut session = engine.connect();
     let plan = Plan {
+        max_execution_time_ms: None,
         body: Body::Query(Query { root: Node::Unit, output: Vec::new() }),
         subplans: Vec::new(),
         tables: Vec::new(),

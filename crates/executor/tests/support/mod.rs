@@ -383,6 +383,16 @@ impl Database {
         }
     }
 
+    /// EXPLAIN ANALYZE.
+    pub fn analyze(&mut self, sql: &str) -> String {
+        let plan = self.plan(sql, &[]).expect("a plan");
+        self.session.begin(Isolation::RepeatableRead, false);
+        self.session.statement_start();
+        let counted = executor::analyze(&plan, &[], &mut self.session, &mut self.context, &mut self.scratch).expect("counts");
+        self.session.commit().expect("a commit");
+        planner::explain::analyzed_tree(&plan, &counted)
+    }
+
     /// The tree of a plan, in one line.
     pub fn explain(&self, sql: &str) -> String {
         match self.plan(sql, &[]) {

@@ -25,6 +25,7 @@ impl<'c> Binder<'c> {
         }
         self.note_found_rows(select)?;
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
+        let fixed = !select.hints.is_empty() && self.take_hints(select.hints);
         self.apply_locks(q.locking)?;
         self.scope().clause = Clause::Where;
         let mut filter = crate::views::take_view_filter(self.scope());
@@ -97,7 +98,7 @@ impl<'c> Binder<'c> {
             order,
             distinct: select.options.distinct,
             limit,
-            straight: select.options.straight_join,
+            straight: select.options.straight_join || fixed,
         };
         self.order_of_view(&mut block);
         let calls = self.grouping_calls(&block.group_by)?;

@@ -238,7 +238,8 @@ impl<'p> Writer<'p> {
             Node::Window(window) => {
                 let inner = self.operations(&window.input, prefix);
                 let sorts = !window.keys.is_empty();
-                let keys = window.keys.iter().map(|k| text(self.names.text(&k.expr, true) + if k.descending { " desc" } else { "" })).collect();
+                let keys =
+                    window.keys.iter().map(|k| text(self.names.text(&k.expr, true) + if k.descending { " desc" } else { "" })).collect();
                 let mut own = vec![("name", text("<unnamed window>"))];
                 if sorts {
                     own.push(("using_filesort", Json::Bool(true)));
@@ -249,7 +250,9 @@ impl<'p> Writer<'p> {
                 vec![("windowing", Json::Object(members))]
             }
             Node::Limit { input, .. } | Node::Project { input, .. } => self.operations(input, prefix),
-            Node::Filter { input, .. } if matches!(**input, Node::Group(_) | Node::Window(_) | Node::Sort { .. } | Node::Distinct { .. }) => {
+            Node::Filter { input, .. }
+                if matches!(**input, Node::Group(_) | Node::Window(_) | Node::Sort { .. } | Node::Distinct { .. }) =>
+            {
                 self.operations(input, prefix)
             }
             node => {
@@ -320,7 +323,12 @@ impl<'p> Writer<'p> {
             }
             Node::Unit | Node::Empty | Node::Values { .. } => {}
             // A group or a sort below a join: its tables are read first.
-            Node::Group(_) | Node::Window(_) | Node::Sort { .. } | Node::Distinct { .. } | Node::Union { .. } | Node::SetOperation { .. } => {
+            Node::Group(_)
+            | Node::Window(_)
+            | Node::Sort { .. }
+            | Node::Distinct { .. }
+            | Node::Union { .. }
+            | Node::SetOperation { .. } => {
                 let members = self.operations(node, prefix);
                 out.push(Json::Object(members));
             }
@@ -346,9 +354,8 @@ impl<'p> Writer<'p> {
             if index != 0 && spec.is_some() {
                 parts.extend_from_slice(&def.indexes[0].parts);
             }
-            let used = spec.map_or(parts.len(), |spec| {
-                spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0)
-            });
+            let used = spec
+                .map_or(parts.len(), |spec| spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0));
             let used = &parts[..used.min(parts.len())];
             members.push(("used_key_parts", Json::Array(used.iter().map(|p| text(&def.columns[p.column].name)).collect())));
             let length: u64 = used.iter().map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum();
@@ -380,7 +387,15 @@ impl<'p> Writer<'p> {
     }
 
     /// Rows and costs of a table, and how it is joined.
-    fn finish(&self, members: &mut Vec<(&'static str, Json)>, rows: f64, filtered: f64, how: Joined<'_>, prefix: &mut Prefix, fetched: bool) {
+    fn finish(
+        &self,
+        members: &mut Vec<(&'static str, Json)>,
+        rows: f64,
+        filtered: f64,
+        how: Joined<'_>,
+        prefix: &mut Prefix,
+        fetched: bool,
+    ) {
         let rows = rows.ceil().max(1.0);
         let produced = match how.kind {
             Some(JoinKind::Semi | JoinKind::Anti) => prefix.rows,

@@ -44,7 +44,8 @@ fn split(branches: Vec<Expr>, relations: &[Relation], out: &mut Vec<Expr>) {
         out.push(disjunction(parts));
         return;
     }
-    let common: Vec<Expr> = parts[0].iter().filter(|c| is_plain(c) && parts[1..].iter().all(|p| p.iter().any(|d| equal(c, d)))).cloned().collect();
+    let common: Vec<Expr> =
+        parts[0].iter().filter(|c| is_plain(c) && parts[1..].iter().all(|p| p.iter().any(|d| equal(c, d)))).cloned().collect();
     if !common.is_empty() {
         for list in &mut parts {
             list.retain(|c| !common.iter().any(|d| equal(c, d)));
@@ -99,9 +100,7 @@ fn is_plain(e: &Expr) -> bool {
         ExprKind::Compare(_, _, a, b) => alike(a, b),
         ExprKind::Between { operand, low, high, .. } => alike(operand, low) && alike(operand, high),
         ExprKind::InList { operand, list, .. } => list.iter().all(|item| alike(operand, item)),
-        ExprKind::Like { operand, pattern, .. } => {
-            alike(operand, pattern) && typing::class(&operand.ty) == Class::String
-        }
+        ExprKind::Like { operand, pattern, .. } => alike(operand, pattern) && typing::class(&operand.ty) == Class::String,
         ExprKind::IsNull { operand: of, .. } => operand(of),
         _ => false,
     }

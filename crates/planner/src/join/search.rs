@@ -4,11 +4,15 @@ use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, filtered_share, item_
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
+use crate::hints::Place;
 use crate::plan::{JoinKind, LockMode};
 use std::collections::{BTreeSet, HashMap};
 
 /// How much less a table that is empty now counts in a join than a small one.
 const EMPTY_SHARE: f64 = 0.001;
+
+/// Rows up to which a join is by keys: they are found one by one, and the tables may grow.
+const FEW_ROWS: f64 = 50.0;
 
 /// The search of an order: what it works on, and what it keeps.
 pub(super) struct Search<'s, 'c> {
@@ -29,7 +33,11 @@ impl Search<'_, '_> {
         let relevant = self.relevant(item) & placed;
         let (path, per_row, each) = self.path(item, relevant, placed == 0);
         // An index on the joined columns tells how many rows a key finds.
-        let is_keyed = path.and_then(|path| path.ranges).is_some_and(|ranges| !ranges.constant);
+        let is_keyed = path.as_ref().and_then(|path| path.ranges.as_ref()).is_some_and(|ranges| !ranges.constant);
+        let per_row = match path {
+            Some(path) if is_keyed && rows > FEW_ROWS => per_row.max(path.probe_cost()),
+            _ => per_row,
+        };
         let join = self.group.items[item].join;
         let locked = match &self.group.items[item].kind {
             ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
@@ -146,6 +154,30 @@ impl Search<'_, '_> {
         result
     }
 
+    /// Has hints decide which items come before which, as far as the joins allow it.
+    pub(super) fn follow_hints(&mut self) {
+        let items = &self.group.items;
+        for (place, relations) in &self.group.hints {
+            let at = |r: &usize| items.iter().position(|item| matches!(item.kind, ItemKind::Relation(own) if own == *r));
+            let named: Vec<usize> = relations.iter().filter_map(at).collect();
+            let mask = named.iter().fold(0u64, |mask, at| mask | 1 << at);
+            let mut needs = self.needs.clone();
+            for pair in named.windows(2) {
+                needs[pair[1]] |= 1 << pair[0];
+            }
+            for (at, needs) in needs.iter_mut().enumerate() {
+                match place {
+                    Place::Prefix if mask >> at & 1 == 0 => *needs |= mask,
+                    Place::Suffix if mask >> at & 1 == 1 => *needs |= !mask & ((1u64 << items.len()) - 1),
+                    _ => {}
+                }
+            }
+            if can_be_met(&needs) {
+                self.needs = needs;
+            }
+        }
+    }
+
     fn allowed(&self, item: usize, placed: u64) -> bool {
         placed & (1 << item) == 0 && self.needs[item] & !placed == 0
     }
@@ -254,4 +286,16 @@ impl Search<'_, '_> {
         }
         (total.max(1.0), rows)
     }
+}
+
+/// Whether some order gives each item what it needs before it.
+fn can_be_met(needs: &[u64]) -> bool {
+    let mut placed = 0u64;
+    for _ in needs {
+        match (0..needs.len()).find(|at| placed >> at & 1 == 0 && needs[*at] & !placed == 0) {
+            Some(at) => placed |= 1 << at,
+            None => return false,
+        }
+    }
+    true
 }

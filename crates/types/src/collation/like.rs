@@ -24,6 +24,7 @@ impl Collation {
                     if pattern_at == pattern.len() {
                         return true;
                     }
+                    text_at += self.passed_by(&text[text_at..], &pattern[pattern_at..], escape);
                     retry = Some((text_at, pattern_at));
                     continue;
                 }
@@ -41,6 +42,7 @@ impl Collation {
             match retry {
                 Some((from, after)) if from < text.len() => {
                     let from = from + next(&text[from..]).1;
+                    let from = from + self.passed_by(&text[from..], &pattern[after..], escape);
                     text_at = from;
                     pattern_at = after;
                     retry = Some((from, after));
@@ -48,6 +50,20 @@ impl Collation {
                 _ => return false,
             }
         }
+    }
+
+    /// Bytes of a text behind a `%` at which what follows it cannot begin: ASCII characters that are not the first of the pattern.
+    #[inline]
+    fn passed_by(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> usize {
+        let first = pattern[0];
+        if !first.is_ascii_graphic() || first == b'%' || first == b'_' || escape == Some(u32::from(first)) {
+            return 0;
+        }
+        let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+        let both = lower == upper || self.same_weight(u32::from(lower), u32::from(upper));
+        let (a, b) = if both { (lower, upper) } else { (first, first) };
+        // Control characters may have the weights of others.
+        text.iter().position(|byte| *byte == a || *byte == b || !matches!(byte, b' '..=b'~')).unwrap_or(text.len())
     }
 
     /// The literal start of a pattern and whether the whole pattern is that literal. A range scan over keys of strings that start with
@@ -95,6 +111,11 @@ mod tests {
         check(ci, "mississippi", "%iss%ipx", false);
         check(ci, "漢字", "_字", true);
         check(ci, "a ", "a", false);
+        check(ci, "note 7\u{1}Xä seventy", "%xÄ%VENT_", true);
+        check(ci, "äöü", "%u", true);
+        check(ci, "abc", "%d", false);
+        check(Collation::Utf8mb4Bin, "xAa", "%a", true);
+        check(Collation::Utf8mb4Bin, "xAb", "%a%", false);
         check(Collation::Utf8mb4Bin, "abc", "ABC", false);
         check(Collation::Binary, "é", "__", true);
         check(Collation::Utf8mb4GeneralCi, "ß", "S", true);

@@ -1,0 +1,263 @@
+//! Optimizer hints: `/*+ … */` behind SELECT.
+//!
+//! Honoured: `JOIN_FIXED_ORDER`, `JOIN_ORDER`, `JOIN_PREFIX`, `JOIN_SUFFIX`, `INDEX` and `NO_INDEX` (and their JOIN_, GROUP_ and ORDER_ forms, which are
+//! one here), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block. Hints that choose an algorithm which the planner has no two of
+//! (`BKA`, `MRR`, `HASH_JOIN`, `SEMIJOIN` …) are read and change nothing. What cannot be read, or names what is not there, warns as in MySQL.
+
+use crate::binder::{Binder, Source};
+use mysql_error::{Warning, WarningLevel};
+use parser::ast::IndexHintKind;
+
+/// Hints that are read and change nothing.
+const WITHOUT_EFFECT: &[&str] = &[
+    "BKA",
+    "NO_BKA",
+    "BNL",
+    "NO_BNL",
+    "HASH_JOIN",
+    "NO_HASH_JOIN",
+    "DERIVED_CONDITION_PUSHDOWN",
+    "NO_DERIVED_CONDITION_PUSHDOWN",
+    "MERGE",
+    "NO_MERGE",
+    "INDEX_MERGE",
+    "NO_INDEX_MERGE",
+    "MRR",
+    "NO_MRR",
+    "NO_ICP",
+    "NO_RANGE_OPTIMIZATION",
+    "SKIP_SCAN",
+    "NO_SKIP_SCAN",
+    "SEMIJOIN",
+    "NO_SEMIJOIN",
+    "SUBQUERY",
+    "SET_VAR",
+    "RESOURCE_GROUP",
+];
+
+/// How the tables that a hint names stand in the order of the join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In this order, others anywhere.
+    Anywhere,
+    /// First.
+    Prefix,
+    /// Last.
+    Suffix,
+}
+
+/// Hints of a statement as a whole.
+#[derive(Debug, Default)]
+pub struct StatementHints {
+    /// The statement is a SELECT, not part of another one.
+    pub standalone: bool,
+    /// `MAX_EXECUTION_TIME`.
+    pub max_execution_time_ms: Option<u32>,
+}
+
+/// One hint: its name in capitals, what stands in its parentheses, and where it begins.
+struct Hint<'h> {
+    name: String,
+    arguments: &'h str,
+}
+
+fn warning(code: u16, message: String) -> Warning {
+    Warning { level: WarningLevel::Warning, code, message }
+}
+
+/// Splits the text of a hint comment; the rest from where it cannot be read.
+fn split(text: &str) -> (Vec<Hint<'_>>, Option<&str>) {
+    let mut hints = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let name = rest[..end].to_ascii_uppercase();
+        let known = WITHOUT_EFFECT.contains(&name.as_str())
+            || index_kind(&name).is_some()
+            || matches!(
+                name.as_str(),
+                "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" | "MAX_EXECUTION_TIME" | "QB_NAME"
+            );
+        if !known {
+            return (hints, Some(rest));
+        }
+        let after = rest[end..].trim_start();
+        let Some(inside) = after.strip_prefix('(') else { return (hints, Some(after)) };
+        let mut quote = None;
+        let close = inside.char_indices().find(|(_, c)| match (quote, *c) {
+            (Some(open), c) => {
+                if c == open {
+                    quote = None;
+                }
+                false
+            }
+            (None, '\'' | '"' | '`') => {
+                quote = Some(*c);
+                false
+            }
+            (None, c) => c == ')',
+        });
+        let Some((close, _)) = close else { return (hints, Some(&rest[rest.len()..])) };
+        hints.push(Hint { name, arguments: inside[..close].trim() });
+        rest = inside[close + 1..].trim_start();
+    }
+    (hints, None)
+}
+
+/// Index hints: what they mean for the indexes they name.
+fn index_kind(name: &str) -> Option<IndexHintKind> {
+    Some(match name {
+        "INDEX" | "JOIN_INDEX" | "GROUP_INDEX" | "ORDER_INDEX" => IndexHintKind::Force,
+        "NO_INDEX" | "NO_JOIN_INDEX" | "NO_GROUP_INDEX" | "NO_ORDER_INDEX" => IndexHintKind::Ignore,
+        _ => return None,
+    })
+}
+
+/// Names between commas and blanks, without their quotes.
+fn names(arguments: &str) -> Vec<&str> {
+    arguments.split([',', ' ', '\t', '\n']).map(|n| n.trim_matches('`')).filter(|n| !n.is_empty()).collect()
+}
+
+impl Binder<'_> {
+    /// Takes the hints of the block whose FROM has just been bound; whether it keeps the order as written.
+    pub(crate) fn take_hints(&mut self, texts: &[&str]) -> bool {
+        let mut fixed = false;
+        let mut block_name: Option<&str> = None;
+        let mut ordered = false;
+        for text in texts {
+            let (hints, unread) = split(text);
+            for hint in hints {
+                let conflicting = |shown: String| warning(3126, format!("Hint {shown} is ignored as conflicting/duplicated"));
+                match hint.name.as_str() {
+                    "QB_NAME" => match block_name {
+                        None => block_name = names(hint.arguments).first().copied(),
+                        Some(_) => self.warnings.push(conflicting(format!("QB_NAME(`{}`)", hint.arguments.trim_matches('`')))),
+                    },
+                    "MAX_EXECUTION_TIME" => match hint.arguments.parse::<u32>() {
+                        Err(_) => self.hint_syntax(hint.arguments),
+                        Ok(_) if !self.hints.standalone || self.scopes.len() > 1 => self.warnings.push(warning(
+                            3125,
+                            "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only".into(),
+                        )),
+                        Ok(ms) if self.hints.max_execution_time_ms.is_some() => {
+                            self.warnings.push(conflicting(format!("MAX_EXECUTION_TIME({ms})")));
+                        }
+                        Ok(ms) => self.hints.max_execution_time_ms = Some(ms),
+                    },
+                    "JOIN_FIXED_ORDER" if fixed => self.warnings.push(conflicting("JOIN_FIXED_ORDER( )".into())),
+                    "JOIN_FIXED_ORDER" => {
+                        fixed = true;
+                        ordered = true;
+                    }
+                    "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" if !(ordered && fixed) => {
+                        let place = match hint.name.as_str() {
+                            "JOIN_ORDER" => Place::Anywhere,
+                            "JOIN_PREFIX" => Place::Prefix,
+                            _ => Place::Suffix,
+                        };
+                        let tables = self.tables_of_hint(&hint, block_name);
+                        self.scope().join_hints.push((place, tables));
+                    }
+                    name => {
+                        if let Some(kind) = index_kind(name) {
+                            self.index_hint(&hint, kind, block_name);
+                        }
+                    }
+                }
+            }
+            if let Some(rest) = unread {
+                self.hint_syntax(rest);
+            }
+        }
+        fixed
+    }
+
+    /// 1064 as a warning, from where a hint cannot be read to the end of the statement.
+    fn hint_syntax(&mut self, rest: &str) {
+        let (start, text) = (self.sql.as_ptr().addr(), self.sql);
+        let at = rest.as_ptr().addr().wrapping_sub(start);
+        let near = text.get(at..).map_or_else(|| rest.to_owned(), |near| String::from_utf8_lossy(near).into_owned());
+        let near: String = near.trim_start().chars().take(80).collect();
+        let line = text.get(..at).map_or(1, |before| before.iter().filter(|b| **b == b'\n').count() + 1);
+        self.warnings.push(warning(1064, format!("Optimizer hint syntax error near '{near}' at line {line}")));
+    }
+
+    /// The number of a table in the block by its name in a hint (`t` or `t@block`).
+    fn table_of_hint(&self, name: &str, block_name: Option<&str>) -> Option<usize> {
+        let (table, block) =
+            name.split_once('@').map_or((name, None), |(table, block)| (table.trim_matches('`'), Some(block.trim_matches('`'))));
+        if block.is_some_and(|block| Some(block) != block_name) {
+            return None;
+        }
+        let relations = &self.scopes.last().expect("a block is being bound").relations;
+        relations.iter().position(|r| !r.of_view && r.alias.eq_ignore_ascii_case(table) && !matches!(r.source, Source::Merged(_)))
+    }
+
+    fn tables_of_hint(&mut self, hint: &Hint<'_>, block_name: Option<&str>) -> Vec<usize> {
+        let mut tables = Vec::new();
+        for name in names(hint.arguments) {
+            match self.table_of_hint(name, block_name) {
+                Some(table) => tables.push(table),
+                None => self.warnings.push(warning(3128, format!("Unresolved name `{name}` for {} hint", hint.name))),
+            }
+        }
+        tables
+    }
+
+    fn index_hint(&mut self, hint: &Hint<'_>, kind: IndexHintKind, block_name: Option<&str>) {
+        let mut list = names(hint.arguments).into_iter();
+        let Some(name) = list.next() else { return };
+        let number = self.scopes.len();
+        let Some(at) = self.table_of_hint(name, block_name) else {
+            self.warnings.push(warning(3128, format!("Unresolved name `{name}`@`select#{number}` for {} hint", hint.name)));
+            return;
+        };
+        let relation = &self.scopes.last().expect("a block is being bound").relations[at];
+        let Source::Base(table) = relation.source else { return };
+        let entry = std::sync::Arc::clone(&self.tables[table as usize]);
+        let had = relation.hints.iter().any(|(k, _)| *k == kind);
+        let mut numbers = Vec::new();
+        let mut named = false;
+        for index in list {
+            named = true;
+            match entry.def.index_no(index).filter(|no| !entry.def.indexes[*no].invisible) {
+                Some(no) => numbers.push(no as u32),
+                None => self
+                    .warnings
+                    .push(warning(3128, format!("Unresolved name `{name}`@`select#{number}` `{index}` for {} hint", hint.name))),
+            }
+        }
+        if had {
+            let shown: Vec<String> = names(hint.arguments)[1..].iter().map(|n| format!("`{n}`")).collect();
+            let message = format!("Hint {}(`{name}`  {}) is ignored as conflicting/duplicated", hint.name, shown.join(", "));
+            self.warnings.push(warning(3126, message));
+            return;
+        }
+        if !named {
+            numbers = (0..entry.def.indexes.len() as u32).collect();
+        }
+        if !numbers.is_empty() {
+            self.scope().relations[at].hints.push((kind, numbers));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_are_split() {
+        let check = |text: &str, expect: &[(&str, &str)], unread: Option<&str>| {
+            let (hints, rest) = split(text);
+            let found: Vec<(&str, &str)> = hints.iter().map(|h| (h.name.as_str(), h.arguments)).collect();
+            assert_eq!((found.as_slice(), rest), (expect, unread), "{text}");
+        };
+        check("index(t a, b) JOIN_FIXED_ORDER()", &[("INDEX", "t a, b"), ("JOIN_FIXED_ORDER", "")], None);
+        check("QB_NAME(`)`) FOO(x)", &[("QB_NAME", "`)`")], Some("FOO(x)"));
+        check("INDEX(t", &[], Some(""));
+        check("INDEX", &[], Some(""));
+        check("SET_VAR(sql_mode = 'a)b') BKA(t)", &[("SET_VAR", "sql_mode = 'a)b'"), ("BKA", "t")], None);
+        check("ö", &[], Some("ö"));
+    }
+}
