@@ -26,11 +26,8 @@ mod diagnostics;
 mod dispatch;
 mod encryption;
 mod error_map;
-<<<<<<< HEAD
-mod files;
-=======
 mod explain;
->>>>>>> 22eed54 (Plans: joins by estimates that do not depend on the method, disjunctions factored, IN over groups joined; index joins and derived tables by chunks; EXPLAIN ANALYZE and FORMAT=JSON)
+mod files;
 mod info;
 mod lock_tables;
 mod output;

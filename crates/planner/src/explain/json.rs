@@ -322,13 +322,13 @@ impl<'p> Writer<'p> {
                 out.push(Json::Object(members));
             }
             Node::Unit | Node::Empty | Node::Values { .. } => {}
+            Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
+                let id = self.new_id();
+                let result = self.union(branches, id);
+                out.push(result);
+            }
             // A group or a sort below a join: its tables are read first.
-            Node::Group(_)
-            | Node::Window(_)
-            | Node::Sort { .. }
-            | Node::Distinct { .. }
-            | Node::Union { .. }
-            | Node::SetOperation { .. } => {
+            Node::Group(_) | Node::Window(_) | Node::Sort { .. } | Node::Distinct { .. } => {
                 let members = self.operations(node, prefix);
                 out.push(Json::Object(members));
             }
