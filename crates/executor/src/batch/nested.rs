@@ -6,7 +6,7 @@
 //! 3. What a key cannot say exactly widens the range; the table's filter has all conditions.
 
 use crate::batch::Sink;
-use crate::batch::chunk::{CHUNK_BYTES, Chunk};
+use crate::batch::chunk::Chunk;
 use crate::batch::compare::TRUE;
 use crate::batch::expression::Vector;
 use crate::batch::harmless;
@@ -162,7 +162,7 @@ impl<'a> Exec<'a> {
         let node = lookup.node;
         let table = &plan.tables[node.table as usize].storage;
         let readers = readers(node, table.layout());
-        let rows_max = self.chunk_rows_max();
+        let (rows_max, bytes_max) = (self.chunk_rows_max(), self.chunk_bytes_max());
         let mut keys = Vec::with_capacity(lookup.parts.len());
         for (e, ..) in &lookup.parts {
             keys.push(self.vector(e, chunk, chunk.rows()).ok_or_else(|| internal("a key that does not stand ready"))?);
@@ -203,7 +203,7 @@ impl<'a> Exec<'a> {
                         });
                         std::mem::swap(&mut key, &mut last_key);
                     }
-                    if left.len() >= rows_max || bytes >= CHUNK_BYTES {
+                    if left.len() >= rows_max || bytes >= bytes_max {
                         flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
                         (bytes, last) = (0, None);
                         if flow == Flow::Stop {
@@ -231,7 +231,7 @@ impl<'a> Exec<'a> {
                                 }
                             }
                             left.push(*row);
-                            if left.len() >= rows_max || bytes >= CHUNK_BYTES { Step::Stop } else { Step::Continue }
+                            if left.len() >= rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
                         };
                         let more = match &node.cover {
                             Some(restore) => scan.for_each_covered(restore, visit)?,
