@@ -456,7 +456,10 @@ impl<'c> Binder<'c> {
                 if by_alias_first && let Some(expr) = self.alias(depth, column) {
                     return Ok(expr);
                 }
-                if clause == Clause::Having && !self.scopes[depth].in_aggregate && let Some(expr) = self.item_for_having(depth, column)? {
+                if clause == Clause::Having
+                    && !self.scopes[depth].in_aggregate
+                    && let Some(expr) = self.item_for_having(depth, column)?
+                {
                     return Ok(expr);
                 }
                 let scope = &self.scopes[depth];
@@ -546,7 +549,9 @@ impl<'c> Binder<'c> {
                     found = Some(item);
                     break;
                 }
-                Some(other) if !crate::logical::same(other, item) => return Err(codes::non_uniq_error(name.to_owned(), scope.clause.words())),
+                Some(other) if !crate::logical::same(other, item) => {
+                    return Err(codes::non_uniq_error(name.to_owned(), scope.clause.words()));
+                }
                 _ => found = Some(item),
             }
         }

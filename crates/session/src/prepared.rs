@@ -485,7 +485,9 @@ pub(crate) fn bound_type(value: &Value, collation: types::Collation) -> Option<C
     match value {
         Value::Null => None,
         // Bytes that are no text go to the client as they came.
-        Value::Bytes(bytes) if bytes.as_str().is_none() => None,
+        Value::Bytes(bytes) if bytes.as_str().is_none() => {
+            Some(ColumnType { length: 4 * BOUND_TEXT_CHARS, ..ColumnType::new(TypeKind::VarBinary) })
+        }
         Value::Bytes(_) | Value::Json(_) => Some(ColumnType::varchar(BOUND_TEXT_CHARS, collation)),
         value => Some(crate::query::literal_type(value, collation)),
     }

@@ -233,6 +233,8 @@ fn kernels_agree_with_the_evaluator() {
         table_nodes: 0,
         cache_count: 0,
         into: Vec::new(),
+        counted: None,
+        free_params: Vec::new(),
         columns: Vec::new(),
         short: None,
         references: Vec::new(),

@@ -384,25 +384,18 @@ impl<'s> Validator<'s> {
         for (at, item) in value.iter_elements()?.enumerate() {
             let (item, name) = (item?, at.to_string());
             match items {
-                Some(each) if each.is_object() => {
-                    if !self.part(&name, &["items"], each, item)? {
+                Some(each) if each.is_object() && !self.part(&name, &["items"], each, item)? => return Ok(false),
+                Some(tuple) if tuple.is_array() => {
+                    let valid = match (tuple.element(at)?, additional) {
+                        (Some(one), _) => self.part(&name, &["items", &name], one, item)?,
+                        (None, Some(rest)) if is_false(rest)? => self.fail_part(&name, "additionalItems")?,
+                        (None, Some(rest)) => self.part(&name, &["additionalItems"], rest, item)?,
+                        (None, None) => true,
+                    };
+                    if !valid {
                         return Ok(false);
                     }
                 }
-                Some(tuple) if tuple.is_array() => match (tuple.element(at)?, additional) {
-                    (Some(one), _) => {
-                        if !self.part(&name, &["items", &name], one, item)? {
-                            return Ok(false);
-                        }
-                    }
-                    (None, Some(rest)) if is_false(rest)? => return self.fail_part(&name, "additionalItems"),
-                    (None, Some(rest)) => {
-                        if !self.part(&name, &["additionalItems"], rest, item)? {
-                            return Ok(false);
-                        }
-                    }
-                    (None, None) => {}
-                },
                 _ => {}
             }
             if unique {

@@ -75,7 +75,8 @@ impl<'c> Binder<'c> {
                 group_by.push(expr);
             }
         }
-        self.scope().grouped_by = group_by.iter().filter_map(|e| if let ExprKind::Slot(slot) = e.kind { Some(slot) } else { None }).collect();
+        self.scope().grouped_by =
+            group_by.iter().filter_map(|e| if let ExprKind::Slot(slot) = e.kind { Some(slot) } else { None }).collect();
         self.scope().clause = Clause::Having;
         let having = select.having.map(|h| self.condition(h)).transpose()?;
         if let Some(alias) = having.as_ref().and_then(|having| self.window_alias(having)) {
