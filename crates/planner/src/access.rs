@@ -13,6 +13,8 @@ use types::{ColumnType, Value};
 
 /// Cost of reading the next row of a scan.
 pub const ROW_COST: f64 = 1.0;
+/// What a sort costs beside its rows: of two rows, too, those that come in order are read so.
+const SORT_START_COST: f64 = 4.0;
 /// Cost of an entry of a covering scan, of the shortest and of long keys: less than a row's.
 const ENTRY_COST: (f64, f64) = (0.5, 0.9);
 /// Cost of an entry where it is to be hardly cheaper than a row.
@@ -185,7 +187,7 @@ impl<'c> Binder<'c> {
                     }
                 } else {
                     let sorted = (path.rows * selectivity).max(1.0);
-                    cost += sorted * (sorted + 1.0).log2() * w.sort_cost;
+                    cost += SORT_START_COST + sorted * (sorted + 1.0).log2() * w.sort_cost;
                 }
             }
             if preferred {
