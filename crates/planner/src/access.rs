@@ -13,8 +13,6 @@ use types::{ColumnType, Value};
 
 /// Cost of reading the next row of a scan.
 pub const ROW_COST: f64 = 1.0;
-/// What a sort costs beside its rows: of two rows, too, those that come in order are read so.
-const SORT_START_COST: f64 = 4.0;
 /// Cost of an entry of a covering scan, of the shortest and of long keys: less than a row's.
 const ENTRY_COST: (f64, f64) = (0.5, 0.9);
 /// Cost of an entry where it is to be hardly cheaper than a row.
@@ -173,7 +171,8 @@ impl<'c> Binder<'c> {
         }
         let mut consider = |mut path: Path, preferred: bool| {
             let mut cost = path.cost;
-            // The growth that is expected counts for the way, not for how many rows go on.
+            // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
+            let grown = path.rows;
             path.rows = path.rows.min(counted);
             if let Some(w) = wanted
                 && !w.order.is_empty()
@@ -186,8 +185,8 @@ impl<'c> Binder<'c> {
                         cost *= (limit / matching).min(1.0);
                     }
                 } else {
-                    let sorted = (path.rows * selectivity).max(1.0);
-                    cost += SORT_START_COST + sorted * (sorted + 1.0).log2() * w.sort_cost;
+                    let sorted = (grown * selectivity).max(1.0);
+                    cost += sorted * (sorted + 1.0).log2() * w.sort_cost;
                 }
             }
             if preferred {
