@@ -23,6 +23,7 @@ use txn::Standing;
 /// - `insert_without_asking`: an insertion does not look for gap locks.
 /// - `back_without_asking`: who brings a deleted row's key back does not look for spans.
 /// - `gap_stays_behind`: the gap locks of a key that is removed go with it.
+/// - `own_gap_stays_behind`: so do those of a transaction that takes a part of its changes back, and goes on.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {
@@ -36,6 +37,17 @@ pub(crate) const fn reached(_point: &str) {}
 
 #[cfg(test)]
 pub(crate) use crate::tests::gaps::{planted, reached};
+
+/// Who removes a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remover {
+    /// A transaction that ends, or purge: it keeps nothing.
+    Ends,
+    /// A transaction that goes on, and keeps the gaps that it has locked.
+    GoesOn,
+    /// The same; it made the key, and keeps others from making it.
+    KeepsKey,
+}
 
 impl Session {
     /// Whether this transaction locks gaps: at REPEATABLE READ and above.
@@ -149,11 +161,10 @@ impl Session {
         Ok(())
     }
 
-    /// Under the exclusive latch of a leaf whose sought key is about to be removed: its locks go to the gap that it leaves. With `stays`, this
-    /// transaction made the key, goes on without it, and keeps others from making it.
-    pub(crate) fn leave_gap(&mut self, leaf: &LeafWrite<'_>, index: &Index, stays: bool) -> Result<()> {
+    /// Under the exclusive latch of a leaf whose sought key is about to be removed: its locks go to the gap that it leaves.
+    pub(crate) fn leave_gap(&mut self, leaf: &LeafWrite<'_>, index: &Index, remover: Remover) -> Result<()> {
         let key = LockKeyRef { index: index.id, key: leaf.sought_key() };
-        let keeps = stays && self.locks_gaps();
+        let keeps = remover == Remover::KeepsKey && self.locks_gaps();
         if !keeps && !self.engine.locks.is_locked(key) || planted("gap_stays_behind") {
             return Ok(());
         }
@@ -164,7 +175,7 @@ impl Session {
                 let kept = self.engine.locks.lock(&self.owner, next, LockMode::ExclusiveGap, WaitPolicy::NoWait, &self.cancel);
                 kept.expect("nobody is in the way of a gap lock");
             }
-            self.engine.locks.record_removed(&self.owner, key, next);
+            self.engine.locks.record_removed((remover == Remover::Ends).then_some(&self.owner), key, next);
         })?;
         Ok(())
     }

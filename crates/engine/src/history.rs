@@ -159,8 +159,9 @@ impl History {
             let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
             shard.waiting.push_back(Finished { block, ..finished });
             place.backlog.fetch_add(1, Ordering::Relaxed);
+            // Under the latch: purge may take the entry as soon as it is let go, and counts it out.
+            (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
         }
-        (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
     }
 
     /// Entries of a shard that purge could do something about, about.

@@ -11,6 +11,7 @@
 
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
+use crate::gap_lock::Remover;
 use crate::history::Finished;
 use crate::secondary::{Remove, Removed};
 use crate::session::Session;
@@ -286,7 +287,7 @@ impl Engine {
         if found != newest {
             return Ok(Removed::AskAgain);
         }
-        session.leave_gap(&leaf, table.primary(), false)?;
+        session.leave_gap(&leaf, table.primary(), Remover::Ends)?;
         leaf.remove(|_| {});
         let shrink = leaf.is_underfull();
         leaf.finish();

@@ -9,6 +9,7 @@
 //!    REPEATABLE READ.)
 
 use crate::engine::Engine;
+use crate::gap_lock::Remover;
 use crate::log_op::LogOp;
 use crate::secondary::Remove;
 use crate::session::Session;
@@ -50,7 +51,7 @@ impl Losers {
 
 /// What becomes of the locks on rows whose changes are taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Locks {
+pub(crate) enum Locks {
     /// The transaction goes on.
     Stay,
     /// The transaction ends.
@@ -141,13 +142,13 @@ impl Session {
         for index in &table.indexes[1..] {
             let mut entry = Vec::new();
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
-            self.remove_entry(table, index, &entry, Remove::RolledBack)?;
+            self.remove_entry(table, index, &entry, Remove::RolledBack(locks))?;
         }
         let mut leaf = table.primary().tree.write(record.key)?;
         if leaf.found().is_none() {
             return Err(Error::corrupt("row vanished while it was rolled back"));
         }
-        self.leave_gap(&leaf, table.primary(), locks == Locks::Stay)?;
+        self.leave_gap(&leaf, table.primary(), if locks == Locks::Stay { Remover::KeepsKey } else { Remover::Ends })?;
         self.slot.unsettle();
         leaf.remove(|mtr| Self::note(mtr, step));
         leaf.finish();
@@ -190,7 +191,7 @@ impl Session {
             }
             let mut entry = Vec::new();
             self.engine.with_full_row(table, &row, |row| table.secondary_key(index, row, record.key, &mut entry))??;
-            self.remove_entry(table, index, &entry, Remove::RolledBack)?;
+            self.remove_entry(table, index, &entry, Remove::RolledBack(locks))?;
         }
         self.put_back(table, record.key, &older, step, locks)?;
         if was_deleted {

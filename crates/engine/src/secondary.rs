@@ -9,8 +9,10 @@
 //! 4. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
 //!    Who has to wait for that waits for a shared lock first when it would only report a duplicate, and strengthens it when there is none.
 
+use crate::gap_lock::{Remover, planted};
 use crate::leftover::Leftover;
 use crate::log_op::LogOp;
+use crate::rollback::Locks;
 use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, new_entry_value, split_entry};
@@ -297,7 +299,7 @@ impl Session {
                 Remove::Between => marked || newest_runs(),
                 // A live entry's row will leave it behind some day.
                 Remove::Swept { .. } => marked,
-                Remove::RolledBack => {
+                Remove::RolledBack(_) => {
                     let key = entry.to_vec();
                     self.engine.leftovers.push(Leftover { table: table.id, index: index.id, key });
                     leaf.patch(0, &[ENTRY_DELETED], |mtr| {
@@ -310,7 +312,11 @@ impl Session {
             };
             return Ok(if again { Removed::AskAgain } else { Removed::Settled });
         }
-        self.leave_gap(&leaf, index, false)?;
+        let remover = match why {
+            Remove::RolledBack(Locks::Stay) if !planted("own_gap_stays_behind") => Remover::GoesOn,
+            _ => Remover::Ends,
+        };
+        self.leave_gap(&leaf, index, remover)?;
         leaf.remove(|_| {});
         let shrink = leaf.is_underfull();
         leaf.finish();
@@ -325,7 +331,7 @@ impl Session {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remove {
     /// The newest version of its row, which has the key, is being taken back.
-    RolledBack,
+    RolledBack(Locks),
     /// All views see what this transaction did, which left the entry behind: older versions do not count.
     Purged(TxnId),
     /// No view needs what a transaction replaced that left the entry behind: only versions count that some view needs.
@@ -425,22 +431,23 @@ impl crate::Engine {
                 Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(false))
             };
             let is_last = |version: RowHeader| match why {
-                Remove::RolledBack | Remove::Between => false,
+                Remove::RolledBack(_) | Remove::Between => false,
                 Remove::Purged(txn) => version.txn == txn,
                 Remove::Swept { seen_by_all } => version.txn < seen_by_all,
             };
             if why == Remove::Between {
                 return Ok(Needed { by_version: self.any_needed_version(value, has)?, newest: Some(newest) });
             }
-            let by_newest = why != Remove::RolledBack && has(newest, value)?;
+            let rolled_back = matches!(why, Remove::RolledBack(_));
+            let by_newest = !rolled_back && has(newest, value)?;
             // What is behind a version that all views see, and that is not taken back, is needed by nobody: without this, purge that is behind would walk from the newest version to
             // the oldest for each entry, and fall behind the more.
-            let horizon = if why == Remove::RolledBack { None } else { self.purging.horizon() };
+            let horizon = if rolled_back { None } else { self.purging.horizon() };
             let is_seen_by_all = |version: RowHeader| horizon.as_ref().is_some_and(|horizon| horizon.settled(version.txn));
             if by_newest || is_last(newest) || is_seen_by_all(newest) {
                 return Ok(Needed { by_version: by_newest, newest: Some(newest) });
             }
-            let limit = (why == Remove::RolledBack).then(|| self.txns.purge_limit());
+            let limit = rolled_back.then(|| self.txns.purge_limit());
             let views = OnceCell::new();
             let is_oldest_seen = |version: RowHeader| {
                 version.txn != newest.txn && limit.as_ref().is_some_and(|limit| self.all_see(version.txn, limit, &views))

@@ -365,14 +365,15 @@ impl LockManager {
         true
     }
 
-    /// A record is removed by `owner` (a rollback, or purge), with its leaf latched exclusively and that of the key behind it latched. Whoever had
+    /// A record is removed (by a rollback, or purge), with its leaf latched exclusively and that of the key behind it latched. Whoever had
     /// it locked, or waited for it, has the gap before `next` instead, as far as its transaction locks gaps; all who waited look again.
-    pub fn record_removed(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>, next: LockKeyRef<'_>) {
+    /// `ending`: whose transaction is being taken back as a whole, and needs no gap any more. (Who takes back a part keeps those that it has read.)
+    pub fn record_removed(&self, ending: Option<&Arc<Owner>>, key: LockKeyRef<'_>, next: LockKeyRef<'_>) {
         let (hash, shard_no) = self.place(key);
         let mut wakes = Wakes::new();
         let mut shard = self.shards[shard_no as usize].lock();
         let Some(slot) = shard.find(hash, key.index, key.key) else { return };
-        let heirs = shard.vanish(slot, owner, &mut wakes);
+        let heirs = shard.vanish(slot, ending, &mut wakes);
         drop(shard);
         let mut closing = Wakes::new();
         if !planted("gap_not_inherited") {

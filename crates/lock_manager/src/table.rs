@@ -346,13 +346,13 @@ impl Shard {
         }
     }
 
-    /// The record of the key is removed: nobody has anything there any more, and all who wait look again. Returns who gets the gap.
-    pub(crate) fn vanish(&mut self, slot: u32, except: &Arc<Owner>, wakes: &mut Wakes) -> Vec<Heir> {
+    /// The record of the key is removed: nobody has anything there any more, and all who wait look again. Returns who gets the gap: all but `except`.
+    pub(crate) fn vanish(&mut self, slot: u32, except: Option<&Arc<Owner>>, wakes: &mut Wakes) -> Vec<Heir> {
         let mut heirs = Vec::new();
         let entry = &mut self.slots[slot as usize];
         let mut inherit = |owner: &Arc<Owner>, parts: Parts| {
             let gap = if parts.has_gap() || owner.locks_gaps() { parts.as_gap() } else { Parts::NONE };
-            if gap.is_none() || Arc::ptr_eq(owner, except) {
+            if gap.is_none() || except.is_some_and(|except| Arc::ptr_eq(owner, except)) {
                 return;
             }
             let inner = owner.inner();

@@ -181,7 +181,12 @@ fn a_removed_record_leaves_its_gap_to_lockers_and_waiters() {
     let other_wait = ask(&manager, &other, b"5", Shared).expect("it waits");
     assert!(manager.enter_gap(&reader, key(b"5"), b"4"), "its own gap");
     assert!(!manager.enter_gap(&maker, key(b"4"), b"3"), "both halves are the reader's");
-    manager.record_removed(&maker, key(b"5"), LockKeyRef::supremum(IndexId(3)));
+    assert!(ask(&manager, &maker, b"6", ExclusiveGap).is_none());
+    manager.record_removed(None, key(b"6"), key(b"7"));
+    assert!(!manager.enter_gap(&reader, key(b"7"), b"6"), "who goes on keeps its gap");
+    manager.record_removed(Some(&maker), key(b"7"), key(b"8"));
+    assert!(manager.enter_gap(&reader, key(b"8"), b"7"), "who ends does not");
+    manager.record_removed(Some(&maker), key(b"5"), LockKeyRef::supremum(IndexId(3)));
     assert_eq!(wake(&manager, &waiter, wait), Ok(crate::Granted::Vanished));
     assert_eq!(wake(&manager, &other, other_wait), Ok(crate::Granted::Vanished));
     let names = |owner: &Arc<Owner>| {

@@ -351,7 +351,7 @@ fn gaps() {
             let owner = manager.new_owner();
             let mut keys = leaf.lock().expect("no panic");
             let behind = next(&keys, 5);
-            manager.record_removed(&owner, key(&[5]), key(&behind));
+            manager.record_removed(Some(&owner), key(&[5]), key(&behind));
             keys.remove(&5);
         })
     });
@@ -393,7 +393,7 @@ fn taken_back() {
             })
         })
         .collect();
-    manager.record_removed(&maker, key(&[5]), key(&[]));
+    manager.record_removed(Some(&maker), key(&[5]), key(&[]));
     manager.release_all(&maker);
     threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
     assert_eq!(inside.load(Ordering::SeqCst) + victims.load(Ordering::SeqCst), 2);

@@ -414,6 +414,47 @@ fn what_an_old_snapshot_needs_is_locked_as_one() {
     }
 }
 
+/// A range is read whose gap is locked at an entry of the transaction's own, which then goes with a savepoint: by an UPDATE (`inserts` false) or an INSERT.
+fn a_range_before_an_own_entry(inserts: bool) {
+    for (isolation, refused) in [(Isolation::RepeatableRead, true), (Isolation::ReadCommitted, false)] {
+        let wide = Wide::with_rows([2, 30]);
+        let mut reader = wide.session(isolation);
+        let savepoint = reader.savepoint();
+        match inserts {
+            true => wide.insert(&mut reader, (40, 11, None)).unwrap(),
+            false => {
+                let to_eleven = |_: RowRef<'_>, out: &mut Vec<u8>| {
+                    *out = wide.encode((2, 11, None));
+                    Modify::Replace
+                };
+                assert_eq!(reader.modify(&wide.0.table, &wide.0.key(2), to_eleven), Ok(Modified::Replaced));
+            }
+        }
+        let range = wide.range(1, 10, 10);
+        let seen = wide.read(&mut reader, 1, &range, Direction::Forward, Read::Share(Wait::Block), usize::MAX).unwrap();
+        assert_eq!(seen.0, []);
+        reader.rollback_to(savepoint).unwrap();
+        let mut other = wide.session(Isolation::RepeatableRead);
+        let inserted = wide.insert(&mut other, (5, 10, None));
+        assert_eq!(inserted, if refused { Err(Error::LockWaitTimeout) } else { Ok(()) }, "{isolation:?}");
+        // Who ends keeps nothing.
+        reader.rollback().unwrap();
+        if refused {
+            assert_eq!(wide.insert(&mut other, (5, 10, None)), Ok(()));
+        }
+        other.rollback().unwrap();
+        assert_eq!(wide.0.engine.locks.snapshot(1_000).locks.len(), 0);
+    }
+}
+
+#[test]
+fn a_range_stays_locked_when_the_own_entry_behind_it_goes_with_a_savepoint() {
+    for inserts in [false, true] {
+        a_range_before_an_own_entry(inserts);
+        must_find("own_gap_stays_behind", move || a_range_before_an_own_entry(inserts));
+    }
+}
+
 /// What the model says a transaction keeps from changing.
 struct Client {
     session: Session,
