@@ -260,7 +260,8 @@ impl ClientSession {
         self.core.diagnostics.next_statement();
         // A statement may fail before it runs (a missing table): then it takes nothing back.
         self.engine.keep_changes();
-        if self.core.settings.max_execution_time_ms > 0 {
+        // By a hint or by the setting of the statement before.
+        if self.connection.time_limit_ms() > 0 {
             self.connection.set_time_limit_ms(0);
         }
         if self.core.cancel.is_cancelled() {

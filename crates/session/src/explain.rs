@@ -91,9 +91,7 @@ impl ClientSession {
                 // DDL came between planning and the metadata locks.
                 continue;
             }
-            if self.core.settings.max_execution_time_ms > 0 {
-                self.connection.set_time_limit_ms(self.core.settings.max_execution_time_ms);
-            }
+            self.limit_time(&plan);
             self.engine.statement_start();
             let counted = executor::analyze(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
             let actuals = counted.map_err(|error| executor_error(error, || self.core.stop_error()))?;

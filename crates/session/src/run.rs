@@ -107,10 +107,7 @@ impl ClientSession {
             // DDL came between planning and the metadata locks; nothing was read yet.
             return Ok(None);
         }
-        let time_limit_ms = plan.plan.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
-        if time_limit_ms > 0 && matches!(plan.plan.body, Body::Query(_)) {
-            self.connection.set_time_limit_ms(time_limit_ms);
-        }
+        self.limit_time(&plan.plan);
         self.engine.statement_start();
         let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
         let mut result = self.execute_plan(plan, sink);
@@ -121,6 +118,15 @@ impl ClientSession {
             self.core.lock_picture = None;
         }
         result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
+    }
+
+    /// Bounds the time of a query by its hint, else by the session's setting. The next statement's beginning takes it back.
+    #[inline]
+    pub(crate) fn limit_time(&self, plan: &Plan) {
+        let time_limit_ms = plan.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
+        if time_limit_ms > 0 && matches!(plan.body, Body::Query(_)) {
+            self.connection.set_time_limit_ms(time_limit_ms);
+        }
     }
 
     #[inline]
