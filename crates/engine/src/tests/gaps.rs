@@ -4,7 +4,7 @@
 use super::*;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use sync::atomic::{AtomicBool, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 type Hook = Box<dyn FnMut()>;
 
@@ -765,24 +765,36 @@ fn a_naive_model_finds_planted_bugs() {
     }
 }
 
+/// Counts one out when it goes, also by a panic.
+struct CountedOut<'a>(&'a AtomicU32);
+
+impl Drop for CountedOut<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Readers lock ranges and read them again while others insert, delete and purge.
 fn threads_insert_into_ranges(seed: u64, plant: &'static str) {
     const DOMAIN: u64 = 60;
     let wide = &Wide::with_rows((0..DOMAIN as i64).step_by(2));
     let stop = &AtomicBool::new(false);
     let done = &AtomicBool::new(false);
+    let writing = &AtomicU32::new(2);
     std::thread::scope(|scope| {
-        // Writers would wait for room in the log for ever.
+        // Writers would wait for room in the log for ever, the last one too.
         scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
+            while writing.load(Ordering::SeqCst) > 0 {
                 wide.0.engine.pool.flush_all().unwrap();
                 wide.0.engine.checkpoint().unwrap();
                 std::thread::yield_now();
             }
         });
         for writer in 0..2 {
+            let writes = CountedOut(writing);
             let mut random = Random::new(seed ^ (writer + 1) << 32);
             scope.spawn(move || {
+                let _writes = writes;
                 PLANTED.set(plant);
                 let mut s = wide.0.engine.connect();
                 s.set_lock_wait_timeout(Duration::from_millis(5));
