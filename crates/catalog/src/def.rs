@@ -93,6 +93,24 @@ pub struct ColumnDef {
     pub visibility: Visibility,
 }
 
+impl ColumnDef {
+    /// A column of CREATE TABLE of which only name and type are said.
+    pub fn new(name: impl Into<String>, ty: ColumnType) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            ty,
+            default: DefaultValue::None,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            added_in: 0,
+            instant_default: Value::Null,
+            generated: None,
+            visibility: Visibility::Visible,
+        }
+    }
+}
+
 /// An index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexDef {
@@ -110,6 +128,13 @@ pub struct IndexDef {
     pub comment: String,
     /// The planner passes it by: `INVISIBLE`.
     pub invisible: bool,
+}
+
+impl IndexDef {
+    /// An index that has no tree yet.
+    pub fn new(name: impl Into<String>, unique: bool, parts: Vec<KeyPart>) -> IndexDef {
+        IndexDef { name: name.into(), id: IndexId::NONE, root: PageNo::NONE, unique, parts, comment: String::new(), invisible: false }
+    }
 }
 
 /// What becomes of the rows that refer to a row which is deleted, or whose key changes.
@@ -240,6 +265,26 @@ pub struct TableDef {
 pub const HIDDEN_PRIMARY: &str = "GEN_CLUST_INDEX";
 
 impl TableDef {
+    /// A table that has no id yet, with the defaults of what CREATE TABLE may leave out.
+    pub fn new(database: impl Into<String>, name: impl Into<String>, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> TableDef {
+        TableDef {
+            id: TableId::NONE,
+            database: database.into(),
+            name: name.into(),
+            columns,
+            indexes,
+            schema_version: 0,
+            charset: Charset::Utf8mb4,
+            collation: Collation::DEFAULT,
+            comment: String::new(),
+            auto_increment_start: 1,
+            created_micros: 0,
+            shown_options: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+        }
+    }
+
     /// Position of the column with this name (without case).
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns

@@ -78,49 +78,21 @@ fn layout(def: &TableDef, version: u16) -> Result<RowLayout> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::def::{DefaultValue, IndexDef};
+    use crate::def::IndexDef;
     use base::{IndexId, PageNo, TableId};
     use record::KeyPart;
-    use types::{Charset, Collation, Value};
+    use types::Value;
 
     fn table(part: usize, added_in: u16, indexes: usize) -> TableDef {
-        let column = ColumnDef {
-            name: "c".into(),
-            ty: ColumnType::bigint().not_null(),
-            default: DefaultValue::None,
-            on_update_now: false,
-            auto_increment: false,
-            comment: String::new(),
-            added_in,
-            instant_default: Value::Int(0),
-            generated: None,
-            visibility: crate::def::Visibility::Visible,
-        };
+        let column =
+            |name: &str| ColumnDef { added_in, instant_default: Value::Int(0), ..ColumnDef::new(name, ColumnType::bigint().not_null()) };
         let index = |no: usize| IndexDef {
-            name: format!("i{no}"),
             id: IndexId(20 + no as u32),
             root: PageNo(900 + no as u64),
-            unique: true,
-            parts: vec![KeyPart::ascending(if no == 0 { 0 } else { part })],
-            comment: String::new(),
-            invisible: false,
+            ..IndexDef::new(format!("i{no}"), true, vec![KeyPart::ascending(if no == 0 { 0 } else { part })])
         };
-        TableDef {
-            id: TableId(7),
-            database: "d".into(),
-            name: "t".into(),
-            columns: vec![column.clone(), ColumnDef { name: "d".into(), ..column }],
-            indexes: (0..indexes).map(index).collect(),
-            schema_version: 3,
-            charset: Charset::Utf8mb4,
-            collation: Collation::DEFAULT,
-            comment: String::new(),
-            auto_increment_start: 1,
-            created_micros: 0,
-            shown_options: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-        }
+        let indexes = (0..indexes).map(index).collect();
+        TableDef { id: TableId(7), schema_version: 3, ..TableDef::new("d", "t", vec![column("c"), column("d")], indexes) }
     }
 
     #[test]

@@ -1,53 +1,22 @@
 //! What DROP TABLE waits for.
 
-use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, Visibility};
+use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
 use engine::{Engine, EngineConfig, Isolation};
 use env::{Disk, SimClock, SimDisk};
 use record::KeyPart;
 use std::sync::Arc;
-use types::{Charset, Collation, ColumnType, Value};
+use types::{Collation, ColumnType, Value};
 
 const COLUMNS: usize = 6;
 
 /// A table with so many secondary indexes, each on a column of its own.
 fn definition(indexes: usize) -> TableDef {
-    let column = |no: usize| ColumnDef {
-        name: format!("c{no}"),
-        ty: ColumnType::bigint().not_null(),
-        default: DefaultValue::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        added_in: 0,
-        instant_default: Value::Int(0),
-        generated: None,
-        visibility: Visibility::Visible,
+    let column = |no: usize| ColumnDef::new(format!("c{no}"), ColumnType::bigint().not_null());
+    let index = |no: usize| {
+        let name = if no == 0 { "PRIMARY".into() } else { format!("i{no}") };
+        IndexDef::new(name, no == 0, vec![KeyPart::ascending(no)])
     };
-    let index = |no: usize| IndexDef {
-        name: if no == 0 { "PRIMARY".into() } else { format!("i{no}") },
-        id: base::IndexId::NONE,
-        root: base::PageNo::NONE,
-        unique: no == 0,
-        parts: vec![KeyPart::ascending(no)],
-        comment: String::new(),
-        invisible: false,
-    };
-    TableDef {
-        id: base::TableId(0),
-        database: "d".into(),
-        name: "t".into(),
-        columns: (0..COLUMNS).map(column).collect(),
-        indexes: (0..=indexes).map(index).collect(),
-        schema_version: 0,
-        charset: Charset::Utf8mb4,
-        collation: Collation::DEFAULT,
-        comment: String::new(),
-        auto_increment_start: 1,
-        created_micros: 0,
-        shown_options: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-    }
+    TableDef::new("d", "t", (0..COLUMNS).map(column).collect(), (0..=indexes).map(index).collect())
 }
 
 /// One sync for the dictionary's transaction, one for the pages of all trees: both must be durable before pages leave the file.

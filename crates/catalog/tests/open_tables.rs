@@ -1,54 +1,19 @@
 //! `table_open_cache`: tables that nobody uses are closed when there are many, and are as they were when they are opened again.
 
-use base::{IndexId, PageNo, TableId};
-use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, Visibility};
+use catalog::{Catalog, ColumnDef, IndexDef, TableDef};
 use engine::{Engine, EngineConfig, Isolation, Read, Session};
 use env::{Disk, SimClock, SimDisk};
 use record::KeyPart;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use types::{Charset, Collation, ColumnType, Value};
+use types::{Collation, ColumnType, Value};
 
 const MAX: u64 = 16;
 
 fn definition(name: &str) -> TableDef {
-    let column = |name: &str, auto_increment: bool| ColumnDef {
-        name: name.into(),
-        ty: ColumnType::bigint().not_null(),
-        default: DefaultValue::None,
-        on_update_now: false,
-        auto_increment,
-        comment: String::new(),
-        added_in: 0,
-        instant_default: Value::Int(0),
-        generated: None,
-        visibility: Visibility::Visible,
-    };
-    let primary = IndexDef {
-        name: "PRIMARY".into(),
-        id: IndexId::NONE,
-        root: PageNo::NONE,
-        unique: true,
-        parts: vec![KeyPart::ascending(0)],
-        comment: String::new(),
-        invisible: false,
-    };
-    TableDef {
-        id: TableId(0),
-        database: "d".into(),
-        name: name.into(),
-        columns: vec![column("id", true), column("v", false)],
-        indexes: vec![primary],
-        schema_version: 0,
-        charset: Charset::Utf8mb4,
-        collation: Collation::DEFAULT,
-        comment: String::new(),
-        auto_increment_start: 1,
-        created_micros: 0,
-        shown_options: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-    }
+    let column = |name: &str, auto_increment: bool| ColumnDef { auto_increment, ..ColumnDef::new(name, ColumnType::bigint().not_null()) };
+    let primary = IndexDef::new("PRIMARY", true, vec![KeyPart::ascending(0)]);
+    TableDef::new("d", name, vec![column("id", true), column("v", false)], vec![primary])
 }
 
 fn start() -> (Arc<Engine>, Arc<Catalog>) {

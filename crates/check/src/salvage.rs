@@ -281,25 +281,10 @@ fn tell_unknown(out: &mut dyn Write, leaves: &[Leaf], known: &HashSet<IndexId>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Charset, Collation};
 
     fn table(id: u32, name: &str) -> Result<DictionaryRow, String> {
-        Ok(DictionaryRow::Table(Box::new(TableDef {
-            id: TableId(id),
-            database: "d".into(),
-            name: name.into(),
-            columns: Vec::new(),
-            indexes: Vec::new(),
-            schema_version: 0,
-            charset: Charset::Utf8mb4,
-            collation: Collation::DEFAULT,
-            comment: String::new(),
-            auto_increment_start: 1,
-            created_micros: 0,
-            shown_options: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-        })))
+        let def = TableDef { id: TableId(id), ..TableDef::new("d", name, Vec::new(), Vec::new()) };
+        Ok(DictionaryRow::Table(Box::new(def)))
     }
 
     #[test]

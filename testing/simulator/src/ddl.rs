@@ -120,16 +120,10 @@ impl World {
         def.schema_version += 1;
         let default = if self.random.percent(50) { Value::Int(self.random.below(100) as i64) } else { Value::Null };
         def.columns.push(ColumnDef {
-            name: format!("c{}", def.columns.len()),
-            ty: ColumnType::int(),
             default: DefaultValue::Null,
-            on_update_now: false,
-            auto_increment: false,
-            comment: String::new(),
             added_in: def.schema_version,
             instant_default: default.clone(),
-            generated: None,
-            visibility: catalog::Visibility::Visible,
+            ..ColumnDef::new(format!("c{}", def.columns.len()), ColumnType::int())
         });
         let rows = |rows: &Rows| {
             let wider = |row: &schema::Row| Arc::new(row.iter().cloned().chain([default.clone()]).collect::<Vec<_>>());

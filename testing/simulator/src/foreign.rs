@@ -10,7 +10,7 @@ use crate::planted::Plant;
 use crate::read::{outcome, scan, values};
 use crate::schema::{self, DATABASE, Row};
 use crate::world::{Client, Result, State, Stop, Table, World};
-use catalog::{ForeignKeyDef, ReferenceAction, TableDef};
+use catalog::{ForeignKeyDef, IndexDef, ReferenceAction, TableDef};
 use engine::{Direction, KeyRange, Modify, Read, Wait};
 use record::KeyPart;
 use types::{TypeKind, Value};
@@ -65,7 +65,7 @@ impl World {
         def.indexes.retain(|index| std::mem::take(&mut is_first) || !index.unique);
         if generation > 0 {
             let actions = [ReferenceAction::Restrict, ReferenceAction::Cascade, ReferenceAction::Cascade, ReferenceAction::SetNull];
-            def.indexes.insert(1, schema::index(INDEX.into(), false, vec![KeyPart::ascending(REFERENCE)]));
+            def.indexes.insert(1, IndexDef::new(INDEX, false, vec![KeyPart::ascending(REFERENCE)]));
             def.foreign_keys.push(ForeignKeyDef {
                 name: format!("f{generation}"),
                 columns: vec![REFERENCE],

@@ -3,10 +3,10 @@
 use crate::options::Options;
 use crate::random::Random;
 use crate::stories::Story;
-use catalog::{ColumnDef, DefaultValue, HIDDEN_PRIMARY, IndexDef, TableDef};
+use catalog::{ColumnDef, HIDDEN_PRIMARY, IndexDef, TableDef};
 use record::KeyPart;
 use std::sync::Arc;
-use types::{Charset, Collation, ColumnType, TypeKind, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 /// The only database.
 pub(crate) const DATABASE: &str = "d";
@@ -14,66 +14,32 @@ pub(crate) const DATABASE: &str = "d";
 /// A row's values, shared between the states that hold it.
 pub(crate) type Row = Arc<Vec<Value>>;
 
-pub(crate) fn column(name: &str, ty: ColumnType) -> ColumnDef {
-    ColumnDef {
-        name: name.into(),
-        ty,
-        default: DefaultValue::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        added_in: 0,
-        instant_default: Value::Null,
-        generated: None,
-        visibility: catalog::Visibility::Visible,
-    }
-}
-
-pub(crate) fn index(name: String, unique: bool, parts: Vec<KeyPart>) -> IndexDef {
-    IndexDef { name, id: base::IndexId::NONE, root: base::PageNo::NONE, unique, parts, comment: String::new(), invisible: false }
-}
-
 /// A new table: `id` (the key, when there is one), `k`, `s`, `u`, `b`.
 pub(crate) fn table(random: &mut Random, options: &Options, name: &str) -> TableDef {
     let text = *random.one_of(&[Collation::DEFAULT, Collation::Utf8mb4Bin]);
     let nullable = |random: &mut Random, ty: ColumnType| if random.percent(50) { ty } else { ty.not_null() };
     let mut columns = vec![match random.below(3) {
-        0 => column("id", ColumnType::varchar(40, text).not_null()),
-        _ => column("id", ColumnType::int().not_null()),
+        0 => ColumnDef::new("id", ColumnType::varchar(40, text).not_null()),
+        _ => ColumnDef::new("id", ColumnType::int().not_null()),
     }];
-    columns.push(column("k", nullable(random, ColumnType::int())));
-    columns.push(column("s", nullable(random, ColumnType::varchar(200, text))));
-    columns.push(column("u", ColumnType::int()));
-    columns.push(column("b", ColumnType::new(TypeKind::LongBlob)));
+    columns.push(ColumnDef::new("k", nullable(random, ColumnType::int())));
+    columns.push(ColumnDef::new("s", nullable(random, ColumnType::varchar(200, text))));
+    columns.push(ColumnDef::new("u", ColumnType::int()));
+    columns.push(ColumnDef::new("b", ColumnType::new(TypeKind::LongBlob)));
     let keyed = random.percent(80);
     let mut indexes = vec![match keyed {
-        true => index("PRIMARY".into(), true, vec![KeyPart::ascending(0)]),
-        false => index(HIDDEN_PRIMARY.into(), true, Vec::new()),
+        true => IndexDef::new("PRIMARY", true, vec![KeyPart::ascending(0)]),
+        false => IndexDef::new(HIDDEN_PRIMARY, true, Vec::new()),
     }];
     if columns[0].ty.kind == TypeKind::Int && keyed && random.percent(50) {
         columns[0].auto_increment = true;
     }
-    let mut def = TableDef {
-        id: base::TableId(0),
-        database: DATABASE.into(),
-        name: name.into(),
-        columns,
-        indexes: Vec::new(),
-        schema_version: 0,
-        charset: Charset::Utf8mb4,
-        collation: text,
-        comment: String::new(),
-        auto_increment_start: 1,
-        created_micros: 0,
-        shown_options: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-    };
+    let mut def = TableDef { collation: text, ..TableDef::new(DATABASE, name, columns, Vec::new()) };
     for no in 0..random.below(4) {
         indexes.push(secondary(random, options, &def, format!("i{no}")));
     }
     if options.story == Some(Story::Leftover) {
-        indexes.push(index("k".into(), false, vec![KeyPart::ascending(1)]));
+        indexes.push(IndexDef::new("k", false, vec![KeyPart::ascending(1)]));
     }
     def.indexes = indexes;
     def
@@ -91,7 +57,7 @@ pub(crate) fn secondary(random: &mut Random, options: &Options, def: &TableDef, 
     }
     // A unique index over a small domain would refuse nearly everything.
     let unique = random.percent(35) && options.domain > 8;
-    index(name, unique, parts)
+    IndexDef::new(name, unique, parts)
 }
 
 /// A value for a column.

@@ -11,8 +11,8 @@ use crate::options::{Options, warnings};
 use crate::planted::Plant;
 use crate::planted_disk::PlantedDisk;
 use crate::random::{Purpose, Random};
-use crate::schema::{DATABASE, column, encode, index};
-use catalog::{Catalog, TableDef, TableEntry};
+use crate::schema::{DATABASE, encode};
+use catalog::{Catalog, ColumnDef, IndexDef, TableDef, TableEntry};
 use engine::{Direction, Engine, EngineConfig, Error, Isolation, KeyRange, Modified, Modify, Read, Session, Step, Wait};
 use env::{Disk, SimClock, SimDisk};
 use record::KeyPart;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
-use types::{Charset, Collation, ColumnType, Value};
+use types::{Collation, ColumnType, Value};
 
 const ACCOUNTS: i64 = 40;
 const START_BALANCE: i64 = 1000;
@@ -78,25 +78,10 @@ struct Life {
     disk: SimDisk,
 }
 
-fn table(name: &str, columns: &[&str], counter: bool, indexes: Vec<catalog::IndexDef>) -> TableDef {
-    let mut columns: Vec<_> = columns.iter().map(|name| column(name, ColumnType::int().not_null())).collect();
+fn table(name: &str, columns: &[&str], counter: bool, indexes: Vec<IndexDef>) -> TableDef {
+    let mut columns: Vec<_> = columns.iter().map(|name| ColumnDef::new(*name, ColumnType::int().not_null())).collect();
     columns[0].auto_increment = counter;
-    TableDef {
-        id: base::TableId(0),
-        database: DATABASE.into(),
-        name: name.into(),
-        columns,
-        indexes,
-        schema_version: 0,
-        charset: Charset::Utf8mb4,
-        collation: Collation::DEFAULT,
-        comment: String::new(),
-        auto_increment_start: 1,
-        created_micros: 0,
-        shown_options: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-    }
+    TableDef::new(DATABASE, name, columns, indexes)
 }
 
 fn key(entry: &TableEntry, id: i64) -> Vec<u8> {
@@ -269,14 +254,14 @@ fn open(disk: &SimDisk, access: &Arc<dyn Disk>, config: EngineConfig) -> Result<
         catalog.create_database(&mut admin, DATABASE, Collation::DEFAULT).map_err(told)?;
     }
     let part = KeyPart::ascending;
-    let primary = || index("PRIMARY".into(), true, vec![part(0)]);
+    let primary = || IndexDef::new("PRIMARY", true, vec![part(0)]);
     let tables = [
-        table("account", &["id", "balance"], false, vec![primary(), index("balance".into(), false, vec![part(1)])]),
+        table("account", &["id", "balance"], false, vec![primary(), IndexDef::new("balance", false, vec![part(1)])]),
         table(
             "transfer",
             &["id", "worker", "number", "from", "to", "amount"],
             true,
-            vec![primary(), index("number".into(), true, vec![part(1), part(2)])],
+            vec![primary(), IndexDef::new("number", true, vec![part(1), part(2)])],
         ),
     ];
     let mut entries = Vec::new();

@@ -12,7 +12,7 @@ use planner::{Plan, PlanContext};
 use record::{KeyPart, RowRef};
 use std::collections::HashMap;
 use std::sync::Arc;
-use types::{Charset, Collation, ColumnType, LocalTime, SqlMode, TypeKind, Value};
+use types::{Collation, ColumnType, LocalTime, SqlMode, TypeKind, Value};
 
 pub struct Database {
     pub catalog: Arc<Catalog>,
@@ -250,58 +250,17 @@ impl Database {
         let columns: Vec<ColumnDef> = columns
             .iter()
             .map(|(name, ty)| ColumnDef {
-                name: (*name).to_owned(),
-                ty: ty.clone(),
                 default: if ty.nullable { DefaultValue::Null } else { DefaultValue::None },
-                on_update_now: false,
-                auto_increment: false,
-                comment: String::new(),
-                added_in: 0,
-                instant_default: Value::Null,
-                generated: None,
-                visibility: catalog::Visibility::Visible,
+                ..ColumnDef::new(*name, ty.clone())
             })
             .collect();
-        let mut defs: Vec<IndexDef> = indexes
-            .iter()
-            .map(|(name, unique, parts)| IndexDef {
-                name: (*name).to_owned(),
-                id: base::IndexId::NONE,
-                root: base::PageNo::NONE,
-                unique: *unique,
-                parts: parts.iter().map(|p| KeyPart::ascending(columns.iter().position(|c| c.name == *p).expect("a column"))).collect(),
-                comment: String::new(),
-                invisible: false,
-            })
-            .collect();
+        let part = |name: &&str| KeyPart::ascending(columns.iter().position(|c| c.name == *name).expect("a column"));
+        let mut defs: Vec<IndexDef> =
+            indexes.iter().map(|(name, unique, parts)| IndexDef::new(*name, *unique, parts.iter().map(part).collect())).collect();
         if defs.first().is_none_or(|d| d.name != "PRIMARY") {
-            let hidden = IndexDef {
-                name: catalog::HIDDEN_PRIMARY.to_owned(),
-                id: base::IndexId::NONE,
-                root: base::PageNo::NONE,
-                unique: true,
-                parts: Vec::new(),
-                comment: String::new(),
-                invisible: false,
-            };
-            defs.insert(0, hidden);
+            defs.insert(0, IndexDef::new(catalog::HIDDEN_PRIMARY, true, Vec::new()));
         }
-        let mut def = TableDef {
-            id: base::TableId::NONE,
-            database: "test".into(),
-            name: name.to_owned(),
-            columns,
-            indexes: defs,
-            schema_version: 1,
-            charset: Charset::Utf8mb4,
-            collation: Collation::DEFAULT,
-            comment: String::new(),
-            auto_increment_start: 1,
-            created_micros: 0,
-            shown_options: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-        };
+        let mut def = TableDef { schema_version: 1, ..TableDef::new("test", name, columns, defs) };
         change(&mut def);
         self.catalog.create_table(&mut self.session, def).expect("a table");
     }

@@ -44,18 +44,7 @@ pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) ->
 fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
     let table = plan.tables.iter().find(|table| *table.def.name == *output.org_table && *table.def.database == *output.database);
     let origin = table.and_then(|table| table.def.columns.iter().find(|column| same_name(&column.name, &output.org_name)));
-    let made = |ty: ColumnType, default| ColumnDef {
-        name: output.name.to_string(),
-        ty,
-        default,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        added_in: 0,
-        instant_default: Value::Null,
-        generated: None,
-        visibility: catalog::Visibility::Visible,
-    };
+    let made = |ty: ColumnType, default| ColumnDef { default, ..ColumnDef::new(output.name.to_string(), ty) };
     match origin.filter(|origin| origin.ty.kind == output.ty.kind) {
         Some(origin) => {
             let default = match &origin.default {

@@ -97,16 +97,13 @@ pub(super) fn define_column(
         None => define_default(definer, name, &ty, attributes.default)?,
     };
     let def = ColumnDef {
-        name: name.into(),
-        ty,
         default,
         on_update_now: attributes.on_update_now.is_some(),
         auto_increment: attributes.auto_increment,
         comment,
-        added_in: 0,
-        instant_default: Value::Null,
         generated,
         visibility: if attributes.visible == Some(false) { Visibility::Invisible } else { Visibility::Visible },
+        ..ColumnDef::new(name, ty)
     };
     Ok(DraftColumn { def, explicit_null, from: None })
 }

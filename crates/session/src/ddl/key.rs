@@ -2,12 +2,11 @@
 
 use super::definition::{Definer, DraftColumn, comment_text};
 use super::expression::{Owner, index_expression_type, stored};
-use base::{IndexId, PageNo};
 use catalog::{ColumnDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast::{KeyDef, KeyKind, KeyTarget};
 use record::KeyPart;
-use types::{ColumnType, TypeKind, Value};
+use types::{ColumnType, TypeKind};
 
 const KEYS_MAX: usize = 64;
 const KEY_PARTS_MAX: usize = 16;
@@ -138,15 +137,7 @@ pub(super) fn define_indexes(
             None if functional => generated_name(FUNCTIONAL, &made),
             None => generated_name(&columns[parts[0].column].def.name, &made),
         };
-        let index = IndexDef {
-            name,
-            id: IndexId::NONE,
-            root: PageNo::NONE,
-            unique: key.unique,
-            parts,
-            comment: key.comment.clone(),
-            invisible: key.invisible,
-        };
+        let index = IndexDef { comment: key.comment.clone(), invisible: key.invisible, ..IndexDef::new(name, key.unique, parts) };
         made.push((index, no));
     }
     let auto = |column: &DraftColumn| column.def.auto_increment;
@@ -182,16 +173,9 @@ fn with_columns(columns: &mut Vec<DraftColumn>, key: &DraftKey, table: &str) -> 
         let is_free = |name: &String| super::find_column(columns, name).is_none();
         let name = (0..).map(|number| format!("!hidden!{index}!{number}")).find(is_free).unwrap_or_default();
         let def = ColumnDef {
-            name: name.clone(),
-            ty: ColumnType { nullable: true, ..ty },
-            default: DefaultValue::None,
-            on_update_now: false,
-            auto_increment: false,
-            comment: String::new(),
-            added_in: 0,
-            instant_default: Value::Null,
             generated: Some(Generated { text: text.clone(), stored: false }),
             visibility: Visibility::Hidden,
+            ..ColumnDef::new(name.clone(), ColumnType { nullable: true, ..ty })
         };
         columns.push(DraftColumn { def, explicit_null: false, from: None });
         part.column = KeyColumn::Named(name);
@@ -200,15 +184,7 @@ fn with_columns(columns: &mut Vec<DraftColumn>, key: &DraftKey, table: &str) -> 
 }
 
 fn hidden_primary() -> IndexDef {
-    IndexDef {
-        name: HIDDEN_PRIMARY.into(),
-        id: IndexId::NONE,
-        root: PageNo::NONE,
-        unique: true,
-        parts: Vec::new(),
-        comment: String::new(),
-        invisible: false,
-    }
+    IndexDef::new(HIDDEN_PRIMARY, true, Vec::new())
 }
 
 /// The first column's name, or that with `_2`, `_3` …
