@@ -78,16 +78,7 @@ impl World {
             _ => self.read_temporary(client)?,
         }
         if client.txn.is_some() && self.random.percent(10) {
-            let result = client.session.statement_rollback();
-            self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
-            match (result, &mut client.txn) {
-                (Ok(()), Some(txn)) => txn.model.rollback_to(mark),
-                (Err(error), _) => {
-                    self.excuse(&error, "statement rollback")?;
-                    self.give_up(client)?;
-                }
-                _ => {}
-            }
+            self.statement_rollback(client, mark)?;
         }
         Ok(true)
     }

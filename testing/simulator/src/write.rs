@@ -147,18 +147,24 @@ impl World {
             simulation::unlock_early(&client.session);
         }
         if self.random.percent(10) {
-            let result = client.session.statement_rollback();
-            self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
-            self.count("statement rollbacks");
-            self.crash_with_leftovers();
-            match (result, &mut client.txn) {
-                (Ok(()), Some(txn)) => txn.model.rollback_to(mark),
-                (Err(error), _) => {
-                    self.excuse(&error, "statement rollback")?;
-                    self.give_up(client)?;
-                }
-                _ => {}
+            self.statement_rollback(client, mark)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what the statement has changed since it began.
+    pub(crate) fn statement_rollback(&mut self, client: &mut Client, mark: usize) -> Result<()> {
+        let result = client.session.statement_rollback();
+        self.trace.line(format!("c{} statement rollback: {}", client.no, outcome(&result)));
+        self.count("statement rollbacks");
+        self.crash_with_leftovers();
+        match (result, &mut client.txn) {
+            (Ok(()), Some(txn)) => txn.model.rollback_to(mark),
+            (Err(error), _) => {
+                self.excuse(&error, "statement rollback")?;
+                self.give_up(client)?;
             }
+            _ => {}
         }
         Ok(())
     }
