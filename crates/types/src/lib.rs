@@ -2,26 +2,23 @@
 //!
 //! # Invariants
 //! 1. [`Value`] is at most 32 bytes; copying a number or a temporal value allocates nothing.
-//! 2. Values that compare equal ([`compare()`]) hash equally ([`hash_value`]) when their comparison classes agree ([`CompareClass`]).
-//! 3. A decimal holds at most 65 digits, at most 30 of them after the point (intermediate quotients up to 36).
-//! 4. Nothing here panics on values that come from SQL text, the network or a page.
+//! 2. A decimal holds at most 65 digits, at most 30 of them after the point (intermediate quotients up to 36).
+//! 3. Nothing here panics on values that come from SQL text, the network or a page.
 //!
 //! # What a value of each type looks like
 //! Integers are [`Value::Int`] or, for unsigned types, [`Value::UInt`]; YEAR and BIT are `UInt`; ENUM and SET are [`Value::Bytes`] with
 //! their text (rows and keys hold the number); TIMESTAMP is [`Value::Timestamp`], an instant in UTC that a session shows in its own time zone.
 //!
 //! # Not here
-//! Expression typing (the planner's), functions (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
+//! Expression typing (the planner's), comparison, arithmetic and functions (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
 //!
 //! # Start at
 //! [`Value`], [`ColumnType`], then [`store_convert`].
 
-mod arithmetic;
 mod bytes;
 mod charset;
 mod collation;
 mod column_type;
-mod compare;
 mod decimal;
 mod number_text;
 mod sql_mode;
@@ -29,12 +26,10 @@ mod store;
 mod temporal;
 mod value;
 
-pub use arithmetic::{ArithmeticContext, ArithmeticError, ArithmeticOp, arithmetic, negate, numeric_operand};
 pub use bytes::ByteString;
 pub use charset::Charset;
 pub use collation::{Collation, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
-pub use compare::{CompareClass, CompareContext, compare, hash_value, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use number_text::{ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_i64, write_u64};
 pub use sql_mode::SqlMode;

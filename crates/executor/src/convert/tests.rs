@@ -1,16 +1,14 @@
-//! What a range of an index holds is what the comparison finds, whatever the column's type and the value.
+//! What a range of an index holds is what the comparison finds, whatever the column's type and the value; and keys of hash tables say what it says.
 
 use super::compare;
 use crate::batch::tests::Context;
-use base::{IndexId, PageNo, TableId};
-use catalog::{ColumnDef, DefaultValue, IndexDef, TableDef, Visibility};
+use crate::hash_key::{Key, append, lone_key};
+use catalog::{ColumnDef, IndexDef, TableDef};
 use planner::expr::{CmpOp, Expr, ExprKind};
 use planner::keys::{Fit, fit, key_ranges};
 use planner::plan::{Interval, Point, PrefixRange, RangeSpec};
 use record::KeyPart;
-use types::{
-    Charset, Collation, ColumnType, Date, DateTime, Decimal, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert,
-};
+use types::{Collation, ColumnType, Date, DateTime, Decimal, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert};
 
 fn types() -> Vec<ColumnType> {
     use TypeKind as K;
@@ -57,43 +55,8 @@ fn values() -> Vec<Value> {
 }
 
 fn definition(ty: &ColumnType, descending: bool) -> TableDef {
-    let column = ColumnDef {
-        name: "c".into(),
-        ty: ty.clone(),
-        default: DefaultValue::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        added_in: 0,
-        instant_default: Value::Null,
-        generated: None,
-        visibility: Visibility::Visible,
-    };
-    let index = IndexDef {
-        name: "PRIMARY".into(),
-        id: IndexId(1),
-        root: PageNo(1),
-        unique: true,
-        parts: vec![KeyPart { descending, ..KeyPart::ascending(0) }],
-        comment: String::new(),
-        invisible: false,
-    };
-    TableDef {
-        id: TableId(1),
-        database: "d".into(),
-        name: "t".into(),
-        columns: vec![column],
-        indexes: vec![index],
-        schema_version: 0,
-        charset: Charset::Utf8mb4,
-        collation: Collation::DEFAULT,
-        comment: String::new(),
-        auto_increment_start: 1,
-        created_micros: 0,
-        shown_options: Vec::new(),
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-    }
+    let parts = vec![KeyPart { descending, ..KeyPart::ascending(0) }];
+    TableDef::new("d", "t", vec![ColumnDef::new("c", ty.clone())], vec![IndexDef::new("PRIMARY", true, parts)])
 }
 
 /// The values as a column of the type holds them.
@@ -118,6 +81,48 @@ fn range(op: CmpOp, value: Value) -> RangeSpec {
         _ => interval(vec![(value, op == CmpOp::Ge)], Vec::new()),
     };
     RangeSpec { any: vec![prefix] }
+}
+
+/// What compares with what by value: each of a class with all others of it.
+fn class(value: &Value) -> Option<u8> {
+    Some(match value {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => 0,
+        Value::Float(_) | Value::Double(_) => 1,
+        Value::Bytes(_) => 2,
+        Value::Date(_) | Value::DateTime(_) => 3,
+        Value::Time(_) => 4,
+        Value::Timestamp(_) => 5,
+        Value::Null | Value::Json(_) => return None,
+    })
+}
+
+#[test]
+fn values_that_compare_equal_have_one_key_and_others_have_not() {
+    let context = Context::default();
+    let mut all = values();
+    let exact = ["1.50", "2024.0", "1e3", "18446744073709551615", "-129.000", "9007199254740993", "0.10"];
+    all.extend(exact.map(|text| Value::Decimal(Decimal::parse(text.as_bytes()).value)));
+    let (mut equal, mut pairs) = (0, 0);
+    for collation in [Collation::DEFAULT, Collation::Binary, Collation::Utf8mb4Bin] {
+        let key = |value: &Value| {
+            let (mut lone, mut part) = (Vec::new(), Vec::new());
+            let integer = match lone_key(value, collation, &mut lone) {
+                Key::Int(integer) => Some(integer),
+                Key::Bytes(_) => None,
+            };
+            append(value, collation, &mut part);
+            (integer, lone, part)
+        };
+        for a in &all {
+            for b in all.iter().filter(|b| class(a).is_some() && class(a) == class(b)) {
+                let order = compare(a, b, collation, &context).expect("neither is NULL");
+                assert_eq!(compare(b, a, collation, &context), Some(order.reverse()), "{a:?} {b:?}");
+                assert_eq!(order.is_eq(), key(a) == key(b), "{a:?} {b:?} {collation:?}");
+                (equal, pairs) = (equal + u32::from(order.is_eq()), pairs + 1);
+            }
+        }
+    }
+    assert!(equal > 3 * all.len() as u32 && pairs > equal, "{equal} of {pairs}");
 }
 
 fn literal(e: &Expr) -> Option<Value> {
