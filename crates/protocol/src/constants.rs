@@ -327,4 +327,4 @@ pub const CHARSET_UTF8MB4_BIN: u16 = 46;
 pub const CHARSET_UTF8MB4_0900_AI_CI: u16 = 255;
 
 /// Decimals of a floating column without a fixed number of digits.
-pub const DECIMALS_NOT_FIXED: u8 = 31;
+pub use types::DECIMALS_NOT_FIXED;

@@ -4,7 +4,6 @@
 //! Columns are written in order, each exactly once; [`RowWriter::end`] closes the packet.
 
 use crate::codec::{put_lenenc_bytes, put_lenenc_int};
-use crate::constants::DECIMALS_NOT_FIXED;
 use crate::writer::PacketWriter;
 use types::{Date, DateTime, Time};
 
@@ -31,9 +30,9 @@ pub trait RowWriter {
     fn uint(&mut self, value: u64, width: IntBytes);
     /// An integer of a ZEROFILL column, padded to `digits` in text.
     fn zerofill(&mut self, value: u64, width: IntBytes, digits: u8);
-    /// FLOAT with `decimals` fixed digits, or [`DECIMALS_NOT_FIXED`].
+    /// FLOAT with `decimals` fixed digits, or [`types::DECIMALS_NOT_FIXED`].
     fn float(&mut self, value: f32, decimals: u8);
-    /// DOUBLE with `decimals` fixed digits, or [`DECIMALS_NOT_FIXED`].
+    /// DOUBLE with `decimals` fixed digits, or [`types::DECIMALS_NOT_FIXED`].
     fn double(&mut self, value: f64, decimals: u8);
     /// A string of bytes: every character, binary, BIT, ENUM, SET and JSON type, and DECIMAL that is already text.
     fn bytes(&mut self, value: &[u8]);
@@ -74,13 +73,6 @@ fn widen_length(out: &mut Vec<u8>, at: usize, length: usize) {
     out.splice(at..=at, prefix);
 }
 
-/// Appends `value` padded with zeros to `width` digits.
-fn put_padded(out: &mut Vec<u8>, value: u64, width: usize) {
-    let digits = value.checked_ilog10().map_or(1, |log| log as usize + 1);
-    out.resize(out.len() + width.saturating_sub(digits), b'0');
-    types::write_u64(value, out);
-}
-
 /// A row of the text protocol.
 #[derive(Debug)]
 pub struct TextRow<'w> {
@@ -118,23 +110,15 @@ impl RowWriter for TextRow<'_> {
     }
 
     fn zerofill(&mut self, value: u64, _width: IntBytes, digits: u8) {
-        self.with(|out| put_padded(out, value, usize::from(digits)));
+        self.with(|out| types::write_padded(value, digits, out));
     }
 
     fn float(&mut self, value: f32, decimals: u8) {
-        self.with(|out| {
-            if decimals >= DECIMALS_NOT_FIXED {
-                types::format_float(value, out)
-            } else {
-                types::format_fixed(f64::from(value), decimals, out)
-            }
-        });
+        self.with(|out| types::write_float(value, decimals, out));
     }
 
     fn double(&mut self, value: f64, decimals: u8) {
-        self.with(|out| {
-            if decimals >= DECIMALS_NOT_FIXED { types::format_double(value, out) } else { types::format_fixed(value, decimals, out) }
-        });
+        self.with(|out| types::write_double(value, decimals, out));
     }
 
     #[inline]

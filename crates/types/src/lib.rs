@@ -31,7 +31,10 @@ pub use charset::Charset;
 pub use collation::{Collation, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 pub use decimal::{Decimal, ParsedDecimal};
-pub use number_text::{ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_i64, write_u64};
+pub use number_text::{
+    ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_double, write_float, write_i64,
+    write_padded, write_u64,
+};
 pub use sql_mode::SqlMode;
 pub use store::{StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert, year_operand};
 pub use temporal::{

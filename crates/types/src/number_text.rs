@@ -3,6 +3,7 @@
 //! DOUBLE prints its shortest digits, FLOAT at most six; both go without exponent while the point lies within 15 digits, and as `1e15`,
 //! `1.5e-20` past that. With fixed decimals (M,D) the digits are exactly D.
 
+use crate::DECIMALS_NOT_FIXED;
 use std::io::Write;
 
 /// Digits that FLOAT prints.
@@ -41,6 +42,23 @@ pub fn format_float(value: f32, out: &mut Vec<u8>) {
 pub fn format_fixed(value: f64, decimals: u8, out: &mut Vec<u8>) {
     // Writing to a Vec cannot fail.
     let _ = write!(out, "{value:.*}", usize::from(decimals));
+}
+
+/// Appends a value of a DOUBLE column with so many decimals, or with [`DECIMALS_NOT_FIXED`].
+pub fn write_double(value: f64, decimals: u8, out: &mut Vec<u8>) {
+    if decimals >= DECIMALS_NOT_FIXED { format_double(value, out) } else { format_fixed(value, decimals, out) }
+}
+
+/// Appends a value of a FLOAT column with so many decimals, or with [`DECIMALS_NOT_FIXED`].
+pub fn write_float(value: f32, decimals: u8, out: &mut Vec<u8>) {
+    if decimals >= DECIMALS_NOT_FIXED { format_float(value, out) } else { format_fixed(f64::from(value), decimals, out) }
+}
+
+/// Appends a whole number with zeros before it up to `width` digits (ZEROFILL).
+pub fn write_padded(value: u64, width: u8, out: &mut Vec<u8>) {
+    let digits = value.checked_ilog10().map_or(1, |log| log as usize + 1);
+    out.resize(out.len() + usize::from(width).saturating_sub(digits), b'0');
+    write_u64(value, out);
 }
 
 /// Turns `-d.ddde-x` into MySQL's form.

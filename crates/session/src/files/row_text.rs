@@ -6,7 +6,6 @@
 use super::format::{Format, width_written};
 use crate::charsets::conversion;
 use planner::plan::OutputColumn;
-use protocol::constants::DECIMALS_NOT_FIXED;
 use protocol::{IntBytes, RowWriter};
 use types::{Charset, Date, DateTime, Time, TypeKind};
 
@@ -205,27 +204,15 @@ impl RowWriter for FileRow<'_> {
     }
 
     fn zerofill(&mut self, value: u64, _: IntBytes, digits: u8) {
-        self.value(|out| {
-            let length = value.checked_ilog10().map_or(1, |log| log as usize + 1);
-            out.resize(out.len() + usize::from(digits).saturating_sub(length), b'0');
-            types::write_u64(value, out);
-        });
+        self.value(|out| types::write_padded(value, digits, out));
     }
 
     fn float(&mut self, value: f32, decimals: u8) {
-        self.value(|out| {
-            if decimals >= DECIMALS_NOT_FIXED {
-                types::format_float(value, out)
-            } else {
-                types::format_fixed(f64::from(value), decimals, out)
-            }
-        });
+        self.value(|out| types::write_float(value, decimals, out));
     }
 
     fn double(&mut self, value: f64, decimals: u8) {
-        self.value(|out| {
-            if decimals >= DECIMALS_NOT_FIXED { types::format_double(value, out) } else { types::format_fixed(value, decimals, out) }
-        });
+        self.value(|out| types::write_double(value, decimals, out));
     }
 
     fn bytes(&mut self, value: &[u8]) {

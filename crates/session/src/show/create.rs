@@ -142,8 +142,8 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
             types::DateTime::from_unix_micros(instant.micros()).unwrap_or(types::DateTime::ZERO).write_to(ty.decimals, &mut out);
         }
         Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
-        Value::Float(n) if ty.decimals != types::DECIMALS_NOT_FIXED => types::format_fixed(f64::from(*n), ty.decimals, &mut out),
-        Value::Double(n) if ty.decimals != types::DECIMALS_NOT_FIXED => types::format_fixed(*n, ty.decimals, &mut out),
+        Value::Float(n) => types::write_float(*n, ty.decimals, &mut out),
+        Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),
         other => crate::value_text::write(other, &mut out),
     }
     let text = String::from_utf8_lossy(&out).into_owned();
