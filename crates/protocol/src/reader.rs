@@ -104,14 +104,13 @@ impl PacketReader {
         }
     }
 
-    /// Exchanges its buffer for this one, if nothing is in it; false when something is.
-    pub fn exchange_buffer(&mut self, buffer: &mut Vec<u8>) -> bool {
+    /// Exchanges its buffer for this one, unless something is in it.
+    pub fn exchange_buffer(&mut self, buffer: &mut Vec<u8>) {
         if self.has_bytes() || self.continued || self.skipping.is_some() {
-            return false;
+            return;
         }
         (self.start, self.header, self.end) = (0, 0, 0);
         std::mem::swap(&mut self.buffer, buffer);
-        true
     }
 
     /// The next frame must carry this sequence id: 0 for each command, more inside a dialogue.
