@@ -227,7 +227,7 @@ impl Exec<'_> {
         let key = self.text_arg(&args[1])?;
         let vector = match (mode.chaining, args.get(2)) {
             (Chaining::Ecb, _) => {
-                // Before a key derivation function it may be a mere placeholder.
+                // ECB chains nothing. Nobody is warned where a key derivation function follows: the argument must be there then.
                 if args.len() == 3 {
                     self.warn(1618, "<IV> option ignored".to_owned());
                 }
