@@ -71,6 +71,15 @@ impl Scan<'_> {
         result
     }
 
+    /// [`Scan::for_each_covered`] where there is what puts columns back, else [`Scan::for_each`].
+    #[inline]
+    pub fn for_each_with(&mut self, restore: Option<&KeyRestore>, f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
+        match restore {
+            Some(restore) => self.for_each_covered(restore, f),
+            None => self.for_each(f),
+        }
+    }
+
     /// [`Scan::next_batch`] over [`Scan::for_each_covered`].
     pub fn next_batch_covered(&mut self, restore: &KeyRestore, batch: &mut RowBatch, rows_max: usize) -> Result<usize> {
         batch.clear();

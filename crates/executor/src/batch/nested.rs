@@ -233,10 +233,7 @@ impl<'a> Exec<'a> {
                             left.push(*row);
                             if left.len() >= rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
                         };
-                        let more = match &node.cover {
-                            Some(restore) => scan.for_each_covered(restore, visit)?,
-                            None => scan.for_each(visit)?,
-                        };
+                        let more = scan.for_each_with(node.cover.as_deref(), visit)?;
                         state = Some(scan.park());
                         if let Some(e) = failed {
                             return Err(e.into());

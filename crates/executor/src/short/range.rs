@@ -66,10 +66,7 @@ pub(crate) fn for_each_row(
                     _ => Step::Stop,
                 }
             };
-            let more = match &range.cover {
-                Some(restore) => scan.for_each_covered(restore, visit)?,
-                None => scan.for_each(visit)?,
-            };
+            let more = scan.for_each_with(range.cover.as_ref(), visit)?;
             match outcome? {
                 Next::Stop => return Ok(()),
                 _ if !more => break,
