@@ -318,6 +318,14 @@ impl<'a> Exec<'a> {
         self.pass_collected(out, sink)
     }
 
+    /// Whether the row in the frame and one of the right side with its key are partners.
+    #[inline]
+    fn is_partner(&mut self, join: &'a HashJoin, table: &HashTable, row: u32) -> Result<bool> {
+        let Some(on) = &join.on else { return Ok(true) };
+        table.load(row, join, &mut self.frame);
+        self.is_true(on)
+    }
+
     /// Probes with one row after the other: keys that need the evaluator, and conditions that decide whether a row has a partner.
     #[inline(never)]
     fn probe_rows(
@@ -348,14 +356,7 @@ impl<'a> Exec<'a> {
             let mut matched = false;
             let mut at = key.map_or(NO_ROW, |key| table.first(key));
             while at != NO_ROW {
-                let passes = match &join.on {
-                    None => true,
-                    Some(on) => {
-                        table.load(at, join, &mut self.frame);
-                        self.is_true(on)?
-                    }
-                };
-                if passes {
+                if self.is_partner(join, table, at)? {
                     matched = true;
                     if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
                         break;

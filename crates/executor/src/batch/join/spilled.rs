@@ -406,14 +406,7 @@ impl<'a> Exec<'a> {
                     chunk.load(usize::from(*row), &mut self.frame);
                 }
                 while at != NO_ROW && !done {
-                    let passes = match &join.on {
-                        None => true,
-                        Some(on) => {
-                            table.load(at, join, &mut self.frame);
-                            self.is_true(on)?
-                        }
-                    };
-                    if passes {
+                    if self.is_partner(join, table, at)? {
                         matched.set(this);
                         if !pairs_of {
                             break;
