@@ -84,6 +84,12 @@ impl Fixture {
         stream
     }
 
+    /// Waits until so many sessions have no thread.
+    #[allow(dead_code)] // where sessions keep their threads nobody asks
+    pub(crate) fn until_parked(&self, count: u32) {
+        harness::until("all are parked", || self.server.front().thread_counts().parked == count);
+    }
+
     /// Stops and checks that every session ended.
     pub(crate) fn stop(self) {
         assert_eq!(self.server.stop(STOP_TIME), 0);
@@ -98,6 +104,13 @@ pub(crate) fn read_packet(stream: &mut TcpStream) -> (u8, Vec<u8>) {
     let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16];
     stream.read_exact(&mut payload).expect("a payload");
     (header[3], payload)
+}
+
+/// A command as a client sends it.
+pub(crate) fn command(payload: &[u8]) -> Vec<u8> {
+    let mut out = protocol::PacketWriter::new();
+    out.packet(payload);
+    out.bytes().to_vec()
 }
 
 /// What root answers to the greeting.
@@ -273,7 +286,7 @@ fn kill_stops_statements_and_connections() {
 fn a_statement_whose_client_has_gone_is_stopped() {
     let fixture = Fixture::new();
     let mut stream = raw_login(&fixture);
-    stream.write_all(b"\x05\0\0\0\x03WAIT").expect("sent");
+    stream.write_all(&command(b"\x03WAIT")).expect("sent");
     stream.shutdown(Shutdown::Both).expect("closed");
     drop(stream);
     while fixture.service.dropped.load(Ordering::SeqCst) == 0 {
@@ -287,7 +300,7 @@ fn a_stop_ends_idle_and_busy_connections() {
     let fixture = Fixture::new();
     let mut idle = raw_login(&fixture);
     let mut busy = raw_login(&fixture);
-    busy.write_all(b"\x05\0\0\0\x03WAIT").expect("sent");
+    busy.write_all(&command(b"\x03WAIT")).expect("sent");
     let _greeted_only = fixture.raw();
     fixture.stop();
     let (_, farewell) = read_packet(&mut idle);
@@ -321,14 +334,12 @@ fn malformed_commands_get_mysqls_errors_and_the_connection_goes_on() {
         (b"\x0C\x01\0\0\0", 1047),
         (b"\x17\x63\0\0\0\0\x01\0\0\0", 1243),
     ] {
-        let mut out = protocol::PacketWriter::new();
-        out.packet(payload);
-        stream.write_all(out.bytes()).expect("sent");
+        stream.write_all(&command(payload)).expect("sent");
         let (sequence, reply) = read_packet(&mut stream);
         assert_eq!((sequence, reply[0], u16::from_le_bytes([reply[1], reply[2]])), (1, 0xFF, code), "{payload:?}");
     }
     // Commands in one piece, and one in many pieces.
-    stream.write_all(b"\x01\0\0\0\x0E\x01\0\0\0\x0E").expect("sent");
+    stream.write_all(&[command(b"\x0E"), command(b"\x0E")].concat()).expect("sent");
     for byte in b"\x09\0\0\0\x03SELECT 1" {
         stream.write_all(&[*byte]).expect("sent");
     }
@@ -385,7 +396,7 @@ fn timeouts_end_connections_that_do_nothing() {
     let mut half_packet = raw_login(&fixture);
     half_packet.write_all(b"\x05\0\0\0\x03W").expect("sent");
     let mut slow = raw_login(&fixture);
-    slow.write_all(b"\x0C\0\0\0\x03ROWS 999999").expect("sent");
+    slow.write_all(&command(b"\x03ROWS 999999")).expect("sent");
     read_packet(&mut half_open);
     assert_eq!(half_open.read(&mut [0; 10]).expect("the end"), 0);
     let (_, reply) = read_packet(&mut idle);

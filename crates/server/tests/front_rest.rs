@@ -3,21 +3,9 @@
 #[path = "front.rs"]
 mod front;
 
-use front::{Fixture, raw_login, read_packet};
+use front::{Fixture, command, raw_login, read_packet};
 use harness::until;
 use std::io::Write;
-
-impl Fixture {
-    fn until_parked(&self, count: u32) {
-        until("all are parked", || self.server.front().thread_counts().parked == count);
-    }
-}
-
-fn command(text: &[u8]) -> Vec<u8> {
-    let mut out = protocol::PacketWriter::new();
-    out.packet(text);
-    out.bytes().to_vec()
-}
 
 #[test]
 fn silent_sessions_lose_their_threads_and_find_others() {
