@@ -81,9 +81,9 @@ struct Control {
     controller: Controller,
     last: Instant,
     completed: u64,
-    /// Whether somebody has waited at every tick since the last sample.
-    binding: bool,
+    /// Since the last sample; and those at which somebody waited.
     ticks: u32,
+    waited: u32,
 }
 
 /// Who may work.
@@ -119,7 +119,7 @@ impl Admission {
             control: Mutex::with_order(
                 Rank::Admission,
                 0,
-                Control { mode: Mode::Off, controller, last: Instant::now(), completed: 0, binding: false, ticks: 0 },
+                Control { mode: Mode::Off, controller, last: Instant::now(), completed: 0, ticks: 0, waited: 0 },
             ),
             counters: Counters::default(),
         });
@@ -165,7 +165,7 @@ impl Admission {
     /// Ticks until [`Admission::stop`]: the life of a thread.
     pub fn run_ticker(&self) {
         while !self.stop.load(Ordering::Acquire) {
-            if self.gate.waiting() > 0 || self.gate.long_waiting() > 0 {
+            if self.gate.waiting() > 0 || self.gate.long_waiting() > 0 || self.tries_more() {
                 self.signal.wait(Some(Instant::now() + TICK));
                 self.on_tick();
                 continue;
@@ -177,6 +177,12 @@ impl Admission {
             self.ticker.store(AWAKE, Ordering::SeqCst);
             self.control.lock().restart(self.counters.completed.get());
         }
+    }
+
+    /// Whether more slots are being tried. Those samples count also while nobody waits; if the ticker slept then, the trial would never end, and its number stay in force.
+    fn tries_more(&self) -> bool {
+        let control = self.control.lock();
+        control.mode == Mode::Adaptive && control.controller.tries_more()
     }
 
     /// Ends the ticker.
@@ -206,12 +212,14 @@ impl Admission {
             Mode::Fixed(count) => return count,
             Mode::Adaptive => {}
         }
-        control.binding &= self.gate.waiting() > 0;
+        control.waited += u32::from(self.gate.waiting() > 0);
         control.ticks += 1;
         if control.ticks >= SAMPLE_TICKS {
             let completed = self.counters.completed.get();
             let micros = u64::try_from(control.last.elapsed().as_micros()).unwrap_or(u64::MAX);
-            let sample = Sample { completed: completed.saturating_sub(control.completed), micros, binding: control.binding };
+            // Where threads are shared the queue may be empty for a moment while hundreds of clients have spoken.
+            let binding = control.waited * 4 >= control.ticks * 3;
+            let sample = Sample { completed: completed.saturating_sub(control.completed), micros, binding };
             control.controller.sample(sample);
             control.restart(completed);
         }
@@ -275,7 +283,7 @@ impl Control {
     fn restart(&mut self, completed: u64) {
         self.last = Instant::now();
         self.completed = completed;
-        self.binding = true;
         self.ticks = 0;
+        self.waited = 0;
     }
 }

@@ -16,7 +16,8 @@ pub struct Sample {
     pub completed: u64,
     /// How long it took.
     pub micros: u64,
-    /// Somebody was waiting for a slot all the time; otherwise their number did not matter, and the sample says nothing.
+    /// Somebody was waiting for a slot nearly all the time. Otherwise their number did not matter, and the sample says nothing, unless more slots were being
+    /// tried: that nobody waits there is no reason not to ask what they bring.
     pub binding: bool,
 }
 
@@ -108,6 +109,11 @@ impl Controller {
         }
     }
 
+    /// Whether more slots than the best known number are in force, to be measured.
+    pub fn tries_more(&self) -> bool {
+        self.trial.as_ref().is_some_and(|trial| trial.direction == Direction::Up && trial.is_at_other())
+    }
+
     /// How often it has moved up and down.
     pub fn decisions(&self) -> (u64, u64) {
         (self.raised, self.lowered)
@@ -115,7 +121,7 @@ impl Controller {
 
     /// Takes a measurement made under [`Controller::limit`].
     pub fn sample(&mut self, sample: Sample) {
-        if !sample.binding || sample.micros == 0 {
+        if sample.micros == 0 || !sample.binding && !self.tries_more() {
             // What was measured so far belongs to a load that is over.
             self.trial = None;
             return;

@@ -161,3 +161,28 @@ fn nothing_completed_says_nothing() {
     }
     assert_eq!((controller.base, controller.decisions()), (50, (0, 0)));
 }
+
+/// Runs it where so many ask at a time: with more slots than that nobody waits.
+fn settle_with_demand(plant: Plant, demand: u32, seed: u64) -> Controller {
+    let mut controller = Controller::new(4, 1024, 32);
+    let mut random = SplitMix64::new(seed);
+    for _ in 0..1_200 {
+        let limit = controller.limit();
+        let factor = 1.0 + 0.04 * (random.fraction() + random.fraction() + random.fraction() - 1.5);
+        let rate = plant(f64::from(limit.min(demand))) * factor;
+        controller.sample(Sample { completed: (rate * 1_000.0) as u64, micros: 1_000_000, binding: limit < demand });
+    }
+    controller
+}
+
+#[test]
+fn a_trial_under_which_nobody_waits_is_judged_like_others() {
+    for seed in 0..20 {
+        // Fewer are better, though each trial of more empties the queue.
+        let down = settle_with_demand(fragile, 50, seed);
+        assert!(down.base < 20, "seed {seed}: {down:?}");
+        // Chatty clients get what they need, though nobody waits then.
+        let up = settle_with_demand(chatty, 40, seed);
+        assert!(up.base >= 40, "seed {seed}: {up:?}");
+    }
+}
