@@ -40,6 +40,8 @@ pub struct Front<S: Service> {
     crew: Crew,
     /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
     shared_from: u32,
+    /// `altiplano_shared_turn`.
+    turn: u32,
     /// Connections from acceptance to the end of their session.
     open: AtomicU32,
     /// Bumped when a connection ends; the shutdown waits on it.
@@ -52,7 +54,7 @@ impl<S: Service> Front<S> {
     /// A front without connections.
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
-        let shared_from = service.settings().shared_threads_from;
+        let settings = service.settings();
         let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
         let front = Arc::new(Self {
             service,
@@ -61,7 +63,8 @@ impl<S: Service> Front<S> {
             threads,
             seats: Seats::new(Epoll::new()?),
             crew: Crew::new(processors),
-            shared_from,
+            shared_from: settings.shared_threads_from,
+            turn: settings.shared_turn,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             stopping: AtomicBool::new(false),
@@ -128,7 +131,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor });
+        let mut guest = Box::new(Guest { session, login, visitor, late: 0 });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -193,7 +196,7 @@ impl<S: Service> Front<S> {
 
     /// Sends the first OK; false when the client has gone.
     fn welcome(guest: &mut Guest<S>) -> bool {
-        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
         if !channel.send() {
@@ -230,7 +233,9 @@ impl<S: Service> Front<S> {
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let shared_from = if shared { 0 } else { self.shared_from };
-        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. }, late } = guest;
+        // More of them would make the others wait for longer.
+        let mut more = if shared { self.turn.saturating_sub(1) } else { 0 };
         let mut capabilities = login.capabilities;
         // It was parked with half a packet.
         let mut resumes = channel.connection.phase() == Phase::Reading;
@@ -325,7 +330,10 @@ impl<S: Service> Front<S> {
             }
             waits = !(self.open.load(Ordering::Relaxed) >= shared_from && session.holds_nothing());
             if !waits && !channel.has_input() {
-                return Next::Park;
+                if more == 0 || !self.goes_on(channel, late) {
+                    return Next::Park;
+                }
+                more -= 1;
             }
         }
     }
@@ -383,6 +391,8 @@ struct Guest<S: Service> {
     session: S::Session,
     login: Login,
     visitor: Visitor<S>,
+    /// So many of its next transactions end their turns at once: its client let a thread wait in vain.
+    late: u8,
 }
 
 /// Counts a connection out when its session has ended, however that came about.

@@ -35,6 +35,8 @@ pub struct Canned {
     pub accounts: HashMap<String, (AuthPlugin, Vec<u8>)>,
     pub dropped: Arc<AtomicU64>,
     pub head: Arc<ColumnBlock>,
+    /// Who wait for a slot of admission, as it tells.
+    pub queued: u32,
 }
 
 impl Canned {
@@ -57,6 +59,7 @@ impl Canned {
             accounts: HashMap::new(),
             dropped: Arc::default(),
             head: Arc::new(ColumnBlock::new(&[column])),
+            queued: 0,
         }
     }
 }
@@ -88,6 +91,10 @@ impl Service for Canned {
 
     fn settings(&self) -> FrontSettings {
         self.settings.clone()
+    }
+
+    fn queued(&self) -> u32 {
+        self.queued
     }
 
     fn is_administrator(&self, login: &Login) -> bool {
