@@ -1,6 +1,6 @@
 """What the suites share that are programs of ours (Node, Java): features of a client that its own package has no tests for, or a small application of an ORM.
 The ORM's and the client's code is unmodified; each program prints `ok NAME` or `not ok NAME # why` for each test, and fails where an assertion does."""
-import os, re, shutil, subprocess, sys
+import json, os, re, shutil, subprocess, sys, tempfile
 from pathlib import Path
 import harness
 
@@ -27,17 +27,40 @@ def environment(target, database):
     return {"SUITE_HOST": target.host, "SUITE_PORT": str(target.port), "SUITE_USER": target.user, "SUITE_PASSWORD": target.password, "SUITE_DATABASE": database}
 
 
-def install_node(tools):
-    """The packages of node/package.json, without their install scripts."""
-    place = tools / "node"
+def kept(place, manifest, made, argv):
+    """Runs the registry's client `argv` in the folder `place` beside a copy of `manifest`, unless what it makes there (`made`) is there and of this manifest."""
     place.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "node/package.json").read_text()
-    stamp = place / "package.json"
-    if not stamp.exists() or stamp.read_text() != wanted or not (place / "node_modules").exists():
-        stamp.write_text(wanted)
-        done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-bin-links", "--no-package-lock", "--silent"], cwd=place, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit("npm install: " + done.stderr[-2000:])
+    wanted, stamp = manifest.read_text(), place / manifest.name
+    if stamp.exists() and stamp.read_text() == wanted and (place / made).exists():
+        return place
+    shutil.rmtree(place / made, ignore_errors=True)  # of another manifest, or half made
+    stamp.write_text(wanted)
+    done = subprocess.run(argv, cwd=place, capture_output=True, text=True)
+    if done.returncode or not (place / made).exists():
+        shutil.rmtree(place / made, ignore_errors=True)
+        sys.exit(f"{argv[0]}: {(done.stdout + done.stderr)[-2000:]}")
+    return place
+
+
+def install_packages(manifest, place):
+    """The packages of a package.json, without their install scripts."""
+    return kept(place, manifest, "node_modules", ["npm", "install", "--ignore-scripts", "--no-bin-links", "--no-package-lock", "--silent"])
+
+
+def install_jars(manifest, place):
+    """The jars of a pom.xml."""
+    return kept(place, manifest, "lib", ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"])
+
+
+def compile_java(place, sources, classes):
+    """Compiles the programs of a folder against `place`'s jars."""
+    done = subprocess.run(["javac", "-cp", f"{place}/lib/*", "-d", classes, *map(str, sorted(sources.glob("*.java")))], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("javac: " + done.stderr[-2000:])
+
+
+def install_node(tools):
+    install_packages(HERE / "node/package.json", tools / "node")
 
 
 def run_node(title, program, target, tools, work):
@@ -49,18 +72,8 @@ def run_node(title, program, target, tools, work):
 
 def install_java(tools):
     """The jars of java/pom.xml, and our programs compiled."""
-    place = tools / "java"
-    place.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "java/pom.xml").read_text()
-    stamp = place / "pom.xml"
-    if not stamp.exists() or stamp.read_text() != wanted or not (place / "lib").exists():
-        stamp.write_text(wanted)
-        done = subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"], cwd=place, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit("mvn: " + (done.stdout + done.stderr)[-2000:])
-    done = subprocess.run(["javac", "-cp", "lib/*", "-d", "classes", *map(str, sorted((HERE / "java/src").glob("*.java")))], cwd=place, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit("javac: " + done.stderr[-2000:])
+    place = install_jars(HERE / "java/pom.xml", tools / "java")
+    compile_java(place, HERE / "java/src", place / "classes")
 
 
 def run_java(title, program, target, tools, work):
@@ -105,3 +118,52 @@ def go_text(output):
 
 def run_go(title, folder, arguments, env, work):
     return harness.run(title, ["go", "test", "-count=1", "-v", *arguments], env={"GOFLAGS": "-buildvcs=false -mod=mod", **env}, cwd=folder, timeout=1500, parse=go_text, log=work / "log")
+
+
+def install_crate(tools, name, version):
+    """The sources of a crate as its package on crates.io has them, tests included, if the package has them."""
+    place = tools / "rust" / f"{name}-{version}"
+    if place.exists():
+        return place
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        (scratch / "src").mkdir()
+        (scratch / "src/lib.rs").touch()
+        (scratch / "Cargo.toml").write_text(f'[workspace]\n[package]\nname = "fetch"\nversion = "0.0.0"\n[dependencies]\n{name} = {{ version = "={version}", default-features = false }}\n')
+        done = subprocess.run(["cargo", "metadata", "--format-version", "1"], cwd=scratch, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"cargo metadata {name}: {done.stderr[-1000:]}")
+        found = next(package["manifest_path"] for package in json.loads(done.stdout)["packages"] if package["name"] == name and package["version"] == version)
+        shutil.copytree(Path(found).parent, place)
+    return place
+
+
+def cargo_text(output):
+    """Reads what `cargo test` prints. A test is named by its file and itself."""
+    result = harness.Result()
+    program = ""
+    for line in output.splitlines():
+        running = re.match(r" *Running (?:unittests )?(\S+)", line)
+        program = running.group(1) if running else program
+        found = re.match(r"test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)", line)
+        if found:
+            name = f"{program}: {found.group(1)}"
+            result.tests.add(name)
+            if found.group(2) == "ok":
+                result.passed += 1
+            elif found.group(2) == "ignored":
+                result.skipped += 1
+            else:
+                result.failed += 1
+                said = re.search(rf"^---- {re.escape(found.group(1))} stdout ----\n(.*?)(?=^----|^failures:)", output, re.M | re.S)
+                result.failures[name] = said.group(1)[-2000:] if said else ""
+        elif line.startswith("error: could not compile"):
+            result.failed += 1
+            result.tests.add(line)
+            result.failures[line] = output[-3000:]
+    return result
+
+
+def run_cargo(title, folder, arguments, env, work, timeout=2400):
+    # An environment of cargo's own: what says how the project itself is built is not for the suites.
+    return harness.run(title, ["cargo", *arguments], env={"CARGO_INCREMENTAL": "0", "RUSTFLAGS": "", "CARGO_TARGET_DIR": str(folder / "target"), **env}, cwd=folder, timeout=timeout, parse=cargo_text, log=work / "log")

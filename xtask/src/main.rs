@@ -13,6 +13,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
   compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes]
                                            [--sql-mode MODE] [--without NAME,...] [--show broken,result,error,warnings,types,texts]
+  metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME]
   sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--keep-going] [--seed S] [--shrink] [--plant NAME|all]
   tidy                                     crate levels, module documentation, file rules";
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Some("check") => check(),
         Some("budgets") => budgets::run(&arguments[1..]),
         Some("compare") => compare(&arguments[1..]),
+        Some("metamorphic") => metamorphic(&arguments[1..]),
         Some("sim") => sim(&arguments[1..]),
         _ => {
             eprintln!("{USAGE}");
@@ -83,6 +85,20 @@ fn compare_random(address: &str, arguments: &[String]) -> ExitCode {
     }
     let run = ["run", "--quiet", "--profile", "fast", "--package", "differential", "--"];
     cargo(&[&run[..], &["--program", "target/fast/altiplano", "--with", address]].concat(), arguments)
+}
+
+/// What one server says, held against itself.
+fn metamorphic(arguments: &[String]) -> ExitCode {
+    let mut server: &[&str] = &[];
+    if !arguments.iter().any(|argument| argument == "--server") {
+        let built = cargo(&["build", "--quiet", "--profile", "fast", "--package", "server"], &[]);
+        if built != ExitCode::SUCCESS {
+            return built;
+        }
+        server = &["--program", "target/fast/altiplano"];
+    }
+    let run = ["run", "--quiet", "--profile", "fast", "--package", "differential", "--bin", "metamorphic", "--"];
+    cargo(&[&run[..], server].concat(), arguments)
 }
 
 fn cargo(command: &[&str], arguments: &[String]) -> ExitCode {

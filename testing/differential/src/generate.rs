@@ -283,6 +283,47 @@ impl Generator {
         joined(items)
     }
 
+    /// What a metamorphic check reads: one to three tables, or one behind a derived table.
+    pub(crate) fn tables(&mut self) -> (Node, &'static [&'static str]) {
+        match self.random.below(7) {
+            0 => {
+                let condition = self.sargable(Place { tables: &["t1"], depth: 1 });
+                (Node::new(Sort::Fixed, format!("(SELECT * FROM t1 WHERE {MARK}) AS t1"), vec![condition]), &["t1"])
+            }
+            1 => {
+                let (one, other) =
+                    (self.sargable(Place { tables: &["t1", "t2"], depth: 0 }), self.sargable(Place { tables: &["t2", "t3"], depth: 0 }));
+                let join = self.random.pick(&["JOIN", "LEFT JOIN"]);
+                (
+                    Node::new(Sort::Fixed, format!("t1 JOIN t2 ON t1.i = t2.i AND {MARK} {join} t3 ON {MARK}"), vec![one, other]),
+                    &["t1", "t2", "t3"],
+                )
+            }
+            _ => self.from(),
+        }
+    }
+
+    /// A condition on these tables.
+    pub(crate) fn predicate(&mut self, tables: &'static [&'static str]) -> Node {
+        self.condition(Place { tables, depth: 3 })
+    }
+
+    /// A select list over these tables.
+    pub(crate) fn items(&mut self, tables: &'static [&'static str]) -> Node {
+        self.list(Place { tables, depth: 1 }, 3)
+    }
+
+    /// An expression of any kind over these tables.
+    pub(crate) fn any(&mut self, tables: &'static [&'static str]) -> Node {
+        let kind = self.any_kind();
+        self.expression(kind, Place { tables, depth: 1 })
+    }
+
+    /// One of these.
+    pub(crate) fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        self.random.pick(of)
+    }
+
     fn change(&mut self) -> Node {
         let (table, tables): (&str, &[&'static str]) = if self.random.coin() { ("t1", &["t1"]) } else { ("t2", &["t2"]) };
         let place = Place { tables, depth: 1 };

@@ -1,7 +1,7 @@
 //! Two servers are asked the same random statements; where they answer differently, the statement is made smaller and shown.
 //!
 //! The reference is a MySQL that runs (`../shared/peers`), so this is no part of CI: `cargo xtask compare --with HOST:PORT --random`. CI asks a server of our own
-//! alone ([`survive`]): whatever is asked, it answers.
+//! alone ([`survive`]): whatever is asked, it answers. [`metamorphic`] asks one server alone, and finds wrong answers all the same.
 //!
 //! # Start at
 //! [`Generator::statement`], then [`Pair::compare`].
@@ -13,6 +13,7 @@
 mod answer;
 pub mod functions;
 mod generate;
+pub mod metamorphic;
 mod node;
 mod pair;
 mod schema;

@@ -14,6 +14,7 @@ const DATABASE: &str = "differential";
 /// A server that is asked, and the connection to it.
 pub struct Side {
     target: Target,
+    database: String,
     connection: Option<Conn>,
     settings: Vec<String>,
 }
@@ -21,29 +22,42 @@ pub struct Side {
 impl Side {
     /// Makes the tables of a seed on a server. What it leaves there is the database `differential`.
     pub fn new(target: Target, seed: u64, sql_mode: Option<&str>) -> Result<Side, String> {
-        let text = |error: mysql::Error| error.to_string();
-        let mut connection = target.connect(None).map_err(text)?;
+        Side::with_tables(target, DATABASE, &schema::statements(&mut Random::new(seed), 1), sql_mode)
+    }
+
+    /// Makes a database by these statements. Rows that are refused are left out.
+    pub fn with_tables(target: Target, database: &str, statements: &[String], sql_mode: Option<&str>) -> Result<Side, String> {
         let mut settings = vec!["SET time_zone = '+00:00', timestamp = 1700000000".to_owned()];
         settings.extend(sql_mode.map(|mode| format!("SET sql_mode = '{mode}'")));
-        for statement in [format!("DROP DATABASE IF EXISTS {DATABASE}"), format!("CREATE DATABASE {DATABASE}"), format!("USE {DATABASE}")] {
-            connection.query_drop(statement).map_err(text)?;
+        let mut connection = target.connect(None).map_err(|error| error.to_string())?;
+        for statement in [format!("DROP DATABASE IF EXISTS {database}"), format!("CREATE DATABASE {database}"), format!("USE {database}")] {
+            connection.query_drop(statement).map_err(|error| error.to_string())?;
         }
-        connection.query_drop(&settings[0]).map_err(text)?;
-        for statement in schema::statements(&mut Random::new(seed)) {
-            match connection.query_drop(&statement) {
+        connection.query_drop(&settings[0]).map_err(|error| error.to_string())?;
+        let mut side = Side { target, database: database.to_owned(), connection: Some(connection), settings };
+        side.run(statements)?;
+        // The tables are made in the default mode, the statements asked in the one that is wanted.
+        side.connection = None;
+        Ok(side)
+    }
+
+    /// Runs statements, of which an INSERT may be refused.
+    pub fn run(&mut self, statements: &[String]) -> Result<(), String> {
+        let connection = self.connection()?;
+        for statement in statements {
+            match connection.query_drop(statement) {
                 Ok(()) => {}
                 // A row that is refused by one server is missed by the first SELECT of it.
                 Err(mysql::Error::MySqlError(_)) if statement.starts_with("INSERT") => {}
                 Err(error) => return Err(format!("{statement}: {error}")),
             }
         }
-        drop(connection);
-        Ok(Side { target, connection: None, settings })
+        Ok(())
     }
 
     fn connection(&mut self) -> Result<&mut Conn, String> {
         if self.connection.is_none() {
-            let mut connection = self.target.connect(Some(DATABASE)).map_err(|error| error.to_string())?;
+            let mut connection = self.target.connect(Some(&self.database)).map_err(|error| error.to_string())?;
             for setting in &self.settings {
                 connection.query_drop(setting).map_err(|error| error.to_string())?;
             }

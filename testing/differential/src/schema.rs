@@ -29,23 +29,27 @@ pub const COLUMNS: &[(&str, char, &str)] = &[
 /// Tables: name, rows.
 pub const TABLES: &[(&str, usize)] = &[("t1", 14), ("t2", 7), ("t3", 1)];
 
-/// Statements that make a table and fill it. Rows that a server does not take are left out by both.
-pub fn statements(r: &mut Random) -> Vec<String> {
+/// Statements that make the tables and fill them, with `factor` times the rows. Rows that a server does not take are left out by both.
+pub fn statements(r: &mut Random, factor: usize) -> Vec<String> {
     let mut made = Vec::new();
+    // Many rows have few values, so that with more of them hardly one would be new to a unique key.
+    let unique = if factor == 1 { "UNIQUE " } else { "" };
     for (table, rows) in TABLES {
         let columns: Vec<String> = COLUMNS.iter().map(|(name, _, ty)| format!("{name} {ty}")).collect();
         let keys = match *table {
-            "t1" => ", KEY i (i), KEY s (s, i), KEY d (d), KEY n (n), UNIQUE KEY u (u), KEY sb (sb), KEY dt (dt)",
-            "t2" => ", KEY i (i, n), KEY c (c(3)), KEY e (e), KEY y (y DESC)",
-            _ => "",
+            "t1" => format!(", KEY i (i), KEY s (s, i), KEY d (d), KEY n (n), {unique}KEY u (u), KEY sb (sb), KEY dt (dt)"),
+            "t2" => ", KEY i (i, n), KEY c (c(3)), KEY e (e), KEY y (y DESC)".to_owned(),
+            _ => String::new(),
         };
         made.push(format!("DROP TABLE IF EXISTS {table}"));
         made.push(format!("CREATE TABLE {table} (id INT PRIMARY KEY, {}{keys})", columns.join(", ")));
-        for row in 0..*rows {
+        made.push("BEGIN".to_owned());
+        for row in 0..rows * if *rows == 1 { 1 } else { factor } {
             let values: Vec<String> = COLUMNS.iter().map(|(name, kind, _)| value(r, name, *kind)).collect();
             let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
             made.push(format!("INSERT IGNORE INTO {table} (id, {}) VALUES ({}, {})", names.join(", "), row + 1, values.join(", ")));
         }
+        made.push("COMMIT".to_owned());
     }
     made
 }

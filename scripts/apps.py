@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""apps.py: one small web application for each of several frameworks, unmodified, on a fresh Altiplano and on the MySQL beside it; what they do must be the same.
+
+  scripts/apps.py                      all applications of scripts/apps/
+  scripts/apps.py django rails         only these
+  --server PATH (target/fast/altiplano)    --keep (the data directory)
+  --peer HOST:PORT (127.0.0.1:13097)       --no-peer (statuses are judged alone)
+  --work DIR (/tmp/altiplano-apps-work)    each application's transcripts: NAME/altiplano.txt, NAME/mysql.txt
+
+Each application is the same bookshop. It runs its migrations by its framework's own means (up, down, up again), is asked by HTTP what REQUESTS says, and the
+framework's own inspector reads the schema back. A transcript has every table's definition, every answer, and every row at the end. An application passes when each
+answer has the status that REQUESTS expects and its transcript is the same on both servers. Exits with 1 when one does not.
+"""
+import argparse, contextlib, difflib, importlib, json, os, re, signal, socket, subprocess, sys, time, urllib.error, urllib.request
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # no __pycache__ in the tree
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "suites"), str(HERE / "apps")]
+import harness
+
+# Method, path, body, expected status.
+REQUESTS = [
+    ("GET", "/authors", None, 200),
+    ("POST", "/authors", {"name": "Ursula K. Le Guin", "email": "ursula@example.org", "born": "1929-10-21"}, 201),
+    ("POST", "/authors", {"name": "Стругацкие", "email": "abs@example.org", "born": "1925-08-28"}, 201),
+    ("POST", "/authors", {"name": "Éric 😀 O'Neil", "email": "eric@example.org", "born": None}, 201),
+    ("POST", "/authors", {"name": "Somebody else", "email": "URSULA@example.org", "born": None}, 409),  # the collation is case insensitive
+    ("POST", "/authors", {"name": "No Books", "email": "none@example.org", "born": "2000-02-29"}, 201),
+    ("GET", "/authors/1", None, 200),
+    ("GET", "/authors/99", None, 404),
+    ("PUT", "/authors/3", {"name": "Eric \"Quote\" \\ O'Neil", "email": "eric@example.org", "born": "1970-01-01"}, 200),
+    ("POST", "/books", {"title": "The Dispossessed", "author_id": 1, "price": "12.50", "stock": 5, "published_at": "1974-05-01T10:20:30.123456", "details": {"pages": 341, "awards": ["Hugo", "Nebula"]}, "tags": ["sf", "classic"]}, 201),
+    ("POST", "/books", {"title": "The Lathe of Heaven", "author_id": 1, "price": "9.99", "stock": 0, "published_at": "1971-01-01T00:00:00.000001", "details": {"pages": 184}, "tags": ["sf"]}, 201),
+    ("POST", "/books", {"title": "Пикник на обочине", "author_id": 2, "price": "7.05", "stock": 3, "published_at": "1972-12-31T23:59:59.999999", "details": None, "tags": ["sf", "classic", "русский"]}, 201),
+    ("POST", "/books", {"title": "100% _wild_", "author_id": 3, "price": "99999999.99", "stock": 1, "published_at": None, "details": {"a": {"b": [1, 2.5, None, True, "ü"]}}, "tags": []}, 201),
+    ("POST", "/books", {"title": "Nobody's", "author_id": 77, "price": "1.00", "stock": 1, "published_at": None, "details": None, "tags": []}, 409),
+    ("GET", "/books", None, 200),
+    ("GET", "/books?tag=classic", None, 200),
+    ("GET", "/books?min_price=9.99", None, 200),
+    ("GET", "/books?q=THE", None, 200),
+    ("GET", "/books?q=0%25%20_", None, 200),
+    ("GET", "/books?page=2", None, 200),
+    ("GET", "/books/1", None, 200),
+    ("PATCH", "/books/1", {"price": "13.00", "stock": 7}, 200),
+    ("PATCH", "/books/42", {"price": "13.00", "stock": 7}, 404),
+    ("POST", "/orders", [{"book_id": 1, "count": 2}], 201),
+    ("POST", "/orders", [{"book_id": 2, "count": 1}], 409),
+    ("POST", "/orders", [{"book_id": 1, "count": 1}, {"book_id": 3, "count": 1}, {"book_id": 2, "count": 1}], 409),  # all or nothing
+    ("POST", "/orders", [{"book_id": 3, "count": 3}, {"book_id": 1, "count": 1}], 201),
+    ("GET", "/orders", None, 200),
+    ("GET", "/authors", None, 200),
+    ("GET", "/report", None, 200),
+    ("DELETE", "/authors/2", None, 204),
+    ("DELETE", "/authors/2", None, 404),
+    ("GET", "/books", None, 200),
+    ("GET", "/report", None, 200),
+]
+
+
+def names():
+    return sorted(path.stem.removeprefix("shop_") for path in (HERE / "apps").glob("shop_*.py"))
+
+
+def ask(port, method, path, body):
+    """One request; what came back as (status, text)."""
+    data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data=data, method=method, headers={"Content-Type": "application/json", "Accept": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, answer.read().decode("utf-8", "replace")
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode("utf-8", "replace")
+
+
+def plain(text):
+    """JSON with its members in order, so that transcripts do not differ by how a map is iterated."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True)
+    except ValueError:
+        return text[:2000]
+
+
+@contextlib.contextmanager
+def served(argv, env, cwd, port, log):
+    with open(log, "w") as output:
+        process = subprocess.Popen([str(word) for word in argv], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    try:
+        for _ in range(600):
+            if process.poll() is not None:
+                raise RuntimeError(f"the application ended:\n{Path(log).read_text()[-2000:]}")
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def tables(target, database):
+    return [name for name in target.sql("SHOW TABLES", database).split("\n") if name]
+
+
+def definitions(target, database):
+    """Each table's definition, without what counts rows."""
+    lines = []
+    for table in tables(target, database):
+        text = target.sql(f"SHOW CREATE TABLE `{table}`", database).partition("\t")[2].replace("\\n", "\n")
+        lines += [f"== {table}", *re.sub(r" AUTO_INCREMENT=\d+", "", text).split("\n")]
+    return lines
+
+
+def rows(target, database, hidden):
+    """Every row of every table. `hidden` are patterns of what the clock says."""
+    lines = []
+    for table in tables(target, database):
+        lines += [f"== {table}", *sorted(target.sql(f"SELECT * FROM `{table}`", database).split("\n"))]
+    return [re.sub(hidden, "(clock)", line) if hidden else line for line in lines]
+
+
+def run_on(app, target, tools, work):
+    """The application from its migrations to its last request; returns (transcript, what went wrong)."""
+    database = app.__name__
+    target.fresh(database)
+    work.mkdir(parents=True, exist_ok=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    env = {**os.environ, "APP_HOST": target.host, "APP_PORT": str(target.port), "APP_USER": target.user, "APP_PASSWORD": target.password, "APP_DATABASE": database, "APP_HTTP_PORT": str(port),
+           **getattr(app, "environment", lambda *_: {})(target, database, tools)}
+    transcript, wrong = [], []
+    steps = app.steps(target, database, tools, work)
+    for title, argv, shown in steps["before"]:
+        done = subprocess.run([str(word) for word in argv], env=env, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600)
+        transcript.append(f"---- {title}: {done.returncode}")
+        if shown:
+            transcript += [re.sub(shown, "(clock)", line) if isinstance(shown, str) else line for line in done.stdout.replace(str(target.port), "PORT").split("\n")]
+        if done.returncode:
+            wrong.append(f"{title}: {(done.stdout + done.stderr).strip()[-1500:]}")
+    transcript += ["---- definitions", *definitions(target, database)]
+    try:
+        with served(steps["serve"], env, work, port, work / "server.log"):
+            for method, path, body, expected in REQUESTS:
+                status, text = ask(port, method, path, body)
+                transcript += [f"---- {method} {path} {json.dumps(body, ensure_ascii=False) if body else ''}", f"{status} {plain(text)}"]
+                if status != expected:
+                    wrong.append(f"{method} {path}: {status}, expected {expected}: {text[:600]}")
+    except (RuntimeError, OSError) as error:
+        wrong.append(str(error))
+    transcript += ["---- rows", *rows(target, database, getattr(app, "CLOCK", None))]
+    return transcript, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("apps", nargs="*")
+    parser.add_argument("--server")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--peer", default="127.0.0.1:13097")
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/altiplano-apps-work"))
+    options = parser.parse_args()
+    harness.TOOLS.mkdir(parents=True, exist_ok=True)
+    mysql = None if options.no_peer else harness.peer(options.peer)
+    if not mysql and not options.no_peer:
+        harness.say(f"no MySQL at {options.peer}")
+    failed = False
+    print("| Application | Requests | as expected here | on MySQL | transcripts |\n|---|---|---|---|---|")
+    notes = []
+    for name in options.apps or names():
+        app = importlib.import_module("shop_" + name)
+        app.install(harness.TOOLS)
+        told = {}
+        with contextlib.ExitStack() as stack:
+            ours = stack.enter_context(harness.server(options.server, options.keep))
+            for target in filter(None, (mysql, ours)):
+                harness.say(f"{app.TITLE} on {target.name}")
+                transcript, wrong = run_on(app, target, harness.TOOLS, options.work / name / target.name.lower())
+                told[target.name] = transcript, wrong
+                (options.work / name / f"{target.name.lower()}.txt").write_text("\n".join(transcript) + "\n")
+                notes += [f"{app.TITLE} on {target.name}: {text}" for text in wrong]
+            if mysql:
+                mysql.sql(f"DROP DATABASE IF EXISTS shop_{name}")
+        here, wrong = told["Altiplano"]
+        differing = []
+        if mysql:
+            differing = [line for line in difflib.unified_diff(told["MySQL"][0], here, "MySQL", "Altiplano", lineterm="", n=1)]
+        count = lambda wrong: f"{len(wrong)} wrong" if wrong else "all"
+        print(f"| {app.TITLE} | {len(REQUESTS)} | {count(wrong)} | {count(told['MySQL'][1]) if mysql else '-'} | {('equal' if not differing else 'DIFFER') if mysql else '-'}, {len(here)} lines |", flush=True)
+        notes += differing[:60]
+        failed = failed or bool(wrong) or bool(differing)
+    print("\n".join(["", *notes]))
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+DROP TABLE books; DROP TABLE authors;

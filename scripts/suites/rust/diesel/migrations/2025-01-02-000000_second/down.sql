@@ -1,0 +1,3 @@
+ALTER TABLE books DROP CHECK priced;
+ALTER TABLE books DROP COLUMN sold, DROP COLUMN rating, DROP COLUMN cover, DROP COLUMN details, DROP COLUMN opens, DROP COLUMN published_at, DROP COLUMN stock;
+ALTER TABLE authors CHANGE name full_name VARCHAR(60) NOT NULL;

@@ -1,0 +1,105 @@
+//! The program `metamorphic`: checks a running server, or one that it starts, by [`differential::metamorphic`]. Any server that speaks MySQL will do.
+
+use differential::metamorphic::{Relation, Subject, survey};
+use differential::{Generator, Kind};
+use harness::Server;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: metamorphic (--server HOST:PORT | --program PATH) [--seed S] [--minutes M | --rounds N] [--relation NAME]";
+
+/// Checks between one set of tables and the next.
+const CHECKS_A_ROUND: usize = 270;
+/// Changes that are made to the rows in the middle of a round.
+const CHANGES_A_ROUND: usize = 10;
+
+struct Options {
+    server: Option<String>,
+    program: Option<String>,
+    seed: u64,
+    time: Option<Duration>,
+    rounds: u64,
+    relations: Vec<Relation>,
+}
+
+fn options() -> Option<Options> {
+    let mut options = Options { server: None, program: None, seed: 1, time: None, rounds: 10, relations: Relation::ALL.to_vec() };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next()?;
+        match name.as_str() {
+            "--server" => options.server = Some(value),
+            "--program" => options.program = Some(value),
+            "--seed" => options.seed = value.parse().ok()?,
+            "--minutes" => options.time = Some(Duration::from_secs_f64(value.parse::<f64>().ok()? * 60.0)),
+            "--rounds" => options.rounds = value.parse().ok()?,
+            "--relation" => options.relations = vec![Relation::from_name(&value)?],
+            _ => return None,
+        }
+    }
+    (options.server.is_some() || options.program.is_some()).then_some(options)
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether everything held.
+fn run(options: &Options) -> Result<bool, String> {
+    let own = options.program.as_ref().filter(|_| options.server.is_none()).map(|program| Server::start(program, &[]));
+    let address = match (&options.server, &own) {
+        (Some(address), _) => address.clone(),
+        (None, Some(server)) => format!("127.0.0.1:{}", server.port()),
+        (None, None) => return Err(USAGE.to_owned()),
+    };
+    println!("seed {}", options.seed);
+    let start = Instant::now();
+    let mut totals: BTreeMap<Relation, (u64, u64, u64)> = BTreeMap::new();
+    let mut shown: BTreeSet<(Relation, Vec<String>)> = BTreeSet::new();
+    let mut round = 0;
+    while options.time.map_or(round < options.rounds, |time| start.elapsed() < time) {
+        let seed = options.seed.wrapping_add(round);
+        // Every other round has tables that are worth a scan in batches and a hash join.
+        let mut subject = Subject::new(&address, seed, if round % 2 == 0 { 1 } else { 25 })?;
+        let mut changes = Generator::new(seed ^ 0xC4A2, Vec::new());
+        for half in 0..2 {
+            let counts = survey(
+                &mut subject,
+                seed.wrapping_mul(2).wrapping_add(half),
+                CHECKS_A_ROUND / 2,
+                &options.relations,
+                &mut |relation, node, text| {
+                    totals.entry(relation).or_default().2 += 1;
+                    if shown.insert((relation, node.labels())) {
+                        println!("{} (seed {seed}, round {round})\n{text}", relation.name());
+                    }
+                },
+            );
+            for (relation, (held, passed_over)) in counts {
+                let total = totals.entry(relation).or_default();
+                total.0 += held;
+                total.1 += passed_over;
+            }
+            let changes: Vec<String> = (0..CHANGES_A_ROUND).map(|_| changes.statement(Kind::Changes).text()).collect();
+            subject.change(&changes)?;
+        }
+        round += 1;
+    }
+    println!("{:11} {:>8} {:>12} {:>7}", "relation", "held", "passed over", "failed");
+    for (relation, (held, passed_over, failed)) in &totals {
+        println!("{:11} {held:8} {passed_over:12} {failed:7}", relation.name());
+    }
+    Ok(totals.values().all(|(_, _, failed)| *failed == 0))
+}
