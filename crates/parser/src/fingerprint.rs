@@ -146,6 +146,9 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
             Tok::Eof | Tok::Semicolon => break,
             Tok::Hint => {
                 if takes_hints(prev.kw) {
+                    if sets_variables(&sql[token.start as usize..token.end as usize]) {
+                        return Fingerprint { hash: 0, cacheable: false, rest: 0 };
+                    }
                     hasher.bytes(Tok::Hint as u64, &sql[token.start as usize..token.end as usize]);
                 }
                 continue;
@@ -202,6 +205,11 @@ pub(crate) fn lifted(sql: &[u8], token: &Token) -> LiftedLiteral {
         _ => LiteralKind::String,
     };
     literal
+}
+
+/// Whether a hint sets variables, so that the statement is planned under other settings than its session's.
+fn sets_variables(hint: &[u8]) -> bool {
+    hint.windows(b"SET_VAR".len()).any(|word| word.eq_ignore_ascii_case(b"SET_VAR"))
 }
 
 /// Words after which a `/*+ … */` comment is a hint.

@@ -5,6 +5,7 @@ use crate::expr::{Expr, ExprKind, Slot};
 use crate::keys;
 use crate::plan::{Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
+use crate::switches::Switch;
 use catalog::TableEntry;
 use parser::ast::IndexHintKind;
 use record::KeyRestore;
@@ -156,8 +157,10 @@ impl<'c> Binder<'c> {
         let all_rows = if relation.keep_row.is_some() && self.context.safe_updates() { UNSAFE } else { 1.0 };
         let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
         let mut forced = false;
+        let switches = self.context.switches();
+        let sees_invisible = switches.has(Switch::UseInvisibleIndexes);
         let allowed = |no: u32| -> bool {
-            let mut ok = !entry.def.indexes[no as usize].invisible;
+            let mut ok = sees_invisible || !entry.def.indexes[no as usize].invisible;
             for (kind, numbers) in &relation.hints {
                 match kind {
                     IndexHintKind::Ignore => ok &= !numbers.contains(&no),
@@ -178,7 +181,7 @@ impl<'c> Binder<'c> {
                 && !w.order.is_empty()
             {
                 if path.ordered {
-                    if let Some(limit) = w.limit {
+                    if let Some(limit) = w.limit.filter(|_| switches.has(Switch::PreferOrderingIndex)) {
                         // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
                         let share = crate::join::filtered_share(conditions, &path);
                         let matching = (path.rows * share.max(1e-6)).max(1.0);
@@ -222,7 +225,13 @@ impl<'c> Binder<'c> {
         );
         // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
         let any_range = |first: &record::KeyPart| sargs.ranges_for(&[(first.column as u32, first.prefix_chars.is_some())]).is_some();
-        let has_range = entry.def.indexes.iter().filter(|index| !index.invisible).filter_map(|index| index.parts.first()).any(any_range);
+        let has_range = entry
+            .def
+            .indexes
+            .iter()
+            .filter(|index| sees_invisible || !index.invisible)
+            .filter_map(|index| index.parts.first())
+            .any(any_range);
         for (no, index) in entry.def.indexes.iter().enumerate() {
             let no = no as u32;
             if !allowed(no) || (no == 0 && index.parts.is_empty()) {
@@ -230,7 +239,7 @@ impl<'c> Binder<'c> {
             }
             let mut all_parts: Vec<(u32, bool)> = index.parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
             let declared = all_parts.len();
-            if no != 0 {
+            if no != 0 && switches.has(Switch::UseIndexExtensions) {
                 all_parts.extend(entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())));
             }
             let directions: Vec<(u32, bool)> =

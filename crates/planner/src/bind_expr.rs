@@ -152,7 +152,7 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
             A::Exists(query) => {
-                let (subplan, _) = self.subquery(query)?;
+                let subplan = self.exists(query)?;
                 let kind = SubqueryKind::Exists { negated: false };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) }
             }

@@ -8,14 +8,17 @@ mod select;
 mod set_operation;
 
 pub(crate) use from::named_columns;
+pub(crate) use set_operation::convert_to;
 
-use crate::binder::{Binder, Result, Scope};
-use crate::expr::Slot;
-use crate::logical::Block;
+use crate::binder::{Binder, Result, Scope, Source};
+use crate::derived::{UnionBlocks, Waiting};
+use crate::expr::{Expr, Slot};
+use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{LimitSpec, Node, OutputColumn, Query, Subplan};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use types::ColumnType;
 
 /// Nesting of queries past which a statement is refused.
@@ -42,6 +45,8 @@ pub struct BoundQuery {
 pub enum Bound {
     /// A single block, to be planned by the receiver.
     Block(Box<Block>),
+    /// A UNION of blocks: the same.
+    Union(Box<UnionBlocks>),
     /// Done.
     Planned(BoundQuery),
 }
@@ -52,6 +57,18 @@ impl<'c> Binder<'c> {
         match self.bind_query(q)? {
             Bound::Planned(planned) => Ok(planned),
             Bound::Block(block) => self.plan_bound(*block),
+            Bound::Union(union) => self.plan_union(*union),
+        }
+    }
+
+    /// What a relation of the current block gets of a query: its columns, and where its rows come from.
+    pub(crate) fn waiting(&mut self, bound: Bound) -> (Vec<OutputColumn>, Source) {
+        match bound {
+            Bound::Block(block) => {
+                (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Box::new(Waiting::Block(*block))))
+            }
+            Bound::Union(union) => (union.columns.clone(), Source::Waiting(Box::new(Waiting::Union(*union)))),
+            Bound::Planned(bound) => (bound.columns, Source::Derived(Arc::new(bound.query), bound.outer, bound.rows)),
         }
     }
 
@@ -65,7 +82,7 @@ impl<'c> Binder<'c> {
 
     /// Binds a subquery of an expression; its plan is made when the enclosing block is planned.
     pub fn subquery(&mut self, q: &ast::Query<'_>) -> Result<(u32, Vec<ColumnType>)> {
-        let bound = self.bind_query(q)?;
+        let bound = self.bind_source(q)?;
         let number = self.subplans.len() as u32;
         let empty = Query { root: Node::Empty, output: Vec::new() };
         let types: Vec<ColumnType>;
@@ -81,6 +98,7 @@ impl<'c> Binder<'c> {
                 });
                 self.pending.push(Some(block));
             }
+            Bound::Union(_) => unreachable!("bind_source plans it"),
             Bound::Planned(p) => {
                 types = p.columns.iter().map(|c| c.ty.clone()).collect();
                 self.subplans.push(Subplan {
@@ -96,7 +114,50 @@ impl<'c> Binder<'c> {
         Ok((number, types))
     }
 
-    fn bind_query(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
+    /// Binds the subquery of an EXISTS: nobody looks at the columns of its rows, so that they need not be read.
+    pub fn exists(&mut self, q: &ast::Query<'_>) -> Result<u32> {
+        let (number, _) = self.subquery(q)?;
+        if let Some(mut block) = self.pending[number as usize].take() {
+            if block.is_simple() && !block.scope.volatile && !self.views.whole_rows {
+                let one = Expr::literal(types::Value::Int(1), ColumnType::bigint().not_null());
+                block.items = vec![(one, OutputColumn::default())];
+                block.distinct = false;
+                block.order.clear();
+                self.subplans[number as usize].types = vec![ColumnType::bigint().not_null()];
+                self.forget_unread(&mut block);
+            }
+            self.pending[number as usize] = Some(block);
+        }
+        Ok(number)
+    }
+
+    /// Takes the slots from columns that nothing of a block reads but its select list, which is gone.
+    fn forget_unread(&self, block: &mut Block) {
+        fn of_tree(tree: &JoinTree, subplans: &[Subplan], out: &mut Vec<Slot>) {
+            match tree {
+                JoinTree::Relation(_) => {}
+                JoinTree::Inner { parts, on, .. } => {
+                    on.iter().for_each(|e| slots_of(e, subplans, out));
+                    parts.iter().for_each(|part| of_tree(part, subplans, out));
+                }
+                JoinTree::Left { left, right, on } => {
+                    on.iter().for_each(|e| slots_of(e, subplans, out));
+                    of_tree(left, subplans, out);
+                    of_tree(right, subplans, out);
+                }
+            }
+        }
+        let mut read = Vec::new();
+        block.filter.iter().for_each(|e| slots_of(e, &self.subplans, &mut read));
+        block.from.iter().for_each(|tree| of_tree(tree, &self.subplans, &mut read));
+        block.scope.relations.iter().for_each(|r| read.extend(r.source.outer_slots()));
+        for relation in block.scope.relations.iter_mut().filter(|r| matches!(r.source, Source::Base(_)) && r.keep_row.is_none()) {
+            relation.slots.iter_mut().for_each(|slot| *slot = slot.filter(|slot| read.contains(slot)));
+        }
+    }
+
+    /// Binds a query, and plans it unless the receiver may.
+    pub(crate) fn bind_query(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
         if self.scopes.len() >= QUERY_DEPTH_MAX {
             return Err(SqlError::with_message(1473, "Too high level of nesting for select"));
         }
@@ -126,7 +187,10 @@ impl<'c> Binder<'c> {
 
     /// Binds a query that is a single block, to be planned by the caller; any other one is planned.
     pub fn bind_source(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
-        self.bind_query(q)
+        Ok(match self.bind_query(q)? {
+            Bound::Union(union) => Bound::Planned(self.plan_union(*union)?),
+            bound => bound,
+        })
     }
 
     /// LIMIT.

@@ -65,6 +65,8 @@ pub enum Source {
     Virtual(&'static VirtualTableDef),
     /// A query whose output goes to the relation's slots.
     Derived(Arc<Query>, BTreeSet<Slot>, f64),
+    /// Such a query, as long as it has no plan: until the block is planned that it stands in.
+    Waiting(Box<crate::derived::Waiting>),
     /// A shared common table expression: query, cache number, expected rows.
     Cte(Arc<Query>, u32, f64),
     /// The recursive reference inside a recursive CTE.
@@ -76,11 +78,12 @@ pub enum Source {
 impl Source {
     /// Slots of what stands before it, or of enclosing queries, that it reads.
     pub fn outer_slots(&self) -> impl Iterator<Item = &Slot> {
-        let outer = match self {
-            Source::Derived(_, outer, _) => Some(outer),
-            _ => None,
+        let outer: Box<dyn Iterator<Item = &Slot>> = match self {
+            Source::Derived(_, outer, _) => Box::new(outer.iter()),
+            Source::Waiting(waiting) => waiting.outer(),
+            _ => Box::new(std::iter::empty()),
         };
-        outer.into_iter().flatten()
+        outer
     }
 }
 

@@ -1,5 +1,6 @@
 //! What planning asks of its surroundings.
 
+use crate::switches::Switches;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
 use mysql_error::SqlError;
@@ -61,6 +62,10 @@ pub trait PlanContext {
     /// `sql_select_limit`: rows that a query without LIMIT gives at most.
     fn select_limit(&self) -> u64 {
         u64::MAX
+    }
+    /// `optimizer_switch`.
+    fn switches(&self) -> Switches {
+        Switches::default()
     }
     /// `sql_safe_updates`: UPDATE and DELETE find their rows by a key, or are refused.
     fn safe_updates(&self) -> bool {

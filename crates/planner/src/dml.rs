@@ -104,6 +104,9 @@ impl<'c> Binder<'c> {
                 relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
                 scope.relations.push(relation);
                 self.scopes.push(scope);
+                if !i.hints.is_empty() {
+                    self.take_hints(i.hints);
+                }
                 self.changed.push((def.id, i.table.name.to_owned()));
                 let result = self.insert_rows(rows, &named, no_list, def, new_slots, &mut bound);
                 self.changed.clear();
@@ -112,9 +115,11 @@ impl<'c> Binder<'c> {
                 InsertSource::Values(bound)
             }
             ast::InsertSource::Query(q) => {
+                self.hints_of_insert(i.hints);
                 let bound = self.bind_source(q)?;
                 let width = match &bound {
                     Bound::Block(block) => block.items.len(),
+                    Bound::Union(union) => union.columns.len(),
                     Bound::Planned(planned) => planned.columns.len(),
                 };
                 if width != named.len() {
@@ -123,6 +128,7 @@ impl<'c> Binder<'c> {
                 refuse_generated(def, &named)?;
                 let mut planned = match bound {
                     Bound::Planned(planned) => planned,
+                    Bound::Union(union) => self.plan_union(*union)?,
                     Bound::Block(mut block) => {
                         if !block.grouped && !i.on_duplicate.is_empty() {
                             upsert = Some(self.upsert_beside(i, &mut block, &target, table, &database, new_slots)?);
@@ -328,7 +334,7 @@ impl<'c> Binder<'c> {
 
     fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
         self.accesses.next = matches!(u.tables, [ast::TableRef::Table(_)]).then_some(Privileges::UPDATE);
-        let trees = self.changed_tables(u.tables, "UPDATE")?;
+        let trees = self.changed_tables(u.tables, u.hints, "UPDATE")?;
         let depth = self.scopes.len() - 1;
         let multi = self.has_several(depth);
         // Resolve the targets of the assignments first: they decide which tables are locked and kept.
@@ -392,10 +398,13 @@ impl<'c> Binder<'c> {
     }
 
     /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
-    fn changed_tables(&mut self, tables: &[ast::TableRef<'_>], command: &'static str) -> Result<Vec<JoinTree>> {
+    fn changed_tables(&mut self, tables: &[ast::TableRef<'_>], hints: &[&str], command: &'static str) -> Result<Vec<JoinTree>> {
         (self.views.command, self.views.whole_rows) = (command, true);
-        let trees = tables.iter().map(|t| self.table_ref(t)).collect();
+        let trees: Result<Vec<JoinTree>> = tables.iter().map(|t| self.table_ref(t)).collect();
         self.views.whole_rows = false;
+        if trees.is_ok() && !hints.is_empty() {
+            self.hints.fixed_order = self.take_hints(hints);
+        }
         trees
     }
 
@@ -489,8 +498,9 @@ impl<'c> Binder<'c> {
         }
         let mut relations: Vec<Relation> = self.scope().relations.clone();
         // Kept rows travel in slots of their own.
-        let group = self.build_group(&mut relations, trees, filter, false);
-        let mut group = group;
+        let mut group = self.build_group(&mut relations, trees, filter, self.hints.fixed_order);
+        group.hints = std::mem::take(&mut self.scope().join_hints);
+        self.plan_waiting(&mut relations, &mut group)?;
         for item in &mut group.items {
             if let crate::join::ItemKind::Relation(r) = item.kind
                 && let Some(slot) = relations[r].keep_row
@@ -525,7 +535,7 @@ impl<'c> Binder<'c> {
 
     fn delete_in_scope(&mut self, d: &ast::Delete<'_>) -> Result<Delete> {
         self.accesses.next = d.targets.is_empty().then_some(Privileges::DELETE);
-        let trees = self.changed_tables(d.from, "DELETE")?;
+        let trees = self.changed_tables(d.from, d.hints, "DELETE")?;
         let depth = self.scopes.len() - 1;
         let multi = !d.targets.is_empty();
         let mut target_relations = Vec::new();

@@ -1,8 +1,9 @@
-//! Optimizer hints: `/*+ … */` behind SELECT.
+//! Optimizer hints: `/*+ … */` behind SELECT, INSERT, REPLACE, UPDATE and DELETE.
 //!
 //! Honoured: `JOIN_FIXED_ORDER`, `JOIN_ORDER`, `JOIN_PREFIX`, `JOIN_SUFFIX`, `INDEX` and `NO_INDEX` (and their JOIN_, GROUP_ and ORDER_ forms, which are
-//! one here), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block. Hints that choose an algorithm which the planner has no two of
-//! (`BKA`, `MRR`, `HASH_JOIN`, `SEMIJOIN` …) are read and change nothing. What cannot be read, or names what is not there, warns as in MySQL.
+//! one here), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block; `SET_VAR`, which is the session's to carry out
+//! ([`hinted_variables`]). Hints that choose an algorithm which the planner has no two of (`BKA`, `MRR`, `SKIP_SCAN` …) are read and change
+//! nothing. What cannot be read, or names what is not there, warns as in MySQL.
 
 use crate::binder::{Binder, Source};
 use mysql_error::{Warning, WarningLevel};
@@ -53,6 +54,56 @@ pub struct StatementHints {
     pub standalone: bool,
     /// `MAX_EXECUTION_TIME`.
     pub max_execution_time_ms: Option<u32>,
+    /// `JOIN_FIXED_ORDER` of an UPDATE or DELETE.
+    pub fixed_order: bool,
+    /// Hints of an INSERT, which are those of the first block of its SELECT: where they stand in the text.
+    pub of_insert: Vec<std::ops::Range<usize>>,
+}
+
+/// What `SET_VAR` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HintedVariable<'h> {
+    /// The variable.
+    pub name: &'h str,
+    /// Its value as written: a number, a word, or a quoted text.
+    pub value: &'h str,
+}
+
+impl<'h> HintedVariable<'h> {
+    /// Reads `name = value`; the error is the text from where it cannot be read.
+    fn read(text: &'h str) -> Result<HintedVariable<'h>, &'h str> {
+        let word = |text: &str| text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.'))).unwrap_or(text.len());
+        let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'))).unwrap_or(text.len());
+        let (name, rest) = text.split_at(end);
+        let rest = rest.trim_start();
+        let value = rest.strip_prefix('=').filter(|_| !name.is_empty()).ok_or(rest)?.trim();
+        let end = match value.chars().next() {
+            Some(quote @ ('\'' | '"')) => value[1..].find(quote).filter(|at| *at > 0).map(|at| at + 2).ok_or(value)?,
+            _ => word(value),
+        };
+        match (end, &value[end..]) {
+            (0, _) => Err(value),
+            (_, "") => Ok(HintedVariable { name, value }),
+            (_, behind) => Err(behind),
+        }
+    }
+
+    /// The value, if it is a number.
+    pub fn number(&self) -> Option<&'h str> {
+        self.value.starts_with(|c: char| c.is_ascii_digit()).then_some(self.value)
+    }
+
+    /// The value without quotes.
+    pub fn text(&self) -> &'h str {
+        let quoted = ['\'', '"'].iter().find_map(|quote| self.value.strip_prefix(*quote)?.strip_suffix(*quote));
+        quoted.unwrap_or(self.value)
+    }
+}
+
+/// What the hints of these comments set.
+pub fn hinted_variables<'h>(texts: &[&'h str]) -> Vec<HintedVariable<'h>> {
+    let of = |text: &&'h str| split(text).0.into_iter().filter(|hint| hint.name == "SET_VAR");
+    texts.iter().flat_map(of).map_while(|hint| HintedVariable::read(hint.arguments).ok()).collect()
 }
 
 /// One hint: its name in capitals, what stands in its parentheses, and where it begins.
@@ -121,6 +172,9 @@ fn names(arguments: &str) -> Vec<&str> {
 impl Binder<'_> {
     /// Takes the hints of the block whose FROM has just been bound; whether it keeps the order as written.
     pub(crate) fn take_hints(&mut self, texts: &[&str]) -> bool {
+        let above = std::mem::take(&mut self.hints.of_insert);
+        let texts: Vec<&str> =
+            above.into_iter().filter_map(|at| std::str::from_utf8(self.sql.get(at)?).ok()).chain(texts.iter().copied()).collect();
         let mut fixed = false;
         let mut block_name: Option<&str> = None;
         let mut ordered = false;
@@ -133,6 +187,12 @@ impl Binder<'_> {
                         None => block_name = names(hint.arguments).first().copied(),
                         Some(_) => self.warnings.push(conflicting(format!("QB_NAME(`{}`)", hint.arguments.trim_matches('`')))),
                     },
+                    "SET_VAR" => {
+                        if let Err(rest) = HintedVariable::read(hint.arguments) {
+                            self.hint_syntax(rest);
+                            return fixed;
+                        }
+                    }
                     "MAX_EXECUTION_TIME" => match hint.arguments.parse::<u32>() {
                         Err(_) => self.hint_syntax(hint.arguments),
                         Ok(_) if !self.hints.standalone || self.scopes.len() > 1 => self.warnings.push(warning(
@@ -170,6 +230,16 @@ impl Binder<'_> {
             }
         }
         fixed
+    }
+
+    /// Leaves the hints of an INSERT to the SELECT that it reads.
+    pub(crate) fn hints_of_insert(&mut self, texts: &[&str]) {
+        let start = self.sql.as_ptr().addr();
+        let place = |text: &&str| {
+            let at = text.as_ptr().addr().wrapping_sub(start);
+            at..at.saturating_add(text.len())
+        };
+        self.hints.of_insert = texts.iter().map(place).collect();
     }
 
     /// 1064 as a warning, from where a hint cannot be read to the end of the statement.
@@ -245,6 +315,19 @@ impl Binder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_read() {
+        let read = |text| HintedVariable::read(text).map(|v| (v.name, v.text()));
+        assert_eq!(read("a=1"), Ok(("a", "1")));
+        assert_eq!(read("sql_mode = 'x y'"), Ok(("sql_mode", "x y")));
+        assert_eq!(read("a=OFF"), Ok(("a", "OFF")));
+        for (text, rest) in
+            [("a", ""), ("a=''", "''"), ("a=-1", "-1"), ("a.b=1", ".b=1"), ("@@a=1", "@@a=1"), ("a=1 2", " 2"), ("a='x", "'x")]
+        {
+            assert_eq!(read(text), Err(rest), "{text}");
+        }
+    }
 
     #[test]
     fn hints_are_split() {

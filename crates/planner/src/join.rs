@@ -1,5 +1,6 @@
 //! Join groups: what is joined with what, in which order, by which method.
 
+mod equal;
 mod factor;
 mod search;
 
@@ -10,6 +11,7 @@ use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
+use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
 use std::collections::{BTreeSet, HashMap};
@@ -33,6 +35,8 @@ pub struct Group {
     pub straight: bool,
     /// Hints on the order: relations by number.
     pub hints: Vec<(crate::hints::Place, Vec<usize>)>,
+    /// What the first conjuncts have to do with classes of equal columns (`equal.rs`).
+    pub tags: Vec<Option<equal::Tag>>,
 }
 
 /// One part of a group.
@@ -102,6 +106,7 @@ impl<'c> Binder<'c> {
         if group.items.len() > 1 {
             factor::factor(&mut group.conjuncts, relations);
         }
+        equal::propagate(&mut group);
         group
     }
 
@@ -143,7 +148,8 @@ impl<'c> Binder<'c> {
     fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr, equalities: &mut Vec<Expr>) -> std::result::Result<Item, Expr> {
         let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
         let number = *number;
-        if self.views.kept.contains(&number) {
+        let switches = self.context.switches();
+        if self.views.kept.contains(&number) || !switches.has(Switch::Semijoin) {
             return Err(conjunct);
         }
         let Some(block) = self.pending[number as usize].as_ref().filter(|b| !b.scope.volatile) else { return Err(conjunct) };
@@ -171,6 +177,7 @@ impl<'c> Binder<'c> {
         let locks = block.scope.relations.iter().any(|r| r.lock != LockMode::None);
         if let SubqueryKind::In { needle, negated: false, collations } = &**kind
             && block.scope.outer.is_empty()
+            && switches.has(Switch::Materialization)
             && !locks
         {
             // A set of its own: its distinct rows are joined, from whichever side is cheaper.
@@ -341,12 +348,11 @@ impl<'c> Binder<'c> {
             let item = &group.items[step.item];
             let bit = 1u64 << step.item;
             let now = placed | bit;
-            let mut ready = Vec::new();
-            for (i, c) in group.conjuncts.iter().enumerate() {
-                if !used[i] && masks[i] & !now == 0 {
-                    used[i] = true;
-                    ready.push(c.clone());
-                }
+            let now_ready: Vec<usize> = (0..masks.len()).filter(|i| !used[*i] && masks[*i] & !now == 0).collect();
+            now_ready.iter().for_each(|i| used[*i] = true);
+            let (mut ready, mut checks) = (Vec::new(), Vec::new());
+            for (i, counts) in group.tested(now_ready.into_iter(), step.item) {
+                if counts { &mut ready } else { &mut checks }.push(group.conjuncts[i].clone());
             }
             // Slots that are not available while this item is read.
             let mut later = blocked.clone();
@@ -429,6 +435,9 @@ impl<'c> Binder<'c> {
                 rows *= after.iter().map(access::selectivity).product::<f64>();
                 node = node.map(|n| with_filter(n, after));
             }
+            if !checks.is_empty() {
+                node = node.map(|n| with_filter(n, checks));
+            }
             placed = now;
         }
         let mut node = node.unwrap_or(Node::Unit);
@@ -508,7 +517,7 @@ impl<'c> Binder<'c> {
                 let relation = &relations[*r];
                 let (path, possible) = self.paths(relation, &conditions, blocked, wanted);
                 let (rows, cost, ordered) = (path.rows, path.cost, path.ordered);
-                let share: f64 = filtered_share(&conditions, &path);
+                let share = self.passing(&conditions, &path);
                 let node = match relation.source {
                     Source::Virtual(table) => {
                         let node = self.virtual_node(table, relation, &path, &conditions, blocked);
@@ -527,6 +536,11 @@ impl<'c> Binder<'c> {
                 Ok((planned.node, planned.rows, planned.cost, false))
             }
         }
+    }
+
+    /// Share of the rows of a path that go on.
+    fn passing(&self, conditions: &[Expr], path: &Path) -> f64 {
+        if self.context.switches().has(Switch::ConditionFanoutFilter) { filtered_share(conditions, path) } else { 1.0 }
     }
 
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
@@ -573,6 +587,7 @@ impl<'c> Binder<'c> {
             }
             Source::Virtual(_) => unreachable!("computed tables have a node of their own"),
             Source::Merged(_) => unreachable!("a merged view is in no join tree"),
+            Source::Waiting(_) => unreachable!("planned with the group"),
             Source::Derived(query, outer, _) => {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();

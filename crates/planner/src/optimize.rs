@@ -7,6 +7,7 @@ use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, with_filter};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
+use crate::switches::Switch;
 use crate::window::{BoundWindow, Window};
 use std::collections::BTreeSet;
 use types::Value;
@@ -25,6 +26,7 @@ impl<'c> Binder<'c> {
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
         let mut group = self.build_group(&mut relations, from, filter, straight);
+        self.plan_waiting(&mut relations, &mut group)?;
         group.hints = scope.join_hints;
         let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
 
@@ -259,7 +261,9 @@ impl<'c> Binder<'c> {
     /// `(SELECT agg(…) FROM … WHERE inner = outer AND …)` as one grouped run, where that pays.
     fn decorrelate(&mut self, block: &Block, executions: f64) -> Result<Option<Lookup>> {
         let outer = &block.scope.outer;
+        let switches = self.context.switches();
         if outer.is_empty()
+            || !switches.has(Switch::Materialization)
             || block.scope.volatile
             || !block.grouped
             || !block.group_by.is_empty()
@@ -308,7 +312,7 @@ impl<'c> Binder<'c> {
         if from.iter().any(|t| outer_in_left(t, &|e| reads_outer(self, e))) {
             return Ok(None);
         }
-        if block.scope.relations.iter().any(|r| matches!(&r.source, crate::binder::Source::Derived(_, o, _) if !o.is_empty())) {
+        if block.scope.relations.iter().any(|r| r.source.outer_slots().next().is_some()) {
             return Ok(None);
         }
         let (mut probe, mut group_by, mut collations, mut forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -348,7 +352,8 @@ impl<'c> Binder<'c> {
         let cost = |b: &mut Self, block: Block| -> Result<f64> {
             let mut relations = block.scope.relations;
             let pending: Vec<_> = b.pending.clone();
-            let group: Group = b.build_group(&mut relations, block.from, block.filter, block.straight);
+            let mut group: Group = b.build_group(&mut relations, block.from, block.filter, block.straight);
+            b.plan_waiting(&mut relations, &mut group)?;
             let planned = b.plan_group(&relations, &group, &BTreeSet::new(), None)?;
             b.pending = pending;
             Ok(planned.cost)
@@ -358,7 +363,8 @@ impl<'c> Binder<'c> {
         once.from = from;
         once.filter = kept;
         let grouped_cost = cost(self, once.clone())?;
-        if correlated * executions < grouped_cost + LOOKUP_COST * executions {
+        let cost_based = switches.has(Switch::SubqueryMaterializationCostBased);
+        if cost_based && correlated * executions < grouped_cost + LOOKUP_COST * executions {
             return Ok(None);
         }
         let mut empty = block.clone();

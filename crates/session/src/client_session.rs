@@ -113,6 +113,7 @@ impl ClientSession {
                 notes: true,
                 timestamp: 0.0,
                 select_limit: u64::MAX,
+                switches: Default::default(),
                 safe_updates: false,
                 completion_type: 0,
                 temporary: 0,

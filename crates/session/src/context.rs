@@ -56,6 +56,8 @@ pub struct Settings {
     pub timestamp: f64,
     /// `sql_select_limit`.
     pub select_limit: u64,
+    /// `optimizer_switch`.
+    pub switches: planner::switches::Switches,
     /// `sql_safe_updates`.
     pub safe_updates: bool,
     /// `completion_type`: 0 NO_CHAIN, 1 CHAIN, 2 RELEASE.
@@ -498,6 +500,10 @@ impl PlanContext for Planning<'_> {
         self.core.settings.select_limit
     }
 
+    fn switches(&self) -> planner::switches::Switches {
+        self.core.settings.switches
+    }
+
     fn safe_updates(&self) -> bool {
         self.core.settings.safe_updates
     }
@@ -509,7 +515,7 @@ impl PlanContext for Planning<'_> {
             Kind::Switch => ColumnType::bigint(),
             Kind::Number { .. } => ColumnType::bigint_unsigned(),
             Kind::Real { .. } => ColumnType { decimals: 6, ..ColumnType::new(TypeKind::Double) },
-            Kind::Choice(_) | Kind::Text | Kind::SqlMode => ColumnType::varchar(1024, Collation::DEFAULT),
+            Kind::Choice(_) | Kind::Text | Kind::SqlMode | Kind::Switches => ColumnType::varchar(1024, Collation::DEFAULT),
         })
     }
 

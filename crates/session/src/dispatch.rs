@@ -27,8 +27,12 @@ impl ClientSession {
         if is_planned(statement) {
             // Cleared first: what planning complains about belongs to this statement.
             self.core.diagnostics.clear();
-            let plan = Arc::new(self.plan(statement, sql)?);
-            return self.run_cached(&plan, sink);
+            let (hinted, warnings) = crate::hinted::assignments(statement);
+            return self.with_variables(&hinted, |session| {
+                let mut plan = session.plan(statement, sql)?;
+                plan.plan.warnings.extend(warnings);
+                session.run_cached(&Arc::new(plan), sink)
+            });
         }
         authorize(self, statement)?;
         // SHOW WARNINGS and its like report on the statement before; all others begin a new list.

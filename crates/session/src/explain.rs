@@ -6,6 +6,7 @@ use crate::error_map::{Outcome, executor_error};
 use crate::lock_tables::share_of;
 use crate::result_columns;
 use crate::temporary::Changed;
+use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{self, ExplainFormat, ExplainTarget};
 use planner::Plan;
@@ -24,6 +25,18 @@ impl ClientSession {
         if explain.into.is_some() || explain.schema.is_some() {
             return unsupported(if explain.into.is_some() { "EXPLAIN INTO" } else { "EXPLAIN FOR SCHEMA" });
         }
+        let (hinted, warnings) = crate::hinted::assignments(statement);
+        warnings.into_iter().for_each(|warning| self.core.warn(warning));
+        self.with_variables(&hinted, |session| session.explain_statement(explain, statement, sql, sink))
+    }
+
+    fn explain_statement(
+        &mut self,
+        explain: &ast::Explain<'_>,
+        statement: &ast::Statement<'_>,
+        sql: &[u8],
+        sink: &mut ResultSink<'_>,
+    ) -> Result<(), Outcome> {
         if explain.analyze {
             match explain.format {
                 None | Some(ExplainFormat::Tree) => {}

@@ -28,6 +28,7 @@ mod encryption;
 mod error_map;
 mod explain;
 mod files;
+mod hinted;
 mod info;
 mod lock_tables;
 mod output;

@@ -21,6 +21,7 @@ impl CachedPlan {
     /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
     pub fn suits(&self, settings: &Settings) -> bool {
         self.select_limit == settings.select_limit
+            && self.switches == settings.switches
             && self.plan.safe_updates == settings.safe_updates
             && self.temporary == settings.temporary
             && self.results == settings.charsets.results
@@ -52,6 +53,8 @@ pub struct CachedPlan {
     pub prepared: bool,
     /// `sql_select_limit` when it was made.
     pub select_limit: u64,
+    /// `optimizer_switch` when it was made.
+    pub switches: planner::switches::Switches,
     /// `character_set_results` when it was made: the head of its result is written for that.
     pub results: Option<types::Charset>,
     /// What its rows are written in: that, or as they are inside where no column needs another form.

@@ -7,6 +7,7 @@ use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
 use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
+use crate::hinted::Assignment;
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::preparable::is_preparable;
 use crate::query::{empty_query, is_planned};
@@ -104,6 +105,8 @@ struct Prepared {
     long_data: HashMap<u16, Vec<u8>>,
     /// Why one of them could not be kept: it became longer than `max_allowed_packet`, or there was no memory for it.
     unfit: Option<fn() -> SqlError>,
+    /// Variables that its hints set.
+    hinted: Box<[Assignment]>,
 }
 
 impl Prepared {
@@ -253,10 +256,26 @@ impl ClientSession {
             types: Vec::new(),
             long_data: HashMap::new(),
             unfit: None,
+            hinted: Box::default(),
         };
+        let (hinted, warnings) = crate::hinted::assignments(&parsed.statement);
+        warnings.into_iter().for_each(|warning| self.core.warn(warning));
+        prepared.hinted = hinted.into();
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
             statement if parsed.reads_conditions || !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
+            statement if is_planned(&statement) && !prepared.hinted.is_empty() => {
+                // Planned and kept under the values that it will run under.
+                let hinted = std::mem::take(&mut prepared.hinted);
+                self.params.clear();
+                let (key, plan) = self.with_variables(&hinted, |session| {
+                    let key = session.prepared_key(sql);
+                    session.plan_prepared(&statement, sql).map(|plan| (key, Arc::new(plan)))
+                })?;
+                self.planned.set(false);
+                plan.plan.warnings.iter().for_each(|warning| self.core.warn(warning.clone()));
+                (prepared.key, prepared.plan, prepared.hinted) = (Some(key), Some(plan), hinted);
+            }
             statement if is_planned(&statement) => {
                 let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables) {
                     Some(plan) => {
@@ -347,11 +366,25 @@ impl ClientSession {
 
     /// Runs a prepared statement with the values in `self.params`.
     fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        self.run_prepared_with(id, false, sink)
+    }
+
+    /// The same with the variables set that the statement's hints name.
+    #[cold]
+    fn run_prepared_hinted(&mut self, id: u32, hinted: &[Assignment], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        self.with_variables(hinted, |session| session.run_prepared_with(id, true, sink))
+    }
+
+    fn run_prepared_with(&mut self, id: u32, hinted: bool, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
                 return Err(codes::unknown_stmt_handler(id, "EXECUTE").into());
             };
+            if !prepared.hinted.is_empty() && !hinted {
+                let variables = prepared.hinted.clone();
+                return self.run_prepared_hinted(id, &variables, sink);
+            }
             if prepared.key.is_none() {
                 let sql = Arc::clone(&prepared.sql);
                 return self.run_text(&sql, sink);

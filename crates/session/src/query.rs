@@ -199,6 +199,7 @@ impl ClientSession {
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
+            switches: self.core.settings.switches,
             results,
             written_in,
             uses_tables,
@@ -281,6 +282,7 @@ impl ClientSession {
             hasher.write_u16(self.core.settings.charsets.number());
             hasher.write_u64(self.core.number("div_precision_increment"));
             hasher.write_u64(self.core.settings.select_limit);
+            hasher.write_u32(self.core.settings.switches.bits());
             hasher.write_u8(self.core.settings.safe_updates.into());
             hasher.write_u64(self.core.settings.temporary);
             self.environment = hasher.finish() | 1;

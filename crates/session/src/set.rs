@@ -4,7 +4,7 @@ use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::shared::{memory_limit_of, memory_of_storage};
-use crate::variables::{Definition, Kind, Scope, check, find};
+use crate::variables::{Definition, Kind, Scope, check, find, switched};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -72,6 +72,11 @@ impl ClientSession {
             let shown = crate::variables::show(definition, &value);
             self.core.warn(codes::truncated_wrong_value(definition.name, shown).into());
         }
+        let value = match definition.kind {
+            Kind::Switches if global => switched(&self.shared().variables.get(definition), &value),
+            Kind::Switches => switched(self.core.variables.get(definition), &value),
+            _ => value,
+        };
         let value = if is_charset_variable(definition.name) { self.charset_value(definition, value)? } else { value };
         self.check_effect(definition, &value)?;
         if definition.name == "mandatory_roles" {
@@ -143,6 +148,15 @@ impl ClientSession {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Gives a session variable a checked value for a while: nobody is told that it has changed.
+    pub(crate) fn let_variable_be(&mut self, definition: &'static Definition, value: Value) {
+        if let ("insert_id", Value::UInt(id)) = (definition.name, &value) {
+            self.core.set_insert_id(*id);
+        }
+        self.derive(definition, &value);
+        self.core.variables.set_silently(definition, value);
     }
 
     /// What a changed server value does at once.
@@ -232,6 +246,10 @@ impl ClientSession {
                 settings.safe_updates = *on == 1;
                 self.environment = 0;
             }
+            ("optimizer_switch", Value::Bytes(text)) => {
+                settings.switches = planner::switches::Switches::default().with(&text.to_text()).unwrap_or_default();
+                self.environment = 0;
+            }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
@@ -258,6 +276,7 @@ impl ClientSession {
             "max_error_count",
             "max_execution_time",
             "completion_type",
+            "optimizer_switch",
             "sql_notes",
             "sql_select_limit",
             "sql_safe_updates",

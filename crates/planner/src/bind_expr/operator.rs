@@ -25,7 +25,7 @@ impl<'c> Binder<'c> {
         if op == ast::UnaryOp::Not
             && let ast::ExprKind::Exists(query) = operand.kind
         {
-            let (subplan, _) = self.subquery(query)?;
+            let subplan = self.exists(query)?;
             let kind = SubqueryKind::Exists { negated: true };
             return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) });
         }

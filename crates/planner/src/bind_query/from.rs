@@ -304,16 +304,16 @@ impl<'c> Binder<'c> {
         // LATERAL: it reads the tables before it, as a subquery in WHERE would.
         let hidden = if derived.lateral { None } else { self.hide_relations() };
         let changed = std::mem::take(&mut self.changed);
-        let bound = self.query(derived.query);
+        let bound = self.bind_query(derived.query);
         self.changed = changed;
         self.show_relations(hidden);
-        let bound = bound?;
-        let columns = named_columns(bound.columns, derived.columns, derived.alias)?;
+        let (columns, source) = self.waiting(bound?);
+        let columns = named_columns(columns, derived.columns, derived.alias)?;
         let slots = vec![None; columns.len()];
         self.add_relation(Relation {
             alias: derived.alias.to_owned(),
             database: String::new(),
-            source: Source::Derived(Arc::new(bound.query), bound.outer, bound.rows),
+            source,
             columns,
             slots,
             nullable: false,
@@ -349,7 +349,7 @@ impl<'c> Binder<'c> {
                     return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
                 };
                 // MySQL has given a derived table's rows their lock before it looks at the name.
-                if locked[at] || matches!(relations[at].source, Source::Derived(..)) {
+                if locked[at] || matches!(relations[at].source, Source::Derived(..) | Source::Waiting(_)) {
                     return Err(codes::duplicate_table_lock(format!("`{}`", name.name)));
                 }
                 locked[at] = true;

@@ -25,7 +25,7 @@ impl<'c> Binder<'c> {
         }
         self.note_found_rows(select)?;
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
-        let fixed = !select.hints.is_empty() && self.take_hints(select.hints);
+        let fixed = (!select.hints.is_empty() || !self.hints.of_insert.is_empty()) && self.take_hints(select.hints);
         self.apply_locks(q.locking)?;
         self.scope().clause = Clause::Where;
         let mut filter = crate::views::take_view_filter(self.scope());
@@ -225,7 +225,7 @@ impl<'c> Binder<'c> {
                 }
                 let is_view = match &relation.source {
                     Source::Virtual(table) => table.is_view,
-                    Source::Derived(..) => !relation.database.is_empty(),
+                    Source::Derived(..) | Source::Waiting(_) => !relation.database.is_empty(),
                     _ => false,
                 };
                 return is_view.then(|| relation.columns[c].name.as_str().into());

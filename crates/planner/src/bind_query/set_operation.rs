@@ -2,6 +2,7 @@
 
 use crate::bind_query::{Bound, BoundQuery};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
+use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{LockMode, Node, OutputColumn, Query};
 use crate::typing::{self, UnionClash};
@@ -35,6 +36,16 @@ impl<'c> Binder<'c> {
                 let bound = self.bind_select(&select, q);
                 self.note_table_star(std::ptr::from_ref(&select).addr(), &name);
                 bound.map(|b| Bound::Block(Box::new(b)))
+            }
+            ast::QueryBody::SetOp(set) if plain && set.op == ast::SetOperator::Union => {
+                let branches = self.bind_branches(set, &[])?;
+                if !branches.iter().all(|branch| matches!(branch, Bound::Block(_))) {
+                    let (node, slots, columns, rows, outer, volatile) = self.plan_branches(set, branches)?;
+                    return self.finish_set(node, slots, columns, rows, outer, volatile, q).map(Bound::Planned);
+                }
+                let columns = union_columns(&branches)?;
+                let blocks = branches.into_iter().filter_map(|branch| if let Bound::Block(block) = branch { Some(*block) } else { None });
+                Ok(Bound::Union(Box::new(UnionBlocks { branches: blocks.collect(), all: set.all, columns })))
             }
             ast::QueryBody::Parens(_) | ast::QueryBody::SetOp(_) | ast::QueryBody::Values(_) => {
                 let (node, slots, columns, rows, outer, volatile) = self.bind_operand(&q.body, q.locking)?;
@@ -79,59 +90,8 @@ impl<'c> Binder<'c> {
                 Ok((Node::Values { rows: bound, slots: slots.clone() }, slots, columns, count, scope.outer, scope.volatile))
             }
             ast::QueryBody::SetOp(set) => {
-                let mut branches = Vec::with_capacity(set.operands.len());
-                let mut all_columns: Vec<Vec<OutputColumn>> = Vec::new();
-                let mut outer = BTreeSet::new();
-                let mut volatile = false;
-                let mut rows = 0.0;
-                for (no, operand) in set.operands.iter().enumerate() {
-                    let last = no + 1 == set.operands.len();
-                    let bound = self.bind_branch(operand, if last { locks } else { &[] })?;
-                    if let Some(first) = all_columns.first()
-                        && first.len() != bound.columns.len()
-                    {
-                        return Err(codes::wrong_number_of_columns_in_select());
-                    }
-                    outer.extend(bound.outer);
-                    volatile |= bound.volatile;
-                    rows += bound.rows;
-                    all_columns.push(bound.columns);
-                    branches.push(bound.query);
-                }
-                let mut slots = Vec::new();
-                let mut columns = Vec::new();
-                for i in 0..all_columns[0].len() {
-                    let mut ty = typing::common(all_columns.iter().map(|c| &c[i].ty));
-                    let merged = typing::union_collation(all_columns.iter().map(|c| (c[i].coercibility, &c[i].ty))).map_err(illegal_mix)?;
-                    let coercibility = match merged {
-                        Some((coercibility, collation)) => {
-                            if typing::is_string_class(&ty) && ty.collation != Collation::Binary && collation != Collation::Binary {
-                                ty.collation = collation;
-                            }
-                            coercibility
-                        }
-                        None => typing::COERCIBLE,
-                    };
-                    slots.push(self.new_slot(ty.clone()));
-                    let name = all_columns[0][i].name.clone();
-                    columns.push(OutputColumn { name, ty, coercibility, ..OutputColumn::default() });
-                }
-                for branch in &mut branches {
-                    for (e, c) in branch.output.iter_mut().zip(&columns) {
-                        convert_to(e, &c.ty);
-                    }
-                }
-                let collations: Vec<Collation> = columns.iter().map(|c| c.ty.collation).collect();
-                let node = match (set.op, set.all) {
-                    (ast::SetOperator::Union, all) => {
-                        let union = Node::Union { branches, slots: slots.clone() };
-                        if all { union } else { Node::Distinct { input: Box::new(union), slots: slots.clone(), collations } }
-                    }
-                    (op, all) => {
-                        Node::SetOperation { branches, slots: slots.clone(), collations, except: op == ast::SetOperator::Except, all }
-                    }
-                };
-                Ok((node, slots, columns, rows, outer, volatile))
+                let branches = self.bind_branches(set, locks)?;
+                self.plan_branches(set, branches)
             }
             _ => {
                 let bound = self.bind_branch(body, locks)?;
@@ -139,6 +99,92 @@ impl<'c> Binder<'c> {
                 let node = Node::Union { branches: vec![bound.query], slots: slots.clone() };
                 Ok((node, slots, bound.columns, bound.rows, bound.outer, bound.volatile))
             }
+        }
+    }
+
+    /// Binds the parts of a set operation. Locking clauses behind it are of its last part.
+    fn bind_branches(&mut self, set: &ast::SetOp<'_>, locks: &[ast::LockClause<'_>]) -> Result<Vec<Bound>> {
+        let mut branches = Vec::with_capacity(set.operands.len());
+        for (no, operand) in set.operands.iter().enumerate() {
+            let last = no + 1 == set.operands.len();
+            let branch = self.bind_unplanned_branch(operand, if last { locks } else { &[] })?;
+            if branches.first().is_some_and(|first| width(first) != width(&branch)) {
+                return Err(codes::wrong_number_of_columns_in_select());
+            }
+            branches.push(branch);
+        }
+        Ok(branches)
+    }
+
+    /// Plans the parts of a set operation to a node that fills slots.
+    fn plan_branches(
+        &mut self,
+        set: &ast::SetOp<'_>,
+        branches: Vec<Bound>,
+    ) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
+        let columns = union_columns(&branches)?;
+        let mut planned = Vec::with_capacity(branches.len());
+        for branch in branches {
+            planned.push(match branch {
+                Bound::Block(block) => self.plan_bound(*block)?,
+                Bound::Union(union) => self.plan_union(*union)?,
+                Bound::Planned(planned) => planned,
+            });
+        }
+        Ok(self.unite(set.op, set.all, planned, columns))
+    }
+
+    /// Plans a UNION of blocks.
+    pub(crate) fn plan_union(&mut self, union: UnionBlocks) -> Result<BoundQuery> {
+        let mut planned = Vec::with_capacity(union.branches.len());
+        for block in union.branches {
+            planned.push(self.plan_bound(block)?);
+        }
+        let (root, slots, columns, rows, outer, volatile) = self.unite(ast::SetOperator::Union, union.all, planned, union.columns);
+        let output = slots.iter().zip(&columns).map(|(s, c)| Expr::slot(*s, c.ty.clone())).collect();
+        Ok(BoundQuery { query: Query { root, output }, columns, rows, outer, volatile })
+    }
+
+    fn unite(
+        &mut self,
+        op: ast::SetOperator,
+        all: bool,
+        planned: Vec<BoundQuery>,
+        columns: Vec<OutputColumn>,
+    ) -> (Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool) {
+        let mut outer = BTreeSet::new();
+        let (mut volatile, mut rows) = (false, 0.0);
+        let mut branches = Vec::with_capacity(planned.len());
+        for bound in planned {
+            outer.extend(bound.outer);
+            volatile |= bound.volatile;
+            rows += bound.rows;
+            let mut branch = bound.query;
+            for (e, c) in branch.output.iter_mut().zip(&columns) {
+                convert_to(e, &c.ty);
+            }
+            branches.push(branch);
+        }
+        let slots: Vec<Slot> = columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
+        let collations: Vec<Collation> = columns.iter().map(|c| c.ty.collation).collect();
+        let node = match (op, all) {
+            (ast::SetOperator::Union, all) => {
+                let union = Node::Union { branches, slots: slots.clone() };
+                if all { union } else { Node::Distinct { input: Box::new(union), slots: slots.clone(), collations } }
+            }
+            (op, all) => Node::SetOperation { branches, slots: slots.clone(), collations, except: op == ast::SetOperator::Except, all },
+        };
+        (node, slots, columns, rows, outer, volatile)
+    }
+
+    /// A part of a set operation; a single block is left to be planned.
+    fn bind_unplanned_branch(&mut self, body: &ast::QueryBody<'_>, locks: &[ast::LockClause<'_>]) -> Result<Bound> {
+        match body {
+            ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => {
+                let span = ast::Span::default();
+                self.bind_body(&ast::Query { with: None, body: *body, order_by: &[], limit: None, locking: locks, into: None, span })
+            }
+            _ => self.bind_branch(body, locks).map(Bound::Planned),
         }
     }
 
@@ -153,6 +199,7 @@ impl<'c> Binder<'c> {
             }
             ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => match self.bind_body(&whole)? {
                 Bound::Block(block) => self.plan_bound(*block),
+                Bound::Union(union) => self.plan_union(*union),
                 Bound::Planned(p) => Ok(p),
             },
             _ => {
@@ -221,8 +268,44 @@ impl<'c> Binder<'c> {
     }
 }
 
+fn width(bound: &Bound) -> usize {
+    match bound {
+        Bound::Block(block) => block.items.len(),
+        Bound::Union(union) => union.columns.len(),
+        Bound::Planned(planned) => planned.columns.len(),
+    }
+}
+
+/// The columns that the parts of a set operation have in common.
+fn union_columns(branches: &[Bound]) -> Result<Vec<OutputColumn>> {
+    let all: Vec<Vec<&OutputColumn>> = branches
+        .iter()
+        .map(|branch| match branch {
+            Bound::Block(block) => block.items.iter().map(|(_, column)| column).collect(),
+            Bound::Union(union) => union.columns.iter().collect(),
+            Bound::Planned(planned) => planned.columns.iter().collect(),
+        })
+        .collect();
+    let mut columns = Vec::with_capacity(all[0].len());
+    for i in 0..all[0].len() {
+        let mut ty = typing::common(all.iter().map(|c| &c[i].ty));
+        let merged = typing::union_collation(all.iter().map(|c| (c[i].coercibility, &c[i].ty))).map_err(illegal_mix)?;
+        let coercibility = match merged {
+            Some((coercibility, collation)) => {
+                if typing::is_string_class(&ty) && ty.collation != Collation::Binary && collation != Collation::Binary {
+                    ty.collation = collation;
+                }
+                coercibility
+            }
+            None => typing::COERCIBLE,
+        };
+        columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, ..OutputColumn::default() });
+    }
+    Ok(columns)
+}
+
 /// Makes an output expression yield values of a type.
-pub(super) fn convert_to(e: &mut Expr, ty: &ColumnType) {
+pub(crate) fn convert_to(e: &mut Expr, ty: &ColumnType) {
     if matches!(e.kind, ExprKind::Literal(Value::Null))
         || (typing::class(&e.ty) == typing::class(ty) && e.ty.kind == ty.kind && e.ty.decimals == ty.decimals)
     {

@@ -1,11 +1,12 @@
 //! The order of a join: all orders of few items, the cheapest next one of many.
 
-use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, filtered_share, item_mask, lateral_mask};
+use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, item_mask, lateral_mask};
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
 use crate::hints::Place;
 use crate::plan::{JoinKind, LockMode};
+use crate::switches::Switch;
 use std::collections::{BTreeSet, HashMap};
 
 /// How much less a table that is empty now counts in a join than a small one.
@@ -50,7 +51,7 @@ impl Search<'_, '_> {
             JoinKind::Left => rows * each.max(1.0),
             JoinKind::Semi | JoinKind::Anti => rows * 0.5,
         };
-        if placed != 0 && self.hashable(item, placed) {
+        if placed != 0 && self.binder.context.switches().has(Switch::BlockNestedLoop) && self.hashable(item, placed) {
             let (_, build_cost, build_rows) = self.path(item, 0, false);
             if join == JoinKind::Inner && !is_keyed {
                 // As if each row of the larger side had its own key.
@@ -100,11 +101,9 @@ impl Search<'_, '_> {
         let it = &self.group.items[item];
         let mut conditions: Vec<Expr> = Vec::new();
         if it.join == JoinKind::Inner {
-            for (c, u) in self.group.conjuncts.iter().zip(&self.uses) {
-                if u & bit != 0 && u & !(available | bit) == 0 {
-                    conditions.push(c.clone());
-                }
-            }
+            let ready = (0..self.uses.len()).filter(|at| self.uses[*at] & bit != 0 && self.uses[*at] & !(available | bit) == 0);
+            let counted = self.group.tested(ready, item).into_iter().filter(|(_, counts)| *counts);
+            conditions.extend(counted.map(|(at, _)| self.group.conjuncts[at].clone()));
         } else {
             for c in &it.on {
                 if item_mask(c, self.group, &self.binder.subplans) & !(available | bit) == 0 {
@@ -122,7 +121,7 @@ impl Search<'_, '_> {
             ItemKind::Relation(r) => {
                 let wanted = if first { self.wanted } else { None };
                 let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
-                let share = filtered_share(&conditions, &path);
+                let share = self.binder.passing(&conditions, &path);
                 let (mut cost, mut rows) = (path.cost, (path.rows * share).max(0.01));
                 if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(&self.relations[*r]) {
                     // Nothing is read after a table without rows. Should it fill, the plan is made anew (`Plan::is_outgrown`).

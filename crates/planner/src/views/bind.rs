@@ -6,6 +6,7 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
 use crate::plan::{LockMode, OutputColumn, SortKey};
+use crate::switches::Switch;
 use accounts::AccountName;
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
@@ -149,7 +150,7 @@ impl<'c> Binder<'c> {
             self.accesses.rights_of = Some(Arc::new(definer));
         }
         self.views.open.push(number);
-        let bound = self.bind_source(query);
+        let bound = self.bind_query(query);
         self.views.open.pop();
         self.accesses.rights_of = outside;
         self.volatile |= volatile;
@@ -168,6 +169,7 @@ impl<'c> Binder<'c> {
         let has_subquery = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)));
         let mut exprs = block.items.iter().map(|(e, _)| e);
         view.def.algorithm != ViewAlgorithm::TempTable
+            && (self.views.whole_rows || self.context.switches().has(Switch::DerivedMerge))
             && block.is_simple()
             && !block.distinct
             && !block.scope.volatile
@@ -248,13 +250,10 @@ impl<'c> Binder<'c> {
     }
 
     fn view_derived(&mut self, view: &ViewEntry, bound: Bound, alias: String, database: String) -> Result<usize> {
-        let bound = match bound {
-            Bound::Planned(planned) => planned,
-            Bound::Block(block) => self.plan_bound(*block)?,
-        };
+        let (columns, source) = self.waiting(bound);
         let names: Vec<&str> = view.def.columns.iter().map(String::as_str).collect();
-        let origins: Vec<_> = bound.columns.iter().map(|c| (c.database.clone(), c.org_table.clone(), c.org_name.clone())).collect();
-        let mut columns = named_columns(bound.columns, &names, &alias)?;
+        let origins: Vec<_> = columns.iter().map(|c| (c.database.clone(), c.org_table.clone(), c.org_name.clone())).collect();
+        let mut columns = named_columns(columns, &names, &alias)?;
         for (column, origin) in columns.iter_mut().zip(origins) {
             (column.meta.database, column.meta.org_table, column.meta.org_name) = origin;
         }
@@ -262,7 +261,7 @@ impl<'c> Binder<'c> {
         self.add_relation(Relation {
             alias,
             database,
-            source: Source::Derived(Arc::new(bound.query), bound.outer, bound.rows),
+            source,
             columns,
             slots,
             nullable: false,

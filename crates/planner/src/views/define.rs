@@ -50,6 +50,7 @@ pub fn define_view(
     let bound = b.bind_source(view.query)?;
     let (columns, block) = match bound {
         Bound::Block(block) => (block.items.iter().map(|(_, c)| c.clone()).collect::<Vec<_>>(), Some(block)),
+        Bound::Union(union) => (union.columns.clone(), None),
         Bound::Planned(planned) => (planned.columns, None),
     };
     let mut names = b.views.names.take().unwrap_or_default();
@@ -175,7 +176,7 @@ fn is_updatable(b: &Binder<'_>, block: &Block) -> bool {
         Source::Virtual(_) => false,
         Source::Merged(merged) => merged.view.def.updatable,
         // A view whose rows are made first.
-        Source::Derived(..) => r.database.is_empty(),
+        Source::Derived(..) | Source::Waiting(_) => r.database.is_empty(),
         _ => true,
     };
     let has_column = block.items.iter().any(|(e, _)| matches!(e.kind, ExprKind::Slot(_)));
@@ -189,6 +190,7 @@ pub fn view_columns(view: &Arc<ViewEntry>, context: &dyn PlanContext) -> Result<
     b.views.uses.push(super::ViewUse { view: Arc::clone(view), alias: view.def.name.as_str().into(), within: None });
     let columns: Vec<(OutputColumn, Option<ExprKind>)> = match b.view_body(view, 0)? {
         Bound::Block(block) => block.items.into_iter().map(|(e, column)| (column, Some(e.kind))).collect(),
+        Bound::Union(union) => union.columns.into_iter().map(|column| (column, None)).collect(),
         Bound::Planned(planned) => planned.columns.into_iter().map(|column| (column, None)).collect(),
     };
     let named = columns.into_iter().enumerate().map(|(at, (mut column, kind))| {

@@ -1,7 +1,7 @@
 //! The server's values.
 
 use super::table::{DEFINITIONS, Definition, Kind, Scope, index_of};
-use super::{check, find};
+use super::{check, find, switched};
 use mysql_error::{SqlError, codes};
 use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
@@ -55,6 +55,7 @@ impl GlobalVariables {
             return Err(codes::unknown_system_variable(&name));
         }
         let (value, _) = check(definition, &said(definition, text))?;
+        let value = if definition.kind == Kind::Switches { switched(&self.get(definition), &value) } else { value };
         self.set(definition, value);
         Ok(())
     }
@@ -101,6 +102,7 @@ pub fn default_value(definition: &Definition) -> Value {
     match definition.kind {
         Kind::Switch => Value::Int(i64::from(definition.default == "1")),
         Kind::SqlMode => Value::from(SqlMode::DEFAULT.to_string()),
+        Kind::Switches => Value::from(planner::switches::Switches::default().to_string()),
         _ => said(definition, definition.default),
     }
 }

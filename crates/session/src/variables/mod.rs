@@ -17,6 +17,7 @@ pub use session::SessionVariables;
 pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
 
 use mysql_error::{SqlError, codes};
+use planner::switches::Switches;
 use types::{SqlMode, Value};
 
 /// Brings a value that SET gives into the form that the variable holds: names of choices as text, switches as 0 and 1.
@@ -84,7 +85,33 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             Value::Int(_) | Value::UInt(_) => Err(wrong()),
             _ => Err(wrong_type()),
         },
+        Kind::Switches => {
+            let flags = match value {
+                // Whoever sets it puts it over what is there: [`switched`].
+                Value::Bytes(text) => {
+                    let text = text.to_text();
+                    return match Switches::default().with(&text) {
+                        Ok(_) => Ok((Value::from(&*text), false)),
+                        Err(rest) => Err(codes::wrong_value_for_var(definition.name, rest)),
+                    };
+                }
+                Value::Int(bits) => u64::try_from(*bits).ok().and_then(Switches::from_bits),
+                Value::UInt(bits) => Switches::from_bits(*bits),
+                Value::Null => None,
+                _ => return Err(wrong_type()),
+            };
+            Ok((Value::from(flags.ok_or_else(wrong)?.to_string()), false))
+        }
     }
+}
+
+/// The flags that are in force once a checked text has been put over others.
+pub fn switched(flags: &Value, text: &Value) -> Value {
+    let said = |value: &Value, over: Switches| match value {
+        Value::Bytes(text) => over.with(&text.to_text()).unwrap_or(over),
+        _ => over,
+    };
+    Value::from(said(text, said(flags, Switches::default())).to_string())
 }
 
 fn is_any(text: &[u8], words: &[&str]) -> bool {

@@ -44,10 +44,15 @@ impl SessionVariables {
     /// Sets a checked value.
     pub fn set(&mut self, definition: &'static Definition, value: Value) {
         debug_assert_ne!(definition.scope, Scope::Global);
-        let at = index_of(definition);
         if let Some(touched) = &mut self.touched {
-            touched.push(at as u16);
+            touched.push(index_of(definition) as u16);
         }
+        self.set_silently(definition, value);
+    }
+
+    /// The same, which nobody is told.
+    pub fn set_silently(&mut self, definition: &'static Definition, value: Value) {
+        let at = index_of(definition);
         match self.own.iter_mut().find(|(no, _)| usize::from(*no) == at) {
             Some((_, old)) => *old = value,
             None => self.own.push((at as u16, value)),

@@ -36,6 +36,8 @@ pub enum Kind {
     Text,
     /// A list of SQL modes.
     SqlMode,
+    /// The flags of `optimizer_switch`: those that are not named keep their values.
+    Switches,
 }
 
 /// A system variable.
@@ -260,6 +262,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(number("open_files_limit", Global, "0", 0, MAX)),
     number("optimizer_prune_level", Both, "1", 0, 1),
     number("optimizer_search_depth", Both, "62", 0, 62),
+    Definition { name: "optimizer_switch", scope: Both, kind: Kind::Switches, dynamic: true, default: "" },
     fixed(text("optimizer_trace", Both, "enabled=off,one_line=off")),
     fixed(switch("partial_revokes", Global, "0")),
     number("password_history", Global, "0", 0, 4_294_967_295),
