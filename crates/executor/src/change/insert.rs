@@ -258,7 +258,9 @@ impl<'a> Exec<'a> {
                 }
                 Err(engine::Error::DuplicateKey { index_no }) => {
                     if state.insert.replace {
-                        self.replace_row(state, index_no)?;
+                        if self.replace_row(state, index_no)? {
+                            return Ok(());
+                        }
                         continue;
                     }
                     if let Some(id) = generated {
@@ -296,9 +298,21 @@ impl<'a> Exec<'a> {
         Ok((count > 0).then_some(batch))
     }
 
-    /// Removes the row that stands in the way of REPLACE.
-    fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
-        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(()) };
+    /// Removes the row that stands in the way of REPLACE. One that is the same stays, as in MySQL where the table has but one unique key and no foreign
+    /// key refers to it; then the new row is done with.
+    fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<bool> {
+        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(false) };
+        let entry = state.entry;
+        let is_parent =
+            || self.plan.foreign_keys.as_ref().and_then(|keys| keys.of(state.insert.table)).is_some_and(|keys| !keys.children.is_empty());
+        if entry.def.indexes.iter().filter(|index| index.unique && !index.parts.is_empty()).count() == 1 && !is_parent() {
+            let mut old = Vec::with_capacity(entry.def.columns.len());
+            found.row(&entry.storage, 0)?.values(&mut old)?;
+            if same_row(&old, &state.values) {
+                state.changes.affected += 1;
+                return Ok(true);
+            }
+        }
         if self.keys_of(state.insert.table).is_some() {
             self.delete_with_keys(state.insert.table, found.key(0), Removal::Replaced(&state.values))?;
         } else {
@@ -307,7 +321,7 @@ impl<'a> Exec<'a> {
         state.changes.affected += 1;
         state.changes.deleted += 1;
         state.changes.duplicates += 1;
-        Ok(())
+        Ok(false)
     }
 
     fn update_duplicate(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
