@@ -134,6 +134,10 @@ pub trait StatementContext: LocalTime {
     fn operator_memory_max(&self) -> usize {
         usize::MAX
     }
+    /// Whether messages may name a table that the statement does not: the user may do something with it.
+    fn may_name_table(&self, _database: &str, _table: &str) -> bool {
+        true
+    }
     /// Where temporary files are made.
     fn spill_directory(&self) -> Option<std::sync::Arc<::spill::Directory>> {
         None

@@ -180,7 +180,7 @@ pub fn for_column(value: Value, ty: &ColumnType, column: &str, row: u64) -> Resu
 }
 
 /// What messages call a type that a document is cast to.
-fn kind_name(ty: &ColumnType) -> &'static str {
+pub(crate) fn kind_name(ty: &ColumnType) -> &'static str {
     match ty.kind {
         TypeKind::Decimal => "DECIMAL",
         TypeKind::Float | TypeKind::Double => "DOUBLE",

@@ -96,6 +96,8 @@ pub struct Exec<'a> {
     pub patterns: crate::functions::regexp::Patterns,
     /// Sequences of RAND(seed), by call.
     pub random_sequences: std::collections::HashMap<usize, env::SplitMix64>,
+    /// What JSON_TABLE remembers between its runs, by the address of its node.
+    pub(crate) json_tables: Vec<(usize, crate::json_table::State)>,
     /// EXPLAIN ANALYZE counts what runs.
     pub(crate) analysis: Option<Box<crate::analysis::Analysis>>,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
@@ -160,6 +162,7 @@ impl<'a> Exec<'a> {
             plain_read: Read::Snapshot,
             stops_early: None,
             passes_by: false,
+            json_tables: Vec::new(),
             analysis: None,
             lenient: false,
         }

@@ -14,6 +14,7 @@ mod strings;
 pub(crate) mod temporal;
 mod weight_string;
 
+pub(crate) use json_functions::unquoted;
 pub use numbers::crc32;
 
 use crate::context::UserLockCall;

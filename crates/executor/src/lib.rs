@@ -27,6 +27,7 @@ mod foreign_keys;
 mod found_rows;
 mod functions;
 mod hash_key;
+mod json_table;
 mod locking;
 mod memory;
 mod odd_number;

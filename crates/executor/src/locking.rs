@@ -130,6 +130,12 @@ fn node_stops(node: &Node) -> bool {
         Node::Union { branches, .. } | Node::SetOperation { branches, .. } => branches.iter().any(|query| node_stops(&query.root)),
         Node::Materialize { input, .. } => node_stops(&input.root),
         Node::Recursive { seed, step, .. } => node_stops(&seed.root) || node_stops(&step.root),
-        Node::Unit | Node::Empty | Node::Table(_) | Node::Virtual(_) | Node::Values { .. } | Node::RecursiveScan { .. } => false,
+        Node::Unit
+        | Node::Empty
+        | Node::Table(_)
+        | Node::Virtual(_)
+        | Node::JsonTable(_)
+        | Node::Values { .. }
+        | Node::RecursiveScan { .. } => false,
     }
 }

@@ -38,6 +38,7 @@ impl<'a> Exec<'a> {
             Node::Empty => Ok(Flow::Continue),
             Node::Table(table) => self.run_table(table, next),
             Node::Virtual(table) => self.run_virtual(table, next),
+            Node::JsonTable(table) => self.run_json_table(table, next),
             Node::Values { rows, slots } => {
                 for row in rows {
                     self.check_cancel()?;
@@ -111,12 +112,13 @@ impl<'a> Exec<'a> {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
             }
-            Node::Recursive { seed, step, distinct, cache, slots, types, result_cache } => {
+            Node::Recursive { seed, step, distinct, cache, slots, types, result_cache, outer_slots } => {
+                let outer: Vec<Value> = outer_slots.iter().map(|s| self.get(*s).clone()).collect();
                 let rows = match &self.caches[*result_cache as usize] {
-                    Some(Cache { rows, .. }) => rows.clone(),
-                    None => {
+                    Some(cache) if same_values(&cache.outer, &outer) => cache.rows.clone(),
+                    _ => {
                         let rows = self.run_recursive(seed, step, *distinct, *cache, types)?;
-                        self.caches[*result_cache as usize] = Some(Cache { rows: rows.clone(), outer: Vec::new(), table: None });
+                        self.caches[*result_cache as usize] = Some(Cache { rows: rows.clone(), outer, table: None });
                         rows
                     }
                 };

@@ -9,6 +9,7 @@ mod ddl;
 mod dml;
 mod expr;
 mod function;
+mod json_table;
 mod load;
 mod query;
 mod set;

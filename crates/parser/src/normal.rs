@@ -8,6 +8,7 @@
 //! MySQL prints its expressions after it has resolved them: operands of AND, OR, XOR and NOT that are no conditions become comparisons with 0,
 //! NOT is carried inward, and synonyms become one function. What is the same is done here, on the tree.
 
+mod json_table;
 mod query;
 
 pub use query::{Found, QueryNames, normalise_query};

@@ -137,6 +137,7 @@ fn joins(table: &TableRef) -> String {
             format!("({} {on} {})", joins(&j.left), joins(&j.right))
         }
         TableRef::Derived(d) => format!("[{}]", d.alias),
+        TableRef::JsonTable(t) => format!("json[{}]", t.alias),
         TableRef::List(list) => format!("list({})", list.iter().map(joins).collect::<Vec<_>>().join(" ")),
     }
 }

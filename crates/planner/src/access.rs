@@ -129,7 +129,8 @@ impl<'c> Binder<'c> {
         }
         let Source::Base(table) = relation.source else {
             let rows = match &relation.source {
-                Source::Derived(_, _, rows) | Source::Cte(_, _, rows) => *rows,
+                Source::Derived(_, _, rows) | Source::Cte(_, _, rows, _) => *rows,
+                Source::JsonTable(..) => crate::json_table::ROWS,
                 _ => 100.0,
             };
             let path = Path {

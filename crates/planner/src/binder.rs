@@ -63,12 +63,14 @@ pub enum Source {
     Merged(Box<crate::views::Merged>),
     /// A computed table.
     Virtual(&'static VirtualTableDef),
+    /// JSON_TABLE, with the slots that its document reads.
+    JsonTable(Arc<crate::json_table::JsonTable>, BTreeSet<Slot>),
     /// A query whose output goes to the relation's slots.
     Derived(Arc<Query>, BTreeSet<Slot>, f64),
     /// Such a query, as long as it has no plan: until the block is planned that it stands in.
     Waiting(Box<crate::derived::Waiting>),
-    /// A shared common table expression: query, cache number, expected rows.
-    Cte(Arc<Query>, u32, f64),
+    /// A shared common table expression: query, cache number, expected rows, slots of enclosing queries that it reads.
+    Cte(Arc<Query>, u32, f64, BTreeSet<Slot>),
     /// The recursive reference inside a recursive CTE.
     RecursiveScan(u32),
     /// A recursive CTE.
@@ -79,7 +81,8 @@ impl Source {
     /// Slots of what stands before it, or of enclosing queries, that it reads.
     pub fn outer_slots(&self) -> impl Iterator<Item = &Slot> {
         let outer: Box<dyn Iterator<Item = &Slot>> = match self {
-            Source::Derived(_, outer, _) => Box::new(outer.iter()),
+            Source::Derived(_, outer, _) | Source::JsonTable(_, outer) | Source::Cte(_, _, _, outer) => Box::new(outer.iter()),
+            Source::Recursive(parts) => Box::new(parts.outer.iter()),
             Source::Waiting(waiting) => waiting.outer(),
             _ => Box::new(std::iter::empty()),
         };
@@ -102,6 +105,8 @@ pub struct RecursiveCte {
     pub result_cache: u32,
     /// Column types.
     pub types: Vec<ColumnType>,
+    /// Slots of enclosing queries that it reads.
+    pub outer: BTreeSet<Slot>,
 }
 
 /// A column of a relation.
@@ -128,6 +133,8 @@ pub enum Clause {
     Where,
     /// ON.
     On,
+    /// The document of JSON_TABLE.
+    TableFunction,
     /// GROUP BY.
     GroupBy,
     /// HAVING.
@@ -145,6 +152,7 @@ impl Clause {
             Clause::Fields | Clause::FieldList => "field list",
             Clause::Where => "where clause",
             Clause::On => "on clause",
+            Clause::TableFunction => "a table function argument",
             Clause::GroupBy => "group statement",
             Clause::Having => "having clause",
             Clause::OrderBy => "order clause",
@@ -251,6 +259,8 @@ pub struct CteEntry {
     pub name: String,
     /// Source for a reference.
     pub source: Source,
+    /// How many blocks stand around it.
+    pub depth: usize,
     /// Columns.
     pub columns: Vec<RelColumn>,
 }
@@ -520,13 +530,18 @@ impl<'c> Binder<'c> {
         let clause = self.scopes.last().map_or(Clause::FieldList, |s| s.clause);
         let name = spelled(schema, table, column);
         if let Some(table) = table
-            && !self.scopes.iter().any(|s| s.relations.iter().any(|r| r.alias == table))
-            && schema.is_none()
-            && self.scopes.iter().all(|s| s.relations.is_empty())
+            && !self.sees_tables()
         {
             return Err(codes::unknown_table(table, clause.words()));
         }
         Err(codes::bad_field_error(name, clause.words()))
+    }
+
+    /// Whether a name could be that of a table's column: the block has a table, or stands in one whose names it sees.
+    fn sees_tables(&self) -> bool {
+        let Some((innermost, enclosing)) = self.scopes.split_last() else { return false };
+        let seen = |r: usize| innermost.visible.contains(&r) && !innermost.unseen.iter().any(|range| range.contains(&r));
+        (0..innermost.relations.len()).any(seen) || enclosing.iter().any(|scope| !scope.visible.is_empty())
     }
 
     fn alias(&mut self, depth: usize, name: &str) -> Option<Expr> {

@@ -3,7 +3,7 @@
 use crate::switches::Switches;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
-use mysql_error::SqlError;
+use mysql_error::{SqlError, Warning, codes};
 use std::sync::Arc;
 use types::{Charset, Collation, ColumnType, SqlMode, Value};
 
@@ -74,6 +74,15 @@ pub trait PlanContext {
     /// What a user variable is of by its last assignment; `None` for one that has none, or NULL.
     fn user_variable_type(&self, _name: &str) -> Option<ColumnType> {
         None
+    }
+    /// The type of a column as it is written (in JSON_TABLE), and what is to be warned of; `collation` is that of text which names none.
+    fn column_type(
+        &self,
+        _column: &str,
+        _ty: &parser::ast::DataType<'_>,
+        _collation: Collation,
+    ) -> Result<(ColumnType, Vec<Warning>), SqlError> {
+        Err(codes::not_supported_yet("column types here"))
     }
     /// Type of a system variable, or 1193.
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError>;

@@ -96,6 +96,14 @@ impl Rows<'_> {
             Node::Unit | Node::Empty | Node::Values { .. } => {}
             Node::Table(t) => self.table(t, id, kind, std::mem::take(extra)),
             Node::Virtual(t) => self.virtual_table(t, id, kind, std::mem::take(extra)),
+            Node::JsonTable(t) => {
+                self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
+                extra.insert(0, "Table function: json_table; Using temporary".into());
+                let row = self.rows.last_mut().expect("just added");
+                row[9] = Value::UInt(crate::json_table::ROWS as u64);
+                row[10] = Value::Double(100.0);
+                row[11] = Value::from(std::mem::take(extra).join("; "));
+            }
             Node::Nested { outer, inner, kind: join, .. } => {
                 self.node(outer, id, kind, extra);
                 let mut more = join_extra(*join);
@@ -109,7 +117,7 @@ impl Rows<'_> {
                 self.node(build, id, kind, &mut more);
             }
             Node::Filter { input, .. } => {
-                if matches!(**input, Node::Virtual(_)) {
+                if matches!(**input, Node::Virtual(_) | Node::JsonTable(_)) {
                     extra.insert(0, "Using where".into());
                 }
                 self.node(input, id, kind, extra);
@@ -445,6 +453,9 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
             let keys: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
             let by = if keys.is_empty() { String::new() } else { format!(" by {}", keys.join(", ")) };
             line(depth, &format!("Computed rows of {}{by}  (rows={})", t.alias, t.rows.ceil().max(1.0)), out);
+        }
+        Node::JsonTable(_) => {
+            line(depth, &format!("Materialize table function  (rows={}){}", crate::json_table::ROWS, actual.replacen("  ", " ", 1)), out);
         }
         Node::Nested { outer, inner, kind, .. } => {
             line(depth, &format!("Nested loop {}{actual}", join_word(*kind)), out);

@@ -477,10 +477,8 @@ impl<'c> Binder<'c> {
             group_exprs(g, &mut |e| slots_of(e, &self.subplans, &mut used));
         }
         for r in relations {
-            if let Source::Derived(_, outer, _) = &r.source
-                && r.slots.iter().flatten().any(|s| item.slots.contains(s))
-            {
-                used.extend(outer.iter().copied());
+            if r.slots.iter().flatten().any(|s| item.slots.contains(s)) {
+                used.extend(r.source.outer_slots().copied());
             }
         }
         used.retain(|s| !group.items.iter().any(|i| i.slots.contains(s)));
@@ -586,6 +584,7 @@ impl<'c> Binder<'c> {
                 })))
             }
             Source::Virtual(_) => unreachable!("computed tables have a node of their own"),
+            Source::JsonTable(table, _) => Ok(with_filter(Node::JsonTable(Box::new(table.node(relation))), conditions)),
             Source::Merged(_) => unreachable!("a merged view is in no join tree"),
             Source::Waiting(_) => unreachable!("planned with the group"),
             Source::Derived(query, outer, _) => {
@@ -595,9 +594,10 @@ impl<'c> Binder<'c> {
                 let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots, shared: false };
                 Ok(with_filter(node, conditions))
             }
-            Source::Cte(query, cache, _) => {
+            Source::Cte(query, cache, _, outer) => {
                 let slots = slots_or_new(self);
-                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots: Vec::new(), shared: true };
+                let outer_slots = outer.iter().copied().collect();
+                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots, shared: true };
                 Ok(with_filter(node, conditions))
             }
             Source::RecursiveScan(cache) => {
@@ -614,6 +614,7 @@ impl<'c> Binder<'c> {
                     slots,
                     types: parts.types.clone(),
                     result_cache: parts.result_cache,
+                    outer_slots: parts.outer.iter().copied().collect(),
                 };
                 Ok(with_filter(node, conditions))
             }

@@ -29,6 +29,7 @@ pub mod func;
 mod generated;
 pub mod hints;
 mod join;
+pub mod json_table;
 pub mod keys;
 mod load;
 mod logical;

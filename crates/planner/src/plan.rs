@@ -9,6 +9,7 @@
 //! [`Plan`], then [`Node`].
 
 use crate::expr::{Expr, Slot};
+use crate::json_table::JsonTableNode;
 use crate::row_rules::RowRules;
 use crate::short::ShortPlan;
 use crate::typing;
@@ -213,6 +214,8 @@ pub enum Node {
     Table(Box<TableNode>),
     /// Reads a computed table.
     Virtual(Box<VirtualNode>),
+    /// JSON_TABLE.
+    JsonTable(Box<JsonTableNode>),
     /// Rows of expressions.
     Values {
         /// Rows.
@@ -329,6 +332,8 @@ pub enum Node {
         types: Vec<ColumnType>,
         /// Cache that keeps the whole result.
         result_cache: u32,
+        /// Slots of enclosing queries that it reads: the result is dropped when they change.
+        outer_slots: Vec<Slot>,
     },
     /// Reads the last round of a recursive CTE.
     RecursiveScan {
@@ -773,7 +778,7 @@ impl Node {
     /// Calls `f` with the number of every cache below that depends on a round of a recursive CTE; says whether a round of a recursive CTE is read there.
     pub fn for_each_cache(&self, f: &mut dyn FnMut(u32)) -> bool {
         match self {
-            Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) | Node::Virtual(_) => false,
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) | Node::Virtual(_) | Node::JsonTable(_) => false,
             Node::RecursiveScan { .. } => true,
             Node::Nested { outer, inner, .. } => outer.for_each_cache(f) | inner.for_each_cache(f),
             Node::Hash(h) => {
@@ -807,7 +812,7 @@ impl Node {
     /// Calls `f` with every table node below.
     pub fn for_each_table<'p>(&'p self, f: &mut dyn FnMut(&'p TableNode)) {
         match self {
-            Node::Unit | Node::Empty | Node::Values { .. } | Node::Virtual(_) | Node::RecursiveScan { .. } => {}
+            Node::Unit | Node::Empty | Node::Values { .. } | Node::Virtual(_) | Node::JsonTable(_) | Node::RecursiveScan { .. } => {}
             Node::Table(t) => f(t),
             Node::Nested { outer, inner, .. } => {
                 outer.for_each_table(f);

@@ -336,6 +336,11 @@ impl StatementContext for Core {
         }
     }
 
+    fn may_name_table(&self, database: &str, table: &str) -> bool {
+        let rights = &self.standing.rights;
+        self.standing.everything || !rights.on_table(database, table).and(::accounts::Privileges::ALL_TABLE).is_empty()
+    }
+
     fn spill_directory(&self) -> Option<Arc<spill::Directory>> {
         self.shared.spill_directory().cloned()
     }
@@ -506,6 +511,15 @@ impl PlanContext for Planning<'_> {
 
     fn safe_updates(&self) -> bool {
         self.core.settings.safe_updates
+    }
+
+    fn column_type(
+        &self,
+        column: &str,
+        ty: &parser::ast::DataType<'_>,
+        collation: Collation,
+    ) -> Result<(ColumnType, Vec<Warning>), SqlError> {
+        crate::ddl::of_table_function(column, ty, collation)
     }
 
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {

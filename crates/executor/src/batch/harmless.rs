@@ -73,6 +73,6 @@ pub fn node_is_harmless(node: &Node) -> bool {
         Node::Limit { input, .. } | Node::Distinct { input, .. } => node_is_harmless(input),
         // These read all of their input before they give out a row.
         Node::Sort { .. } | Node::Window(_) | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } => true,
-        Node::Group(_) | Node::Hash(_) | Node::Values { .. } | Node::Union { .. } => false,
+        Node::Group(_) | Node::Hash(_) | Node::Values { .. } | Node::Union { .. } | Node::JsonTable(_) => false,
     }
 }

@@ -93,6 +93,7 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
             out.extend(table.keep_row.into_iter().flat_map(|slot| [slot, slot + 1]));
         }
         Node::Virtual(table) => out.extend(table.columns.iter().map(|(_, slot)| *slot)),
+        Node::JsonTable(table) => out.extend(table.slots.iter().flatten()),
         Node::Values { slots, .. }
         | Node::Union { slots, .. }
         | Node::SetOperation { slots, .. }

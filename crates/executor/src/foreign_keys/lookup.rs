@@ -38,13 +38,22 @@ impl Exec<'_> {
     /// 1452 of a table's own key.
     pub(super) fn no_parent(&self, table: u32, key: u32) -> SqlError {
         let def = &self.plan.tables[table as usize].def;
-        codes::no_referenced_row_2(def.foreign_keys[key as usize].described(def))
+        let key = &def.foreign_keys[key as usize];
+        let error = codes::no_referenced_row_2(key.described(def));
+        self.as_told(error, &key.parent_database, &key.parent_table, codes::no_referenced_row)
+    }
+
+    /// Who may do nothing with the other table is not told of it.
+    #[cold]
+    fn as_told(&self, error: SqlError, database: &str, table: &str, plain: fn() -> SqlError) -> SqlError {
+        if self.context.may_name_table(database, table) { error } else { SqlError { message: plain().message, ..error } }
     }
 
     /// 1451 of a key that refers to a table.
     pub(super) fn is_referenced(&self, child: &ChildKey) -> SqlError {
         let def = &self.plan.tables[child.child as usize].def;
-        codes::row_is_referenced_2(def.foreign_keys[child.key as usize].described(def))
+        let error = codes::row_is_referenced_2(def.foreign_keys[child.key as usize].described(def));
+        self.as_told(error, &def.database, &def.name, codes::row_is_referenced)
     }
 
     /// Locks the row that `values`, a row of `table`, refers to by one of its keys; 1452 when there is none.

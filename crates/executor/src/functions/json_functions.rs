@@ -526,7 +526,7 @@ fn e_name(e: &Expr) -> &str {
 }
 
 /// The text of a string without quotes, of all else as it prints.
-pub(super) fn unquoted(view: View<'_>) -> Result<Value> {
+pub(crate) fn unquoted(view: View<'_>) -> Result<Value> {
     if let Some(text) = view.as_str()? {
         return Ok(Value::from(text));
     }

@@ -1,6 +1,6 @@
 //! SELECT and its relatives.
 
-use super::{Expr, ExprKind, Literal, ObjectName, Span};
+use super::{DataType, Expr, ExprKind, JsonInstead, Literal, ObjectName, Span};
 
 /// A query expression: body, order, limit and locks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -196,6 +196,8 @@ pub enum TableRef<'a> {
     Table(&'a TableFactor<'a>),
     /// A subquery.
     Derived(&'a Derived<'a>),
+    /// JSON_TABLE.
+    JsonTable(&'a JsonTable<'a>),
     /// A join.
     Join(&'a Join<'a>),
     /// `(a, b, …)`: a cross join in parentheses; at least two.
@@ -226,6 +228,54 @@ pub struct Derived<'a> {
     pub alias: &'a str,
     /// Column names, if written.
     pub columns: &'a [&'a str],
+}
+
+/// `JSON_TABLE(document, path COLUMNS (…)) alias`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonTable<'a> {
+    /// The document.
+    pub document: Expr<'a>,
+    /// What leads to the parts that make rows.
+    pub path: &'a [u8],
+    /// Its columns.
+    pub columns: &'a [JsonTableColumn<'a>],
+    /// Its alias; MySQL asks for one (3667).
+    pub alias: &'a str,
+}
+
+/// A column of JSON_TABLE, or several of a nested path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum JsonTableColumn<'a> {
+    /// `name FOR ORDINALITY`.
+    Ordinality(&'a str),
+    /// `name type [EXISTS] PATH …`.
+    Value(&'a JsonTableValue<'a>),
+    /// `NESTED PATH path COLUMNS (…)`.
+    Nested {
+        /// What leads on from the part of the level above.
+        path: &'a [u8],
+        /// The columns of this level.
+        columns: &'a [JsonTableColumn<'a>],
+    },
+}
+
+/// A column of JSON_TABLE that a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct JsonTableValue<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub ty: DataType<'a>,
+    /// EXISTS: whether there is something.
+    pub exists: bool,
+    /// The path.
+    pub path: &'a [u8],
+    /// ON EMPTY; a default is a literal.
+    pub on_empty: Option<JsonInstead<'a>>,
+    /// ON ERROR; a default is a literal.
+    pub on_error: Option<JsonInstead<'a>>,
+    /// ON ERROR was written before ON EMPTY.
+    pub swapped: bool,
 }
 
 /// A join of two references.

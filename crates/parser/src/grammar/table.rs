@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn other_table(&mut self) -> PResult<TableRef<'a>> {
         if self.at(Kw::JSON_TABLE) {
-            return Err(Box::new(ParseError::unsupported("JSON_TABLE")));
+            return self.json_table();
         }
         if self.eat(Kw::LATERAL) {
             let query = self.subquery_in_parens()?;

@@ -5,8 +5,8 @@
 use super::{Normal, Printer};
 use crate::ast::{
     AggregateCall, AggregateFn, ColumnRef, Derived, Frame, FrameBound, FrameUnit, IndexHint, IndexHintKind, IndexHintScope, Join,
-    JoinCondition, JoinKind, Limit, Literal, NamedWindow, ObjectName, OrderItem, Over, Query, QueryBody, Select, SelectItem, SetOp,
-    SetOperator, TableFactor, TableRef, WindowCall, WindowSpec, With,
+    JoinCondition, JoinKind, JsonTableValue, Limit, Literal, NamedWindow, ObjectName, OrderItem, Over, Query, QueryBody, Select,
+    SelectItem, SetOp, SetOperator, TableFactor, TableRef, WindowCall, WindowSpec, With,
 };
 use crate::ast::{Expr, ExprKind};
 use std::fmt::Write;
@@ -26,6 +26,8 @@ pub trait QueryNames {
     fn column(&self, at: u32) -> Option<Found>;
     /// The columns that the item at this position of a block stands for (`*`, `t.*`). For `TABLE t`: its name's address, `usize::MAX`.
     fn star(&self, block: usize, item: usize) -> Vec<Found>;
+    /// The type of a column of JSON_TABLE, as it came out.
+    fn column_type(&self, column: &JsonTableValue<'_>) -> String;
     /// The pairs that USING or NATURAL compares.
     fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)>;
     /// A table: its database, where it has one, and its name.
@@ -484,6 +486,7 @@ impl Printer<'_> {
         match table {
             TableRef::Table(factor) => self.factor(factor),
             TableRef::Derived(derived) => self.derived(derived),
+            TableRef::JsonTable(table) => self.json_table(table),
             TableRef::List(list) => self.tables(list),
             TableRef::Join(join) => self.join(join),
         }

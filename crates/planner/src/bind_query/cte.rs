@@ -18,13 +18,11 @@ impl<'c> Binder<'c> {
     }
 
     fn bind_plain_cte(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
-        let hidden = self.hide_relations();
-        let bound = self.query(cte.query);
-        self.show_relations(hidden);
-        let bound = bound?;
+        let bound = self.query(cte.query)?;
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Cte(Arc::new(bound.query), cache, bound.rows), columns })
+        let source = Source::Cte(Arc::new(bound.query), cache, bound.rows, bound.outer);
+        Ok(CteEntry { name: cte.name.to_owned(), source, depth: self.scopes.len(), columns })
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
@@ -44,10 +42,7 @@ impl<'c> Binder<'c> {
                 ),
             ));
         }
-        let hidden = self.hide_relations();
-        let result = self.bind_recursive_parts(cte, set, split);
-        self.show_relations(hidden);
-        result
+        self.bind_recursive_parts(cte, set, split)
     }
 
     fn bind_recursive_parts(&mut self, cte: &ast::Cte<'_>, set: &ast::SetOp<'_>, split: usize) -> Result<CteEntry> {
@@ -63,7 +58,9 @@ impl<'c> Binder<'c> {
         }
         let types: Vec<ColumnType> = columns.iter().map(|c| c.ty.clone()).collect();
         let (cache, result_cache) = (self.new_cache(), self.new_cache());
-        self.ctes.push(CteEntry { name: cte.name.to_owned(), source: Source::RecursiveScan(cache), columns: columns.clone() });
+        let source = Source::RecursiveScan(cache);
+        let depth = self.scopes.len();
+        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, depth, columns: columns.clone() });
         let step = self.bind_union(&set.operands[split..], true);
         self.ctes.pop();
         let mut step = step?;
@@ -77,8 +74,10 @@ impl<'c> Binder<'c> {
         for (e, ty) in seed_query.output.iter_mut().zip(&types) {
             convert_to(e, ty);
         }
-        let parts = RecursiveCte { seed: Arc::new(seed_query), step: Arc::new(step.query), distinct: !set.all, cache, result_cache, types };
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), columns })
+        let (seed_query, step_query) = (Arc::new(seed_query), Arc::new(step.query));
+        let outer = seed.outer.union(&step.outer).copied().collect();
+        let parts = RecursiveCte { seed: seed_query, step: step_query, distinct: !set.all, cache, result_cache, types, outer };
+        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), depth, columns })
     }
 
     /// Makes the relations of the block being bound invisible to a derived table.
@@ -103,6 +102,7 @@ fn body_names(body: &ast::QueryBody<'_>, name: &str) -> bool {
         match t {
             ast::TableRef::Table(f) => f.name.schema.is_none() && f.name.name.eq_ignore_ascii_case(name),
             ast::TableRef::Derived(d) => query_names(d.query, name),
+            ast::TableRef::JsonTable(_) => false,
             ast::TableRef::Join(j) => table_names(&j.left, name) || table_names(&j.right, name),
             ast::TableRef::List(l) => l.iter().any(|t| table_names(t, name)),
         }

@@ -22,6 +22,7 @@ impl<'c> Binder<'c> {
         match t {
             ast::TableRef::Table(factor) => self.table_factor(factor),
             ast::TableRef::Derived(derived) => self.derived(derived).map(JoinTree::Relation),
+            ast::TableRef::JsonTable(table) => self.json_table(table).map(JoinTree::Relation),
             ast::TableRef::List(list) => {
                 let parts = list.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
                 Ok(JoinTree::Inner { parts, on: Vec::new(), straight: false })
@@ -185,6 +186,10 @@ impl<'c> Binder<'c> {
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
             let slots = vec![None; cte.columns.len()];
+            // What it reads outside, the blocks between read, too.
+            for scope in self.scopes.iter_mut().skip(cte.depth) {
+                scope.outer.extend(cte.source.outer_slots());
+            }
             self.note_name(&factor.name, None, &cte.name);
             let relation = self.add_relation(Relation {
                 alias,
@@ -349,7 +354,7 @@ impl<'c> Binder<'c> {
                     return Err(SqlError::with_message(3568, format!("Unresolved table name `{}` in locking clause.", name.name)));
                 };
                 // MySQL has given a derived table's rows their lock before it looks at the name.
-                if locked[at] || matches!(relations[at].source, Source::Derived(..) | Source::Waiting(_)) {
+                if locked[at] || matches!(relations[at].source, Source::Derived(..) | Source::Waiting(_) | Source::JsonTable(..)) {
                     return Err(codes::duplicate_table_lock(format!("`{}`", name.name)));
                 }
                 locked[at] = true;
@@ -362,7 +367,8 @@ impl<'c> Binder<'c> {
                 lock_relation(&mut relations[at], mode, context)?;
             }
             for (relation, locked) in relations.iter_mut().zip(&mut locked).filter(|_| clause.of.is_empty()) {
-                if std::mem::replace(locked, true) {
+                // Nor has a table function rows to lock: MySQL says the same of it.
+                if std::mem::replace(locked, true) || matches!(relation.source, Source::JsonTable(..)) {
                     return Err(codes::duplicate_table_lock(&relation.alias));
                 }
                 lock_relation(relation, mode, context)?;

@@ -289,6 +289,19 @@ impl<'p> Writer<'p> {
                 self.finish(&mut members, t.rows, 100.0, how, prefix, true);
                 out.push(Json::Object(members));
             }
+            Node::JsonTable(t) => {
+                let mut members = vec![("table_name", text(&*t.alias)), ("access_type", text("ALL"))];
+                self.finish(&mut members, crate::json_table::ROWS, 100.0, how, prefix, true);
+                let at = members.iter().position(|(name, _)| *name == "cost_info").unwrap_or(members.len());
+                let own = [("table_function", text("json_table")), ("using_temporary_table", Json::Bool(true))];
+                members.splice(at..at, own);
+                let used = t.table.columns.iter().zip(&t.slots).filter(|(_, slot)| slot.is_some()).map(|(column, _)| text(&*column.name));
+                members.push(("used_columns", Json::Array(used.collect())));
+                if let Some(condition) = how.condition {
+                    members.push(("attached_condition", text(self.names.text(condition, true))));
+                }
+                out.push(Json::Object(members));
+            }
             Node::Materialize { input, .. } => {
                 let id = self.new_id();
                 let block = self.block(input, id);

@@ -228,7 +228,15 @@ impl Binder<'_> {
         if !merged.view.def.updatable || merged.outer_join {
             return Err(codes::non_updatable_table(&rel.alias, "UPDATE"));
         }
-        let place = base_column(scope, &merged.exprs[column as usize]);
+        let expr = &merged.exprs[column as usize];
+        let made = |r: &Relation| {
+            matches!(r.source, Source::JsonTable(..))
+                && r.slots.iter().flatten().any(|s| matches!(expr.kind, ExprKind::Slot(own) if own == *s))
+        };
+        if scope.relations.iter().any(made) {
+            return Err(codes::non_updatable_table(&rel.alias, "UPDATE"));
+        }
+        let place = base_column(scope, expr);
         place.map(|(r, c)| (r, c as u32)).ok_or_else(|| codes::nonupdateable_column(&rel.columns[column as usize].name))
     }
 

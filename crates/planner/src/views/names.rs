@@ -2,7 +2,7 @@
 
 use crate::binder::{Binder, Source};
 use crate::expr::{Expr, ExprKind};
-use parser::ast::{Join, ObjectName, SelectItem};
+use parser::ast::{Join, JsonTableValue, ObjectName, SelectItem};
 use parser::{Found, QueryNames};
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub struct NameRecord {
     tables: HashMap<usize, (Option<String>, String)>,
     /// Where the column that is being bound begins.
     at: Option<u32>,
+    /// Types of JSON_TABLE's columns, by address.
+    types: HashMap<usize, String>,
     /// Names of items, by address.
     pub items: HashMap<usize, String>,
     /// Tables and views that are named: database, name.
@@ -34,6 +36,9 @@ impl QueryNames for NameRecord {
     fn star(&self, block: usize, item: usize) -> Vec<Found> {
         self.stars.get(&(block, item)).cloned().unwrap_or_default()
     }
+    fn column_type(&self, column: &JsonTableValue<'_>) -> String {
+        self.types.get(&std::ptr::from_ref(column).addr()).cloned().unwrap_or_default()
+    }
     fn join(&self, join: &Join<'_>) -> Vec<(Found, Found)> {
         self.joins.get(&std::ptr::from_ref(join).addr()).cloned().unwrap_or_default()
     }
@@ -43,6 +48,13 @@ impl QueryNames for NameRecord {
     }
     fn item(&self, item: &SelectItem<'_>) -> String {
         self.items.get(&std::ptr::from_ref(item).addr()).cloned().unwrap_or_default()
+    }
+}
+
+impl NameRecord {
+    /// Notes what a column of JSON_TABLE is of.
+    pub(crate) fn note_type(&mut self, column: &JsonTableValue<'_>, ty: &types::ColumnType) {
+        self.types.insert(std::ptr::from_ref(column).addr(), crate::json_table::type_text(ty));
     }
 }
 

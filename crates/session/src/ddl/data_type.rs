@@ -1,9 +1,9 @@
 //! Types as written to column types: lengths, character sets, members, and MySQL's bounds on them.
 
 use super::definition::Definer;
-use mysql_error::{SqlError, codes};
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{ColumnAttributes, DataType, DataTypeKind};
-use types::{ByteString, Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+use types::{ByteString, Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, SqlMode, TypeKind};
 
 const FRACTION_DIGITS_MAX: u64 = 6;
 const DECIMAL_PRECISION_MAX: u64 = 65;
@@ -126,6 +126,26 @@ pub(super) fn column_type(
         | K::MultiPolygon
         | K::GeometryCollection => Err(codes::not_supported_yet("spatial columns")),
     }
+}
+
+/// The type of a column of JSON_TABLE. What a table refuses or makes something else of outside strict modes is that here always: VARCHAR that is too
+/// long is a TEXT.
+pub(crate) fn of_table_function(column: &str, ty: &DataType<'_>, collation: Collation) -> Result<(ColumnType, Vec<Warning>), SqlError> {
+    let bytes_per_char = match ty.kind {
+        DataTypeKind::VarBinary => 1,
+        _ => u64::from(resolve_collation(ty.charset, ty.collation, collation)?.charset().bytes_per_char_max()),
+    };
+    let is_long = ty.length.is_some_and(|length| length > VARIABLE_BYTES_MAX / bytes_per_char);
+    let kind = match ty.kind {
+        DataTypeKind::VarChar if is_long => DataTypeKind::Text,
+        DataTypeKind::VarBinary if is_long => DataTypeKind::Blob,
+        kind => kind,
+    };
+    let zone = types::TimeZone::utc();
+    let mut definer = Definer { mode: SqlMode::NONE, zone: &zone, now_micros: 0, charset: "", table: String::new(), warnings: Vec::new() };
+    let resolved = column_type(&mut definer, column, &DataType { kind, ..*ty }, &ColumnAttributes::default(), collation)?;
+    definer.warnings.retain(|warning| warning.level == WarningLevel::Warning);
+    Ok((ColumnType { nullable: true, ..resolved }, definer.warnings))
 }
 
 fn warn_deprecated(definer: &mut Definer<'_>, ty: &DataType<'_>) {

@@ -32,6 +32,7 @@ mod temporary_tests;
 mod tests;
 mod view;
 
+pub(crate) use data_type::of_table_function;
 pub(crate) use maintenance::maintain;
 pub(crate) use program::no_procedure;
 

@@ -10,7 +10,7 @@ use crate::virtual_tables;
 use catalog::{CheckOption, DefaultValue, TableEntry, ViewDef, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
 use executor::StatementContext;
-use mysql_error::{SqlError, WarningLevel, codes};
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
 use planner::plan::OutputColumn;
 use std::fmt::Write;
@@ -39,6 +39,15 @@ impl PlanContext for Describing<'_> {
     fn connection_collation(&self) -> Collation {
         Collation::DEFAULT
     }
+    fn column_type(
+        &self,
+        column: &str,
+        ty: &parser::ast::DataType<'_>,
+        collation: Collation,
+    ) -> Result<(ColumnType, Vec<Warning>), SqlError> {
+        crate::ddl::of_table_function(column, ty, collation)
+    }
+
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {
         Err(codes::unknown_system_variable(name))
     }
