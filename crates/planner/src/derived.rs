@@ -20,8 +20,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use types::TypeKind;
 
-/// A query that has not been planned.
+/// A query that has not been planned. Boxed wherever it waits.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant)]
 pub enum Waiting {
     /// A block.
     Block(Block),
