@@ -9,8 +9,9 @@
 
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::plan::InsertColumn;
+use crate::views::{InsertTarget, ViewLink, view_links};
 use accounts::{AccountName, Privileges};
-use catalog::TableDef;
+use catalog::ViewDef;
 use std::sync::Arc;
 
 /// A column that a statement touches.
@@ -41,7 +42,12 @@ pub struct Access {
     pub columns: Vec<ColumnAccess>,
     /// Whose privileges count: those of a view's definer, or of who runs the statement.
     pub rights_of: Option<Arc<AccountName>>,
+    /// The view that the statement names, where the table is behind one (database, name): a refusal tells that alone.
+    pub behind: Option<Arc<(String, String)>>,
 }
+
+/// Whose rights count outside of a view, and the view behind which that is.
+pub(crate) type Outside = (Option<Arc<AccountName>>, Option<Arc<(String, String)>>);
 
 /// What has been noted.
 #[derive(Debug, Default)]
@@ -58,13 +64,16 @@ pub struct Accesses {
     pub silent: bool,
     /// A view's definer, while what is behind the view is bound.
     pub rights_of: Option<Arc<AccountName>>,
+    /// The outermost view, meanwhile.
+    pub behind: Option<Arc<(String, String)>>,
 }
 
 impl Accesses {
     /// The note of a table.
     pub fn table(&mut self, database: &str, table: &str) -> &mut Access {
         let rights_of = &self.rights_of;
-        let same = |a: &Access| *a.table == *table && *a.database == *database && a.rights_of == *rights_of;
+        let behind = &self.behind;
+        let same = |a: &Access| *a.table == *table && *a.database == *database && a.rights_of == *rights_of && a.behind == *behind;
         let at = match self.list.iter().position(same) {
             Some(at) => at,
             None => {
@@ -76,6 +85,7 @@ impl Accesses {
                     locks: false,
                     columns: Vec::new(),
                     rights_of: rights_of.clone(),
+                    behind: behind.clone(),
                 });
                 self.list.len() - 1
             }
@@ -95,6 +105,24 @@ impl Accesses {
         self.own.iter().any(|(of, name)| **of == *database && **name == *table)
     }
 
+    /// Steps behind a view: what is noted from now on is of its definer's rights, unless it says otherwise. What held before is given back.
+    pub(crate) fn step_behind(&mut self, view: &ViewDef) -> Outside {
+        let before = (self.rights_of.clone(), self.behind.clone());
+        if !view.invoker {
+            let definer = AccountName { user: view.definer_user.clone(), host: view.definer_host.clone() };
+            self.rights_of = Some(Arc::new(definer));
+        }
+        if self.behind.is_none() {
+            self.behind = Some(Arc::new((view.database.clone(), view.name.clone())));
+        }
+        before
+    }
+
+    /// Steps out again.
+    pub(crate) fn step_out(&mut self, before: Outside) {
+        (self.rights_of, self.behind) = before;
+    }
+
     /// Notes a column.
     pub fn column(&mut self, database: &str, table: &str, column: &str, wants: Privileges) {
         if self.is_own(database, table) {
@@ -112,8 +140,11 @@ impl Accesses {
 /// What changes note.
 impl Binder<'_> {
     /// INSERT or REPLACE names columns, or all of them.
-    pub(crate) fn access_inserted(&mut self, database: &str, def: &TableDef, named: &[usize], all: bool, replace: bool) {
+    pub(crate) fn access_inserted(&mut self, database: &str, target: &InsertTarget, named: &[usize], all: bool, replace: bool) {
+        let def = &target.entry.def;
         self.accesses.all_columns = all;
+        let outside = self.through_links(&target.links, named, Privileges::INSERT, replace);
+        let database = if target.links.is_empty() { database } else { &def.database };
         for at in named {
             self.accesses.column(database, &def.name, &def.columns[*at].name, Privileges::INSERT);
         }
@@ -121,34 +152,63 @@ impl Binder<'_> {
         if replace {
             self.accesses.whole(database, &def.name, Privileges::DELETE);
         }
+        self.accesses.step_out(outside);
     }
 
     /// The same of LOAD DATA.
-    pub(crate) fn access_written(&mut self, database: &str, def: &TableDef, targets: &[InsertColumn], all: bool, replace: bool) {
+    pub(crate) fn access_written(&mut self, database: &str, target: &InsertTarget, targets: &[InsertColumn], all: bool, replace: bool) {
         let named: Vec<usize> = (0..targets.len()).filter(|at| matches!(targets[*at], InsertColumn::Source(_))).collect();
-        self.access_inserted(database, def, &named, all, replace);
+        self.access_inserted(database, target, &named, all, replace);
     }
 
     /// ON DUPLICATE KEY UPDATE sets a column.
-    pub(crate) fn access_changed(&mut self, database: &str, def: &TableDef, column: usize) {
-        self.accesses.column(database, &def.name, &def.columns[column].name, Privileges::UPDATE);
+    pub(crate) fn access_changed(&mut self, target: &InsertTarget, column: usize) {
+        let def = &target.entry.def;
+        let outside = self.through_links(&target.links, &[column], Privileges::UPDATE, false);
+        self.accesses.column(&def.database, &def.name, &def.columns[column].name, Privileges::UPDATE);
+        self.accesses.step_out(outside);
     }
 
-    /// UPDATE sets a column.
+    /// Notes a change on each of the views that lead to a table, from the outermost inward, and steps behind them.
+    fn through_links(&mut self, links: &[ViewLink], columns: &[usize], wants: Privileges, replace: bool) -> Outside {
+        let outside = (self.accesses.rights_of.clone(), self.accesses.behind.clone());
+        for link in links {
+            let def = &link.view.def;
+            for column in columns {
+                match link.columns.iter().find(|(_, at)| at == column) {
+                    Some((name, _)) => self.accesses.column(&def.database, &def.name, name, wants),
+                    None => self.accesses.whole(&def.database, &def.name, wants),
+                }
+            }
+            if replace {
+                self.accesses.whole(&def.database, &def.name, Privileges::DELETE);
+            }
+            self.accesses.step_behind(def);
+        }
+        outside
+    }
+
+    /// UPDATE sets a column of a table, which may be behind views.
     pub(crate) fn access_assigned(&mut self, depth: usize, relation: usize, column: usize) {
+        let links = view_links(&self.scopes[depth], relation);
+        let outside = self.through_links(&links, &[column], Privileges::UPDATE, false);
         let Relation { source, database, .. } = &self.scopes[depth].relations[relation];
         if let Source::Base(table) = source {
             let def = &self.tables[*table as usize].def;
             self.accesses.column(database, &def.name, &def.columns[column].name, Privileges::UPDATE);
         }
+        self.accesses.step_out(outside);
     }
 
-    /// DELETE takes rows of a table.
+    /// DELETE takes rows of a table, which may be behind views.
     pub(crate) fn access_deleted(&mut self, depth: usize, relation: usize) {
+        let links = view_links(&self.scopes[depth], relation);
+        let outside = self.through_links(&links, &[], Privileges::NONE, true);
         let Relation { source, database, .. } = &self.scopes[depth].relations[relation];
         if let Source::Base(table) = source {
             self.accesses.whole(database, &self.tables[*table as usize].def.name, Privileges::DELETE);
         }
+        self.accesses.step_out(outside);
     }
 
     /// A locking clause locks a relation's rows.
@@ -169,7 +229,8 @@ impl Binder<'_> {
         if self.accesses.silent {
             return Ok(());
         }
-        if self.accesses.rights_of.is_none() && !self.context.may_use(database, table, wants)? {
+        let asks = self.accesses.rights_of.is_none() && self.accesses.behind.is_none();
+        if asks && !self.context.may_use(database, table, wants)? {
             self.accesses.own.push((database.into(), table.into()));
             return Ok(());
         }

@@ -90,7 +90,7 @@ impl<'c> Binder<'c> {
             }
         };
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
-        self.access_inserted(&database, def, &named, no_list, i.replace);
+        self.access_inserted(&database, &target, &named, no_list, i.replace);
         let new_slots = self.row_slots(&entry.def.columns);
         let mut upsert = None;
         let source = match i.source {
@@ -305,7 +305,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
             }
             let at = target.column(a.column.column).ok_or_else(|| codes::bad_field_error(a.column.column, "field list"))?;
-            self.access_changed(&def.database, def, at);
+            self.access_changed(target, at);
             let value = match a.value.kind {
                 // What is computed stays what it is until the row changes.
                 ast::ExprKind::Default if def.columns[at].generated.is_some() => {

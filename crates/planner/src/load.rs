@@ -56,7 +56,7 @@ pub fn plan_load(load: &ast::LoadData<'_>, sql: &[u8], ignore: bool, context: &d
             columns[*at as usize] = InsertColumn::Source(no as u32);
         }
     }
-    b.access_written(&database, def, &columns, all, replace);
+    b.access_written(&database, &target, &columns, all, replace);
     let new_slots = b.row_slots(&def.columns);
     let existing_slots = b.row_slots(&def.columns);
     let set = b.load_assignments(load.set, &target, (&database, name), new_slots)?;

@@ -7,7 +7,6 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
 use crate::plan::{LockMode, OutputColumn, SortKey};
 use crate::switches::Switch;
-use accounts::AccountName;
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -144,15 +143,11 @@ impl<'c> Binder<'c> {
         let names = self.views.names.take();
         let volatile = self.volatile;
         // Its tables are read with the rights of who defined it, unless it says otherwise.
-        let definer = AccountName { user: view.def.definer_user.clone(), host: view.def.definer_host.clone() };
-        let outside = self.accesses.rights_of.clone();
-        if !view.def.invoker {
-            self.accesses.rights_of = Some(Arc::new(definer));
-        }
+        let outside = self.accesses.step_behind(&view.def);
         self.views.open.push(number);
         let bound = self.bind_query(query);
         self.views.open.pop();
-        self.accesses.rights_of = outside;
+        self.accesses.step_out(outside);
         self.volatile |= volatile;
         self.views.names = names;
         self.views.outer_side = outer_side;

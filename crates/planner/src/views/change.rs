@@ -28,7 +28,40 @@ pub(crate) struct InsertTarget {
     pub entry: Arc<TableEntry>,
     /// Through a view: its columns, each with the table's.
     columns: Option<Vec<(String, usize)>>,
+    /// The views that lead to the table, from the outermost inward.
+    pub links: Vec<ViewLink>,
     check: Option<ViewCheck>,
+}
+
+/// A view on the way to a table that a statement changes.
+pub(crate) struct ViewLink {
+    /// The view.
+    pub view: Arc<ViewEntry>,
+    /// Its columns that are the table's, each with the table's position.
+    pub columns: Vec<(String, usize)>,
+}
+
+/// The views that lead to a relation of a block, from the outermost inward.
+pub(crate) fn view_links(scope: &Scope, target: usize) -> Vec<ViewLink> {
+    let slots = &scope.relations[target].slots;
+    let mut around: Vec<(&Relation, &Merged)> = scope
+        .relations
+        .iter()
+        .filter_map(|r| match &r.source {
+            Source::Merged(merged) if merged.members.contains(&target) => Some((r, &**merged)),
+            _ => None,
+        })
+        .collect();
+    around.sort_by_key(|(_, merged)| std::cmp::Reverse(merged.members.len()));
+    let link = |(relation, merged): (&Relation, &Merged)| {
+        let place = |e: &Expr| match e.kind {
+            ExprKind::Slot(slot) => slots.iter().position(|s| *s == Some(slot)),
+            _ => None,
+        };
+        let columns = relation.columns.iter().zip(&merged.exprs).filter_map(|(column, e)| Some((column.name.clone(), place(e)?)));
+        ViewLink { view: Arc::clone(&merged.view), columns: columns.collect() }
+    };
+    around.into_iter().map(link).collect()
 }
 
 impl InsertTarget {
@@ -95,7 +128,7 @@ impl Binder<'_> {
             Ok(entry) => {
                 let number = self.add_table(entry.clone());
                 self.references.push((number, entry.def.name.as_str().into()));
-                return Ok((number, InsertTarget { entry, columns: None, check: None }));
+                return Ok((number, InsertTarget { entry, columns: None, links: Vec::new(), check: None }));
             }
             Err(error) => error,
         };
@@ -103,7 +136,10 @@ impl Binder<'_> {
         self.scopes.push(Scope::new());
         self.views.whole_rows = true;
         self.accesses.next = Some(Privileges::INSERT);
+        // Nothing is read: what it takes is noted with the columns.
+        let silent = std::mem::replace(&mut self.accesses.silent, true);
         let bound = self.view_relation(Arc::clone(&view), name.to_owned(), database.to_owned());
+        self.accesses.silent = silent;
         self.views.whole_rows = false;
         let scope = self.scopes.pop().expect("pushed above");
         bound?;
@@ -181,7 +217,8 @@ impl Binder<'_> {
             first_slot,
             condition,
         });
-        Ok((number, InsertTarget { entry, columns: Some(of_table), check }))
+        let links = view_links(&scope, target);
+        Ok((number, InsertTarget { entry, columns: Some(of_table), links, check }))
     }
 
     /// Columns that neither the statement nor a default gives a value: 1423.

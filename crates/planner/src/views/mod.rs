@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub use bind::ViewState;
 pub(crate) use bind::take_view_filter;
-pub(crate) use change::InsertTarget;
+pub(crate) use change::{InsertTarget, ViewLink, view_links};
 pub(crate) use names::NameRecord;
 
 /// A view that has become part of a block.

@@ -56,6 +56,17 @@ impl Core {
     }
 
     fn check_access(&self, access: &Access) -> Result<(), SqlError> {
+        let asked = self.check_own_access(access);
+        match (&access.behind, asked) {
+            // What a view is made of is not told.
+            (Some(view), Err(error)) if matches!(error.code, codes::ER_TABLEACCESS_DENIED_ERROR | codes::ER_COLUMNACCESS_DENIED_ERROR) => {
+                Err(codes::view_invalid(&view.0, &view.1))
+            }
+            (_, asked) => asked,
+        }
+    }
+
+    fn check_own_access(&self, access: &Access) -> Result<(), SqlError> {
         let definers;
         let rights: &Rights = match &access.rights_of {
             None => &self.standing.rights,
