@@ -1,4 +1,4 @@
-//! Conditions on what a generated column holds, as conditions on the column: so an index on it (a functional index) serves them.
+//! Conditions on what a generated column holds, as conditions on the column, and rows sorted by it: so an index on it (a functional index) serves them.
 //!
 //! # Invariants
 //! 1. A column stands only for the very expression it is generated from, over the same columns, and for values of its own type: the
@@ -8,6 +8,7 @@
 
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind, Slot};
+use crate::plan::SortKey;
 use catalog::{TableDef, Visibility};
 use mysql_error::SqlError;
 use types::ColumnType;
@@ -44,6 +45,15 @@ impl Binder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The same for what the rows of the block being bound are sorted by: an index on the column gives them in order.
+    pub(crate) fn sort_by_generated(&mut self, keys: &mut [SortKey]) -> Result<()> {
+        if keys.iter().all(|key| matches!(key.expr.kind, ExprKind::Slot(_))) {
+            return Ok(());
+        }
+        let candidates = self.generated_candidates()?;
+        keys.iter_mut().try_for_each(|key| self.put_column_for(&mut key.expr, &candidates))
     }
 
     fn put_column_for(&mut self, operand: &mut Expr, candidates: &[Candidate]) -> Result<()> {

@@ -76,6 +76,7 @@ impl<'c> Binder<'c> {
                     scope.visible = visible;
                     scope.clause = clause;
                     bound?.into_conjuncts(&mut on);
+                    self.use_generated(&mut on)?;
                 }
                 ast::JoinCondition::Using(names) => {
                     let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();

@@ -101,6 +101,9 @@ impl<'c> Binder<'c> {
             limit,
             straight: select.options.straight_join || fixed,
         };
+        if !block.grouped && !block.distinct && self.scope().windows.is_empty() && self.views.names.is_none() {
+            self.sort_by_generated(&mut block.order)?;
+        }
         self.order_of_view(&mut block);
         let calls = self.grouping_calls(&block.group_by)?;
         if select.rollup {
