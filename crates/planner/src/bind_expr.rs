@@ -39,6 +39,11 @@ impl<'c> Binder<'c> {
         bound
     }
 
+    /// 1287.
+    pub(crate) fn warn_deprecated(&mut self, message: &str) {
+        self.warnings.push(SqlError::with_message(codes::ER_WARN_DEPRECATED_SYNTAX, message).into());
+    }
+
     pub(crate) fn exprs(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.expr(e)).collect()
     }
@@ -58,6 +63,10 @@ impl<'c> Binder<'c> {
             }
             A::Assign { var, value } => {
                 self.note_volatile();
+                self.warn_deprecated(
+                    "Setting user variables within expressions is deprecated and will be removed in a future release. Consider alternatives: \
+                     'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.",
+                );
                 let value = self.expr(value)?;
                 let ty = value.ty.clone();
                 Expr { kind: ExprKind::AssignVariable(var.to_lowercase().into(), Box::new(value)), ty }
@@ -75,7 +84,12 @@ impl<'c> Binder<'c> {
                 };
                 Expr { kind: ExprKind::SystemVariable(scope, name.into()), ty }
             }
-            A::Unary(op, operand) => self.unary(op, operand)?,
+            A::Unary(op, operand) => {
+                if op == ast::UnaryOp::Binary {
+                    self.warnings.push(codes::warn_deprecated_syntax("BINARY expr", "CAST").into());
+                }
+                self.unary(op, operand)?
+            }
             A::Binary { op, left, right } => self.binary(op, left, right)?,
             A::And(list) => {
                 let list = self.truths(list)?;

@@ -84,6 +84,10 @@ pub trait PlanContext {
     ) -> Result<(ColumnType, Vec<Warning>), SqlError> {
         Err(codes::not_supported_yet("column types here"))
     }
+    /// Characters of the longest name of a day, and of a month, in the session's locale.
+    fn name_chars(&self) -> (u64, u64) {
+        (9, 9)
+    }
     /// Type of a system variable, or 1193.
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError>;
     /// Rows in a range of an index, by an index dive; `None` when it cannot be told.

@@ -12,7 +12,7 @@ use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{LockMode, OutputColumn};
 use crate::typing;
 use json::{ParseError, Path};
-use mysql_error::{Warning, WarningLevel, codes};
+use mysql_error::codes;
 use parser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -203,7 +203,7 @@ impl Binder<'_> {
         if column.swapped {
             let message = "Specifying an ON EMPTY clause after the ON ERROR clause in a JSON_TABLE column definition is deprecated syntax and \
                            will be removed in a future release. Specify ON EMPTY before ON ERROR instead.";
-            self.warnings.push(Warning { level: WarningLevel::Warning, code: 1287, message: message.into() });
+            self.warn_deprecated(message);
         }
         if let Some(names) = &mut self.views.names {
             names.note_type(column, &ty);

@@ -57,6 +57,9 @@ impl<'c> Binder<'c> {
         if info.func.is_volatile() {
             self.note_volatile();
         }
+        if info.func == Func::FoundRows {
+            self.warn_deprecated("FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.");
+        }
         if info.func.is_json() {
             if name == "json_merge" {
                 self.warnings.push(codes::warn_deprecated_syntax("JSON_MERGE", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH").into());
@@ -293,7 +296,8 @@ impl<'c> Binder<'c> {
             Func::Format => len(0) * 2 + 40,
             Func::Conv | Func::Bin | Func::Oct => 65,
             Func::DateFormat | Func::TimeFormat => 255,
-            Func::DayName | Func::MonthName => 9,
+            Func::DayName => self.context.name_chars().0,
+            Func::MonthName => self.context.name_chars().1,
             Func::Replace => len(0).saturating_mul(len(2).max(1)).min(16_383),
             Func::Elt => (1..args.len()).map(len).max().unwrap_or(0),
             Func::Database => 64,
