@@ -134,6 +134,10 @@ pub trait StatementContext: LocalTime {
     fn operator_memory_max(&self) -> usize {
         usize::MAX
     }
+    /// `lc_time_names`: the number of the locale ([`crate::locales::LOCALES`]).
+    fn lc_time_names(&self) -> usize {
+        crate::locales::ENGLISH
+    }
     /// Whether messages may name a table that the statement does not: the user may do something with it.
     fn may_name_table(&self, _database: &str, _table: &str) -> bool {
         true

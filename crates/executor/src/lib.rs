@@ -28,6 +28,7 @@ mod found_rows;
 mod functions;
 mod hash_key;
 mod json_table;
+pub mod locales;
 mod locking;
 mod memory;
 mod odd_number;

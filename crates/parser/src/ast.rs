@@ -225,6 +225,13 @@ pub enum Statement<'a> {
         /// For whom.
         users: &'a [Account<'a>],
     },
+    /// RESET PERSIST.
+    ResetPersist {
+        /// Which variable; all of them without a name.
+        name: Option<&'a str>,
+        /// No error when it is none that is kept.
+        if_exists: bool,
+    },
     /// SHUTDOWN.
     Shutdown,
     /// XA.

@@ -6,6 +6,7 @@ use env::{Disk, OpenError, RealClock, RealDisk};
 use server::log;
 use server::options::{ByteSize, Settings};
 use server::serve::Failure;
+use session::variables::{KeptValues, Persisted};
 use session::{AccountStore, Shared, SqlService, memory_limit_of};
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         Err(error) => return Err(error.into()),
     };
     let disk: Arc<dyn Disk> = Arc::new(disk);
+    let persisted = Persisted::open(Arc::clone(&disk))?;
+    let (settings, applied) = with_persisted(settings, &persisted)?;
+    let settings = &settings;
     let mut config = EngineConfig::default();
     config.pool.frames = usize::try_from(settings.buffer_pool_bytes / base::PAGE_BYTES as u64)?.max(FRAMES_MIN);
     let log_bytes = log_capacity(settings, config.wal.capacity_bytes)?;
@@ -88,12 +92,44 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     if let Some(directory) = place_of_files {
         shared.set_at_start(FILES, &directory)?;
     }
+    shared.take_persisted(persisted, &applied);
     begin_encryption(settings, &shared)?;
     begin_spilling(settings, &shared)?;
     free_orphans(catalog)?;
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
     Ok(Arc::new(SqlService::new(shared)))
+}
+
+/// The setting for the buffer pool, which has an option of its own.
+const BUFFER_POOL: &str = "innodb_buffer_pool_size";
+/// The setting that leaves out what was persisted.
+const PERSISTED_LOAD: &str = "persisted_globals_load";
+
+/// The settings with what SET PERSIST has kept, which comes before all others, and that part. What is no value of a variable any more is left out
+/// with a warning.
+fn with_persisted(settings: &Settings, persisted: &Persisted) -> Result<(Settings, KeptValues), Failure> {
+    let mut merged = settings.clone();
+    let load =
+        settings.variables.get(PERSISTED_LOAD).is_none_or(|text| !["0", "OFF", "FALSE"].contains(&text.to_ascii_uppercase().as_str()));
+    let mut applied = if load { persisted.values() } else { KeptValues::new() };
+    let trial = session::variables::GlobalVariables::new();
+    applied.retain(|name, kept| match trial.set_text(name, &kept.value) {
+        Ok(()) => true,
+        Err(error) => {
+            log::warning(&format!("the persisted variable {name} is left out: {error}"));
+            false
+        }
+    });
+    for (name, kept) in &applied {
+        if name == BUFFER_POOL {
+            let size: ByteSize = kept.value.parse().map_err(|error| format!("the persisted {name}: {error}"))?;
+            merged.buffer_pool_bytes = size.0;
+        } else {
+            merged.variables.insert(name.clone(), kept.value.clone());
+        }
+    }
+    Ok((merged, applied))
 }
 
 /// Certificates are made where there are none, and loaded. What an operator has chosen must load; what is there by itself need not.

@@ -104,6 +104,7 @@ impl ClientSession {
                 sql_mode: SqlMode::DEFAULT,
                 lexical_mode: parser::SqlMode::default(),
                 zone: Arc::new(TimeZone::utc()),
+                lc_time_names: 0,
                 collation: Collation::DEFAULT,
                 charsets: ClientCharsets::default(),
                 lock_wait_timeout_s: 60,

@@ -38,6 +38,8 @@ pub struct Settings {
     pub lexical_mode: parser::SqlMode,
     /// `time_zone`.
     pub zone: Arc<TimeZone>,
+    /// `lc_time_names`, by number.
+    pub lc_time_names: usize,
     /// `collation_connection`.
     pub collation: Collation,
     /// `character_set_client` and `character_set_results`.
@@ -336,6 +338,10 @@ impl StatementContext for Core {
         }
     }
 
+    fn lc_time_names(&self) -> usize {
+        self.settings.lc_time_names
+    }
+
     fn may_name_table(&self, database: &str, table: &str) -> bool {
         let rights = &self.standing.rights;
         self.standing.everything || !rights.on_table(database, table).and(::accounts::Privileges::ALL_TABLE).is_empty()
@@ -511,6 +517,11 @@ impl PlanContext for Planning<'_> {
 
     fn safe_updates(&self) -> bool {
         self.core.settings.safe_updates
+    }
+
+    fn name_chars(&self) -> (u64, u64) {
+        let (days, months) = executor::locales::LOCALES[self.core.settings.lc_time_names].names.chars_max();
+        (days as u64, months as u64)
     }
 
     fn column_type(

@@ -216,6 +216,11 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::ResetPersist { name, if_exists } => {
+                self.reset_persist(*name, *if_exists)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::Shutdown => unsupported("SHUTDOWN"),
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);

@@ -32,6 +32,7 @@ mod hinted;
 mod info;
 mod lock_tables;
 mod output;
+mod persist;
 mod plan_cache;
 mod preparable;
 mod prepared;

@@ -283,6 +283,7 @@ impl ClientSession {
             hasher.write_u64(self.core.number("div_precision_increment"));
             hasher.write_u64(self.core.settings.select_limit);
             hasher.write_u32(self.core.settings.switches.bits());
+            hasher.write_usize(self.core.settings.lc_time_names);
             hasher.write_u8(self.core.settings.safe_updates.into());
             hasher.write_u64(self.core.settings.temporary);
             self.environment = hasher.finish() | 1;

@@ -39,8 +39,8 @@ impl ClientSession {
     fn set_system(&mut self, scope: Option<VarScope>, name: &str, value: Option<&ast::Expr<'_>>, sql: &[u8]) -> Result<(), Outcome> {
         let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
         let global = match scope {
-            Some(VarScope::Persist | VarScope::PersistOnly) => return Err(codes::not_supported_yet("SET PERSIST").into()),
-            Some(VarScope::Global) => true,
+            Some(VarScope::PersistOnly) => return self.set_persist_only(definition, value, sql),
+            Some(VarScope::Global | VarScope::Persist) => true,
             Some(VarScope::Session) | None => false,
         };
         if global {
@@ -67,9 +67,10 @@ impl ClientSession {
             Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
             Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
         };
-        let (value, clamped) = check(definition, &value)?;
+        let given = value;
+        let (value, clamped) = check(definition, &given)?;
         if clamped {
-            let shown = crate::variables::show(definition, &value);
+            let shown = crate::variables::show(definition, &given);
             self.core.warn(codes::truncated_wrong_value(definition.name, shown).into());
         }
         let value = match definition.kind {
@@ -86,7 +87,11 @@ impl ClientSession {
             self.warn_of_unknown_tracked(&value);
         }
         if global {
+            if scope == Some(VarScope::Persist) {
+                self.keep_value(definition, &value)?;
+            }
             self.shared().variables.set(definition, value.clone());
+            self.note_origin(definition);
             if let Some((name, value)) = partner(definition.name, &value) {
                 self.shared().variables.set(name, value);
             }
@@ -105,7 +110,7 @@ impl ClientSession {
     }
 
     /// Values that the kind allows and the server cannot carry out.
-    fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
+    pub(crate) fn check_effect(&self, definition: &Definition, value: &Value) -> Result<(), Outcome> {
         if let ("altiplano_memory_limit", Value::UInt(bytes)) = (definition.name, value)
             && memory_limit_of(*bytes) < memory_of_storage()
         {
@@ -223,6 +228,10 @@ impl ClientSession {
                     settings.isolation = isolation;
                 }
             }
+            ("lc_time_names", Value::Bytes(name)) => {
+                settings.lc_time_names = executor::locales::find(name).unwrap_or_default();
+                self.environment = 0;
+            }
             ("transaction_read_only", Value::Int(on)) => settings.read_only = *on == 1,
             ("snapshot_isolation", Value::Int(on)) => settings.snapshot_isolation = *on == 1,
             ("lock_wait_timeout", Value::UInt(seconds)) => settings.lock_wait_timeout_s = *seconds,
@@ -282,6 +291,7 @@ impl ClientSession {
             "sql_safe_updates",
             "wait_timeout",
             "timestamp",
+            "lc_time_names",
             "auto_increment_increment",
             "auto_increment_offset",
         ] {

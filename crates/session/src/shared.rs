@@ -1,6 +1,7 @@
 //! What all sessions share.
 
 use crate::accounts::{AccountStore, Accounts};
+use crate::charsets::partner;
 use crate::client_session::ClientSession;
 use crate::command::Login;
 use crate::connections::{Connection, Connections};
@@ -11,7 +12,7 @@ use crate::set::flush_policy;
 use crate::show::Sample;
 use crate::status::Status;
 use crate::temporary::TemporaryList;
-use crate::variables::{GlobalVariables, find};
+use crate::variables::{GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find};
 use admission::{Admission, Mode};
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
@@ -61,6 +62,8 @@ pub struct Shared {
     pub status: Status,
     /// Where temporary files are made; without it statements have their memory alone.
     spill: OnceLock<Arc<spill::Directory>>,
+    /// What SET PERSIST keeps, where there is a data directory.
+    persisted: OnceLock<Persisted>,
     /// When the server started.
     pub started: Instant,
     /// The same by the wall clock: microseconds since the epoch.
@@ -99,6 +102,7 @@ impl Shared {
             tls: Tls::off(),
             status: Status::default(),
             spill: OnceLock::new(),
+            persisted: OnceLock::new(),
             started: Instant::now(),
             deadlock_log: DeadlockLog::new(),
             accounts,
@@ -123,6 +127,28 @@ impl Shared {
     #[inline]
     pub fn spill_directory(&self) -> Option<&Arc<spill::Directory>> {
         self.spill.get()
+    }
+
+    /// Takes over what SET PERSIST keeps, once, before there are sessions. Its values are in force already where they are of `applied`: the server was
+    /// opened with them.
+    pub fn take_persisted(&self, persisted: Persisted, applied: &KeptValues) {
+        for (name, kept) in applied {
+            let Some(definition) = find(name) else { continue };
+            if let Some((other, value)) = partner(name, &self.variables.get(definition))
+                && !applied.contains_key(other.name)
+            {
+                self.variables.set(other, value);
+            }
+            let Kept { user, host, micros, .. } = kept.clone();
+            self.variables.note_origin(definition, Origin { source: Source::Persisted, micros, user, host });
+        }
+        // Told a second time it stays what it was.
+        let _ = self.persisted.set(persisted);
+    }
+
+    /// What SET PERSIST keeps.
+    pub(crate) fn persisted(&self) -> Option<&Persisted> {
+        self.persisted.get()
     }
 
     /// A whole number that is a system variable's global value.

@@ -3,7 +3,7 @@
 mod format;
 mod interval;
 
-use self::format::{DAYS, MONTHS, format_datetime, parse_by_format};
+use self::format::{format_datetime, parse_by_format};
 use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
@@ -17,6 +17,11 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
 impl Exec<'_> {
+    /// Names of days and months.
+    fn time_names(&self) -> &'static crate::locales::Names {
+        crate::locales::LOCALES.get(self.context.lc_time_names()).unwrap_or(&crate::locales::LOCALES[0]).names
+    }
+
     /// The local time of the statement's start.
     fn now(&self) -> DateTime {
         local_time(Timestamp::from_micros(self.context.statement_micros()), &*self.context)
@@ -165,7 +170,7 @@ impl Exec<'_> {
             F::DateFormat => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
+                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
             }
             F::TimeFormat => {
                 let v = self.eval(&args[0])?;
@@ -175,7 +180,8 @@ impl Exec<'_> {
                 let Some(t) = convert::to_time(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
                 let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
-                Ok(format_datetime(at.unwrap_or(DateTime::ZERO), t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
+                let at = at.unwrap_or(DateTime::ZERO);
+                Ok(format_datetime(at, t, &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
@@ -204,7 +210,7 @@ impl Exec<'_> {
                     F::WeekOfYear => d.week(3).map(|(_, w)| i64::from(w)),
                     F::YearWeek => d.year_week(mode).map(|(y, w)| i64::from(y) * 100 + i64::from(w)),
                     F::ToSeconds => d.to_days().map(|n| n * 86_400 + at.micros_of_day() / SECOND),
-                    F::DayName => return Ok(d.weekday().map_or(Value::Null, |w| Value::from(DAYS[usize::from(w)]))),
+                    F::DayName => return Ok(d.weekday().map_or(Value::Null, |w| Value::from(self.time_names().days[usize::from(w)]))),
                     _ => d.to_days(),
                 };
                 Ok(value.map_or(Value::Null, Value::Int))
@@ -213,7 +219,7 @@ impl Exec<'_> {
                 let Some(at) = self.parts_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(match at.month() {
                     0 => Value::Null,
-                    m => Value::from(MONTHS[usize::from(m) - 1]),
+                    m => Value::from(self.time_names().months[usize::from(m) - 1]),
                 })
             }
             F::FromDays => {
@@ -403,7 +409,7 @@ impl Exec<'_> {
             None => Ok(Value::DateTime(at)),
             Some(f) => {
                 let Some(format) = self.text_arg(f)? else { return Ok(Value::Null) };
-                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::from))
+                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
             }
         }
     }

@@ -84,8 +84,18 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Ok(Statement::Shutdown)
             }
+            Kw::RESET if self.peek().kw == Kw::PERSIST => self.reset_persist(),
             _ => self.rare_statement(),
         }
+    }
+
+    /// `RESET PERSIST [[IF EXISTS] name]`.
+    fn reset_persist(&mut self) -> PResult<Statement<'a>> {
+        self.bump();
+        self.bump();
+        let if_exists = self.if_exists()?;
+        let name = if if_exists || Self::is_name(self.tok) { Some(self.name()?) } else { None };
+        Ok(Statement::ResetPersist { name, if_exists })
     }
 
     /// Statements that are recognised and not carried out.

@@ -3,6 +3,7 @@
 use super::table::{DEFINITIONS, Definition, Kind, Scope, index_of};
 use super::{check, find, switched};
 use mysql_error::{SqlError, codes};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{Rank, RwLock};
@@ -13,13 +14,40 @@ pub struct GlobalVariables {
     values: RwLock<Arc<[Value]>>,
     /// Counts changes, for who keeps derived settings.
     version: AtomicU64,
+    /// Where values come from that are not built in, by position.
+    origins: RwLock<BTreeMap<usize, Origin>>,
+}
+
+/// What a server value was set by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The command line, the environment or the settings file.
+    CommandLine,
+    /// SET PERSIST of an earlier run.
+    Persisted,
+    /// SET GLOBAL.
+    Dynamic,
+}
+
+/// Where a server value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// What set it.
+    pub source: Source,
+    /// When, where somebody has: microseconds since the epoch.
+    pub micros: i64,
+    /// Who.
+    pub user: String,
+    /// From where.
+    pub host: String,
 }
 
 impl GlobalVariables {
     /// Values of a server that was told nothing.
     pub fn new() -> GlobalVariables {
         let values = DEFINITIONS.iter().map(default_value).collect();
-        GlobalVariables { values: RwLock::new(Rank::Leaf, values), version: AtomicU64::new(0) }
+        let origins = RwLock::new(Rank::Leaf, BTreeMap::new());
+        GlobalVariables { values: RwLock::new(Rank::Leaf, values), version: AtomicU64::new(0), origins }
     }
 
     /// The value of a variable.
@@ -42,6 +70,16 @@ impl GlobalVariables {
         self.version.fetch_add(1, Ordering::Release);
     }
 
+    /// Notes where a value comes from.
+    pub(crate) fn note_origin(&self, definition: &'static Definition, origin: Origin) {
+        self.origins.write().insert(index_of(definition), origin);
+    }
+
+    /// Where a value comes from; `None` for one that is built in.
+    pub(crate) fn origin(&self, definition: &'static Definition) -> Option<Origin> {
+        self.origins.read().get(&index_of(definition)).cloned()
+    }
+
     /// Changes seen so far.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
@@ -57,6 +95,7 @@ impl GlobalVariables {
         let (value, _) = check(definition, &said(definition, text))?;
         let value = if definition.kind == Kind::Switches { switched(&self.get(definition), &value) } else { value };
         self.set(definition, value);
+        self.note_origin(definition, Origin { source: Source::CommandLine, micros: 0, user: String::new(), host: String::new() });
         Ok(())
     }
 }

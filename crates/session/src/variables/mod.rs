@@ -9,13 +9,18 @@
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
 mod global;
+mod persisted;
 mod session;
 mod table;
 
 pub use global::{GlobalVariables, default_value, parse_size};
+pub(crate) use global::{Origin, Source};
+pub(crate) use persisted::is_read_at_start;
+pub use persisted::{Kept, KeptValues, Persisted};
 pub use session::SessionVariables;
 pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
 
+use executor::locales;
 use mysql_error::{SqlError, codes};
 use planner::switches::Switches;
 use types::{SqlMode, Value};
@@ -27,6 +32,12 @@ use types::{SqlMode, Value};
 pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), SqlError> {
     let wrong = || codes::wrong_value_for_var(definition.name, shown(value));
     let wrong_type = || codes::wrong_type_for_var(definition.name);
+    if definition.name == "lc_time_names" {
+        return match value {
+            Value::Null => Err(wrong()),
+            value => locale(value).ok_or_else(wrong_type)?.map(|name| (Value::from(name), false)),
+        };
+    }
     match definition.kind {
         Kind::Switch => match value {
             Value::Int(n @ 0..=1) => Ok((Value::Int(*n), false)),
@@ -112,6 +123,18 @@ pub fn switched(flags: &Value, text: &Value) -> Value {
         _ => over,
     };
     Value::from(said(text, said(flags, Switches::default())).to_string())
+}
+
+/// The locale that a name or a number means, or 1649; `None` for what is neither.
+fn locale(value: &Value) -> Option<Result<&'static str, SqlError>> {
+    let number = match value {
+        Value::Bytes(name) => locales::find(name),
+        Value::Int(n) => usize::try_from(*n).ok(),
+        Value::UInt(n) => usize::try_from(*n).ok(),
+        _ => return None,
+    };
+    let found = number.and_then(|number| locales::LOCALES.get(number)).map(|locale| locale.name);
+    Some(found.ok_or_else(|| SqlError::with_message(1649, format!("Unknown locale: '{}'", shown(value)))))
 }
 
 fn is_any(text: &[u8], words: &[&str]) -> bool {

@@ -228,7 +228,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(switch("large_pages", Global, "0")),
     number("last_insert_id", Session, "0", 0, MAX),
     fixed(text("lc_messages", Both, "en_US")),
-    fixed(text("lc_time_names", Both, "en_US")),
+    text("lc_time_names", Both, "en_US"),
     fixed(text("license", Global, "Apache-2.0")),
     switch("local_infile", Global, "1"),
     number("lock_wait_timeout", Both, "60", 1, 31_536_000),
@@ -270,6 +270,8 @@ pub static DEFINITIONS: &[Definition] = &[
     number("password_reuse_interval", Global, "0", 0, 4_294_967_295),
     fixed(switch("performance_schema", Global, "0")),
     fixed(number("performance_schema_session_connect_attrs_size", Global, "512", 0, 1_048_576)),
+    // OFF: a start without what SET PERSIST has kept.
+    fixed(switch("persisted_globals_load", Global, "1")),
     fixed(text("pid_file", Global, "")),
     fixed(text("plugin_dir", Global, "")),
     fixed(number("port", Global, "3306", 0, 65535)),

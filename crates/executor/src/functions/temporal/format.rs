@@ -1,16 +1,17 @@
 //! DATE_FORMAT and STR_TO_DATE: temporal values written and read by a format.
 
 use crate::functions::temporal::SECOND;
+use crate::locales::Names;
 use types::{Date, DateTime, Time};
 
-/// English month names.
+/// English month names, which STR_TO_DATE reads in every locale.
 pub(super) const MONTHS: [&str; 12] =
     ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 /// English day names, Monday first.
 pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// DATE_FORMAT.
-pub(super) fn format_datetime(at: DateTime, t: Time, format: &str) -> Option<String> {
+/// DATE_FORMAT, with the names of a locale.
+pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names) -> Option<String> {
     use std::fmt::Write;
     let d = at.date();
     let mut out = String::new();
@@ -40,8 +41,8 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str) -> Option<Str
                 if d.month() == 0 {
                     return None;
                 }
-                let name = MONTHS[usize::from(d.month()) - 1];
-                write!(out, "{}", if f == 'M' { name } else { &name[..3] })
+                let months = if f == 'M' { &names.months } else { &names.months_short };
+                write!(out, "{}", months[usize::from(d.month()) - 1])
             }
             'd' => write!(out, "{:02}", d.day()),
             'e' => write!(out, "{}", d.day()),
@@ -58,8 +59,8 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str) -> Option<Str
                 write!(out, "{}{suffix}", d.day())
             }
             'W' | 'a' => {
-                let name = DAYS[usize::from(d.weekday()?)];
-                write!(out, "{}", if f == 'W' { name } else { &name[..3] })
+                let days = if f == 'W' { &names.days } else { &names.days_short };
+                write!(out, "{}", days[usize::from(d.weekday()?)])
             }
             'w' => write!(out, "{}", (d.weekday()? + 1) % 7),
             'j' => write!(out, "{:03}", d.day_of_year()?),
