@@ -182,14 +182,15 @@ fn interval_bounds(
     eval: &mut dyn FnMut(&Expr) -> Option<Value>,
     exact: &mut bool,
 ) -> Option<Option<(Vec<u8>, Option<Vec<u8>>)>> {
+    let prefix = part.prefix_chars.is_some();
+    let unordered = prefix && ty.kind.is_string() && !ty.collation.beginnings_keep_order();
     let encode = |v: &Value| {
         let mut out = Vec::new();
-        record::key::try_encode_part(ty, part, v, &mut out).ok().map(|()| out)
+        (!unordered).then(|| record::key::try_encode_part(ty, part, v, &mut out).ok().map(|()| out)).flatten()
     };
     // In value order: (bytes of the value, included).
     let mut low: Option<(Vec<u8>, bool)> = None;
     let mut high: Option<(Vec<u8>, bool)> = None;
-    let prefix = part.prefix_chars.is_some();
     *exact &= !prefix && interval.like.is_none();
     for (e, included) in &interval.low {
         let value = eval(e)?;

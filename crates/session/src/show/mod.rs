@@ -18,7 +18,7 @@ pub use create::create_table_text;
 pub(crate) use deadlock::write as deadlock_text;
 pub(crate) use engine_status::Sample;
 pub(crate) use processes::{Process, processes};
-pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name, sort_length};
+pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name};
 pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
 pub(crate) use view::{Describing, ViewColumn, view_columns};

@@ -71,16 +71,6 @@ pub(super) fn charsets() -> Table {
     table
 }
 
-/// `Sortlen` of a collation.
-pub(crate) fn sort_length(collation: Collation) -> u64 {
-    match collation {
-        Collation::Utf8mb40900AiCi | Collation::Utf8mb40900AsCi | Collation::Utf8mb40900AsCs => 0,
-        Collation::Latin1German2Ci => 2,
-        Collation::Utf8mb3UnicodeCi | Collation::Utf8mb3Unicode520Ci | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb4Unicode520Ci => 8,
-        _ => 1,
-    }
-}
-
 pub(super) fn collations() -> Table {
     let mut table = Table::new(&[
         ("Collation", text(64)),
@@ -101,7 +91,7 @@ pub(super) fn collations() -> Table {
             Value::UInt(u64::from(collation.id())),
             if charset.default_collation() == collation { "Yes" } else { "" }.into(),
             "Yes".into(),
-            Value::UInt(sort_length(collation)),
+            Value::UInt(collation.sort_length()),
             if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
         ]);
     }

@@ -59,7 +59,7 @@ fn all_collations(_core: &mut Core, _request: &VirtualRequest) -> executor::Resu
             Value::UInt(u64::from(collation.id())),
             if charset.default_collation() == collation { "Yes" } else { "" }.into(),
             "Yes".into(),
-            Value::UInt(show::sort_length(collation)),
+            Value::UInt(collation.sort_length()),
             if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
         ]
     };

@@ -1,13 +1,17 @@
 //! Collations of which a character may have several weights, or none, and which ignore trailing spaces: `unicode_ci` (UCA 4.0.0),
-//! `unicode_520_ci` (UCA 5.2.0) and `latin1_german2_ci`. Only primary weights count.
+//! `unicode_520_ci` (UCA 5.2.0), `latin1_german2_ci`, and the older ones of languages (`swedish_ci` and its like: UCA 4.0.0 with what
+//! `scripts/generate_tailorings.py` has found them to have of their own). Only primary weights count.
 //!
 //! A string is the sequence of its weights; a shorter one compares as if it went on with the weight of a space. The ordered key is as that of
 //! `pad_space`: weights of two bytes, behind each space's a byte that tells how the weights behind its run of spaces compare with more spaces.
 
+use super::contractions::Contractions;
+use super::language_file::LanguageFile;
+use super::numbers::Numbers;
 use super::utf8::decode;
 use crate::charset::latin1_byte;
 use std::cmp::Ordering;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// Which weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,59 @@ pub(super) enum Kind {
     Uca400,
     /// UCA 5.2.0.
     Uca520,
+    /// UCA 4.0.0 with a language.
+    Tailored(Language),
+}
+
+/// A language; the number is its place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Croatian,
+    Czech,
+    Danish,
+    Esperanto,
+    Estonian,
+    GermanPhonebook,
+    Hungarian,
+    Icelandic,
+    Latvian,
+    Lithuanian,
+    Persian,
+    Polish,
+    Roman,
+    Romanian,
+    Sinhala,
+    Slovak,
+    Slovenian,
+    Spanish,
+    SpanishTraditional,
+    Swedish,
+    Turkish,
+    Vietnamese,
+}
+
+const LANGUAGES: usize = Language::Vietnamese as usize + 1;
+
+/// What a language has of its own.
+struct Tailored {
+    table: Table,
+    contractions: Contractions<Box<[u16]>>,
+}
+
+static TAILORED: [OnceLock<Tailored>; LANGUAGES] = [const { OnceLock::new() }; LANGUAGES];
+
+impl Language {
+    #[inline]
+    fn tailored(self) -> &'static Tailored {
+        TAILORED[self as usize].get_or_init(|| {
+            let mut file = LanguageFile::open(include_bytes!("tailored400.bin"), self as usize, 1);
+            let mut table = Table::empty();
+            file.each_point(|point, weights| table.insert(point, &weights[0]));
+            let mut contractions = Vec::new();
+            file.each_contraction(|points, weights| contractions.push((points, Box::from(weights[0].as_slice()))));
+            Tailored { table, contractions: Contractions::new(contractions) }
+        })
+    }
 }
 
 const BLOCK_BITS: u32 = 8;
@@ -38,43 +95,37 @@ static GERMAN2: LazyLock<Table> = LazyLock::new(|| Table::expand(include_bytes!(
 static UCA400: LazyLock<Table> = LazyLock::new(|| Table::expand(include_bytes!("uca400.bin")));
 static UCA520: LazyLock<Table> = LazyLock::new(|| Table::expand(include_bytes!("uca520.bin")));
 
-/// The next number of a generated file; the files are part of the binary, so that a malformed one only ends early.
-fn varint(bytes: &mut &[u8]) -> u32 {
-    let (mut value, mut shift) = (0, 0);
-    while let Some((&byte, rest)) = bytes.split_first() {
-        *bytes = rest;
-        value |= u32::from(byte & 0x7F) << shift;
-        if byte & 0x80 == 0 || shift >= 28 {
-            break;
-        }
-        shift += 7;
-    }
-    value
-}
-
 impl Table {
-    fn expand(mut file: &[u8]) -> Table {
-        let mut table = Table { blocks: vec![0; BLOCK_COUNT], entries: vec![ABSENT; BLOCK], pool: Vec::new() };
-        let bytes = &mut file;
+    fn expand(file: &'static [u8]) -> Table {
+        let mut table = Table::empty();
+        let mut numbers = Numbers(file);
         let (mut point, mut weight) = (0u32, 0i32);
-        for _ in 0..varint(bytes) {
-            point += varint(bytes);
-            let start = table.pool.len();
-            let count = varint(bytes);
-            for _ in 0..count {
-                let delta = varint(bytes);
-                weight += if delta & 1 == 0 { (delta >> 1) as i32 } else { -((delta >> 1) as i32) - 1 };
-                table.pool.push(weight as u16);
+        let mut weights = Vec::new();
+        for _ in 0..numbers.varint() {
+            point += numbers.varint();
+            weights.clear();
+            for _ in 0..numbers.varint() {
+                weight += numbers.zigzag();
+                weights.push(weight as u16);
             }
-            let block = point as usize >> BLOCK_BITS;
-            if table.blocks[block] == 0 {
-                table.blocks[block] = (table.entries.len() >> BLOCK_BITS) as u16;
-                table.entries.resize(table.entries.len() + BLOCK, ABSENT);
-            }
-            let at = usize::from(table.blocks[block]) << BLOCK_BITS | point as usize & (BLOCK - 1);
-            table.entries[at] = (start as u32) << 8 | count;
+            table.insert(point, &weights);
         }
         table
+    }
+
+    fn empty() -> Table {
+        Table { blocks: vec![0; BLOCK_COUNT], entries: vec![ABSENT; BLOCK], pool: Vec::new() }
+    }
+
+    fn insert(&mut self, point: u32, weights: &[u16]) {
+        let block = point as usize >> BLOCK_BITS;
+        if self.blocks[block] == 0 {
+            self.blocks[block] = (self.entries.len() >> BLOCK_BITS) as u16;
+            self.entries.resize(self.entries.len() + BLOCK, ABSENT);
+        }
+        let at = usize::from(self.blocks[block]) << BLOCK_BITS | point as usize & (BLOCK - 1);
+        self.entries[at] = (self.pool.len() as u32) << 8 | weights.len() as u32;
+        self.pool.extend_from_slice(weights);
     }
 
     #[inline]
@@ -103,7 +154,7 @@ impl Kind {
     fn table(self) -> &'static Table {
         match self {
             Kind::German2 => &GERMAN2,
-            Kind::Uca400 => &UCA400,
+            Kind::Uca400 | Kind::Tailored(_) => &UCA400,
             Kind::Uca520 => &UCA520,
         }
     }
@@ -112,14 +163,21 @@ impl Kind {
     fn space(self) -> u16 {
         match self {
             Kind::German2 => 0x20,
-            Kind::Uca400 => 0x0209,
+            Kind::Uca400 | Kind::Tailored(_) => 0x0209,
             Kind::Uca520 => 0x020A,
         }
     }
 
-    /// Calls `visit` with each weight of a code point.
+    /// Calls `visit` with each weight of a code point by itself.
     #[inline]
-    fn each_weight(self, table: &Table, point: u32, mut visit: impl FnMut(u16)) {
+    fn each_weight(self, table: &Table, point: u32, visit: impl FnMut(u16)) {
+        let mut nothing: &[u8] = &[];
+        self.each_weight_of_next(table, point, &mut nothing, visit);
+    }
+
+    /// Calls `visit` with each weight of a code point, or of the contraction that starts with it: what that takes of `rest` is cut off.
+    #[inline]
+    fn each_weight_of_next(self, table: &Table, point: u32, rest: &mut &[u8], mut visit: impl FnMut(u16)) {
         let point = match self {
             Kind::German2 => match latin1_byte(point) {
                 Some(byte) => u32::from(byte),
@@ -129,12 +187,23 @@ impl Kind {
                     return visit(point as u16);
                 }
             },
+            Kind::Tailored(language) => {
+                let own = language.tailored();
+                if let Some((weights, bytes)) = own.contractions.longest(point, rest) {
+                    *rest = &rest[bytes..];
+                    return weights.iter().for_each(|weight| visit(*weight));
+                }
+                if let Some(weights) = own.table.weights(point) {
+                    return weights.iter().for_each(|weight| visit(*weight));
+                }
+                point
+            }
             _ => point,
         };
         match table.weights(point) {
             Some(weights) => weights.iter().for_each(|weight| visit(*weight)),
             None if self == Kind::German2 => visit(point as u16),
-            None if self == Kind::Uca400 && point > 0xFFFF => visit(0xFFFD),
+            None if self != Kind::Uca520 && point > 0xFFFF => visit(0xFFFD),
             None => implicit(point).into_iter().for_each(visit),
         }
     }
@@ -147,7 +216,7 @@ impl Kind {
         while !rest.is_empty() {
             let (point, bytes) = decode(rest);
             rest = &rest[bytes..];
-            self.each_weight(table, point, |weight| all.push(weight));
+            self.each_weight_of_next(table, point, &mut rest, |weight| all.push(weight));
         }
         all
     }
@@ -185,8 +254,30 @@ impl Kind {
         of(a) == of(b)
     }
 
+    /// What the keys of all strings begin with that start with a text, or with what LIKE takes for it.
+    pub(super) fn append_prefix_key(self, text: &[u8], out: &mut Vec<u8>) {
+        let text = match self {
+            Kind::Tailored(language) => language.tailored().contractions.firm_prefix(text, |a, b| self.same(a, b)),
+            _ => text,
+        };
+        self.append_open_key(text, out);
+    }
+
+    #[cfg(test)]
+    pub(super) fn contractions(self) -> Vec<String> {
+        match self {
+            Kind::Tailored(language) => language.tailored().contractions.sequences(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether characters may weigh otherwise together than each by itself.
+    pub(super) fn joins(self) -> bool {
+        matches!(self, Kind::Tailored(language) if !language.tailored().contractions.is_empty())
+    }
+
     /// Appends the ordered key without its end.
-    pub(super) fn append_open_key(self, text: &[u8], out: &mut Vec<u8>) {
+    fn append_open_key(self, text: &[u8], out: &mut Vec<u8>) {
         let mut weights = self.weights(text);
         let space = self.space();
         while weights.last() == Some(&space) {
@@ -269,7 +360,7 @@ impl<'a> Stream<'a> {
             let (point, bytes) = decode(self.rest);
             self.rest = &self.rest[bytes..];
             let (waiting, mut count) = (&mut self.waiting, 0);
-            self.kind.each_weight(self.table, point, |weight| {
+            self.kind.each_weight_of_next(self.table, point, &mut self.rest, |weight| {
                 if let Some(place) = waiting.get_mut(count) {
                     *place = weight;
                     count += 1;

@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hasher};
 impl Collation {
     fn strength(self) -> Strength {
         match self.method() {
-            Method::Uca900(strength) => strength,
+            Method::Uca900(strength) | Method::Tailored(_, strength) => strength,
             _ => Strength::Primary,
         }
     }
@@ -39,6 +39,7 @@ impl Collation {
             Method::Latin1Bytes => pad_space::compare::<Latin1Byte>(a, b),
             Method::Latin1(at) => with_latin1_table!(at, compare(a, b)),
             Method::Expanding(kind) => kind.compare(a, b),
+            Method::Tailored(language, strength) => language.tailored().compare(strength, a, b),
             Method::Uca900(strength) => {
                 if a == b {
                     return Ordering::Equal;
@@ -104,6 +105,7 @@ impl Collation {
             Method::Latin1Bytes => pad_space::append_key::<Latin1Byte>(text, out),
             Method::Latin1(at) => with_latin1_table!(at, append_key(text, out)),
             Method::Expanding(kind) => kind.append_key(text, out),
+            Method::Tailored(language, strength) => language.tailored().append_key(strength, text, out),
             Method::Uca900(strength) => {
                 append_primary(text, out);
                 out.push(0);
@@ -167,7 +169,8 @@ impl Collation {
                 self.append_key(pad_space::trim(text), out);
                 out.truncate(out.len() - 2);
             }
-            Method::Expanding(kind) => kind.append_open_key(text, out),
+            Method::Expanding(kind) => kind.append_prefix_key(text, out),
+            Method::Tailored(language, _) => language.tailored().append_prefix_key(text, out),
             Method::Uca900(strength) if strength != Strength::Primary => append_primary(text, out),
             Method::Bytes | Method::Uca900(_) => {
                 self.append_key(text, out);
@@ -183,11 +186,13 @@ impl Collation {
             Method::CodePoints | Method::General | Method::Latin1Bytes | Method::Latin1(_) => pad_space::key_bytes(key),
             Method::Expanding(kind) => kind.key_bytes(key),
             Method::Bytes => Some(key.iter().position(|byte| *byte == 0)? + 1),
-            Method::Uca900(_) => {
+            Method::Uca900(_) | Method::Tailored(..) => {
+                let plain = matches!(self.method(), Method::Tailored(language, _) if language.is_plain());
                 let mut at = 0;
                 loop {
                     match *key.get(at)? {
                         0 => break,
+                        _ if plain => at += 2,
                         lead => at += uca::code_bytes(lead),
                     }
                 }
@@ -269,6 +274,7 @@ impl Collation {
             Method::Latin1(at) => with_latin1_table!(at, weight_bytes(text, out)),
             Method::Expanding(kind) => kind.weight_string(text, out),
             Method::Uca900(strength) => uca::raw_weights(&points, strength, out),
+            Method::Tailored(language, strength) => language.tailored().weight_string(strength, text, out),
         }
     }
 
@@ -283,6 +289,7 @@ impl Collation {
             Method::Latin1(at) => with_latin1_table!(at, same(a, b)),
             Method::Expanding(kind) => kind.same(a, b),
             Method::Uca900(Strength::Primary) if a < 0x80 && b < 0x80 => ASCII_CODES[a as usize] == ASCII_CODES[b as usize],
+            Method::Tailored(language, strength) => language.tailored().same(strength, a, b),
             Method::Uca900(strength) => (0..strength as usize).all(|level| {
                 let (mut x, mut y) = (CodeBuffer::default(), CodeBuffer::default());
                 UCA.codes(level, a, &mut x) == UCA.codes(level, b, &mut y)

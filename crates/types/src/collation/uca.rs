@@ -9,6 +9,7 @@
 //! their letters, implicit weights for ideographs and unassigned code points. Equality with MySQL 9.7 for every code point is a test.
 
 use super::code_buffer::CodeBuffer;
+use super::numbers::Numbers;
 use super::uca900_codes::{EXACT, GAPS, IMPLICIT_LEAD, LAST_LEAD, PAGE_FIRST, PAGE_LAST, PAGE_LEAD};
 use std::sync::LazyLock;
 
@@ -47,21 +48,23 @@ pub(super) enum Strength {
     Secondary = 2,
     /// All count.
     Tertiary = 3,
+    /// Also whether a syllable is in Hiragana or Katakana; only the Japanese one.
+    Kana = 4,
 }
 
 /// MySQL's table gives the last 164 Hangul syllables the tertiary weight 3.
-const HANGUL_TERTIARY_3: u32 = 0xD700;
+pub(super) const HANGUL_TERTIARY_3: u32 = 0xD700;
 
 /// One collation element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Element {
-    primary: u16,
-    secondary: u16,
-    tertiary: u8,
+pub(super) struct Element {
+    pub(super) primary: u16,
+    pub(super) secondary: u16,
+    pub(super) tertiary: u8,
 }
 
 /// Appends the code of a primary weight; `after_implicit` carries over between the elements of one code point.
-fn push_primary(primary: u16, after_implicit: &mut bool, out: &mut CodeBuffer) {
+pub(super) fn push_primary(primary: u16, after_implicit: &mut bool, out: &mut CodeBuffer) {
     let [high, low] = primary.to_be_bytes();
     if *after_implicit {
         *after_implicit = false;
@@ -80,43 +83,27 @@ fn push_primary(primary: u16, after_implicit: &mut bool, out: &mut CodeBuffer) {
     }
 }
 
+/// Appends the code of a secondary weight.
+pub(super) fn push_secondary(weight: u16, out: &mut CodeBuffer) {
+    let [high, low] = weight.to_be_bytes();
+    if high == 0 && low < 0xF0 { out.extend(&[low]) } else { out.extend(&[0xF0 | high, low]) }
+}
+
 fn push_codes(elements: &[Element], level: usize, out: &mut CodeBuffer) {
     let mut after_implicit = false;
     for element in elements {
         match level {
             0 if element.primary != 0 => push_primary(element.primary, &mut after_implicit, out),
-            1 if element.secondary != 0 => {
-                let [high, low] = element.secondary.to_be_bytes();
-                if high == 0 && low < 0xF0 { out.extend(&[low]) } else { out.extend(&[0xF0 | high, low]) }
-            }
+            1 if element.secondary != 0 => push_secondary(element.secondary, out),
             2 if element.tertiary != 0 => out.extend(&[element.tertiary]),
             _ => {}
         }
     }
 }
 
-/// Reads the generated file. It is part of the binary, so a malformed byte is a bug of the build and only ends the table early.
-struct Bytes(&'static [u8]);
-
-impl Bytes {
-    fn varint(&mut self) -> u32 {
-        let mut value = 0u32;
-        let mut shift = 0;
-        while let Some((&byte, rest)) = self.0.split_first() {
-            self.0 = rest;
-            value |= u32::from(byte & 0x7F) << shift;
-            if byte & 0x80 == 0 || shift >= 28 {
-                break;
-            }
-            shift += 7;
-        }
-        value
-    }
-}
-
 /// Calls `visit` with each code point of the file and its elements.
-fn for_each_in_file(mut visit: impl FnMut(u32, &[Element])) {
-    let mut bytes = Bytes(DATA);
+pub(super) fn for_each_in_file(mut visit: impl FnMut(u32, &[Element])) {
+    let mut bytes = Numbers(DATA);
     let count = bytes.varint();
     let (mut point, mut primary) = (0u32, 0i32);
     let mut elements = Vec::with_capacity(8);
@@ -124,8 +111,7 @@ fn for_each_in_file(mut visit: impl FnMut(u32, &[Element])) {
         point += bytes.varint();
         elements.clear();
         for _ in 0..bytes.varint() {
-            let delta = bytes.varint();
-            primary += if delta & 1 == 0 { (delta >> 1) as i32 } else { -((delta >> 1) as i32) - 1 };
+            primary += bytes.zigzag();
             elements.push(Element { primary: primary as u16, secondary: bytes.varint() as u16, tertiary: bytes.varint() as u8 });
         }
         visit(point, &elements);
@@ -133,7 +119,7 @@ fn for_each_in_file(mut visit: impl FnMut(u32, &[Element])) {
 }
 
 /// The implicit weights of a code point that the table does not have.
-fn implicit(point: u32) -> [Element; 2] {
+pub(super) fn implicit(point: u32) -> [Element; 2] {
     let base = match point {
         0x17000..=0x18AFF => None,
         0x4E00..=0x9FD5 | 0xFA0E | 0xFA0F | 0xFA11 | 0xFA13 | 0xFA14 | 0xFA1F | 0xFA21 | 0xFA23 | 0xFA24 | 0xFA27..=0xFA29 => Some(0xFB40),
@@ -149,10 +135,10 @@ fn implicit(point: u32) -> [Element; 2] {
 }
 
 /// Hangul syllables; the twelve unassigned points behind them go by the same formula in MySQL.
-const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7AF;
+pub(super) const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7AF;
 
 /// The two or three letters of a Hangul syllable.
-fn hangul_letters(point: u32) -> ([u32; 3], usize) {
+pub(super) fn hangul_letters(point: u32) -> ([u32; 3], usize) {
     let index = point - 0xAC00;
     let tail = index % 28;
     ([0x1100 + index / 588, 0x1161 + index % 588 / 28, 0x11A7 + tail], if tail == 0 { 2 } else { 3 })
@@ -160,32 +146,40 @@ fn hangul_letters(point: u32) -> ([u32; 3], usize) {
 
 impl Uca {
     fn expand() -> Uca {
-        let mut uca = Uca {
-            blocks: vec![0; BLOCK_COUNT],
-            levels: std::array::from_fn(|_| Level { entries: vec![ABSENT; BLOCK], pool: Vec::with_capacity(1 << 16) }),
-        };
-        for_each_in_file(|point, elements| {
-            let block = point as usize >> BLOCK_BITS;
-            if uca.blocks[block] == 0 {
-                uca.blocks[block] = (uca.levels[0].entries.len() >> BLOCK_BITS) as u16;
-                for level in &mut uca.levels {
-                    level.entries.resize(level.entries.len() + BLOCK, ABSENT);
-                }
-            }
-            let at = usize::from(uca.blocks[block]) << BLOCK_BITS | point as usize & (BLOCK - 1);
-            for (number, level) in uca.levels.iter_mut().enumerate() {
-                let start = level.pool.len();
-                let mut codes = CodeBuffer::default();
-                push_codes(elements, number, &mut codes);
-                level.pool.extend_from_slice(codes.as_slice());
-                level.entries[at] = (start as u32) << 8 | (level.pool.len() - start) as u32;
-            }
-        });
+        let mut uca = Uca::empty();
+        for_each_in_file(|point, elements| uca.insert(point, |level, codes| push_codes(elements, level, codes)));
         uca
     }
 
+    /// A table without code points.
+    pub(super) fn empty() -> Uca {
+        Uca {
+            blocks: vec![0; BLOCK_COUNT],
+            levels: std::array::from_fn(|_| Level { entries: vec![ABSENT; BLOCK], pool: Vec::with_capacity(1 << 10) }),
+        }
+    }
+
+    /// Adds or replaces a code point; `codes_of` gives its codes at a level.
+    pub(super) fn insert(&mut self, point: u32, codes_of: impl Fn(usize, &mut CodeBuffer)) {
+        let block = point as usize >> BLOCK_BITS;
+        if self.blocks[block] == 0 {
+            self.blocks[block] = (self.levels[0].entries.len() >> BLOCK_BITS) as u16;
+            for level in &mut self.levels {
+                level.entries.resize(level.entries.len() + BLOCK, ABSENT);
+            }
+        }
+        let at = usize::from(self.blocks[block]) << BLOCK_BITS | point as usize & (BLOCK - 1);
+        for (number, level) in self.levels.iter_mut().enumerate() {
+            let start = level.pool.len();
+            let mut codes = CodeBuffer::default();
+            codes_of(number, &mut codes);
+            level.pool.extend_from_slice(codes.as_slice());
+            level.entries[at] = (start as u32) << 8 | (level.pool.len() - start) as u32;
+        }
+    }
+
     #[inline]
-    fn present(&self, level: usize, point: u32) -> Option<&[u8]> {
+    pub(super) fn present(&self, level: usize, point: u32) -> Option<&[u8]> {
         let block = usize::from(*self.blocks.get(point as usize >> BLOCK_BITS)?);
         let entry = self.levels[level].entries[block << BLOCK_BITS | point as usize & (BLOCK - 1)];
         if entry == ABSENT {
@@ -234,6 +228,38 @@ pub(super) fn code_bytes(lead: u8) -> usize {
         3
     } else {
         1
+    }
+}
+
+/// Calls `visit` with the primary weights of codes.
+pub(super) fn each_primary(mut codes: &[u8], mut visit: impl FnMut(u16)) {
+    let weight = |high: u8, low: u8| u16::from_be_bytes([high, low]);
+    while let Some(&lead) = codes.first() {
+        let bytes = code_bytes(lead).min(codes.len());
+        match &codes[..bytes] {
+            [_, low, high_behind, low_behind] => {
+                visit(weight(0xFB, *low));
+                visit(weight(*high_behind, *low_behind));
+            }
+            [_, high, low] => visit(weight(*high, *low)),
+            [_, low] => visit(weight(PAGE_FIRST + (lead - PAGE_LEAD), *low)),
+            _ => EXACT.iter().filter(|(_, code)| *code == lead).for_each(|(weight, _)| visit(*weight)),
+        }
+        codes = &codes[bytes..];
+    }
+}
+
+/// Calls `visit` with the secondary weights of codes.
+pub(super) fn each_secondary(mut codes: &[u8], mut visit: impl FnMut(u16)) {
+    while let Some((&lead, rest)) = codes.split_first() {
+        codes = rest;
+        match rest.split_first() {
+            Some((&low, rest)) if lead >= 0xF0 => {
+                visit(u16::from_be_bytes([lead & 0x0F, low]));
+                codes = rest;
+            }
+            _ => visit(u16::from(lead)),
+        }
     }
 }
 
