@@ -65,7 +65,7 @@ impl<'c> Binder<'c> {
     pub(crate) fn waiting(&mut self, bound: Bound) -> (Vec<OutputColumn>, Source) {
         match bound {
             Bound::Block(block) => {
-                (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Box::new(Waiting::Block(*block))))
+                (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Box::new(Waiting::Block(block))))
             }
             Bound::Union(union) => (union.columns.clone(), Source::Waiting(Box::new(Waiting::Union(*union)))),
             Bound::Planned(bound) => (bound.columns, Source::Derived(Arc::new(bound.query), bound.outer, bound.rows)),

@@ -25,7 +25,7 @@ use types::TypeKind;
 #[expect(clippy::large_enum_variant)]
 pub enum Waiting {
     /// A block.
-    Block(Block),
+    Block(Box<Block>),
     /// A UNION of blocks.
     Union(UnionBlocks),
 }
@@ -94,7 +94,7 @@ impl Binder<'_> {
             self.block_executions = 1.0;
         }
         let planned = match *waiting {
-            Waiting::Block(block) => self.plan_block(block),
+            Waiting::Block(block) => self.plan_block(*block),
             Waiting::Union(union) => self.plan_union(union).map(|bound| (bound.query, bound.rows)),
         };
         self.block_executions = enclosing;
