@@ -22,7 +22,6 @@ use types::TypeKind;
 
 /// A query that has not been planned. Boxed wherever it waits.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant)]
 pub enum Waiting {
     /// A block.
     Block(Box<Block>),
