@@ -7,6 +7,7 @@
 One process, one epoll: the client is not the thing measured. Phases, each printed as it ends:
   connect  COUNT logins (at most --together under way), failures, seconds; resident memory per connection by /proc/PID/status and smaps_rollup
   work     (--work N) each connection runs N rounds of ten statements by text: reads by key and range, a sort, changes, a transaction; then silence, and memory again
+           (--prepare N) each prepares N statements before, and runs them in each round as well
   long     (--long N) N connections run statements of ten seconds, half of them asleep and half at work; beside them others run short transactions, and newcomers come
   busy     all connections send `SELECT` by key, the next as soon as the last is answered; a prober meanwhile connects, commits one row, leaves, again and again
   storm    COUNT further logins all at once, seconds until the last is in; PASS when none failed within --storm-seconds, otherwise FAIL and exit code 1
@@ -248,32 +249,62 @@ WORK = [
 ]
 
 
-def work(address, pid, clients, rounds, before, idle):
-    """Each client runs the statements, some hundred clients at a time, and falls silent."""
+# With one parameter, and longer the more there are, as an application's statements differ in length.
+PREPARED = [
+    "SELECT v FROM connections_probe.t WHERE id = ?",
+    "SELECT id, v FROM connections_probe.t WHERE id = ? OR v < 0",
+    "SELECT COUNT(*), SUM(v) FROM connections_probe.t WHERE id BETWEEN ? AND 100",
+    "UPDATE connections_probe.t SET v = v + 1 WHERE id = ?",
+    "INSERT INTO connections_probe.h (v) VALUES (?)",
+    "SELECT t.id, h.v FROM connections_probe.t JOIN connections_probe.h ON h.id = t.id WHERE t.id = ? ORDER BY h.v",
+]
+
+
+def prepare(number):
+    return packet(b"\x16" + (PREPARED[number % len(PREPARED)] + " " * 8 * (number // len(PREPARED))).encode())
+
+
+def execute(statement, value):
+    return packet(b"\x17" + struct.pack("<IBIBBHi", statement, 0, 1, 0, 1, 3, value))
+
+
+def work(address, pid, clients, rounds, before, idle, prepared):
+    """Each client prepares statements and runs all there are, some hundred clients at a time, and falls silent."""
     make_tables(address)
+
+    def next_command(state):
+        """The command after so many: those that prepare, then rounds of text and of what was prepared."""
+        number, statements = state[2], state[3]
+        if number < prepared:
+            return prepare(number)
+        at = (number - prepared) % (len(WORK) + prepared)
+        return query(WORK[at].format(n=state[1])) if at < len(WORK) else execute(statements[at - len(WORK)], state[1])
+
     started, poll, under_way, begun = time.monotonic(), select.epoll(), {}, 0
     while begun < len(clients) or under_way:
         while begun < len(clients) and len(under_way) < 256:
             client = clients[begun]
-            under_way[client.socket.fileno()] = [client.socket, begun % 90, 0]
+            state = under_way[client.socket.fileno()] = [client.socket, begun % 90, 0, []]
             poll.register(client.socket, select.EPOLLIN)
-            client.socket.send(query(WORK[0].format(n=begun % 90)))
+            client.socket.send(next_command(state))
             begun += 1
         for fd, _ in poll.poll(1, 512):
             state = under_way[fd]
             answer = state[0].recv(65536)
             if len(answer) == 0 or answer[4:5] == b"\xff":
                 raise OSError(f"a working connection was closed or refused: {answer}")
+            if state[2] < prepared:
+                state[3].append(int.from_bytes(answer[5:9], "little"))
             state[2] += 1
-            if state[2] == rounds * len(WORK):
+            if state[2] == prepared + rounds * (len(WORK) + prepared):
                 poll.unregister(fd)
                 del under_way[fd]
             else:
-                state[0].send(query(WORK[state[2] % len(WORK)].format(n=state[1])))
+                state[0].send(next_command(state))
     took = time.monotonic() - started
     time.sleep(idle)
     after = rss(pid)
-    print(f"work     {rounds} rounds of {len(WORK)} statements each in {took:.1f} s; {after['VmRSS'] >> 10} MiB after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
+    print(f"work     {rounds} rounds of {len(WORK) + prepared} statements each in {took:.1f} s; {after['VmRSS'] >> 10} MiB after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
 
 
 def make_tables(address):
@@ -296,6 +327,7 @@ def main():
     parser.add_argument("--together", type=int, default=200)
     parser.add_argument("--busy", type=float, default=0)
     parser.add_argument("--work", type=int, default=0)
+    parser.add_argument("--prepare", type=int, default=0)
     parser.add_argument("--long", type=int, default=0)
     parser.add_argument("--set", action="append", default=[], help="a variable of the server that --program starts")
     parser.add_argument("--storm", type=int, default=0)
@@ -336,7 +368,7 @@ def measure(options):
     after = rss(options.pid)
     print(f"connect  {len(clients)} in, {len(failed)} failed {sorted(set(failed))[:3]}, {seconds:.2f} s; {before >> 10} MiB before, {after['VmRSS'] >> 10} after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
     if options.work:
-        work(address, options.pid, clients, options.work, before, options.idle)
+        work(address, options.pid, clients, options.work, before, options.idle, options.prepare)
     if options.long:
         long(address, options.pid, clients, options.long)
     if options.busy:

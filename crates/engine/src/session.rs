@@ -216,6 +216,15 @@ impl Session {
         std::mem::swap(&mut self.buffers, buffers);
     }
 
+    /// The session falls silent: what it would make again goes. Between statements only.
+    pub fn rest(&mut self) {
+        self.buffers = Buffers::default();
+        if !self.running.active {
+            self.running.fresh_undo = Vec::new();
+            self.running.tables = Touched::new();
+        }
+    }
+
     /// Starts a transaction. Nothing shared is touched. A transaction that runs already is the caller's to end first.
     pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
         assert!(!self.running.active, "begin inside a transaction");

@@ -192,6 +192,23 @@ impl Owner {
         self.outside.lock().holds.retain(|hold| !is_gone(hold));
     }
 
+    /// Its session falls silent: lists that are empty give their memory back, and that of what it keeps is made anew, of its size.
+    pub fn pack(&self) {
+        {
+            let mut inner = self.inner.lock();
+            if inner.locks.is_empty() {
+                inner.locks = Vec::new();
+            }
+            if inner.spans.is_empty() {
+                inner.spans = Vec::new();
+            }
+        }
+        let mut outside = self.outside.lock();
+        let mut holds = Vec::with_capacity(outside.holds.len());
+        holds.append(&mut outside.holds);
+        outside.holds = holds;
+    }
+
     /// It has a lock with a name, or had one.
     pub fn note_name(&self) {
         self.names.store(true, Ordering::Relaxed);

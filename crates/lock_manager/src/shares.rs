@@ -235,6 +235,15 @@ impl SharedTables {
         }
     }
 
+    /// The session falls silent: what is remembered goes, unless a table is shared.
+    #[cold]
+    pub fn rest(&mut self) {
+        if self.held_count() == 0 {
+            self.forget();
+            self.holds = Vec::new();
+        }
+    }
+
     #[cold]
     fn forget(&mut self) {
         self.owner.remove_holds(|hold| self.holds.iter().any(|own| Arc::ptr_eq(&own.hold, hold)));

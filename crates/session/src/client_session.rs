@@ -353,6 +353,13 @@ impl Session for ClientSession {
         self.params = Vec::new();
         self.lifted = Vec::new();
         self.arena = Bump::new();
+        self.engine.rest();
+        self.transaction.rest();
+    }
+
+    fn pack(&mut self) {
+        self.prepared.pack();
+        self.core.pack();
     }
 
     fn max_allowed_packet(&self) -> usize {

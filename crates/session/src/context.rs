@@ -130,7 +130,30 @@ pub struct Core {
     pub lock_picture: Option<Arc<LockPicture>>,
 }
 
+/// Values of user variables that are no longer than this are small.
+const PACKED_BYTES_MAX: usize = 1024;
+/// More variables fill pages by themselves.
+const PACKED_VARIABLES_MAX: usize = 64;
+
 impl Core {
+    /// See [`crate::service::Session::pack`].
+    pub(crate) fn pack(&mut self) {
+        self.lock_owner.pack();
+        self.database = self.database.clone();
+        if self.user_variables.len() > PACKED_VARIABLES_MAX {
+            return;
+        }
+        let mut packed = UserVariables::with_capacity(self.user_variables.len());
+        packed.extend(std::mem::take(&mut self.user_variables).into_iter().map(|(name, value)| {
+            let value = match &value {
+                Value::Bytes(text) | Value::Json(text) if text.len() > PACKED_BYTES_MAX => value,
+                _ => value.clone(),
+            };
+            (Box::<str>::from(&*name), value)
+        }));
+        self.user_variables = packed;
+    }
+
     /// What a stopped statement is told.
     pub fn stop_error(&self) -> SqlError {
         match memory::excess() {

@@ -89,11 +89,15 @@ impl Drop for Counted {
     }
 }
 
+/// Values that came in pieces, by parameter.
+#[derive(Default)]
+struct LongData(HashMap<u16, Vec<u8>>);
+
 /// One of them.
 struct Prepared {
     _counted: Counted,
     cursor_use: CursorUse,
-    cursor: Option<Cursor>,
+    cursor: Option<Box<Cursor>>,
     sql: Arc<[u8]>,
     /// Key of its plan; `None` when it runs without one.
     key: Option<PlanKey>,
@@ -101,8 +105,8 @@ struct Prepared {
     param_count: usize,
     /// Types of the last execution's parameters.
     types: Vec<ParamType>,
-    /// Values that came in pieces.
-    long_data: HashMap<u16, Vec<u8>>,
+    /// Values that came in pieces, where any did: few statements ever have some, and a session may keep many statements.
+    long_data: Option<Box<LongData>>,
     /// Why one of them could not be kept: it became longer than `max_allowed_packet`, or there was no memory for it.
     unfit: Option<fn() -> SqlError>,
     /// Variables that its hints set.
@@ -111,11 +115,30 @@ struct Prepared {
 
 impl Prepared {
     fn long_data_bytes(&self) -> usize {
-        self.long_data.values().map(Vec::capacity).sum()
+        self.long_data.as_ref().map_or(0, |data| data.0.values().map(Vec::capacity).sum())
     }
 }
 
+/// More prepared statements fill pages by themselves.
+const PACKED_MAX: usize = 256;
+
 impl PreparedStatements {
+    /// See [`crate::service::Session::pack`].
+    pub(crate) fn pack(&mut self) {
+        if self.by_id.len() > PACKED_MAX {
+            return;
+        }
+        let mut by_id = HashMap::default();
+        by_id.reserve(self.by_id.len());
+        by_id.extend(std::mem::take(&mut self.by_id).into_iter().map(|(id, mut prepared)| {
+            prepared.sql = Arc::from(&*prepared.sql);
+            prepared.types = prepared.types.clone();
+            (id, prepared)
+        }));
+        self.by_id = by_id;
+        self.by_name = self.by_name.iter().map(|(name, id)| (name.clone(), *id)).collect();
+    }
+
     /// COM_STMT_CLOSE.
     pub fn close(&mut self, id: u32) {
         if let Some(prepared) = self.by_id.remove(&id) {
@@ -140,7 +163,7 @@ impl PreparedStatements {
 
     /// A statement's cursor; the outer `None` when there is no such statement.
     pub(crate) fn cursor(&mut self, id: u32) -> Option<Option<&mut Cursor>> {
-        self.by_id.get_mut(&id).map(|prepared| prepared.cursor.as_mut())
+        self.by_id.get_mut(&id).map(|prepared| prepared.cursor.as_deref_mut())
     }
 
     /// Opens or closes it.
@@ -151,7 +174,7 @@ impl PreparedStatements {
         }
         if let Some(prepared) = self.by_id.get_mut(&id) {
             self.cursors += usize::from(cursor.is_some());
-            self.cursors -= usize::from(std::mem::replace(&mut prepared.cursor, cursor).is_some());
+            self.cursors -= usize::from(std::mem::replace(&mut prepared.cursor, cursor.map(Box::new)).is_some());
         }
     }
 
@@ -160,7 +183,7 @@ impl PreparedStatements {
         if let Some(prepared) = self.by_id.get_mut(&id)
             && usize::from(param) < prepared.param_count
         {
-            let value = prepared.long_data.entry(param).or_default();
+            let value = prepared.long_data.get_or_insert_default().0.entry(param).or_default();
             let before = value.capacity();
             if value.len() + data.len() > bytes_max {
                 prepared.unfit = Some(codes::net_packet_too_large);
@@ -254,7 +277,7 @@ impl ClientSession {
             plan: None,
             param_count: parsed.param_count as usize,
             types: Vec::new(),
-            long_data: HashMap::new(),
+            long_data: None,
             unfit: None,
             hinted: Box::default(),
         };
@@ -341,20 +364,21 @@ impl ClientSession {
             return Err(error().into());
         }
         self.params.clear();
-        let (params, long_data, mut bad) = (&mut self.params, &prepared.long_data, None);
+        let (params, mut bad) = (&mut self.params, None);
+        let long_data = |index: usize| prepared.long_data.as_ref().and_then(|data| data.0.get(&(index as u16)));
         let charsets = self.core.settings.charsets;
         let decoded = execute.params(
             prepared.param_count,
             &mut prepared.types,
-            |index| !long_data.is_empty() && long_data.contains_key(&(index as u16)),
-            |index, param| match bind(param, long_data.get(&(index as u16)), charsets) {
+            |index| long_data(index).is_some(),
+            |index, param| match bind(param, long_data(index), charsets) {
                 Ok(value) => params.push(value),
                 Err(error) => {
                     bad.get_or_insert(error);
                 }
             },
         );
-        if !prepared.long_data.is_empty() {
+        if prepared.long_data.is_some() {
             forget_long_data(prepared, &mut self.prepared.held);
         }
         decoded.map_err(|_| codes::malformed_packet())?;
@@ -510,7 +534,7 @@ impl ClientSession {
 
 fn forget_long_data(prepared: &mut Prepared, held: &mut Tally) {
     held.remove(prepared.long_data_bytes());
-    prepared.long_data.clear();
+    prepared.long_data = None;
 }
 
 /// What a parameter in a select list is shown as: a number, a time or text, as a literal would be.

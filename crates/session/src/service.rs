@@ -134,6 +134,10 @@ pub trait Session {
     /// The client has been silent for a while: what takes memory and can be made again goes.
     fn rest(&mut self);
 
+    /// What the session keeps over a silence is made anew by the calling thread, as far as it is small. A heap keeps a page for each size of what was made on it: on
+    /// the session's own thread, which is gone, some dozens of bytes pin some dozens of KiB; on a thread that does this for all they lie close together.
+    fn pack(&mut self) {}
+
     /// Largest packet that the session takes.
     fn max_allowed_packet(&self) -> usize;
 }

@@ -82,6 +82,14 @@ impl TransactionState {
         self.next_read_only = None;
     }
 
+    /// The session falls silent: what it would make again goes.
+    pub(crate) fn rest(&mut self) {
+        self.tables.rest();
+        if self.savepoints.is_empty() {
+            self.savepoints = Vec::new();
+        }
+    }
+
     /// Whether LOCK TABLES is in force.
     pub(crate) fn has_locked_tables(&self) -> bool {
         self.locked.is_some()

@@ -221,11 +221,16 @@ impl<S: Service> Front<S> {
         self.seats.poller().close();
     }
 
-    /// Parked sessions whose clients have been silent for some calls of this give back memory that can be made again.
+    /// Parked sessions whose clients have been silent for some calls of this give back memory that can be made again, and keep the rest on this thread's heap, if they had
+    /// threads of their own: of those that share threads it lies together already.
     pub fn tidy_parked(&self) {
+        let had_their_own = !self.is_crowded();
         self.seats.tidy(|guest| {
             guest.visitor.channel.rest();
             guest.session.rest();
+            if had_their_own {
+                guest.session.pack();
+            }
         });
     }
 }
