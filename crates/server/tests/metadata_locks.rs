@@ -225,3 +225,68 @@ fn who_waits_for_a_table_is_told_beside_who_holds_it() {
     });
     assert_eq!(watcher.query::<Wait, _>(waits).expect("an answer"), Vec::new());
 }
+
+/// A statement that waits for a table is planned before DDL and runs after it: over the trees that are there then.
+#[test]
+fn who_has_waited_for_ddl_reads_and_writes_the_new_table() {
+    let server = server();
+    let (mut watcher, mut holder, mut waiter) = (connect(&server), connect(&server), connect(&server));
+    watcher.query_drop("SET GLOBAL local_infile = 1").expect("set");
+    waiter.set_local_infile_handler(Some(mysql::LocalInfileHandler::new(|_, writer| std::io::Write::write_all(writer, b"7\t7\n"))));
+    let id = waiter.connection_id();
+    let plain = "SELECT GROUP_CONCAT(id ORDER BY id) FROM t";
+    let statements = [
+        ("SET @a = (SELECT GROUP_CONCAT(id ORDER BY id) FROM t)", "SELECT @a", "1,2,3"),
+        ("DO (SELECT COUNT(*) FROM t)", plain, "1,2,3"),
+        ("CREATE TABLE made SELECT id FROM t", "SELECT GROUP_CONCAT(id ORDER BY id) FROM made", "1,2,3"),
+        ("CREATE TEMPORARY TABLE made SELECT id FROM t", "SELECT GROUP_CONCAT(id ORDER BY id) FROM made", "1,2,3"),
+        ("LOAD DATA LOCAL INFILE 'f' INTO TABLE t (id, v)", plain, "1,2,3,7"),
+        ("EXPLAIN ANALYZE SELECT COUNT(*) FROM t", plain, "1,2,3"),
+    ];
+    for (statement, asks, expected) in statements {
+        for drops in [false, true] {
+            holder.query_drop("DROP TABLE IF EXISTS t, made").expect("dropped");
+            holder.query_drop("CREATE TABLE t (id INT PRIMARY KEY, v INT)").expect("a table");
+            holder.query_drop("INSERT INTO t VALUES (1, 1), (2, 2)").expect("rows");
+            holder.query_drop("LOCK TABLES t WRITE").expect("locked");
+            let waits = std::thread::spawn(move || {
+                let outcome = waiter.query_drop(statement);
+                (outcome, waiter)
+            });
+            until("it waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
+            match drops {
+                true => holder.query_drop("DROP TABLE t").expect("dropped"),
+                false => {
+                    holder.query_drop("ALTER TABLE t ADD COLUMN w INT, ALGORITHM=COPY").expect("copied");
+                    holder.query_drop("INSERT INTO t VALUES (3, 3, 3)").expect("a row");
+                }
+            }
+            holder.query_drop("UNLOCK TABLES").expect("unlocked");
+            let outcome;
+            (outcome, waiter) = waits.join().expect("no panic");
+            match outcome {
+                Ok(()) => {
+                    assert!(!drops, "{statement}: there is no such table");
+                    assert_eq!(waiter.query_first::<String, _>(asks).expect("answers").as_deref(), Some(expected), "{statement}");
+                }
+                Err(mysql::Error::MySqlError(error)) => assert!(drops && error.code == 1146, "{statement}: {error}"),
+                Err(other) => panic!("{statement}: {other}"),
+            }
+            waiter.query_drop("DROP TEMPORARY TABLE IF EXISTS made").expect("dropped");
+        }
+    }
+}
+
+/// What EXPLAIN ANALYZE has seen of locks is not what the statement after it sees.
+#[test]
+fn each_statement_looks_at_locks_anew() {
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    let locks = |watcher: &mut Conn| watcher.query_first::<u64, _>("SELECT COUNT(*) FROM performance_schema.data_locks").expect("answers");
+    assert_eq!(locks(&mut watcher), Some(0));
+    watcher.query_drop("EXPLAIN ANALYZE SELECT COUNT(*) FROM performance_schema.data_locks").expect("answers");
+    holder.query_drop("INSERT INTO t VALUES (1, 1)").expect("a row");
+    holder.query_drop("BEGIN").expect("begun");
+    holder.query_drop("SELECT * FROM t FOR UPDATE").expect("locked");
+    assert_ne!(locks(&mut watcher), Some(0));
+}

@@ -5,7 +5,7 @@
 //! - A transaction of several statements keeps its slot from its first one on; between statements the slot may be taken away when others wait.
 //! - During waits for locks and for time (told by `lock_manager::Cancel`) and for the client ([`Connection::client_wait_begins`](crate::connections::Connection::client_wait_begins))
 //!   likewise; commit gives it back (`transaction.rs`) before the log is waited for.
-//! - What has no plan (SET, SHOW, DDL) does not ask.
+//! - What has no plan (SHOW, DDL, SET without a subquery that reads tables) does not ask.
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;

@@ -5,14 +5,14 @@ use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
-use crate::run::Ran;
+use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::{ddl, show};
+use admission::Work;
 use executor::{RowConsumer, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
@@ -243,24 +243,8 @@ impl ClientSession {
 
     /// Values of expressions without a table.
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
-        let plan = planner::plan_expressions(exprs, sql, &planning)?;
-        self.core.check_accesses(&plan.accesses)?;
-        self.warn_of(&plan);
-        // A subquery among them reads tables.
-        let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
-        if Changed::by(&plan) == Changed::Stored {
-            self.refuse_read_only()?;
-        }
+        let (plan, reads) = self.plan_values(exprs, sql)?;
         if reads {
-            if self.transaction.restricted {
-                self.check_restrictions(&plan)?;
-            }
-            self.ensure_transaction();
-            for (no, table) in plan.tables.iter().enumerate() {
-                self.use_table(table, share_of(&plan, no))?;
-            }
-            self.use_views(&plan)?;
             self.engine.statement_start();
         }
         let values = executor::evaluate(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
@@ -270,6 +254,28 @@ impl ClientSession {
             self.statement_done()?;
         }
         Ok(values)
+    }
+
+    /// The plan of expressions, and whether a subquery among them reads tables: then those are in use.
+    fn plan_values(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<(planner::Plan, bool), Outcome> {
+        for _ in 0..STALE_PLANS_MAX {
+            let version = self.shared().catalog.version();
+            let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
+            let plan = planner::plan_expressions(exprs, sql, &planning)?;
+            self.core.check_accesses(&plan.accesses)?;
+            let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
+            if Changed::by(&plan) == Changed::Stored {
+                self.refuse_read_only()?;
+            }
+            if reads && self.transaction.restricted {
+                self.check_restrictions(&plan)?;
+            }
+            if !reads || self.enter(&plan, version, Some(Work::Long))? {
+                self.warn_of(&plan);
+                return Ok((plan, reads));
+            }
+        }
+        Err(too_stale())
     }
 
     fn kill(&mut self, kind: KillKind, id: &ast::Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {

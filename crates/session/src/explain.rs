@@ -3,7 +3,7 @@
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::result_columns;
 use crate::temporary::Changed;
 use executor::StatementContext;
@@ -44,6 +44,8 @@ impl ClientSession {
                 Some(ExplainFormat::Json) => return unsupported("EXPLAIN ANALYZE with JSON format"),
             }
             let text = self.analyzed(statement, sql)?;
+            // The counts tell of rows.
+            self.settle()?;
             self.send_text(text, sink);
             return Ok(());
         }
@@ -79,37 +81,34 @@ impl ClientSession {
         if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
-        self.check_locked_tables(&plan)?;
+        if self.transaction.restricted && !(plan.tables.is_empty() && plan.views.is_empty()) {
+            self.check_restrictions(&plan)?;
+        }
         Ok(plan)
     }
 
     /// Runs a query for its counts. A change is not carried out: as in MySQL, only its plan is told.
     fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<String, Outcome> {
-        loop {
-            let catalog_version = self.shared().catalog.version();
+        for _ in 0..STALE_PLANS_MAX {
+            let version = self.shared().catalog.version();
             let plan = self.plan_to_explain(statement, sql)?;
             match &plan.body {
                 Body::Query(_) => {}
                 Body::Insert(_) => return Ok(planner::explain::tree(&plan)),
                 Body::Update(_) | Body::Delete(_) => return Ok("<not executable by iterator executor>\n".to_owned()),
             }
-            if !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty() {
-                self.ensure_transaction();
-            }
-            for (no, table) in plan.tables.iter().enumerate() {
-                self.use_table(table, share_of(&plan, no))?;
-            }
-            self.use_views(&plan)?;
-            if self.shared().catalog.version() != catalog_version {
-                // DDL came between planning and the metadata locks.
+            let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
+            if reads && !self.enter(&plan, version, Some(admission::Work::Long))? {
                 continue;
             }
             self.limit_time(&plan);
             self.engine.statement_start();
             let counted = executor::analyze(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+            self.core.lock_picture = None;
             let actuals = counted.map_err(|error| executor_error(error, || self.core.stop_error()))?;
             self.statement_done()?;
             return Ok(planner::explain::analyzed_tree(&plan, &actuals));
         }
+        Err(too_stale())
     }
 }

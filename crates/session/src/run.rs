@@ -7,6 +7,7 @@ use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
 use crate::temporary::Changed;
+use admission::Work;
 use executor::{Changes, StatementContext};
 use lock_manager::WaitsFor;
 use planner::Plan;
@@ -127,6 +128,21 @@ impl ClientSession {
         if time_limit_ms > 0 && matches!(plan.body, Body::Query(_)) {
             self.connection.set_time_limit_ms(time_limit_ms);
         }
+    }
+
+    /// Takes what a plan needs that is run here and nowhere else: the transaction, a slot if it asks for one, metadata locks. `false` when the catalogue is not any more as it was at `version`,
+    /// before the plan was made: who waited for DDL has a plan over trees that are gone. Nothing was read yet: plan again.
+    #[cold]
+    pub(crate) fn enter(&mut self, plan: &Plan, version: u64, work: Option<Work>) -> Result<bool, Outcome> {
+        self.ensure_transaction();
+        if let Some(work) = work {
+            self.admit_work(work)?;
+        }
+        for (no, table) in plan.tables.iter().enumerate() {
+            self.use_table(table, share_of(plan, no))?;
+        }
+        self.use_views(plan)?;
+        Ok(self.shared().catalog.version() == version)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use super::same_name;
 use crate::client_session::ClientSession;
 use crate::context::{NEW_TABLE_DATABASE, Planning};
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry};
 use executor::RowConsumer;
 use mysql_error::codes;
@@ -140,11 +140,14 @@ pub(super) fn fill(
 
 fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> Result<u64, Outcome> {
     session.params.clear();
-    let plan = session.plan(&Statement::Insert(insert), sql)?;
-    for (no, table) in plan.plan.tables.iter().enumerate() {
-        session.use_table(table, share_of(&plan.plan, no))?;
-    }
-    session.use_views(&plan.plan)?;
+    let mut tries = 0..STALE_PLANS_MAX;
+    let plan = loop {
+        tries.next().ok_or_else(too_stale)?;
+        let plan = session.plan(&Statement::Insert(insert), sql)?;
+        if session.enter(&plan.plan, plan.catalog_version, None)? {
+            break plan;
+        }
+    };
     session.engine.statement_start();
     let done = executor::execute(&plan.plan, &[], &mut session.engine, &mut session.core, &mut session.scratch, &mut NoRows);
     session.core.lock_picture = None;

@@ -8,7 +8,6 @@ use super::row_text::{Buffers, Writing};
 use super::{not_created, not_written};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
 use crate::plan_cache::CachedPlan;
 use crate::row_output::{put_column, put_value};
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
@@ -122,6 +121,8 @@ impl ClientSession {
             let plan = self.plan(statement, sql)?;
             if let Some(rows) = self.write_rows(&plan, &wanted)? {
                 self.statement_done()?;
+                // The file tells of rows, too.
+                self.settle()?;
                 self.core.found_rows = rows;
                 self.reply_ok(rows, sink);
                 return Ok(Ran::Done);
@@ -169,16 +170,14 @@ impl ClientSession {
             self.refuse_read_only()?;
             self.announce(WaitsFor::GlobalReadLock)?;
         }
-        if plan.uses_tables {
-            self.ensure_transaction();
+        match plan.uses_tables {
+            true if !self.enter(uses, plan.catalog_version, Some(plan.work))? => return Ok(None),
+            true => {}
+            false => self.admit(plan)?,
         }
-        self.admit(plan)?;
-        for (no, table) in uses.tables.iter().enumerate() {
-            self.use_table(table, share_of(uses, no))?;
-        }
-        self.use_views(uses)?;
-        if self.shared().catalog.version() != plan.catalog_version {
-            return Ok(None);
+        let time_limit_ms = uses.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
+        if time_limit_ms > 0 {
+            self.connection.set_time_limit_ms(time_limit_ms);
         }
         self.engine.statement_start();
         let writing = Writing::new(wanted.format.clone(), &uses.columns, wanted.charset);

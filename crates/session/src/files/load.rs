@@ -7,7 +7,7 @@ use super::{no_stat, not_found, not_read};
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::variables::find;
 use env::outside;
@@ -53,27 +53,32 @@ impl ClientSession {
         }
         // The client's file cannot be asked for twice: its rows that do not go in are left out.
         let ignore = load.on_duplicate == LoadDuplicates::Ignore || (load.local && load.on_duplicate == LoadDuplicates::Default);
-        let plan = self.plan_load(load, sql, ignore)?;
-        self.core.check_accesses(&plan.accesses)?;
-        let file = self.charset_of_file(load)?;
-        let fields = fields(&plan, &format, file)?;
-        if self.transaction.restricted {
-            self.check_restrictions(&plan)?;
-        }
-        match Changed::by(&plan) {
-            Changed::Temporary => self.begin_temporary_change(),
-            Changed::Nothing => {}
-            Changed::Stored => {
-                self.refuse_read_only()?;
-                self.announce(lock_manager::WaitsFor::GlobalReadLock)?;
+        let (mut tries, mut charset) = (0..STALE_PLANS_MAX, None);
+        let (plan, fields, file) = loop {
+            tries.next().ok_or_else(too_stale)?;
+            let version = self.shared().catalog.version();
+            let plan = self.plan_load(load, sql, ignore)?;
+            self.core.check_accesses(&plan.accesses)?;
+            let file = match charset {
+                Some(file) => file,
+                None => *charset.insert(self.charset_of_file(load)?),
+            };
+            let fields = fields(&plan, &format, file)?;
+            if self.transaction.restricted {
+                self.check_restrictions(&plan)?;
             }
-        }
-        self.ensure_transaction();
-        self.admit_work(admission::Work::Long)?;
-        for (no, table) in plan.tables.iter().enumerate() {
-            self.use_table(table, share_of(&plan, no))?;
-        }
-        self.use_views(&plan)?;
+            match Changed::by(&plan) {
+                Changed::Temporary => self.begin_temporary_change(),
+                Changed::Nothing => {}
+                Changed::Stored => {
+                    self.refuse_read_only()?;
+                    self.announce(lock_manager::WaitsFor::GlobalReadLock)?;
+                }
+            }
+            if self.enter(&plan, version, Some(admission::Work::Long))? {
+                break (plan, fields, file);
+            }
+        };
         self.engine.statement_start();
 
         let source = if load.local {
