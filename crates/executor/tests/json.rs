@@ -113,3 +113,18 @@ fn documents_are_filtered_grouped_sorted_and_joined_as_they_compare() {
         assert!(compare(&own[0], expect).is_eq(), "{own:?} {expect}");
     }
 }
+
+/// Few references may name one schema 2^25 times, for whose validation nobody waits who kills the statement.
+#[test]
+fn a_schema_that_doubles_at_each_reference_can_be_killed() {
+    let levels = 25;
+    let level = |n: usize| format!(r##""s{n}":{{"allOf":[{{"$ref":"#/s{0}"}},{{"$ref":"#/s{0}"}}]}}"##, n + 1);
+    let members: Vec<String> = (0..levels).map(level).collect();
+    let schema = format!(r##"{{"$ref":"#/s0",{},"s{levels}":{{"type":"string","pattern":"^a+$"}}}}"##, members.join(","));
+    let mut db = Database::new();
+    let plan = db.plan(&format!("SELECT JSON_SCHEMA_VALID('{schema}', '\"aaa\"')"), &[]).expect("a plan");
+    db.context.looks_left.set(10);
+    let result = db.run_plan(&plan, &[]);
+    db.context.looks_left.set(u32::MAX);
+    assert!(matches!(&result, Err(executor::Error::Sql(e)) if e.code == 1317), "{:?}", result.map(|_| ()));
+}

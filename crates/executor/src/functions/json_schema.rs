@@ -6,18 +6,20 @@
 
 use crate::exec::Exec;
 use crate::run::Result;
-use fancy_regex::RegexBuilder;
+use fancy_regex::{Regex, RegexBuilder};
 use json::{Json, Kind, Object, View};
 use mysql_error::{SqlError, codes};
 use planner::expr::Expr;
 use planner::func::Func;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use types::Value;
 
 /// Schemas within schemas, references counted.
 const DEPTH_MAX: usize = 100;
+/// Steps between two looks whether the statement was killed.
+const STEPS_PER_LOOK: usize = 64;
 /// Steps of a pattern that goes back and forth.
 const PATTERN_STEPS_MAX: usize = 1_000_000;
 
@@ -61,16 +63,6 @@ fn read_step(step: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
-}
-
-fn matches(pattern: &str, text: &str) -> bool {
-    // A pattern that is none says nothing.
-    let built = RegexBuilder::new(pattern).backtrack_limit(PATTERN_STEPS_MAX).build();
-    built.is_ok_and(|regex| regex.is_match(text).unwrap_or(false))
-}
-
-fn is_pattern(pattern: &str) -> bool {
-    RegexBuilder::new(pattern).build().is_ok()
 }
 
 fn number(view: View<'_>) -> Result<Option<f64>> {
@@ -131,9 +123,29 @@ struct Validator<'s> {
     schema: String,
     failure: Option<Failure>,
     depth: usize,
+    /// Schemas applied, and texts looked at.
+    steps: usize,
+    /// Says whether the statement was killed.
+    look: &'s dyn Fn() -> Result<()>,
+    /// Patterns of the schema; `None` for a text that is none.
+    patterns: HashMap<&'s str, Option<Regex>>,
 }
 
 impl<'s> Validator<'s> {
+    /// Few references may name one schema very often, and patterns go back and forth: the statement can be killed meanwhile.
+    fn step(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) { (self.look)() } else { Ok(()) }
+    }
+
+    /// Whether a text matches; `None` for a pattern that is none.
+    fn matches(&mut self, pattern: &'s str, text: &str) -> Result<Option<bool>> {
+        self.step()?;
+        let build = || RegexBuilder::new(pattern).backtrack_limit(PATTERN_STEPS_MAX).build().ok();
+        let regex = self.patterns.entry(pattern).or_insert_with(build);
+        Ok(regex.as_ref().map(|regex| regex.is_match(text).unwrap_or(false)))
+    }
+
     /// What a reference within the schema leads to, with its location.
     fn resolve(&self, reference: &str) -> Result<Option<(View<'s>, String)>> {
         let mut view = self.root;
@@ -231,6 +243,7 @@ impl<'s> Validator<'s> {
         if !schema.is_object() {
             return Ok(true);
         }
+        self.step()?;
         self.depth += 1;
         let valid = self.check_here(schema, value);
         self.depth -= 1;
@@ -322,7 +335,7 @@ impl<'s> Validator<'s> {
             if let Some(patterns) = patterns {
                 for pattern in patterns.iter_members()? {
                     let (pattern, property) = pattern?;
-                    if !matches(pattern, name) {
+                    if self.matches(pattern, name)? != Some(true) {
                         continue;
                     }
                     known = true;
@@ -426,8 +439,7 @@ impl<'s> Validator<'s> {
         }
         if let Some(pattern) = schema.get("pattern")?
             && let Some(pattern) = pattern.as_str()?
-            && is_pattern(pattern)
-            && !matches(pattern, text)
+            && self.matches(pattern, text)? == Some(false)
         {
             return self.fail("pattern");
         }
@@ -472,7 +484,17 @@ impl Exec<'_> {
             return Err(SqlError { code: 3853, sqlstate: *b"22032", message }.into());
         }
         let Some(document) = self.document_arg(func, args, 1)? else { return Ok(Value::Null) };
-        let mut validator = Validator { root, document: "#".into(), schema: "#".into(), failure: None, depth: 0 };
+        let look = || self.check_cancel();
+        let mut validator = Validator {
+            root,
+            document: "#".into(),
+            schema: "#".into(),
+            failure: None,
+            depth: 0,
+            steps: 0,
+            look: &look,
+            patterns: HashMap::new(),
+        };
         validator.look_at_references(root, &mut Vec::new(), &mut HashSet::new())?;
         let valid = validator.check(root, View::new(&document))?;
         if func == Func::JsonSchemaValid {
