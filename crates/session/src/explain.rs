@@ -3,8 +3,8 @@
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
-use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::result_columns;
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use executor::StatementContext;
 use mysql_error::codes;

@@ -193,6 +193,7 @@ impl<'a, 's> Lines<'a, 's> {
     fn fixed(&mut self) -> Option<Line> {
         next_byte(&mut self.input)?;
         let mut line = Line::default();
+        let mut read = false;
         for no in 0..self.wanted {
             let width = self.widths.get(no).copied().unwrap_or(0);
             let mut field = Vec::new();
@@ -203,6 +204,7 @@ impl<'a, 's> Lines<'a, 's> {
                 }
                 let Some(byte) = next_byte(&mut self.input) else { break };
                 self.input.skip(1);
+                read = true;
                 if Some(byte) == self.format.escape {
                     null |= self.escaped(&mut field, byte);
                 } else {
@@ -220,6 +222,9 @@ impl<'a, 's> Lines<'a, 's> {
         if !self.format.line_end.is_empty() {
             line.has_more = !starts_with(&mut self.input, &self.format.line_end) && next_byte(&mut self.input).is_some();
             self.skip_to_end_of_line();
+        } else if !read {
+            // Fields of no width, and nothing that ends a line: each byte would be left to the next line for ever.
+            return None;
         }
         Some(line)
     }

@@ -37,6 +37,13 @@ fn the_default_format() {
 }
 
 #[test]
+fn lines_without_width_and_end_are_none() {
+    let format = FileFormat { fields_terminated: Some(b""), lines_terminated: Some(b""), ..FileFormat::default() };
+    assert_eq!(read(b"abc", &format, 1, &[0]), []);
+    assert_eq!(read(b"abcd", &format, 2, &[0, 2]).len(), 2);
+}
+
+#[test]
 fn quotes() {
     check("\"a\"b\",x\"y,\"p\"q\"\n", &QUOTED, &[&[Some("a\"b"), Some("x\"y"), Some("p\"q")]]);
     check("\"\\N\",\\Nabc,NULL\n\"NULL\",\\N,\"un\n", &QUOTED, &[&[None, Some("Nabc"), None], &[Some("NULL"), None, Some("\"un\n")]]);
