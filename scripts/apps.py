@@ -10,6 +10,8 @@
 Each application is the same bookshop. It runs its migrations by its framework's own means (up, down, up again), is asked by HTTP what REQUESTS says, and the
 framework's own inspector reads the schema back. A transcript has every table's definition, every answer, and every row at the end. An application passes when each
 answer has the status that REQUESTS expects and its transcript is the same on both servers. Exits with 1 when one does not.
+
+Tools (scripts/apps/tool_*.py) are asked for pages about tables that the script makes; what is compared is the text of each page, without what a server has of its own.
 """
 import argparse, contextlib, difflib, importlib, json, os, re, signal, socket, subprocess, sys, time, urllib.error, urllib.request
 from pathlib import Path
@@ -59,7 +61,12 @@ REQUESTS = [
 
 
 def names():
-    return sorted(path.stem.removeprefix("shop_") for path in (HERE / "apps").glob("shop_*.py"))
+    """The shops, then the tools."""
+    return [path.stem.partition("_")[2] for kind in ("shop", "tool") for path in sorted((HERE / "apps").glob(f"{kind}_*.py"))]
+
+
+def module(name):
+    return importlib.import_module(next(f"{kind}_{name}" for kind in ("shop", "tool") if (HERE / "apps" / f"{kind}_{name}.py").exists()))
 
 
 def ask(port, method, path, body):
@@ -135,6 +142,8 @@ def run_on(app, target, tools, work):
     env = {**os.environ, "APP_HOST": target.host, "APP_PORT": str(target.port), "APP_USER": target.user, "APP_PASSWORD": target.password, "APP_DATABASE": database, "APP_HTTP_PORT": str(port),
            **getattr(app, "environment", lambda *_: {})(target, database, tools)}
     transcript, wrong = [], []
+    if hasattr(app, "SCHEMA"):
+        target.sql(app.SCHEMA, database)
     steps = app.steps(target, database, tools, work)
     for title, argv, shown in steps["before"]:
         done = subprocess.run([str(word) for word in argv], env=env, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600)
@@ -146,7 +155,11 @@ def run_on(app, target, tools, work):
     transcript += ["---- definitions", *definitions(target, database)]
     try:
         with served(steps["serve"], env, work, port, work / "server.log"):
-            for method, path, body, expected in REQUESTS:
+            for method, path, status, text in app.visit(port, target, database) if hasattr(app, "visit") else ():
+                transcript += [f"---- {method} {path}", *text.split("\n")]
+                if status != 200:
+                    wrong.append(f"{method} {path}: {status}: {text[:600]}")
+            for method, path, body, expected in () if hasattr(app, "visit") else REQUESTS:
                 status, text = ask(port, method, path, body)
                 transcript += [f"---- {method} {path} {json.dumps(body, ensure_ascii=False) if body else ''}", f"{status} {plain(text)}"]
                 if status != expected:
@@ -174,7 +187,7 @@ def main():
     print("| Application | Requests | as expected here | on MySQL | transcripts |\n|---|---|---|---|---|")
     notes = []
     for name in options.apps or names():
-        app = importlib.import_module("shop_" + name)
+        app = module(name)
         app.install(harness.TOOLS)
         told = {}
         with contextlib.ExitStack() as stack:
@@ -186,13 +199,13 @@ def main():
                 (options.work / name / f"{target.name.lower()}.txt").write_text("\n".join(transcript) + "\n")
                 notes += [f"{app.TITLE} on {target.name}: {text}" for text in wrong]
             if mysql:
-                mysql.sql(f"DROP DATABASE IF EXISTS shop_{name}")
+                mysql.sql(f"DROP DATABASE IF EXISTS {app.__name__}")
         here, wrong = told["Altiplano"]
         differing = []
         if mysql:
             differing = [line for line in difflib.unified_diff(told["MySQL"][0], here, "MySQL", "Altiplano", lineterm="", n=1)]
         count = lambda wrong: f"{len(wrong)} wrong" if wrong else "all"
-        print(f"| {app.TITLE} | {len(REQUESTS)} | {count(wrong)} | {count(told['MySQL'][1]) if mysql else '-'} | {('equal' if not differing else 'DIFFER') if mysql else '-'}, {len(here)} lines |", flush=True)
+        print(f"| {app.TITLE} | {getattr(app, 'PAGES', len(REQUESTS))} | {count(wrong)} | {count(told['MySQL'][1]) if mysql else '-'} | {('equal' if not differing else 'DIFFER') if mysql else '-'}, {len(here)} lines |", flush=True)
         notes += differing[:60]
         failed = failed or bool(wrong) or bool(differing)
     print("\n".join(["", *notes]))

@@ -5,8 +5,13 @@ import harness
 VERSION = "26.10.0"
 TITLE = f"MySQL Connector/Python {VERSION}"
 SETTINGS = ("local_infile=1",)
-EXPLAINED = []
-SHARED = []
+EXPLAINED = [
+    (r"test_cmd_refresh", "TRUNCATE of performance_schema.host_cache"),
+    (r"MySQLCursorPreparedTests\.test_execute", "what a parameter in a select list is: text when it is prepared, here"),
+    (r"Table 'account' already exists", "what a test of triggers, which come later, leaves behind"),
+    *harness.LATER,
+]
+SHARED = [(r"test_qa_multi_statement", "the scripts that these tests read are not in the archive")]
 
 
 def install(tools):

@@ -1,5 +1,5 @@
-"""diesel's own unit tests with its MySQL backend, as its package on crates.io holds them (those of its workspace that have a crate of their own are not in it), by libmariadb;
-and a small program with diesel_migrations: rust/diesel."""
+"""diesel's own unit tests with its MySQL backend, as its package on crates.io holds them (those of its workspace that have a crate of their own are not in it), by libmariadb,
+with the attribute `diesel_test_helper::test` stood in for by ours; and a small program with diesel_migrations: rust/diesel."""
 import shutil
 import _programs, harness
 from rust_sqlx import copy
@@ -13,8 +13,13 @@ SHARED = []
 def install(tools):
     harness.apt("libmariadb-dev", "pkg-config", "gcc")
     sources = _programs.install_crate(tools, "diesel", VERSION)
-    if "[workspace]" not in (sources / "Cargo.toml").read_text():
-        (sources / "Cargo.toml").write_text((sources / "Cargo.toml").read_text() + "\n[workspace]\n")
+    helper = tools / "rust/diesel_test_helper"
+    shutil.copytree(_programs.HERE / "rust/diesel_test_helper", helper, dirs_exist_ok=True, copy_function=copy)
+    manifest = sources / "Cargo.toml"
+    if "[workspace]" not in manifest.read_text():
+        manifest.write_text(manifest.read_text() + "\n[workspace]\n")
+    if "diesel_test_helper" not in manifest.read_text():
+        manifest.write_text(manifest.read_text() + f'\n[dev-dependencies.diesel_test_helper]\npath = "{helper}"\n')
     shutil.copytree(_programs.HERE / "rust/diesel", tools / "rust/diesel", dirs_exist_ok=True, copy_function=copy)
 
 

@@ -4,7 +4,12 @@ import harness
 
 VERSION = "2.1.9"
 TITLE = f"SQLAlchemy {VERSION}"
-EXPLAINED = []
+EXPLAINED = [
+    (r"test_reflect_comment_unicode", "comments keep characters beyond U+FFFF, of which MySQL makes `?`"),
+    (r"test_empty_set_empty_string", "a SET with an empty member: '' is that member here, none in MySQL"),
+    *harness.LATER,
+    (r"cattable", "a table that a failed FULLTEXT test leaves behind"),
+]
 SHARED = []
 # What is marked `__backend__` elsewhere in the suite; --backend-only leaves the rest out.
 MORE = ["test/sql", "test/engine", "test/orm"]

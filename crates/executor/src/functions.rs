@@ -142,6 +142,10 @@ impl Exec<'_> {
                     return Err(mysql_error::codes::wrong_arguments("sleep.").into());
                 }
                 let killed = self.context.sleep(seconds);
+                // Between one row and the next MySQL sees that the statement is to end; without tables there is no next.
+                if killed && !self.plan.tables.is_empty() {
+                    return Err(self.context.cancel_error().into());
+                }
                 Ok(Value::bool(killed))
             }
             F::GetLock | F::ReleaseLock | F::ReleaseAllLocks | F::IsFreeLock | F::IsUsedLock => self.user_lock(func, args),

@@ -280,7 +280,7 @@ impl<'c> Binder<'c> {
             // What a select list shows is of the type that the client bound, as far as nothing else decides it.
             None if self.scopes.last().is_some_and(|scope| scope.clause == Clause::Fields) => {
                 let bound = self.context.bound_type(n);
-                self.free_params.push((n, bound.as_ref().map(|ty| ty.kind)));
+                self.free_params.push((n, bound.as_ref().map(|ty| (ty.kind, ty.unsigned))));
                 bound.unwrap_or_else(|| ColumnType::new(TypeKind::Null))
             }
             None => ColumnType::new(TypeKind::Null),

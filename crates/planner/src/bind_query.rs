@@ -12,14 +12,14 @@ pub(crate) use set_operation::convert_to;
 
 use crate::binder::{Binder, Result, Scope, Source};
 use crate::derived::{UnionBlocks, Waiting};
-use crate::expr::{Expr, Slot};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{LimitSpec, Node, OutputColumn, Query, Subplan};
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use types::ColumnType;
+use types::{ColumnType, TypeKind, Value};
 
 /// Nesting of queries past which a statement is refused.
 const QUERY_DEPTH_MAX: usize = 30;
@@ -37,6 +37,32 @@ pub struct BoundQuery {
     pub outer: BTreeSet<Slot>,
     /// Nothing of it may be cached.
     pub volatile: bool,
+}
+
+impl BoundQuery {
+    /// [`narrow`] for a query that reads no table.
+    pub(crate) fn narrow_literals(&mut self) {
+        if matches!(self.query.root, Node::Unit) {
+            self.query.output.iter_mut().zip(&mut self.columns).for_each(|(expr, column)| narrow(expr, column));
+        }
+    }
+}
+
+/// MySQL keeps the row of a derived table that reads no table, and keeps a small integer literal in an INT.
+fn narrow(expr: &mut Expr, column: &mut OutputColumn) {
+    if let ExprKind::Literal(Value::Int(n)) = expr.kind
+        && column.ty.kind == TypeKind::BigInt
+        && is_int_literal(n)
+    {
+        column.ty = ColumnType { nullable: column.ty.nullable, length: column.ty.length, ..ColumnType::int() };
+        expr.ty = column.ty.clone();
+    }
+}
+
+/// Whether MySQL makes an INT of an integer literal that it keeps: it goes by the digits, of which the sign of a positive one takes one.
+pub fn is_int_literal(n: i64) -> bool {
+    const MAX: i64 = 99_999_999;
+    (i64::from(i32::MIN)..=MAX).contains(&n)
 }
 
 /// A bound query, planned or not.
@@ -64,11 +90,17 @@ impl<'c> Binder<'c> {
     /// What a relation of the current block gets of a query: its columns, and where its rows come from.
     pub(crate) fn waiting(&mut self, bound: Bound) -> (Vec<OutputColumn>, Source) {
         match bound {
-            Bound::Block(block) => {
+            Bound::Block(mut block) => {
+                if block.from.is_empty() && block.filter.is_empty() && !block.grouped {
+                    block.items.iter_mut().for_each(|(expr, column)| narrow(expr, column));
+                }
                 (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Box::new(Waiting::Block(block))))
             }
             Bound::Union(union) => (union.columns.clone(), Source::Waiting(Box::new(Waiting::Union(*union)))),
-            Bound::Planned(bound) => (bound.columns, Source::Derived(Arc::new(bound.query), bound.outer, bound.rows)),
+            Bound::Planned(mut bound) => {
+                bound.narrow_literals();
+                (bound.columns, Source::Derived(Arc::new(bound.query), bound.outer, bound.rows))
+            }
         }
     }
 

@@ -290,7 +290,7 @@ pub struct Binder<'c> {
     /// Something volatile was bound anywhere in the statement.
     pub volatile: bool,
     /// Parameters in select lists, with what they were bound as: see [`crate::plan::Plan::free_params`].
-    pub free_params: Vec<(u32, Option<types::TypeKind>)>,
+    pub free_params: Vec<(u32, Option<(types::TypeKind, bool)>)>,
     /// Parameters seen.
     pub param_count: u32,
     /// Query blocks from the outermost inward.

@@ -46,6 +46,7 @@ pub mod views;
 mod virtual_table;
 pub mod window;
 
+pub use bind_query::is_int_literal;
 pub use binder::stack_address;
 pub use context::PlanContext;
 pub use dml::{default_expr, now_expr};

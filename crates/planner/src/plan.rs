@@ -45,8 +45,8 @@ pub struct Plan {
     pub frame_slots: u32,
     /// Number of parameters it expects.
     pub param_count: u32,
-    /// Parameters that a select list shows, and what they were planned as: [`crate::PlanContext::bound_type`].
-    pub free_params: Vec<(u32, Option<types::TypeKind>)>,
+    /// Parameters that a select list shows, and what they were planned as (unsigned or not): [`crate::PlanContext::bound_type`].
+    pub free_params: Vec<(u32, Option<(types::TypeKind, bool)>)>,
     /// Number of table nodes.
     pub table_nodes: u32,
     /// Number of materialisation caches ([`Node::Materialize`]).

@@ -272,6 +272,7 @@ impl<S: Service> Front<S> {
                 Err(Lost::End) => {
                     let was = channel.connection.phase();
                     channel.send_farewell(channel.connection.stop_requested(), was);
+                    session.client_is_lost();
                     return Next::End;
                 }
             };

@@ -333,3 +333,59 @@ fn bytes_that_are_no_text_are_refused_by_text_columns_only() {
         assert_eq!(connection.query_first::<Vec<u8>, _>("SELECT b FROM u").expect("a read").as_deref(), Some(bytes));
     }
 }
+
+#[test]
+fn a_result_comes_before_the_next_statement_has_run() {
+    let server = server();
+    let (mut holder, mut client) = (connect(&server), connect(&server));
+    holder.query_drop("DO GET_LOCK('later', 0)").expect("a lock");
+    let mut results =
+        client.query_iter("SELECT 1; SELECT GET_LOCK('later', 30)").expect("the first result, while the second statement waits");
+    assert_eq!(results.next().expect("a row").expect("a row").get::<u8, _>(0), Some(1));
+    holder.query_drop("DO RELEASE_LOCK('later')").expect("no lock");
+    // At the end of the first result the client reads the head of the second.
+    assert!(results.next().is_none());
+    let second: Vec<u8> = results.iter().expect("a second result").map(|row| row.expect("a row").get(0).expect("a value")).collect();
+    assert_eq!(second, [1]);
+}
+
+#[test]
+fn clients_that_leave_without_a_word_are_counted() {
+    let server = server();
+    let mut watcher = connect(&server);
+    let aborted = |watcher: &mut Conn| {
+        watcher.query_first::<(String, u64), _>("SHOW GLOBAL STATUS LIKE 'Aborted_clients'").expect("a counter").expect("a row").1
+    };
+    let before = aborted(&mut watcher);
+    drop(connect(&server)); // this client says COM_QUIT
+    let mut killed = connect(&server);
+    watcher.query_drop(format!("KILL {}", killed.connection_id())).expect("a kill");
+    until("the count", || aborted(&mut watcher) == before + 1);
+    assert!(killed.query_drop("SELECT 1").is_err());
+    assert_eq!(aborted(&mut watcher), before + 1);
+}
+
+#[test]
+fn a_statement_that_sleeps_over_rows_ends_with_its_time() {
+    let server = server();
+    let mut client = connect(&server);
+    let error = client.query_drop("SELECT /*+ MAX_EXECUTION_TIME(1) */ id, SLEEP(100) FROM n WHERE id = 1").expect_err("too late");
+    assert_eq!(code(&error), 3024);
+    // Without a table there is no next row: the sleep says that it was cut short.
+    assert_eq!(client.query_first::<u8, _>("SELECT /*+ MAX_EXECUTION_TIME(1) */ SLEEP(100)").expect("an answer"), Some(1));
+}
+
+#[test]
+fn a_parameter_that_is_selected_is_signed_as_it_is_bound() {
+    let server = server();
+    let mut clients = [connect(&server), connect(&server)];
+    // The second client finds the first one's plan of the text.
+    for client in &mut clients {
+        let statement = client.prep("SELECT ? AS v").expect("a statement");
+        for (value, unsigned) in [(mysql::Value::Int(-1), false), (mysql::Value::UInt(u64::MAX), true), (mysql::Value::Int(7), false)] {
+            let result = client.exec_iter(&statement, (value,)).expect("a result");
+            let flags = result.columns().as_ref()[0].flags();
+            assert_eq!(flags.contains(mysql::consts::ColumnFlags::UNSIGNED_FLAG), unsigned);
+        }
+    }
+}

@@ -334,6 +334,10 @@ impl Session for ClientSession {
         self.server_status()
     }
 
+    fn client_is_lost(&self) {
+        self.shared().status.aborted_clients.inc();
+    }
+
     fn holds_nothing(&self) -> bool {
         !self.engine.in_transaction()
             && !self.is_in_transaction()

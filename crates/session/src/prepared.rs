@@ -437,9 +437,9 @@ impl ClientSession {
     /// The plan, or another where parameters that the select list shows were planned as something else than what is bound now.
     fn suited_to_params(&mut self, id: u32, plan: Arc<CachedPlan>) -> Result<Arc<CachedPlan>, Outcome> {
         let collation = self.core.settings.collation;
-        let suits = |(n, planned): &(u32, Option<TypeKind>)| match self.params.get(*n as usize) {
+        let suits = |(n, planned): &(u32, Option<(TypeKind, bool)>)| match self.params.get(*n as usize) {
             None | Some(Value::Null) => true,
-            Some(value) => bound_type(value, collation).map(|ty| ty.kind) == *planned,
+            Some(value) => bound_type(value, collation).map(|ty| (ty.kind, ty.unsigned)) == *planned,
         };
         if plan.plan.free_params.iter().all(suits) {
             return Ok(plan);

@@ -31,7 +31,13 @@ impl ClientSession {
         loop {
             self.more_results = false;
             match self.one_statement(rest, sink) {
-                Ok(Some(at)) => rest = &rest[at..],
+                Ok(Some(at)) => {
+                    // The next statement may take long, and the client may want this one's result before.
+                    if sink.flush().is_err() {
+                        return;
+                    }
+                    rest = &rest[at..];
+                }
                 Ok(None) => return,
                 Err(outcome) => {
                     self.more_results = false;

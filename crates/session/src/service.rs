@@ -131,6 +131,9 @@ pub trait Session {
     /// thread may serve that command, whenever it comes to it.
     fn holds_nothing(&self) -> bool;
 
+    /// The client has gone without a COM_QUIT, or was hung up; the session ends next.
+    fn client_is_lost(&self) {}
+
     /// The client has been silent for a while: what takes memory and can be made again goes.
     fn rest(&mut self);
 

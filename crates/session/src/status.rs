@@ -20,6 +20,8 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Sessions that ended without a COM_QUIT.
+    aborted_clients = "Aborted_clients",
     /// Statements by kind.
     com_begin = "Com_begin",
     /// COMMIT.

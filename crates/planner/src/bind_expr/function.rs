@@ -191,7 +191,8 @@ impl<'c> Binder<'c> {
 
     #[inline(never)]
     fn special_type(&mut self, func: Func, args: &[Expr]) -> Result<ColumnType> {
-        let first = &args[0].ty;
+        // UNIX_TIMESTAMP() is the only one that may have none.
+        let Some(Expr { ty: first, .. }) = args.first() else { return Ok(ColumnType::bigint()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
             Func::AnyValue | Func::YearOperand | Func::JsonNamed => first.clone(),

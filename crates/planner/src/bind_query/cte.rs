@@ -18,7 +18,8 @@ impl<'c> Binder<'c> {
     }
 
     fn bind_plain_cte(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
-        let bound = self.query(cte.query)?;
+        let mut bound = self.query(cte.query)?;
+        bound.narrow_literals();
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
         let source = Source::Cte(Arc::new(bound.query), cache, bound.rows, bound.outer);

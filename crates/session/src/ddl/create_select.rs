@@ -20,9 +20,6 @@ use record::RowRef;
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value, implicit_default};
 
-/// Digits of an integer literal that an INT holds whatever they are.
-const INT_MAX: u64 = 999_999_999;
-
 /// The columns that a query makes.
 pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<Vec<DraftColumn>, Outcome> {
     let planning = Planning { core: &session.core, engine: &session.engine, params: &[], param_types: &[] };
@@ -60,7 +57,7 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 _ => None,
             };
             let small = match literal {
-                Some(ExprKind::Literal(Value::Int(n))) => n.unsigned_abs() <= INT_MAX,
+                Some(ExprKind::Literal(Value::Int(n))) => planner::is_int_literal(*n),
                 _ => output.ty.length == 1,
             };
             let nullable = output.ty.nullable;

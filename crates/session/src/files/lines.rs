@@ -85,7 +85,8 @@ impl<'a, 's> Lines<'a, 's> {
             if line.fields.len() < self.wanted {
                 line.fields.push(if null { None } else { Some(field) });
             } else {
-                line.has_more = true;
+                // Nothing behind the last terminator is no field too many.
+                line.has_more |= null || !field.is_empty() || end == End::Field;
             }
             if end != End::Field || (self.counted && line.fields.len() >= self.wanted) {
                 return Some(line);

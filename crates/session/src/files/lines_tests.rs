@@ -72,6 +72,9 @@ fn fixed_widths_and_fields_that_nobody_wants() {
     assert_eq!(lines[1].fields, [Some(b"22 ".to_vec()), Some(b"c".to_vec())]);
     let line = &read(b"1\t2\t3\n", &FileFormat::default(), 2, &[])[0];
     assert!(line.has_more && line.fields.len() == 2);
+    // Nothing behind a last terminator is nothing too many; two of them are.
+    assert!(!read(b"1\t2\t\n", &FileFormat::default(), 2, &[])[0].has_more);
+    assert!(read(b"1\t2\t\t\n", &FileFormat::default(), 2, &[])[0].has_more);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
 mod global;
+mod languages;
 mod persisted;
 mod session;
 mod table;
@@ -30,7 +31,10 @@ use types::{SqlMode, Value};
 /// Errors: 1231 for a value the variable cannot have, 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
 /// does with a warning (1292); the second result says so.
 pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), SqlError> {
-    let wrong = || codes::wrong_value_for_var(definition.name, shown(value));
+    let wrong = || match definition.name {
+        "lc_messages" if !value.is_null() => codes::unknown_locale(shown(value)),
+        name => codes::wrong_value_for_var(name, shown(value)),
+    };
     let wrong_type = || codes::wrong_type_for_var(definition.name);
     if definition.name == "lc_time_names" {
         return match value {

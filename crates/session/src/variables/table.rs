@@ -227,7 +227,7 @@ pub static DEFINITIONS: &[Definition] = &[
     number("key_buffer_size", Global, "8388608", 0, MAX),
     fixed(switch("large_pages", Global, "0")),
     number("last_insert_id", Session, "0", 0, MAX),
-    fixed(text("lc_messages", Both, "en_US")),
+    choice("lc_messages", Both, "en_US", super::languages::LANGUAGES),
     text("lc_time_names", Both, "en_US"),
     fixed(text("license", Global, "Apache-2.0")),
     switch("local_infile", Global, "1"),
