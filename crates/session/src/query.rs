@@ -34,6 +34,8 @@ impl ClientSession {
                 Ok(Some(at)) => {
                     // The next statement may take long, and the client may want this one's result before.
                     if sink.flush().is_err() {
+                        self.more_results = false;
+                        self.fail(sink, codes::query_interrupted().into());
                         return;
                     }
                     rest = &rest[at..];

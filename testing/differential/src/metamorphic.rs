@@ -166,12 +166,12 @@ impl Subject {
         ))
     }
 
-    /// A check that fails, made smaller; with what it says then.
-    pub fn smaller(&mut self, relation: Relation, node: Node) -> (Node, String) {
+    /// A check that fails (`first` says how), made smaller; with what it says then.
+    pub fn smaller(&mut self, relation: Relation, node: Node, first: String) -> (Node, String) {
         let small = shrink(node, SHRINK_TRIES, &mut |node| matches!(self.check(relation, node), Outcome::Fails(_)));
         let text = match self.check(relation, &small) {
             Outcome::Fails(text) => text,
-            _ => "  it does not fail each time".to_owned(),
+            _ => format!("{first}\n  (it does not fail each time)"),
         };
         (small, text)
     }
@@ -194,8 +194,8 @@ pub fn survey(
         match subject.check(relation, &node) {
             Outcome::Holds => *held += 1,
             Outcome::PassedOver => *passed_over += 1,
-            Outcome::Fails(_) => {
-                let (small, text) = subject.smaller(relation, node);
+            Outcome::Fails(first) => {
+                let (small, text) = subject.smaller(relation, node, first);
                 found(relation, &small, text);
             }
         }

@@ -48,7 +48,10 @@ fn book(id: i32, author_id: u64, title: &str, price: &str) -> Book {
 
 fn add_author(connection: &mut MysqlConnection, name: &str) -> u64 {
     let email = format!("{name}@example.org");
-    diesel::insert_into(authors::table).values(NewAuthor { name, email: &email, born: NaiveDate::from_ymd_opt(1929, 10, 21) }).execute(connection).unwrap();
+    diesel::insert_into(authors::table)
+        .values(NewAuthor { name, email: &email, born: NaiveDate::from_ymd_opt(1929, 10, 21) })
+        .execute(connection)
+        .unwrap();
     authors::table.select(max(authors::id)).first::<Option<u64>>(connection).unwrap().unwrap()
 }
 
@@ -66,7 +69,10 @@ fn migrations_go_up_and_down() {
 fn every_type_comes_back() {
     let mut connection = shop();
     let author = add_author(&mut connection, "Стругацкие 😀");
-    let (full, empty) = (book(1, author, "Пикник", "12345678.90"), Book { published_at: None, opens: None, details: None, cover: None, rating: None, ..book(2, author, "", "0.00") });
+    let (full, empty) = (
+        book(1, author, "Пикник", "12345678.90"),
+        Book { published_at: None, opens: None, details: None, cover: None, rating: None, ..book(2, author, "", "0.00") },
+    );
     diesel::insert_into(books::table).values(&vec![full.clone(), empty.clone()]).execute(&mut connection).unwrap();
     assert_eq!(books::table.order(books::id).select(Book::as_select()).load(&mut connection).unwrap(), vec![full, empty]);
 }
@@ -75,10 +81,19 @@ fn every_type_comes_back() {
 fn rows_are_changed_and_deleted() {
     let mut connection = shop();
     let author = add_author(&mut connection, "a");
-    diesel::insert_into(books::table).values(&vec![book(1, author, "x", "1.50"), book(2, author, "y", "2.50")]).execute(&mut connection).unwrap();
-    let changed = diesel::update(books::table.filter(books::title.eq("x"))).set((books::stock.eq(7), books::price.eq(books::price + decimal("0.25")))).execute(&mut connection).unwrap();
+    diesel::insert_into(books::table)
+        .values(&vec![book(1, author, "x", "1.50"), book(2, author, "y", "2.50")])
+        .execute(&mut connection)
+        .unwrap();
+    let changed = diesel::update(books::table.filter(books::title.eq("x")))
+        .set((books::stock.eq(7), books::price.eq(books::price + decimal("0.25"))))
+        .execute(&mut connection)
+        .unwrap();
     assert_eq!(changed, 1);
-    assert_eq!(books::table.find(1).select((books::stock, books::price)).first::<(u32, BigDecimal)>(&mut connection).unwrap(), (7, decimal("1.75")));
+    assert_eq!(
+        books::table.find(1).select((books::stock, books::price)).first::<(u32, BigDecimal)>(&mut connection).unwrap(),
+        (7, decimal("1.75"))
+    );
     // The client asks for found rows, so that a change to the same value counts.
     assert_eq!(diesel::update(books::table.find(1)).set(books::stock.eq(7)).execute(&mut connection).unwrap(), 1);
     assert_eq!(diesel::delete(books::table.filter(books::price.gt(decimal("2")))).execute(&mut connection).unwrap(), 1);
@@ -101,18 +116,45 @@ fn queries_join_group_and_page() {
     let mut connection = shop();
     let (one, two) = (add_author(&mut connection, "one"), add_author(&mut connection, "two"));
     add_author(&mut connection, "none");
-    diesel::insert_into(books::table).values(&vec![book(1, one, "b", "1.00"), book(2, one, "a", "2.00"), book(3, two, "100%", "4.00")]).execute(&mut connection).unwrap();
-    let joined: Vec<(String, Option<String>)> = authors::table.left_join(books::table).select((authors::name, books::title.nullable())).order((authors::name, books::title)).load(&mut connection).unwrap();
+    diesel::insert_into(books::table)
+        .values(&vec![book(1, one, "b", "1.00"), book(2, one, "a", "2.00"), book(3, two, "100%", "4.00")])
+        .execute(&mut connection)
+        .unwrap();
+    let joined: Vec<(String, Option<String>)> = authors::table
+        .left_join(books::table)
+        .select((authors::name, books::title.nullable()))
+        .order((authors::name, books::title))
+        .load(&mut connection)
+        .unwrap();
     let text = |a: &str, b: Option<&str>| (a.to_owned(), b.map(str::to_owned));
     assert_eq!(joined, vec![text("none", None), text("one", Some("a")), text("one", Some("b")), text("two", Some("100%"))]);
-    let grouped: Vec<(u64, i64, Option<BigDecimal>, Option<BigDecimal>)> =
-        books::table.group_by(books::author_id).select((books::author_id, count_star(), sum(books::price), avg(books::price))).order(books::author_id).load(&mut connection).unwrap();
-    assert_eq!(grouped, vec![(one, 2, Some(decimal("3.00")), Some(decimal("1.500000"))), (two, 1, Some(decimal("4.00")), Some(decimal("4.000000")))]);
-    let found: Vec<i32> = books::table.filter(books::title.like("%\\%").or(books::id.eq_any([2, 9]))).select(books::id).order(books::id.desc()).limit(5).offset(0).load(&mut connection).unwrap();
+    let grouped: Vec<(u64, i64, Option<BigDecimal>, Option<BigDecimal>)> = books::table
+        .group_by(books::author_id)
+        .select((books::author_id, count_star(), sum(books::price), avg(books::price)))
+        .order(books::author_id)
+        .load(&mut connection)
+        .unwrap();
+    assert_eq!(
+        grouped,
+        vec![(one, 2, Some(decimal("3.00")), Some(decimal("1.500000"))), (two, 1, Some(decimal("4.00")), Some(decimal("4.000000")))]
+    );
+    let found: Vec<i32> = books::table
+        .filter(books::title.like("%\\%").or(books::id.eq_any([2, 9])))
+        .select(books::id)
+        .order(books::id.desc())
+        .limit(5)
+        .offset(0)
+        .load(&mut connection)
+        .unwrap();
     assert_eq!(found, vec![3, 2]);
-    let of_one: Vec<Book> = Book::belonging_to(&authors::table.find(one).first::<Author>(&mut connection).unwrap()).order(books::id).load(&mut connection).unwrap();
+    let of_one: Vec<Book> = Book::belonging_to(&authors::table.find(one).first::<Author>(&mut connection).unwrap())
+        .order(books::id)
+        .load(&mut connection)
+        .unwrap();
     assert_eq!(of_one.len(), 2);
-    assert!(diesel::select(diesel::dsl::exists(authors::table.filter(authors::name.eq("NONE")))).get_result::<bool>(&mut connection).unwrap());
+    assert!(
+        diesel::select(diesel::dsl::exists(authors::table.filter(authors::name.eq("NONE")))).get_result::<bool>(&mut connection).unwrap()
+    );
 }
 
 #[test]
@@ -144,7 +186,8 @@ fn errors_have_their_kinds() {
         Err(Error::DatabaseError(kind, _)) => kind,
         other => panic!("{other:?}"),
     };
-    let twice = diesel::insert_into(authors::table).values(NewAuthor { name: "b", email: "A@example.org", born: None }).execute(&mut connection);
+    let twice =
+        diesel::insert_into(authors::table).values(NewAuthor { name: "b", email: "A@example.org", born: None }).execute(&mut connection);
     assert!(matches!(kind(twice), DatabaseErrorKind::UniqueViolation));
     let orphan = diesel::insert_into(books::table).values(book(1, author + 9, "x", "1")).execute(&mut connection);
     assert!(matches!(kind(orphan), DatabaseErrorKind::ForeignKeyViolation));
@@ -165,7 +208,10 @@ fn a_pool_serves_threads() {
                 let mut connection = pool.get().unwrap();
                 for round in 0..10 {
                     let email = format!("{at}-{round}@example.org");
-                    diesel::insert_into(authors::table).values(NewAuthor { name: "n", email: &email, born: None }).execute(&mut connection).unwrap();
+                    diesel::insert_into(authors::table)
+                        .values(NewAuthor { name: "n", email: &email, born: None })
+                        .execute(&mut connection)
+                        .unwrap();
                 }
             })
         })
