@@ -142,8 +142,8 @@ def thread_of(session, pid):
 
 
 class Side:
-    def __init__(self, port, pid, database, one_thread, prelude=()):
-        self.pid, self.session = pid, Session(port)
+    def __init__(self, port, pid, database, one_thread, prelude=(), options=()):
+        self.pid, self.session = pid, Session(port, *options)
         for sql in prelude:
             self.session.ask(sql)
         self.database = database
@@ -160,14 +160,14 @@ class Side:
         return self.time() - before, rows
 
 
-def load(session, database, work):
+def load(session, database, work, schema=SCHEMA + tpch.SCHEMA, tables=OWN_TABLES + tpch.TABLES):
     session.ask(f"DROP DATABASE IF EXISTS {database}")
     session.ask(f"CREATE DATABASE {database}")
     session.ask(f"USE {database}")
-    for sql in (SCHEMA + tpch.SCHEMA).split(";"):
+    for sql in schema.split(";"):
         if sql.strip():
             session.ask(sql)
-    for table in OWN_TABLES + tpch.TABLES:
+    for table in tables:
         told = session.ask(f"LOAD DATA LOCAL INFILE '{work}/{table}.tsv' INTO TABLE {table}")
         if told:
             raise SystemExit("".join(told))
