@@ -59,6 +59,8 @@ fn nesting_is_bounded_on_a_small_stack() {
         ("SELECT * FROM ", "((SELECT * FROM ", "t"),
         ("SELECT * FROM ", "a JOIN (", "t"),
         ("SELECT * FROM ", "{oj ", "t"),
+        ("SELECT * FROM JSON_TABLE('', '$' COLUMNS (", "NESTED PATH '$' COLUMNS (", "a INT PATH '$'"),
+        ("SELECT * FROM ", "JSON_TABLE((SELECT 1 FROM ", "t"),
         ("", "(", "SELECT 1"),
         ("", "(SELECT 1 UNION ", "SELECT 1"),
         ("", "WITH a AS (", "SELECT 1"),
