@@ -1,13 +1,14 @@
 //! EXPLAIN: the plan of a statement, or with ANALYZE what its operators did when it ran.
 
 use crate::client_session::ClientSession;
+use crate::connections::Phase;
 use crate::context::Planning;
 use crate::error_map::{Outcome, executor_error};
 use crate::result_columns;
 use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use executor::StatementContext;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExplainFormat, ExplainTarget};
 use planner::Plan;
 use planner::plan::{Body, OutputColumn};
@@ -21,13 +22,41 @@ fn unsupported<T>(what: &str) -> Result<T, Outcome> {
 impl ClientSession {
     /// EXPLAIN of a statement.
     pub(crate) fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        let ExplainTarget::Statement(statement) = explain.target else { return unsupported("EXPLAIN FOR CONNECTION") };
+        let statement = match explain.target {
+            ExplainTarget::Statement(statement) => statement,
+            ExplainTarget::Connection(_) if explain.analyze => return unsupported("EXPLAIN ANALYZE FOR CONNECTION"),
+            ExplainTarget::Connection(id) => return self.explain_connection(explain, id, sink),
+        };
         if explain.into.is_some() || explain.schema.is_some() {
             return unsupported(if explain.into.is_some() { "EXPLAIN INTO" } else { "EXPLAIN FOR SCHEMA" });
         }
         let (hinted, warnings) = crate::hinted::assignments(statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         self.with_variables(&hinted, |session| session.explain_statement(explain, statement, sql, sink))
+    }
+
+    /// EXPLAIN FOR CONNECTION: the plan that the statement gets which another session runs, read from its text and planned here.
+    fn explain_connection(&mut self, explain: &ast::Explain<'_>, id: u64, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let unknown = || codes::no_such_thread(id);
+        let connection = u32::try_from(id).ok().and_then(|id| self.shared().connections.find(id)).ok_or_else(unknown)?;
+        let label = connection.label();
+        if label.user != self.core.login.account_user && self.core.require_process().is_err() {
+            return Err(unknown().into());
+        }
+        if connection.id() != self.connection.id() && connection.phase() != Phase::Running {
+            self.reply_ok(0, sink);
+            return Ok(());
+        }
+        let arena = parser::Bump::new();
+        let parsed = parser::parse(&label.statement, self.lexical_mode(), &arena).ok();
+        let Some(parsed) = parsed.filter(|parsed| crate::query::is_planned(&parsed.statement)) else {
+            let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
+            return Err(SqlError::with_message(3012, message).into());
+        };
+        let own = std::mem::replace(&mut self.core.database, label.database.map(Into::into));
+        let explained = self.explain_statement(explain, &parsed.statement, &label.statement, sink);
+        self.core.database = own;
+        explained
     }
 
     fn explain_statement(
