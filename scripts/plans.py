@@ -125,6 +125,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--forced", type=int, default=6, help="drawn orders of a join, beside those that begin with each table")
     parser.add_argument("--only", help="statements whose name has this in it; several by commas")
+    parser.add_argument("--histograms", action="store_true", help="with histograms of all columns that conditions name and no index begins with")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     work = pathlib.Path(args.work)
@@ -143,6 +144,9 @@ def main():
             schema = SCHEMA + tpch.SCHEMA + JOB_SCHEMA
             load(side.session, "plans", work, schema, OWN_TABLES + tpch.TABLES + JOB_TABLES)
         ask("USE plans")
+        for column in HISTOGRAMS if args.histograms else []:
+            table, columns = column.split(": ")
+            ask(f"ANALYZE TABLE {table} UPDATE HISTOGRAM ON {columns} WITH 100 BUCKETS")
         tpcc = {name: sql for name, (sql, _) in STATEMENTS.items() if name.startswith("TPC-C")}
         statements = {**{f"TPC-H {name}": sql for name, sql in QUERIES.items()}, **JOB, **tpcc}
         if args.only:
@@ -197,6 +201,13 @@ def main():
         stop_server(server)
 
 
+# table: columns, for --histograms.
+HISTOGRAMS = [
+    "part: p_brand, p_type, p_size, p_container, p_name", "lineitem: l_shipdate, l_receiptdate, l_commitdate, l_returnflag, l_shipmode, l_shipinstruct, l_quantity, l_discount",
+    "orders: o_orderdate, o_orderstatus, o_orderpriority", "customer: c_mktsegment, c_acctbal, c_phone", "nation: n_name", "region: r_name", "supplier: s_acctbal, s_comment",
+    "partsupp: ps_availqty, ps_supplycost", "title: production_year, kind_id", "company_name: country_code", "keyword: keyword", "name: gender, name", "movie_info: info_type_id, info",
+    "cast_info: note, role_id", "movie_companies: company_type_id, note", "kind_type: kind", "info_type: info", "company_type: kind", "role_type: role",
+]
 # The conditions on single tables of TPC-H and of the Join Order Benchmark's shapes, and some on keys.
 SINGLE = [
     ("lineitem", "l_shipdate <= '1998-09-02'"), ("lineitem", "l_shipdate > '1995-03-15'"), ("lineitem", "l_shipdate >= '1994-01-01' AND l_shipdate < '1995-01-01'"),

@@ -147,6 +147,7 @@ fn column(r: &mut Reader<'_>) -> Result<ColumnDef> {
         ty,
         generated: None,
         visibility: Visibility::Visible,
+        histogram: None,
     })
 }
 
@@ -211,7 +212,7 @@ fn column_type(r: &mut Reader<'_>) -> Result<ColumnType> {
 }
 
 /// A value of a column's type, or NULL whatever the type.
-fn put_value(out: &mut Vec<u8>, ty: &ColumnType, value: &Value) {
+pub(crate) fn put_value(out: &mut Vec<u8>, ty: &ColumnType, value: &Value) {
     let layout = RowLayout::new(&[ColumnType { nullable: true, ..ty.clone() }], 0);
     let mut row = Vec::new();
     // A default that is not of its column's type is refused before it gets here; should one come, NULL is stored.
@@ -221,7 +222,7 @@ fn put_value(out: &mut Vec<u8>, ty: &ColumnType, value: &Value) {
     put_bytes(out, &row);
 }
 
-fn value(r: &mut Reader<'_>, ty: &ColumnType) -> Result<Value> {
+pub(crate) fn value(r: &mut Reader<'_>, ty: &ColumnType) -> Result<Value> {
     let layout = RowLayout::new(&[ColumnType { nullable: true, ..ty.clone() }], 0);
     let row = r.bytes()?;
     if row.is_empty() { Ok(Value::Null) } else { RowRef::new(&layout, row).value(0) }
@@ -279,6 +280,7 @@ mod tests {
             instant_default: Value::Null,
             generated: None,
             visibility: Visibility::Visible,
+            histogram: None,
         };
         let mut def = TableDef {
             id: TableId(7),

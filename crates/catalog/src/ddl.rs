@@ -113,6 +113,9 @@ impl Catalog {
         if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
             self.engine().allows(Feature::JsonColumns)?;
         }
+        if crate::histogram::has_histograms(def) {
+            self.engine().allows(Feature::Histograms)?;
+        }
         self.admit_collation(def.collation)?;
         def.columns.iter().try_for_each(|column| self.admit_collation(column.ty.collation))
     }

@@ -6,8 +6,10 @@
 //! 2. `columns` are in the order of `SELECT *`; a column's position is also its position in the current row layout.
 //! 3. `schema_version` grows with each change of the columns; rows keep the version they were written with.
 
+use crate::histogram::Histogram;
 use base::{IndexId, PageNo, TableId};
 use record::KeyPart;
+use std::sync::Arc;
 use types::{Charset, Collation, ColumnType, Value};
 
 /// A database (MySQL: schema).
@@ -91,6 +93,8 @@ pub struct ColumnDef {
     pub generated: Option<Generated>,
     /// Who sees it.
     pub visibility: Visibility,
+    /// How its values were spread when somebody had that counted.
+    pub histogram: Option<Arc<Histogram>>,
 }
 
 impl ColumnDef {
@@ -107,6 +111,7 @@ impl ColumnDef {
             instant_default: Value::Null,
             generated: None,
             visibility: Visibility::Visible,
+            histogram: None,
         }
     }
 }

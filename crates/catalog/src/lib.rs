@@ -22,6 +22,7 @@ mod ddl;
 mod def;
 mod dictionary;
 mod error;
+pub mod histogram;
 pub mod offline;
 mod open;
 mod references;

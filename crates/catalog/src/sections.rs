@@ -7,7 +7,9 @@
 
 use crate::codec::{Result, list, put_text, small, text};
 use crate::def::{CheckDef, DefaultValue, ForeignKeyDef, Generated, ReferenceAction, TableDef, Visibility};
+use crate::histogram::{self, Histogram};
 use base::{Malformed, Reader, put_bytes, put_u8, put_varint};
+use std::sync::Arc;
 
 /// Columns with an expression, or not visible: position, flags, text.
 const COLUMNS: u64 = 1;
@@ -17,6 +19,9 @@ const CHECKS: u64 = 2;
 const INVISIBLE_INDEXES: u64 = 3;
 /// Foreign keys: name, positions of columns, parent, its columns, actions, name of the index that was made.
 const FOREIGN_KEYS: u64 = 4;
+
+/// Histograms: position of the column, what is told of it.
+const HISTOGRAMS: u64 = 5;
 
 const IS_GENERATED: u8 = 1;
 const IS_STORED: u8 = 2;
@@ -59,6 +64,14 @@ pub(crate) fn encode(def: &TableDef) -> Vec<u8> {
     };
     section(INVISIBLE_INDEXES, invisible.map(number).collect());
     section(FOREIGN_KEYS, def.foreign_keys.iter().map(put_foreign_key).collect());
+    let told = def.columns.iter().enumerate().filter_map(|(no, column)| Some((no, column, column.histogram.as_ref()?)));
+    let row = |(no, column, histogram): (usize, &crate::def::ColumnDef, &Arc<Histogram>)| {
+        let mut row = Vec::new();
+        put_varint(&mut row, no as u64);
+        histogram::encode(&column.ty, histogram, &mut row);
+        row
+    };
+    section(HISTOGRAMS, told.map(row).collect());
     if !out.is_empty() {
         // The end: a definition that was cut off between two sections is not taken for whole.
         put_varint(&mut out, 0);
@@ -142,9 +155,16 @@ pub(crate) fn decode(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
                 let columns = def.columns.len();
                 def.foreign_keys = list(&mut section, |r| foreign_key(r, columns))?;
             }
+            HISTOGRAMS => list(&mut section, |r| histogram_of(r, def)).map(drop)?,
             _ => return Err(Malformed),
         }
     }
+}
+
+fn histogram_of(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
+    let column = def.columns.get_mut(small(r)? as usize).ok_or(Malformed)?;
+    column.histogram = Some(Arc::new(histogram::decode(r, &column.ty)?));
+    Ok(())
 }
 
 fn column(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {

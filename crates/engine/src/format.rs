@@ -34,11 +34,13 @@ pub enum Feature {
     Views,
     /// Prepared branches name the tables that they have changed: log operation 0x47 goes on, version 5 of the checkpoint's payload.
     PreparedTables,
+    /// Histograms of columns: section 5 of a table's definition.
+    Histograms,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 10] = [
+    pub const ALL: [Feature; 11] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -49,6 +51,7 @@ impl Feature {
         Feature::Accounts,
         Feature::Views,
         Feature::PreparedTables,
+        Feature::Histograms,
     ];
 
     /// The format that it came with.
@@ -57,7 +60,7 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
-            Feature::Collations | Feature::Accounts | Feature::Views | Feature::PreparedTables => 5,
+            Feature::Collations | Feature::Accounts | Feature::Views | Feature::PreparedTables | Feature::Histograms => 5,
         }
     }
 
@@ -74,6 +77,7 @@ impl Feature {
             Feature::Accounts => "accounts, roles and privileges",
             Feature::Views => "views",
             Feature::PreparedTables => "prepared branches that name their tables",
+            Feature::Histograms => "histograms of columns",
         }
     }
 }

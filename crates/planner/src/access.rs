@@ -1,7 +1,7 @@
 //! Access paths: which index reads one table, at what cost.
 
 use crate::binder::{Binder, Relation, Source};
-use crate::expr::{Expr, ExprKind, Slot};
+use crate::expr::{Expr, ExprKind, Slot, Unit};
 use crate::keys;
 use crate::plan::{Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
@@ -151,7 +151,8 @@ impl<'c> Binder<'c> {
         let total = counted.max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
         let sargs = Sargs::collect(conditions, &scope);
-        let selectivity: f64 = conditions.iter().map(selectivity).product();
+        let shares = self.shares(relation, conditions);
+        let selectivity: f64 = shares.iter().product();
         let mut possible = Vec::new();
         let mut best: Option<(f64, Path)> = None;
         // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
@@ -184,7 +185,7 @@ impl<'c> Binder<'c> {
                 if path.ordered {
                     if let Some(limit) = w.limit.filter(|_| switches.has(Switch::PreferOrderingIndex)) {
                         // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
-                        let share = crate::join::filtered_share(conditions, &path);
+                        let share = crate::join::filtered_share(&shares, &path);
                         let matching = (path.rows * share.max(1e-6)).max(1.0);
                         cost *= (limit / matching).min(1.0);
                     }
@@ -376,7 +377,7 @@ fn entry_cost(entry: &TableEntry, index_no: usize) -> f64 {
 }
 
 /// The value of a constant, as far as it is known at planning: integer arithmetic is done.
-fn known_value(e: &Expr, params: &[Value]) -> Option<Value> {
+pub(crate) fn known_value(e: &Expr, params: &[Value]) -> Option<Value> {
     use crate::expr::ArithOp;
     match &e.kind {
         ExprKind::Literal(v) => Some(v.clone()),
@@ -386,8 +387,34 @@ fn known_value(e: &Expr, params: &[Value]) -> Option<Value> {
             (ArithOp::Sub, Value::Int(a), Value::Int(b)) => a.checked_sub(b).map(Value::Int),
             _ => None,
         },
+        ExprKind::DateAdd { date, amount, unit, negated } => {
+            let amount = match known_value(amount, params)? {
+                Value::Bytes(text) => std::str::from_utf8(&text).ok()?.trim().parse::<i64>().ok()?,
+                Value::Int(n) => n,
+                _ => return None,
+            };
+            shifted(known_value(date, params)?, if *negated { amount.checked_neg()? } else { amount }, *unit)
+        }
         _ => None,
     }
+}
+
+/// A date some days, months or years on.
+fn shifted(date: Value, by: i64, unit: Unit) -> Option<Value> {
+    let at = match &date {
+        Value::Date(date) => types::DateTime::from_date(*date),
+        Value::DateTime(at) => *at,
+        Value::Bytes(text) => types::parse_datetime(text, types::SqlMode::NONE)?,
+        _ => return None,
+    };
+    Some(Value::DateTime(match unit {
+        Unit::Day => at.add_micros(by.checked_mul(86_400_000_000)?)?,
+        Unit::Week => at.add_micros(by.checked_mul(7 * 86_400_000_000)?)?,
+        Unit::Month => at.add_months(by)?,
+        Unit::Quarter => at.add_months(by.checked_mul(3)?)?,
+        Unit::Year => at.add_months(by.checked_mul(12)?)?,
+        _ => return None,
+    }))
 }
 
 /// Integers between `x + a` and `x + b`, where both bounds hang on the same column of an earlier table.
@@ -496,23 +523,4 @@ fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], 
         at += 1;
     }
     Some(backward.unwrap_or(false))
-}
-
-/// Guessed share of rows for which a condition holds.
-pub fn selectivity(e: &Expr) -> f64 {
-    use crate::expr::CmpOp;
-    match &e.kind {
-        ExprKind::Compare(CmpOp::Eq | CmpOp::NullSafeEq, ..) => 0.1,
-        ExprKind::Compare(CmpOp::Ne, ..) => 0.9,
-        ExprKind::Compare(..) => 0.33,
-        ExprKind::Between { negated: false, .. } => 0.11,
-        ExprKind::InList { list, negated: false, .. } => (0.1 * list.len() as f64).min(0.5),
-        ExprKind::InRows { list, negated: false, .. } => (0.05 * list.len() as f64).min(0.5),
-        ExprKind::IsNull { negated: false, .. } => 0.1,
-        ExprKind::IsNull { negated: true, .. } => 0.9,
-        ExprKind::Like { negated: false, .. } => 0.11,
-        ExprKind::And(list) => list.iter().map(selectivity).product(),
-        ExprKind::Or(list) => list.iter().map(selectivity).sum::<f64>().min(1.0),
-        _ => 0.5,
-    }
 }

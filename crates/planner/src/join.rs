@@ -5,7 +5,7 @@ mod factor;
 mod search;
 
 use self::search::Search;
-use crate::access::{self, Path, Wanted};
+use crate::access::{Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
@@ -432,7 +432,7 @@ impl<'c> Binder<'c> {
                 })));
             }
             if !after.is_empty() {
-                rows *= after.iter().map(access::selectivity).product::<f64>();
+                rows *= after.iter().map(crate::selectivity::selectivity).product::<f64>();
                 node = node.map(|n| with_filter(n, after));
             }
             if !checks.is_empty() {
@@ -515,7 +515,7 @@ impl<'c> Binder<'c> {
                 let relation = &relations[*r];
                 let (path, possible) = self.paths(relation, &conditions, blocked, wanted);
                 let (rows, cost, ordered) = (path.rows, path.cost, path.ordered);
-                let share = self.passing(&conditions, &path);
+                let share = self.passing(relation, &conditions, &path);
                 let node = match relation.source {
                     Source::Virtual(table) => {
                         let node = self.virtual_node(table, relation, &path, &conditions, blocked);
@@ -537,8 +537,11 @@ impl<'c> Binder<'c> {
     }
 
     /// Share of the rows of a path that go on.
-    fn passing(&self, conditions: &[Expr], path: &Path) -> f64 {
-        if self.context.switches().has(Switch::ConditionFanoutFilter) { filtered_share(conditions, path) } else { 1.0 }
+    fn passing(&self, relation: &Relation, conditions: &[Expr], path: &Path) -> f64 {
+        match self.context.switches().has(Switch::ConditionFanoutFilter) {
+            true => filtered_share(&self.shares(relation, conditions), path),
+            false => 1.0,
+        }
     }
 
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
@@ -623,21 +626,17 @@ impl<'c> Binder<'c> {
 }
 
 /// Share of the rows of a path that pass the conditions its ranges do not stand for.
-pub(crate) fn filtered_share(conditions: &[Expr], path: &Path) -> f64 {
-    let total: f64 = conditions.iter().map(access::selectivity).product();
+pub(crate) fn filtered_share(shares: &[f64], path: &Path) -> f64 {
+    let total: f64 = shares.iter().product();
     match &path.ranges {
         None => total,
         // What the ranges say is in the row estimate already.
         Some(r) => {
             let inside = r.point_parts + usize::from(r.has_interval);
-            let kept = conditions.len().saturating_sub(inside);
-            conditions.iter().map(access::selectivity).fold(Vec::new(), |mut v, s| {
-                v.push(s);
-                v.sort_by(f64::total_cmp);
-                v
-            })[conditions.len() - kept..]
-                .iter()
-                .product()
+            let kept = shares.len().saturating_sub(inside);
+            let mut shares = shares.to_vec();
+            shares.sort_by(f64::total_cmp);
+            shares[shares.len() - kept..].iter().product()
         }
     }
 }

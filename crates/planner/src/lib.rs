@@ -38,6 +38,7 @@ mod optimize;
 pub mod plan;
 mod ranges;
 mod row_rules;
+mod selectivity;
 pub mod short;
 mod statement;
 pub mod switches;

@@ -69,7 +69,7 @@ impl<'c> Binder<'c> {
         }
 
         // A condition is tested on what the others leave, a value computed for what is left in the end.
-        let passing: f64 = group.conjuncts.iter().filter(|c| has_subquery(c)).map(crate::access::selectivity).product();
+        let passing: f64 = group.conjuncts.iter().filter(|c| has_subquery(c)).map(crate::selectivity::selectivity).product();
         for c in &group.conjuncts {
             self.note_executions(c, rows / passing);
         }

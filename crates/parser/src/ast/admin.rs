@@ -125,10 +125,25 @@ pub struct TableMaintenance<'a> {
     pub kind: Maintenance,
     /// The tables.
     pub tables: &'a [ObjectName<'a>],
-    /// UPDATE HISTOGRAM (`true`) or DROP HISTOGRAM ON these columns.
-    pub histogram: Option<(bool, &'a [&'a str])>,
+    /// UPDATE HISTOGRAM or DROP HISTOGRAM.
+    pub histogram: Option<HistogramChange<'a>>,
     /// Words such as QUICK, EXTENDED, FOR UPGRADE, in upper case.
     pub options: &'a [&'static str],
+}
+
+/// UPDATE HISTOGRAM and DROP HISTOGRAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistogramChange<'a> {
+    /// UPDATE, else DROP.
+    pub update: bool,
+    /// ON these columns.
+    pub columns: &'a [&'a str],
+    /// WITH so many BUCKETS.
+    pub buckets: Option<u64>,
+    /// AUTO UPDATE (`true`) or MANUAL UPDATE.
+    pub auto_update: Option<bool>,
+    /// USING DATA.
+    pub data: bool,
 }
 
 /// Kinds of table maintenance.

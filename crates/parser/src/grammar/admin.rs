@@ -1,7 +1,7 @@
 //! FLUSH, table maintenance, PREPARE and EXECUTE.
 
 use super::{PResult, Parser};
-use crate::ast::{Flush, Maintenance, PrepareSource, Statement, TableMaintenance};
+use crate::ast::{Flush, HistogramChange, Maintenance, PrepareSource, Statement, TableMaintenance};
 use crate::keyword::Kw;
 use crate::lexer::Tok;
 
@@ -95,10 +95,11 @@ impl<'a> Parser<'a> {
             self.expect(Kw::HISTOGRAM)?;
             self.expect(Kw::ON)?;
             let columns = self.list(Self::name)?;
-            histogram = Some((update, columns));
+            let mut change = HistogramChange { update, columns, buckets: None, auto_update: None, data: false };
             if update && !self.at_end() {
-                self.histogram_options()?;
+                self.histogram_options(&mut change)?;
             }
+            histogram = Some(change);
         }
         let mut options = self.vec();
         loop {
@@ -122,17 +123,19 @@ impl<'a> Parser<'a> {
         Ok(Statement::TableMaintenance(self.arena.alloc(node)))
     }
 
-    /// `WITH n BUCKETS`, `USING DATA '…'`, AUTO or MANUAL UPDATE: read and without effect.
-    fn histogram_options(&mut self) -> PResult<()> {
+    /// `WITH n BUCKETS`, `USING DATA '…'`, AUTO or MANUAL UPDATE.
+    fn histogram_options(&mut self, change: &mut HistogramChange<'a>) -> PResult<()> {
         if self.eat(Kw::USING) {
             self.expect(Kw::DATA)?;
             self.string()?;
+            change.data = true;
         }
         if self.eat(Kw::WITH) {
-            self.int()?;
+            change.buckets = Some(self.int()?);
             self.name()?;
         }
         if self.at(Kw::MANUAL) || Self::is_name(self.tok) {
+            change.auto_update = Some(!self.at(Kw::MANUAL));
             self.bump();
             self.expect(Kw::UPDATE)?;
         }

@@ -121,7 +121,7 @@ impl Search<'_, '_> {
             ItemKind::Relation(r) => {
                 let wanted = if first { self.wanted } else { None };
                 let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
-                let share = self.binder.passing(&conditions, &path);
+                let share = self.binder.passing(&self.relations[*r], &conditions, &path);
                 let (mut cost, mut rows) = (path.cost, (path.rows * share).max(0.01));
                 if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(&self.relations[*r]) {
                     // Nothing is read after a table without rows. Should it fill, the plan is made anew (`Plan::is_outgrown`).

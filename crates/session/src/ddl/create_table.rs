@@ -242,6 +242,7 @@ pub(super) fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: 
     def.auto_increment_start = 1;
     def.foreign_keys = Vec::new();
     forget_history(&mut def);
+    def.columns.iter_mut().for_each(|column| column.histogram = None);
     rename_all(&mut def.checks, &name.table)?;
     for index in &mut def.indexes {
         (index.id, index.root) = (IndexId::NONE, PageNo::NONE);

@@ -1,7 +1,7 @@
 //! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE: a result with a few rows for each table.
 
 use super::checksum::{RowSum, Unreadable};
-use super::{FullName, full_name};
+use super::{FullName, change_definitions, full_name, histogram};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
 use crate::result_columns::plain;
@@ -27,8 +27,8 @@ fn columns() -> Vec<OutputColumn> {
 
 /// Carries out a maintenance statement and writes its result.
 pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-    if statement.histogram.is_some() {
-        return Err(codes::not_supported_yet("histograms").into());
+    if let Some(change) = &statement.histogram {
+        histogram::check(change)?;
     }
     // CHECKSUM TABLE is a read within the transaction; the others end it.
     match statement.kind {
@@ -46,6 +46,21 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
         super::lift_statement_limit();
     }
     let mut rows = Vec::new();
+    if let Some(change) = &statement.histogram {
+        let mut say = |table: String, kind: &str, text: String| {
+            rows.push(vec![Value::from(table), Value::from("histogram"), Value::from(kind), Value::from(text)]);
+        };
+        match names.as_slice() {
+            [name] => match change_definitions(session, |session| histogram::change(session, name, change, &mut say)) {
+                Ok(()) => {}
+                Err(outcome) if ends_statement(&outcome) => return Err(outcome),
+                Err(outcome) => say(name.dotted(), "Error", outcome.error.message),
+            },
+            _ => say(String::new(), "Error", "Only one table can be specified while modifying histogram statistics.".into()),
+        }
+        session.send_rows(&columns(), &rows, sink);
+        return Ok(());
+    }
     for name in &names {
         let op = match statement.kind {
             Maintenance::Analyze => "analyze",
@@ -136,7 +151,7 @@ fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> 
 }
 
 /// Takes a table as a reading statement does, until the transaction ends.
-fn share_table(session: &mut ClientSession, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
+pub(super) fn share_table(session: &mut ClientSession, name: &FullName) -> Result<Arc<TableEntry>, Outcome> {
     loop {
         let entry = session.find_named(name)?;
         session.use_table(&entry, Share::Read)?;
@@ -183,8 +198,12 @@ fn maintain_one(
         Maintenance::Optimize | Maintenance::Checksum => None,
     };
     match kind {
-        // Statistics are read from the trees when a statement is planned; none are kept that could be old.
-        Maintenance::Analyze => say("status", "OK".into()),
+        // Statistics are read from the trees when a statement is planned; only histograms are kept, and could be old.
+        Maintenance::Analyze => {
+            drop(entry);
+            histogram::update(session, name)?;
+            say("status", "OK".into());
+        }
         Maintenance::Check => {
             drop(entry);
             check(session, name, options, say)?;

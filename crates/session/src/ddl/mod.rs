@@ -19,6 +19,7 @@ mod database;
 mod definition;
 mod expression;
 mod foreign_keys;
+mod histogram;
 mod key;
 mod maintenance;
 mod options;

@@ -198,6 +198,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("have_ssl", Global, "DISABLED")),
     fixed(choice("have_statement_timeout", Global, "YES", &["YES"])),
     fixed(choice("have_symlink", Global, "NO", &["NO"])),
+    number("histogram_generation_max_mem_size", Both, "20000000", 1_000_000, MAX),
     fixed(text("hostname", Global, "localhost")),
     number("identity", Session, "0", 0, MAX),
     // Statistics are always current; nothing is cached that could expire.

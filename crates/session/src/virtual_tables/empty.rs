@@ -1,5 +1,5 @@
 //! Tables of `information_schema` about what does not exist here: routines, triggers, events, partitions, tablespace files,
-//! histograms, roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
+//! roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
 
 use super::column::*;
 use super::{VirtualTable, listed};
@@ -18,7 +18,6 @@ pub(super) fn tables() -> Vec<VirtualTable> {
         ("EVENTS", events()),
         ("PARTITIONS", partitions()),
         ("FILES", files()),
-        ("COLUMN_STATISTICS", column_statistics()),
         ("SCHEMA_PRIVILEGES", schema_privileges()),
         ("TABLE_PRIVILEGES", table_privileges()),
         ("COLUMN_PRIVILEGES", column_privileges()),
@@ -269,15 +268,6 @@ fn files() -> Columns {
         ("CHECKSUM", octets(0)),
         ("STATUS", folded(256)),
         ("EXTRA", folded(256)),
-    ]
-}
-
-fn column_statistics() -> Columns {
-    vec![
-        ("SCHEMA_NAME", bytes_text(64).not_null()),
-        ("TABLE_NAME", bytes_text(64).not_null()),
-        ("COLUMN_NAME", folded(64).not_null()),
-        ("HISTOGRAM", ColumnType::new(TypeKind::Json).not_null()),
     ]
 }
 

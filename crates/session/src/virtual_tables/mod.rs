@@ -13,6 +13,7 @@
 mod account_rows;
 mod characters;
 mod column;
+mod column_statistics;
 mod columns;
 mod connect_attributes;
 mod constraints;
@@ -66,6 +67,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
         characters::applicability(),
         characters::character_sets(),
         characters::collations(),
+        column_statistics::table(),
         columns::table(),
         constraints::check_constraints(),
         constraints::key_column_usage(),
