@@ -51,13 +51,17 @@ impl Search<'_, '_> {
             JoinKind::Left => rows * each.max(1.0),
             JoinKind::Semi | JoinKind::Anti => rows * 0.5,
         };
-        if placed != 0 && self.binder.context.switches().has(Switch::BlockNestedLoop) && self.hashable(item, placed) {
+        if placed != 0
+            && self.binder.context.switches().has(Switch::BlockNestedLoop)
+            && let Some(joined) = self.hashable(item, placed)
+        {
             let (_, build_cost, build_rows) = self.path(item, 0, false);
-            if join == JoinKind::Inner && !is_keyed {
+            if join == JoinKind::Inner && !is_keyed && joined {
                 // As if each row of the larger side had its own key.
                 out_rows = out_rows.min((rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0));
             }
-            let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
+            let met = if joined { 0.0 } else { rows * build_rows };
+            let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST + met;
             if hash < cost && !locked {
                 cost = hash;
                 step.hash = true;
@@ -79,17 +83,22 @@ impl Search<'_, '_> {
         mask & !bit
     }
 
-    fn hashable(&self, item: usize, placed: u64) -> bool {
+    /// Whether a table of an item's rows can be probed, and if so whether by a column of what is placed: by constants alone each row meets all of it.
+    fn hashable(&self, item: usize, placed: u64) -> Option<bool> {
         let bit = 1u64 << item;
         if lateral_mask(&self.group.items[item], self.relations, self.group) & !bit != 0 {
             // Other rows for each row: there is nothing to build a table of.
-            return false;
+            return None;
         }
         let list = if self.group.items[item].join == JoinKind::Inner { &self.group.conjuncts } else { &self.group.items[item].on };
-        list.iter().any(|c| {
+        let mut found = None;
+        for c in list {
             let mask = item_mask(c, self.group, &self.binder.subplans);
-            mask & bit != 0 && mask & !(placed | bit) == 0 && self.binder.hash_key(c, self.group, bit).is_some()
-        })
+            if mask & bit != 0 && mask & !(placed | bit) == 0 && self.binder.hash_key(c, self.group, bit).is_some() {
+                found = Some(found == Some(true) || mask & placed != 0);
+            }
+        }
+        found
     }
 
     /// (path, cost per execution, rows per execution) of an item when `available` is placed.
