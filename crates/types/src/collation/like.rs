@@ -56,7 +56,9 @@ impl Collation {
     #[inline]
     fn passed_by(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> usize {
         let first = pattern[0];
-        if !first.is_ascii_graphic() || first == b'%' || first == b'_' || escape == Some(u32::from(first)) || self.is_tailored() {
+        let special = !first.is_ascii_graphic() || first == b'%' || first == b'_' || escape == Some(u32::from(first));
+        // A language may take two letters for one another.
+        if special || self != Collation::DEFAULT && self.is_tailored() {
             return 0;
         }
         let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
