@@ -41,6 +41,26 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("sort, 10 rows", "SELECT id, price FROM line WHERE id BETWEEN 5000 AND 5009 ORDER BY price + 0, note"),
     ("group, 10 rows", "SELECT item, SUM(price), COUNT(*) FROM line WHERE id BETWEEN 5000 AND 5009 GROUP BY item"),
     ("LIMIT 3", "SELECT id FROM line WHERE quantity < 90 LIMIT 3"),
+    ("COUNT(*)", "SELECT COUNT(*) FROM line"),
+    ("BETWEEN, MAX", "SELECT COUNT(*), MAX(id) FROM line WHERE quantity BETWEEN 40 AND 60"),
+    ("LIKE in the middle", "SELECT COUNT(*), MAX(id) FROM line WHERE filler LIKE '%77%'"),
+    ("SUM, AVG, MIN, MAX", "SELECT SUM(price), AVG(price), MIN(day), MAX(day) FROM line"),
+    ("GROUP BY a date", "SELECT day, COUNT(*), SUM(quantity) FROM line GROUP BY day"),
+    ("COUNT(DISTINCT)", "SELECT COUNT(DISTINCT item) FROM line"),
+    ("hash join, as many rows", "SELECT COUNT(*), SUM(line.price), SUM(other.weight) FROM line JOIN other ON line.far = other.code"),
+    ("the same, rows", "SELECT line.id, line.price, other.weight, other.name FROM line JOIN other ON line.far = other.code"),
+    ("key join, as many rows", "SELECT COUNT(*), SUM(line.price), SUM(other.weight) FROM line JOIN other ON line.far = other.id"),
+    ("the same, rows", "SELECT line.id, line.price, other.weight, other.name FROM line JOIN other ON line.far = other.id"),
+    ("left join, no partner", "SELECT COUNT(*) FROM line LEFT JOIN other ON line.far = other.code WHERE other.id IS NULL"),
+    (
+        "TPC-H Q1",
+        "SELECT flag, SUM(quantity), SUM(price), SUM(price * (1 - discount)), SUM(price * (1 - discount) * (1 + discount)), AVG(quantity), AVG(price), AVG(discount), COUNT(*)
+         FROM line WHERE day <= DATE '2024-02-26' GROUP BY flag ORDER BY flag",
+    ),
+    (
+        "TPC-H Q6",
+        "SELECT SUM(price * discount) FROM line WHERE day >= DATE '2024-02-05' AND day < DATE '2024-02-15' AND discount BETWEEN 0.05 AND 0.07 AND quantity < 24",
+    ),
 ];
 
 /// Counts rows, so that next to nothing but the executor is measured.
@@ -86,6 +106,8 @@ macro_rules! functions {
 functions! {
     statement_00 statement_01 statement_02 statement_03 statement_04 statement_05 statement_06 statement_07 statement_08
     statement_09 statement_10 statement_11 statement_12 statement_13 statement_14 statement_15 statement_16 statement_17 statement_18
+    statement_19 statement_20 statement_21 statement_22 statement_23 statement_24 statement_25 statement_26 statement_27 statement_28
+    statement_29 statement_30 statement_31
 }
 
 fn load(db: &mut Database, rows: u64) {
@@ -99,10 +121,14 @@ fn load(db: &mut Database, rows: u64) {
         ("day", ColumnType::new(TypeKind::Date).not_null()),
         ("note", text(24)),
         ("filler", text(60)),
+        ("far", int()),
+        ("discount", ColumnType::decimal(4, 2).not_null()),
+        ("flag", text(1)),
     ];
     db.table("line", line, &[("PRIMARY", true, &["id"])]);
     let item: &[(&str, ColumnType)] = &[("id", int()), ("code", int()), ("weight", int()), ("name", text(24))];
     db.table("item", item, &[("PRIMARY", true, &["id"])]);
+    db.table("other", item, &[("PRIMARY", true, &["id"])]);
     let items = (rows / 20).max(1);
     let insert = |db: &mut Database, table: &str, count: u64, row: &dyn Fn(u64) -> String| {
         for first in (0..count).step_by(200) {
@@ -113,8 +139,11 @@ fn load(db: &mut Database, rows: u64) {
     insert(db, "line", rows, &|i| {
         let r = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let (item, quantity, cents, day) = (r % items, r / 7 % 100, r / 11 % 100_000, r / 13 % 28 + 1);
-        format!("({i},{item},{quantity},{}.{:02},'2024-02-{day:02}','n{}','{:060}')", cents / 100, cents % 100, r % 50, i)
+        let (far, discount, flag) = (r / 17 % rows, r / 19 % 11, ["A", "N", "R"][(r / 23 % 3) as usize]);
+        let (units, hundredths, note, filler) = (cents / 100, cents % 100, r % 50, r.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        format!("({i},{item},{quantity},{units}.{hundredths:02},'2024-02-{day:02}','n{note}','note {filler:020} of a line {i:010}',{far},0.{discount:02},'{flag}')")
     });
+    insert(db, "other", rows, &|i| format!("({i},{},{},'other {i}')", i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rows, i * 7 % 1000));
     insert(db, "item", items, &|i| format!("({i},{i},{},'item {i}')", i * 7 % 1000));
 }
 
