@@ -9,8 +9,6 @@
 //! The page may have been changed, merged away, freed and used again. Any change moves its LSN; retiring a page changes it and moves the tree's
 //! count of retired pages before the latch is released. Same page, same LSN, same count: nothing happened to it. Otherwise the key is sought.
 
-use std::ops::{Bound, ControlFlow};
-
 use base::{Lsn, PageNo, TxnId};
 use buffer_pool::{BufferPool, PoolError, SharedGuard};
 
@@ -85,11 +83,11 @@ pub struct SavedCursor {
 pub struct Cursor<'t> {
     pub(crate) tree: &'t BTree,
     leaf: Option<(SharedGuard<'t>, Holding)>,
-    slot: usize,
-    count: usize,
+    pub(crate) slot: usize,
+    pub(crate) count: usize,
     /// The current key when `key_is_current`, else memory to be reused.
     key: Vec<u8>,
-    key_is_current: bool,
+    pub(crate) key_is_current: bool,
     parked: Option<Parked>,
     /// Pages passed claim no place in the pool.
     pub(crate) passing: bool,
@@ -334,7 +332,7 @@ impl<'t> Cursor<'t> {
         Ok(self.valid())
     }
 
-    fn prev_leaf(&mut self) -> Result<()> {
+    pub(crate) fn prev_leaf(&mut self) -> Result<()> {
         self.fill_key();
         let key = std::mem::take(&mut self.key);
         let outcome = match self.hop_left() {
@@ -359,7 +357,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Goes to the first entry right of this leaf. Whoever `may_let_go` of the leaf does so while its sibling is read from the disk.
-    fn hop_right(&mut self, may_let_go: bool) -> Result<Way> {
+    pub(crate) fn hop_right(&mut self, may_let_go: bool) -> Result<Way> {
         self.hopped = true;
         let mut way = Way::Kept;
         while let Some(node) = self.node() {
@@ -495,76 +493,11 @@ impl<'t> Cursor<'t> {
         self.park();
         SavedCursor { key: std::mem::take(&mut self.key), parked: self.parked, passing: self.passing }
     }
-
-    /// Gives the entries from the current one to the end of this leaf, at most up to `end`, to `f`, under one latch. See [`Scanned`] for where
-    /// the cursor is then.
-    pub fn scan_leaf(&mut self, end: Bound<&[u8]>, mut f: impl FnMut(KeyRef<'_>, &[u8]) -> ControlFlow<()>) -> Result<Scanned> {
-        let Some(node) = self.node() else { return Ok(Scanned::EndOfRange) };
-        let stop = match end {
-            Bound::Unbounded => self.count,
-            Bound::Included(key) => {
-                let position = node.find_in_leaf(key);
-                position.slot + position.found as usize
-            }
-            Bound::Excluded(key) => node.find_in_leaf(key).slot,
-        };
-        let mut stopped = None;
-        for slot in self.slot..stop {
-            if f(node.key(slot), node.leaf_value(slot)).is_break() {
-                stopped = Some(slot);
-                break;
-            }
-        }
-        self.key_is_current = false;
-        if let Some(slot) = stopped {
-            self.slot = slot;
-            return Ok(Scanned::Stopped);
-        }
-        self.slot = self.slot.max(stop);
-        if self.slot < self.count {
-            return Ok(Scanned::EndOfRange);
-        }
-        self.hop_right(true)?;
-        Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
-    }
-
-    /// The same towards lower keys, down to `end`.
-    pub fn scan_leaf_backward(&mut self, end: Bound<&[u8]>, mut f: impl FnMut(KeyRef<'_>, &[u8]) -> ControlFlow<()>) -> Result<Scanned> {
-        let Some(node) = self.node() else { return Ok(Scanned::EndOfRange) };
-        // First slot in the range.
-        let start = match end {
-            Bound::Unbounded => 0,
-            Bound::Included(key) => node.find_in_leaf(key).slot,
-            Bound::Excluded(key) => {
-                let position = node.find_in_leaf(key);
-                position.slot + position.found as usize
-            }
-        };
-        let mut stopped = None;
-        for slot in (start..self.slot + 1).rev() {
-            if f(node.key(slot), node.leaf_value(slot)).is_break() {
-                stopped = Some(slot);
-                break;
-            }
-        }
-        self.key_is_current = false;
-        if let Some(slot) = stopped {
-            self.slot = slot;
-            return Ok(Scanned::Stopped);
-        }
-        if start > 0 {
-            self.slot = self.slot.min(start - 1);
-            return Ok(Scanned::EndOfRange);
-        }
-        self.slot = 0;
-        self.prev_leaf()?;
-        Ok(if self.valid() { Scanned::NextLeaf } else { Scanned::EndOfRange })
-    }
 }
 
 /// How a step to the right was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(crate) enum Way {
     /// Under latches all the way: nothing came between the leaf's last entry and the next.
     Kept,
     /// The leaf was let go meanwhile: the cursor is on what now follows its last entry.

@@ -1,7 +1,7 @@
 //! Reading rows in the order of an index.
 //!
 //! # Invariants
-//! 1. A consistent scan of the primary index calls its closure under the leaf's latch; a scan through a secondary index collects a batch
+//! 1. A consistent scan of the primary index (`runs.rs`) calls its closure under the leaf's latch; a scan through a secondary index collects a batch
 //!    of entries of one leaf, lets the leaf go, and fetches each row by its key (`covered.rs` spares it the rows where it can).
 //! 2. Locking scans have a file of their own, `locking_scan.rs`.
 //! 3. A row is reported by a secondary scan only when its visible version has the entry's key; so a row whose key moved inside
@@ -11,11 +11,10 @@ use crate::range::KeyRange;
 use crate::row_lock::{Read, RowLock};
 use crate::session::Session;
 use crate::table::Table;
-use crate::version::visible;
 use crate::{Error, Result};
-use btree::{Cursor, KeyRef, Pace, Scanned, Seek};
+use btree::{Cursor, KeyRef, Pace, Seek};
 use record::RowRef;
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Order of a scan.
@@ -272,57 +271,6 @@ impl Scan<'_> {
         };
         cursor.set_pace(state.pace);
         Ok(cursor.valid() && state.in_range(cursor.key()))
-    }
-
-    fn primary_snapshot(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
-        let Session { engine, view, running, buffers, cancel, .. } = &mut *self.session;
-        let state = &mut self.state;
-        let tree = &state.table.indexes[0].tree;
-        let mut cursor = tree.cursor();
-        if !Self::position(state, &mut cursor)? {
-            state.place = Place::End;
-            return Ok(false);
-        }
-        loop {
-            let mut failed = None;
-            let visit = |key: KeyRef<'_>, value: &[u8]| {
-                let step = match visible(&engine.undo, view, running.id, value, &mut buffers.version) {
-                    Ok(Some(version)) => engine.with_full_row(&state.table, version, |row| f(row, RowKey::Stored(key))),
-                    Ok(None) => Ok(Step::Continue),
-                    Err(error) => Err(error),
-                };
-                match step {
-                    Ok(Step::Continue) => ControlFlow::Continue(()),
-                    Ok(Step::Stop) => ControlFlow::Break(()),
-                    Err(error) => {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    }
-                }
-            };
-            let scanned = match state.direction {
-                Direction::Forward => cursor.scan_leaf(state.range.upper_bound(), visit)?,
-                Direction::Backward => cursor.scan_leaf_backward(Bound::Included(&state.range.lower), visit)?,
-            };
-            state.pace = cursor.pace();
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            if cancel.is_cancelled() {
-                return Err(Error::Killed);
-            }
-            match scanned {
-                Scanned::Stopped => {
-                    state.place = Place::After(cursor.key().to_vec());
-                    return Ok(true);
-                }
-                Scanned::EndOfRange => {
-                    state.place = Place::End;
-                    return Ok(false);
-                }
-                Scanned::NextLeaf => {}
-            }
-        }
     }
 
     /// Entries of a leaf at a time, then their rows.

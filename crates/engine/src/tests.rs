@@ -24,6 +24,7 @@ mod prune;
 mod purge;
 mod recovery;
 mod restarts;
+mod runs;
 mod undone;
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.

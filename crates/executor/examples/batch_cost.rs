@@ -141,7 +141,9 @@ fn load(db: &mut Database, rows: u64) {
         let (item, quantity, cents, day) = (r % items, r / 7 % 100, r / 11 % 100_000, r / 13 % 28 + 1);
         let (far, discount, flag) = (r / 17 % rows, r / 19 % 11, ["A", "N", "R"][(r / 23 % 3) as usize]);
         let (units, hundredths, note, filler) = (cents / 100, cents % 100, r % 50, r.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        format!("({i},{item},{quantity},{units}.{hundredths:02},'2024-02-{day:02}','n{note}','note {filler:020} of a line {i:010}',{far},0.{discount:02},'{flag}')")
+        format!(
+            "({i},{item},{quantity},{units}.{hundredths:02},'2024-02-{day:02}','n{note}','note {filler:020} of a line {i:010}',{far},0.{discount:02},'{flag}')"
+        )
     });
     insert(db, "other", rows, &|i| format!("({i},{},{},'other {i}')", i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rows, i * 7 % 1000));
     insert(db, "item", items, &|i| format!("({i},{i},{},'item {i}')", i * 7 % 1000));
@@ -157,6 +159,7 @@ fn main() {
     let rows: u64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(100_000);
     let mut config = EngineConfig::small();
     config.pool.frames = 8192;
+    config.wal.capacity_bytes = 256 << 20;
     let mut db = Database::with_config(config);
     load(&mut db, rows);
     let repeat = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(1);

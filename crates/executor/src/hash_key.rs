@@ -40,21 +40,6 @@ impl<V> KeyTable<V> {
         }
     }
 
-    /// The value of a key, to change it.
-    #[inline]
-    pub fn get_mut(&mut self, key: Key<'_>) -> Option<&mut V> {
-        match key {
-            Key::Int(i) => self.ints.get_mut(&i),
-            Key::Bytes(b) => self.bytes.get_mut(b),
-        }
-    }
-
-    /// Looks at all of them, in no order.
-    pub fn for_each<E>(&self, mut f: impl FnMut(Key<'_>, &V) -> Result<(), E>) -> Result<(), E> {
-        self.ints.iter().try_for_each(|(key, value)| f(Key::Int(*key), value))?;
-        self.bytes.iter().try_for_each(|(key, value)| f(Key::Bytes(key), value))
-    }
-
     /// Sets the value of a key; whether it is new. Fails where there is no room to grow.
     #[inline]
     pub fn insert(&mut self, key: Key<'_>, value: V) -> Result<bool, Excess> {

@@ -1,9 +1,9 @@
 //! Where the columns of a row are: computed once for a table's schema version.
 
 use crate::header::{HEADER_BYTES, RowHeader};
+use crate::place::{FixedPlace, Place, TextPlace};
 use crate::raw;
 use crate::row::RowRef;
-use base::Malformed;
 use std::fmt;
 use types::{ColumnType, Value};
 
@@ -32,37 +32,6 @@ pub enum ColumnSource {
     Stored(usize),
     /// The row is older than the column: this value, already of the column's type.
     Default(Value),
-}
-
-/// Place of a stored column.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// Byte of the null bits, from the start of the row.
-    pub(crate) null_at: u32,
-    /// Bit in that byte; 0 for a column that cannot be NULL.
-    pub(crate) null_mask: u8,
-    /// Whether the bytes have a fixed place.
-    pub(crate) fixed: bool,
-    /// Fixed: offset from the start of the row. Variable: number among the variable columns.
-    pub(crate) at: u32,
-    /// Bytes of a fixed column.
-    pub(crate) bytes: u32,
-}
-
-/// Where a column of fixed width stands in every row of one layout: for those who read a column of many rows.
-#[derive(Debug, Clone, Copy)]
-pub struct FixedPlace(Place);
-
-impl FixedPlace {
-    /// The column's bytes in a row of the layout, `None` for NULL.
-    #[inline(always)]
-    pub fn bytes<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, Malformed> {
-        let place = &self.0;
-        if place.null_mask != 0 && row.get(place.null_at as usize).ok_or(Malformed)? & place.null_mask != 0 {
-            return Ok(None);
-        }
-        row.get(place.at as usize..(place.at + place.bytes) as usize).map(Some).ok_or(Malformed)
-    }
 }
 
 /// Where a column is read from.
@@ -190,6 +159,14 @@ impl RowLayout {
     pub fn fixed_place(&self, column: usize) -> Option<FixedPlace> {
         match self.sources.get(column)? {
             Source::Row(place) if place.fixed => Some(FixedPlace(*place)),
+            _ => None,
+        }
+    }
+
+    /// Where a column's end offset is, if the rows of this layout have the column and it is of variable length.
+    pub fn text_place(&self, column: usize) -> Option<TextPlace> {
+        match self.sources.get(column)? {
+            Source::Row(place) if !place.fixed => Some(TextPlace::new(place, self.ends_at, self.variable_count)),
             _ => None,
         }
     }

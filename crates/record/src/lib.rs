@@ -18,6 +18,7 @@
 pub mod header;
 pub mod key;
 mod layout;
+mod place;
 mod raw;
 mod restore;
 mod row;
@@ -28,7 +29,8 @@ mod tests;
 pub use base::Malformed;
 pub use header::RowHeader;
 pub use key::KeyPart;
-pub use layout::{ColumnSource, EncodeError, FixedPlace, RowLayout};
+pub use layout::{ColumnSource, EncodeError, RowLayout};
+pub use place::{FixedPlace, TextPlace};
 pub use raw::member_number;
 pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

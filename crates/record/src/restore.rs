@@ -8,7 +8,8 @@
 //! 2. What was not asked for is NULL, or zero where it cannot be.
 
 use crate::key::{self, KeyPart, NULL_LEAD, VALUE_LEAD};
-use crate::layout::{NARROW_ROW_BYTES_MAX, Place, RowLayout};
+use crate::layout::{NARROW_ROW_BYTES_MAX, RowLayout};
+use crate::place::Place;
 use crate::row::RowRef;
 use base::Malformed;
 use std::ops::Range;

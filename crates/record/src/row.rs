@@ -1,7 +1,8 @@
 //! Reading a row's columns without decoding the row.
 
 use crate::header::RowHeader;
-use crate::layout::{NARROW_ROW_BYTES_MAX, Place, Source};
+use crate::layout::{NARROW_ROW_BYTES_MAX, Source};
+use crate::place::Place;
 use crate::{RowLayout, raw};
 use base::Malformed;
 use types::{ColumnType, Value};

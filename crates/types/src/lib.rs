@@ -28,7 +28,7 @@ mod value;
 
 pub use bytes::ByteString;
 pub use charset::Charset;
-pub use collation::{Collation, utf8};
+pub use collation::{Collation, LikeLead, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use number_text::{

@@ -4,9 +4,11 @@
 //! column into plain [`Value`]s. So a column holds anything, and loops over numbers run over plain arrays.
 
 mod codec;
+mod typed;
 
 use crate::hash_key;
 use ::memory::Excess;
+pub use typed::Fixed;
 use types::{Collation, Date, DateTime, Decimal, Time, Timestamp, Value};
 
 /// One column of a chunk, or of what an operator keeps.
@@ -60,6 +62,22 @@ impl Strings {
     pub fn get(&self, at: usize) -> &[u8] {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[start..self.ends[at]]
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All of them, one behind the other.
+    pub fn arena(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where a string ends in the arena; the next one begins there.
+    #[inline]
+    pub fn end(&self, at: usize) -> Option<usize> {
+        self.ends.get(at).copied()
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use crate::batch::chunk::Chunk;
 use crate::batch::column::{Column, Data};
 use crate::batch::expression::Vector;
+use crate::batch::like::Pattern;
 use crate::convert::{self, compare};
 use crate::exec::Exec;
 use crate::subquery::holds;
@@ -69,14 +70,12 @@ impl Exec<'_> {
                 let mut below = vec![NULL; chunk.len()];
                 self.compare_vectors(CmpOp::Ge, *collation, &x, &low, rows, &mut out)?;
                 self.compare_vectors(CmpOp::Le, *collation, &x, &high, rows, &mut below)?;
-                for row in rows {
-                    let at = usize::from(*row);
-                    out[at] = match (out[at], below[at]) {
-                        (FALSE, _) | (_, FALSE) => u8::from(*negated),
-                        (TRUE, TRUE) => u8::from(!*negated),
-                        _ => NULL,
-                    };
-                }
+                let flip = u8::from(*negated);
+                let below = &below[..out.len()];
+                fill_truths(rows, &mut out, |at, above| {
+                    let both = if (above == FALSE) | (below[at] == FALSE) { FALSE } else { (above | below[at]).min(NULL) };
+                    if both == NULL { NULL } else { both ^ flip }
+                });
             }
             ExprKind::InList { operand, list, negated, collation } => {
                 let x = self.vector(operand, chunk, rows)?;
@@ -91,7 +90,8 @@ impl Exec<'_> {
                 let escape = escape.map(u32::from);
                 let context = &*self.context;
                 if let (Some(Data::Bytes(texts)), Vector::Constant(Value::Bytes(pattern))) = (x.column().map(Column::data), &y) {
-                    fill(rows, &mut out, |at| collation.like(texts.get(at), pattern, escape) != *negated);
+                    let pattern = Pattern { collation: *collation, text: pattern, escape };
+                    pattern.look(texts, rows, |at, matched| out[at] = u8::from(matched != *negated));
                     null_where(&x, rows, &mut out);
                 } else {
                     for row in rows {
@@ -291,8 +291,10 @@ impl Exec<'_> {
 #[inline]
 fn fill(rows: &[u16], out: &mut [u8], test: impl Fn(usize) -> bool) {
     if rows.len() == out.len() {
-        for (at, truth) in out.iter_mut().enumerate() {
-            *truth = u8::from(test(at));
+        // By an index that is seen to be in the bounds of columns as long as `out`: such loops become vector instructions.
+        #[allow(clippy::needless_range_loop)]
+        for at in 0..out.len() {
+            out[at] = u8::from(test(at));
         }
     } else {
         for row in rows {
@@ -300,6 +302,35 @@ fn fill(rows: &[u16], out: &mut [u8], test: impl Fn(usize) -> bool) {
             out[at] = u8::from(test(at));
         }
     }
+}
+
+/// Changes the truth of some rows.
+#[inline]
+fn fill_truths(rows: &[u16], out: &mut [u8], change: impl Fn(usize, u8) -> u8) {
+    if rows.len() == out.len() {
+        #[allow(clippy::needless_range_loop)]
+        for at in 0..out.len() {
+            out[at] = change(at, out[at]);
+        }
+    } else {
+        for row in rows {
+            let at = usize::from(*row);
+            out[at] = change(at, out[at]);
+        }
+    }
+}
+
+/// Those of some rows that pass a test, without branches that would be mispredicted.
+#[inline]
+pub(super) fn rows_where(rows: &[u16], test: impl Fn(usize) -> bool) -> Vec<u16> {
+    let mut left = vec![0; rows.len()];
+    let mut count = 0;
+    for row in rows {
+        left[count] = *row;
+        count += usize::from(test(usize::from(*row)));
+    }
+    left.truncate(count);
+    left
 }
 
 /// Unknown where the operand is NULL.
@@ -359,17 +390,25 @@ fn compare_typed(op: CmpOp, collation: Collation, a: &Vector<'_>, b: &Vector<'_>
 }
 
 fn compare_columns(op: CmpOp, collation: Collation, x: &Data, y: &Data, rows: &[u16], out: &mut [u8]) -> bool {
+    let len = out.len();
+    /// Two columns of one type.
+    macro_rules! plain {
+        ($x:expr, $y:expr) => {{
+            let (x, y) = (&$x[..len], &$y[..len]);
+            ordered(op, rows, out, |at| x[at], |at| y[at])
+        }};
+    }
     match (x, y) {
-        (Data::Int(x), Data::Int(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::UInt(x), Data::UInt(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
+        (Data::Int(x), Data::Int(y)) => plain!(x, y),
+        (Data::UInt(x), Data::UInt(y)) => plain!(x, y),
         (Data::Int(x), Data::UInt(y)) => ordered(op, rows, out, |at| i128::from(x[at]), |at| i128::from(y[at])),
         (Data::UInt(x), Data::Int(y)) => ordered(op, rows, out, |at| i128::from(x[at]), |at| i128::from(y[at])),
-        (Data::Double(x), Data::Double(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::Decimal(x, scale), Data::Decimal(y, other)) if scale == other => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::Date(x), Data::Date(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::Time(x), Data::Time(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::DateTime(x), Data::DateTime(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
-        (Data::Timestamp(x), Data::Timestamp(y)) => ordered(op, rows, out, |at| x[at], |at| y[at]),
+        (Data::Double(x), Data::Double(y)) => plain!(x, y),
+        (Data::Decimal(x, scale), Data::Decimal(y, other)) if scale == other => plain!(x, y),
+        (Data::Date(x), Data::Date(y)) => plain!(x, y),
+        (Data::Time(x), Data::Time(y)) => plain!(x, y),
+        (Data::DateTime(x), Data::DateTime(y)) => plain!(x, y),
+        (Data::Timestamp(x), Data::Timestamp(y)) => plain!(x, y),
         (Data::Bytes(x), Data::Bytes(y)) => strings(op, collation, rows, out, |at| x.get(at), |at| y.get(at)),
         _ => return false,
     }
@@ -377,33 +416,41 @@ fn compare_columns(op: CmpOp, collation: Collation, x: &Data, y: &Data, rows: &[
 }
 
 fn compare_with(op: CmpOp, collation: Collation, x: &Data, value: &Value, rows: &[u16], out: &mut [u8]) -> bool {
+    let len = out.len();
+    /// A column and a value of its type.
+    macro_rules! plain {
+        ($x:expr, $y:expr) => {{
+            let (x, y) = (&$x[..len], $y);
+            ordered(op, rows, out, |at| x[at], |_| y)
+        }};
+    }
     match (x, value) {
         (_, Value::Null) => out.fill(NULL),
-        (Data::Int(x), Value::Int(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
-        (Data::UInt(x), Value::UInt(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
+        (Data::Int(x), Value::Int(y)) => plain!(x, *y),
+        (Data::UInt(x), Value::UInt(y)) => plain!(x, *y),
         (Data::Int(x), Value::UInt(y)) => match i64::try_from(*y) {
-            Ok(y) => ordered(op, rows, out, |at| x[at], |_| y),
+            Ok(y) => plain!(x, y),
             Err(_) => return false,
         },
         (Data::UInt(x), Value::Int(y)) => match u64::try_from(*y) {
-            Ok(y) => ordered(op, rows, out, |at| x[at], |_| y),
+            Ok(y) => plain!(x, y),
             Err(_) => return false,
         },
-        (Data::Double(x), Value::Double(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
-        (Data::Double(x), Value::Int(y)) => ordered(op, rows, out, |at| x[at], |_| *y as f64),
+        (Data::Double(x), Value::Double(y)) => plain!(x, *y),
+        (Data::Double(x), Value::Int(y)) => plain!(x, *y as f64),
         (Data::Int(x), Value::Double(y)) => ordered(op, rows, out, |at| x[at] as f64, |_| *y),
         (Data::Decimal(x, scale), Value::Decimal(y)) => match exact(y, *scale) {
-            Some(y) => ordered(op, rows, out, |at| x[at], |_| y),
+            Some(y) => plain!(x, y),
             None => return false,
         },
         (Data::Decimal(x, scale), Value::Int(y)) => match exact(&Decimal::from(*y), *scale) {
-            Some(y) => ordered(op, rows, out, |at| x[at], |_| y),
+            Some(y) => plain!(x, y),
             None => return false,
         },
-        (Data::Date(x), Value::Date(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
-        (Data::Time(x), Value::Time(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
-        (Data::DateTime(x), Value::DateTime(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
-        (Data::Timestamp(x), Value::Timestamp(y)) => ordered(op, rows, out, |at| x[at], |_| *y),
+        (Data::Date(x), Value::Date(y)) => plain!(x, *y),
+        (Data::Time(x), Value::Time(y)) => plain!(x, *y),
+        (Data::DateTime(x), Value::DateTime(y)) => plain!(x, *y),
+        (Data::Timestamp(x), Value::Timestamp(y)) => plain!(x, *y),
         (Data::Date(x), Value::DateTime(y)) => ordered(op, rows, out, |at| DateTime::from_date(x[at]).packed(), |_| y.packed()),
         (Data::DateTime(x), Value::Date(y)) => ordered(op, rows, out, |at| x[at].packed(), |_| DateTime::from_date(*y).packed()),
         (Data::Date(x), Value::Bytes(y)) => match types::parse_datetime(y, SqlMode::DEFAULT) {

@@ -2,7 +2,7 @@
 
 use crate::batch::Sink;
 use crate::batch::chunk::{CHUNK_ROWS, Chunk};
-use crate::batch::compare::{NULL, TRUE};
+use crate::batch::compare::{NULL, TRUE, rows_where};
 use crate::batch::expression::Vector;
 use crate::batch::keys;
 use crate::exec::Exec;
@@ -33,17 +33,23 @@ impl<'a> Exec<'a> {
                 }
                 return self.filter_rows(&parts[number..], unknown.as_deref(), chunk, sink);
             };
-            let mut left = Vec::with_capacity(rows.len());
-            for row in rows {
-                match truths[usize::from(*row)] {
-                    TRUE => left.push(*row),
-                    NULL if number + 1 < parts.len() => {
-                        left.push(*row);
-                        unknown.get_or_insert_with(|| Box::new([false; CHUNK_ROWS]))[usize::from(*row)] = true;
+            let last = number + 1 == parts.len();
+            let left = if last || rows.iter().all(|row| truths[usize::from(*row)] != NULL) {
+                rows_where(rows, |at| truths[at] == TRUE)
+            } else {
+                let mut left = Vec::with_capacity(rows.len());
+                for row in rows {
+                    match truths[usize::from(*row)] {
+                        TRUE => left.push(*row),
+                        NULL => {
+                            left.push(*row);
+                            unknown.get_or_insert_with(|| Box::new([false; CHUNK_ROWS]))[usize::from(*row)] = true;
+                        }
+                        _ => {}
                     }
-                    _ => {}
                 }
-            }
+                left
+            };
             if left.is_empty() {
                 return Ok(Flow::Continue);
             }

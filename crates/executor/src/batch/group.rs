@@ -3,13 +3,12 @@
 //! When the groups are too many for memory those that are there stay, and rows of others go to disk, divided by their keys (`spill/partitions.rs`): when the groups are
 //! out, each partition is grouped by itself. So accumulators never leave memory: what one group gathers (DISTINCT, GROUP_CONCAT) has its bound there.
 
-use crate::aggregate::{Accumulator, Sum, add_number};
+use crate::aggregate::Accumulator;
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
-use crate::batch::column::{Column, Data};
+use crate::batch::column::Column;
 use crate::batch::expression::Vector;
-use crate::batch::keys;
-use crate::convert;
+use crate::batch::{keys, sums};
 use crate::exec::Exec;
 use crate::hash_key::{self, Key, KeyTable};
 use crate::memory::{Memory, Watch, value_bytes};
@@ -17,9 +16,8 @@ use crate::run::{Flow, Result};
 use crate::spill::{LEVELS_MAX, Partitions, partition_of, sources};
 use ::memory::Kind;
 use planner::expr::Slot;
-use planner::plan::{Aggregate, AggregateKind, Group};
-use std::cmp::Ordering;
-use types::{Decimal, Value};
+use planner::plan::{AggregateKind, Group};
+use types::Value;
 
 /// The groups so far, by number in the order in which they turned up.
 struct Groups<'a> {
@@ -274,12 +272,16 @@ impl<'a> Groups<'a> {
             let plain = !aggregate.distinct;
             if group.implicit {
                 let sum = &mut self.sums[number];
-                if plain && add_run(aggregate, sum, argument, rows) {
+                if plain && sums::add_run(aggregate, sum, argument, rows) {
+                    continue;
+                }
+                if plain && let Some(best) = sums::extreme(aggregate, argument, rows) {
+                    x.add_value(aggregate, sum, best)?;
                     continue;
                 }
                 for row in rows {
                     let at = usize::from(*row);
-                    if !(plain && add_one(aggregate, sum, argument, at)) {
+                    if !(plain && sums::add_one(aggregate, sum, argument, at)) {
                         x.add_value(aggregate, sum, argument.value(at))?;
                     }
                 }
@@ -288,7 +290,7 @@ impl<'a> Groups<'a> {
             for (row, group_no) in rows.iter().zip(&self.numbers) {
                 let sum = &mut self.sums[*group_no as usize * stride + number];
                 let at = usize::from(*row);
-                if !(plain && add_one(aggregate, sum, argument, at)) {
+                if !(plain && sums::add_one(aggregate, sum, argument, at)) {
                     x.add_value(aggregate, sum, argument.value(at))?;
                 }
             }
@@ -383,142 +385,5 @@ impl<'a> Groups<'a> {
         }
         x.return_chunk(chunk);
         Ok(flow)
-    }
-}
-
-/// Adds one row's value where that needs no more than a machine operation. Whether it did.
-#[inline]
-fn add_one(a: &Aggregate, sum: &mut Accumulator, argument: &Vector<'_>, at: usize) -> bool {
-    if a.kind == AggregateKind::CountStar {
-        sum.count_row();
-        return true;
-    }
-    if argument.has_nulls() && argument.is_null(at) {
-        // But for COUNT(DISTINCT) of several, which is not here, no aggregate looks at NULL.
-        return true;
-    }
-    match (&mut sum.value, argument.column().map(Column::data)) {
-        (Sum::Count(n), _) => *n += 1,
-        (Sum::Integers { sum, count }, Some(Data::Int(values))) => {
-            *sum += i128::from(values[at]);
-            *count += 1;
-        }
-        (Sum::Doubles { sum, count }, Some(Data::Double(values))) => {
-            *sum += values[at];
-            *count += 1;
-        }
-        (Sum::Decimals { sum, count }, Some(Data::Decimal(values, scale))) => match sum.add(&Decimal::new(values[at], *scale)) {
-            Some(total) => {
-                *sum = total;
-                *count += 1;
-            }
-            None => return false,
-        },
-        (Sum::Extreme(Some(best)), Some(data)) => return is_no_better(a, best, data, at),
-        _ => return false,
-    }
-    true
-}
-
-/// Whether a value leaves MIN or MAX as it is; false also where that takes a closer look.
-#[inline]
-fn is_no_better(a: &Aggregate, best: &Value, data: &Data, at: usize) -> bool {
-    let order = match (data, best) {
-        (Data::Int(values), Value::Int(best)) => values[at].cmp(best),
-        (Data::UInt(values), Value::UInt(best)) => values[at].cmp(best),
-        (Data::Date(values), Value::Date(best)) => values[at].cmp(best),
-        (Data::DateTime(values), Value::DateTime(best)) => values[at].cmp(best),
-        (Data::Decimal(values, scale), Value::Decimal(best)) => match best.as_i128() {
-            Some((best, own)) if own == *scale => values[at].cmp(&best),
-            _ => return false,
-        },
-        (Data::Bytes(texts), Value::Bytes(best)) => a.collation.compare(texts.get(at), best),
-        _ => return false,
-    };
-    match a.kind {
-        AggregateKind::Min => order != Ordering::Less,
-        AggregateKind::Max => order != Ordering::Greater,
-        AggregateKind::AnyValue => true,
-        _ => false,
-    }
-}
-
-/// Adds the rows of a chunk to the only group. Whether it did.
-fn add_run(a: &Aggregate, sum: &mut Accumulator, argument: &Vector<'_>, rows: &[u16]) -> bool {
-    let counted = || rows.iter().filter(|row| !argument.is_null(usize::from(**row)));
-    match (a.kind, &mut sum.value) {
-        (AggregateKind::CountStar, Sum::Count(n)) => {
-            *n += rows.len() as i64;
-            return true;
-        }
-        (AggregateKind::Count, Sum::Count(n)) => {
-            *n += if argument.has_nulls() { counted().count() as i64 } else { rows.len() as i64 };
-            return true;
-        }
-        _ => {}
-    }
-    if !matches!(a.kind, AggregateKind::Sum | AggregateKind::Avg) {
-        return false;
-    }
-    match argument.column().map(Column::data) {
-        Some(Data::Int(values)) => {
-            let mut total = 0i128;
-            let mut count = 0;
-            for row in counted() {
-                total += i128::from(values[usize::from(*row)]);
-                count += 1;
-            }
-            match &mut sum.value {
-                Sum::Integers { sum, count: n } => {
-                    *sum += total;
-                    *n += count;
-                }
-                Sum::Nothing if count == 0 => {}
-                Sum::Nothing => sum.value = Sum::Integers { sum: total, count },
-                _ => return false,
-            }
-            true
-        }
-        Some(Data::Decimal(values, scale)) => {
-            let mut total = 0i128;
-            let mut count = 0;
-            for row in counted() {
-                match total.checked_add(values[usize::from(*row)]) {
-                    Some(sum) => total = sum,
-                    None => return false,
-                }
-                count += 1;
-            }
-            if count == 0 {
-                return true;
-            }
-            let total = Decimal::new(total, *scale);
-            match &mut sum.value {
-                Sum::Decimals { sum, count: n } => match sum.add(&total) {
-                    Some(more) => {
-                        *sum = more;
-                        *n += count;
-                        true
-                    }
-                    None => false,
-                },
-                Sum::Nothing => {
-                    sum.value = Sum::Decimals { sum: total, count };
-                    true
-                }
-                _ => false,
-            }
-        }
-        Some(Data::Double(values)) => {
-            for row in counted() {
-                // One after the other: a sum of doubles depends on the order.
-                let number = convert::Number::Double(values[usize::from(*row)]);
-                if add_number(&mut sum.value, number).is_err() {
-                    return false;
-                }
-            }
-            true
-        }
-        _ => false,
     }
 }

@@ -2,94 +2,41 @@
 //! (`join/spilled.rs`).
 
 mod spilled;
+mod table;
 
 use crate::batch::Sink;
 use crate::batch::chunk::{CHUNK_ROWS, Chunk};
-use crate::batch::column::Column;
+use crate::batch::column::{Column, Data};
 use crate::batch::expression::Vector;
 use crate::batch::{harmless, keys};
 use crate::exec::{Cache, Exec};
 use crate::hash_key::{self, Key, KeyTable};
 use crate::memory::{Memory, Watch};
 use crate::run::{Flow, Result, same_values};
-use crate::spill::{Divided, Partitions};
+use crate::spill::Partitions;
 use ::memory::Kind;
 use planner::expr::Expr;
 use planner::plan::{HashJoin, JoinKind, KeyForm};
 use spilled::ChunkKeys;
 use std::rc::Rc;
+pub use table::HashTable;
+use table::NO_ROW;
 use types::{Collation, Value};
-
-/// No row.
-const NO_ROW: u32 = u32::MAX;
-
-/// The right side: its rows as columns, chained by key in the order in which they came.
-#[derive(Default)]
-pub struct HashTable {
-    columns: Vec<Column>,
-    /// The next row with the same key.
-    next: Vec<u32>,
-    /// First and last row of each key.
-    heads: KeyTable<(u32, u32)>,
-    /// A row had no key, so that NOT IN is never true.
-    has_null: bool,
-    /// Some key has several rows.
-    has_chains: bool,
-    /// The rows are on disk, and none is here.
-    spilled: Option<Divided>,
-}
 
 /// A right side that is being read.
 struct Building {
     /// Bytes accounted for its table.
     held: usize,
     watch: Watch,
+    /// Keys of which one row is there, where that is enough.
+    seen: KeyTable<()>,
     /// Where its rows go when they are too many.
     spilled: Option<Partitions>,
 }
 
 impl Building {
     fn new(memory: &Memory) -> Building {
-        Building { held: 0, watch: Watch::new(memory), spilled: None }
-    }
-}
-
-impl HashTable {
-    fn new(join: &HashJoin) -> HashTable {
-        HashTable { columns: join.build_slots.iter().map(|_| Column::new()).collect(), ..HashTable::default() }
-    }
-
-    fn add(&mut self, key: Key<'_>) -> Result<()> {
-        ::memory::reserve(&mut self.next, 1)?;
-        let row = self.next.len() as u32;
-        self.next.push(NO_ROW);
-        match self.heads.get_mut(key) {
-            Some((_, last)) => {
-                self.next[*last as usize] = row;
-                *last = row;
-                self.has_chains = true;
-            }
-            None => {
-                self.heads.insert(key, (row, row))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.next.is_empty() && !self.has_null && self.spilled.is_none()
-    }
-
-    #[inline]
-    fn first(&self, key: Key<'_>) -> u32 {
-        self.heads.get(key).map_or(NO_ROW, |(first, _)| *first)
-    }
-
-    /// Puts a row's values into the frame.
-    fn load(&self, row: u32, join: &HashJoin, frame: &mut [Value]) {
-        for (slot, column) in join.build_slots.iter().zip(&self.columns) {
-            frame[*slot as usize] = column.value(row as usize);
-        }
+        Building { held: 0, watch: Watch::new(memory), seen: KeyTable::default(), spilled: None }
     }
 }
 
@@ -175,6 +122,10 @@ impl<'a> Exec<'a> {
         let Some(parts) = self.key_vectors(&join.probe_keys, chunk) else { return false };
         heads.clear();
         heads.resize(chunk.len(), Head::None);
+        if let Some(integers) = lone_integers(join, &parts) {
+            table.find_integers(integers, chunk.rows(), |at, row| heads[at] = if row == NO_ROW { Head::None } else { Head::Row(row) });
+            return true;
+        }
         let mut buffer = Vec::new();
         for row in chunk.rows() {
             let at = usize::from(*row);
@@ -276,7 +227,7 @@ impl<'a> Exec<'a> {
                         break;
                     }
                 }
-                at = table.next.get(build as usize).copied().filter(|next| *next != NO_ROW);
+                at = Some(table.following(build)).filter(|next| *next != NO_ROW);
             }
             if flow == Flow::Stop {
                 break;
@@ -371,7 +322,7 @@ impl<'a> Exec<'a> {
                         chunk.load(usize::from(*row), &mut self.frame);
                     }
                 }
-                at = table.next[at as usize];
+                at = table.following(at);
             }
             if flow == Flow::Stop {
                 break;
@@ -438,8 +389,9 @@ impl<'a> Exec<'a> {
             })?;
         }
         self.forget_lookups();
-        if let Some(spilled) = building.spilled {
-            table.spilled = Some(spilled.finish(self)?);
+        match building.spilled {
+            Some(spilled) => table.spilled = Some(spilled.finish(self)?),
+            None => table.link()?,
         }
         let table = Rc::new(table);
         self.caches[join.cache as usize] = Some(Cache { rows: Rc::default(), outer, table: Some(table.clone()) });
@@ -493,6 +445,17 @@ impl<'a> Exec<'a> {
         Ok(keys)
     }
 
+    /// Accounts for bytes that the table is to hold more, where they are sure to find room. Whether they are.
+    fn book_build(&mut self, building: &mut Building, bytes: usize) -> Result<bool> {
+        let much = self.memory.used().saturating_add(bytes) > self.memory.limit() / 2;
+        if much || building.watch.is_pressed(building.held + bytes, &self.memory) {
+            return Ok(false);
+        }
+        self.memory.take_for(Kind::Joins, bytes)?;
+        building.held += bytes;
+        Ok(true)
+    }
+
     fn build_chunk(&mut self, join: &'a HashJoin, table: &mut HashTable, building: &mut Building, chunk: &Chunk) -> Result<()> {
         if let Some(spilled) = &mut building.spilled {
             let keys = self.chunk_keys(&join.build_keys, join, chunk)?;
@@ -506,9 +469,18 @@ impl<'a> Exec<'a> {
             }
             return Ok(());
         };
+        let share = chunk.bytes() / chunk.len().max(1);
+        if let Some(integers) = lone_integers(join, &parts)
+            && self.book_build(building, chunk.rows().len() * (Key::Int(0).entry_bytes() + share))?
+        {
+            table.add_integers(chunk.rows().iter().map(|row| integers[usize::from(*row)]))?;
+            for (slot, column) in join.build_slots.iter().zip(&mut table.columns) {
+                chunk.append_rows(chunk.rows(), *slot, self, column)?;
+            }
+            return Ok(());
+        }
         let mut buffer = Vec::new();
         let mut kept: Vec<u16> = Vec::with_capacity(chunk.rows().len());
-        let share = chunk.bytes() / chunk.len().max(1);
         let mut full = None;
         for (number, row) in chunk.rows().iter().enumerate() {
             match self.key_at(join, &parts, usize::from(*row), &mut buffer) {
@@ -541,6 +513,15 @@ impl<'a> Exec<'a> {
             keys.push(at, key);
         }
         spilled::divide(self, spilled, chunk, rest, keys, false, 0)
+    }
+}
+
+/// The keys, where each is a lone integer and none is NULL.
+fn lone_integers<'v>(join: &HashJoin, parts: &'v [Vector<'_>]) -> Option<&'v [i64]> {
+    let [part] = parts else { return None };
+    match part.column()?.data() {
+        Data::Int(values) if !part.has_nulls() && join.key_forms.iter().all(|form| *form == KeyForm::Same) => Some(values),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! A [`Chunk`](chunk::Chunk) holds up to 1,024 rows as typed columns, by the slot of the frame that each stands for, and a selection: which of
 //! the rows still count. [`Exec::run_batches`] runs a node by giving chunks to a sink, as [`Exec::run`] gives rows to a continuation:
 //!
-//! 1. `scan.rs` decodes the used columns straight from the page into a chunk.
+//! 1. `scan.rs` takes the used columns straight from the page into a chunk, with the loops of `decode.rs`.
 //! 2. `filter.rs` narrows the selection, adds computed columns, drops duplicates, stops at a LIMIT.
 //! 3. `join.rs` probes a hash table with a chunk; `group.rs` and `sort.rs` take chunks up and give out chunks of their own.
 //! 4. `nested.rs` finds the partners of a chunk's rows by an index; derived tables that are read once are passed through.
@@ -28,12 +28,14 @@
 pub mod chunk;
 pub mod column;
 mod compare;
+mod decode;
 pub(crate) mod expression;
 mod filter;
 mod group;
 mod harmless;
 mod join;
 mod keys;
+mod like;
 mod nested;
 mod numbers;
 mod output;
@@ -41,6 +43,7 @@ mod rollup;
 mod rows;
 mod scan;
 mod sort;
+mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -8,9 +8,9 @@
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
 use crate::batch::compare::TRUE;
+use crate::batch::decode::{append_row, readers};
 use crate::batch::expression::Vector;
 use crate::batch::harmless;
-use crate::batch::scan::{append_row, readers};
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};

@@ -2,16 +2,13 @@
 
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
-use crate::batch::column::Column;
+use crate::batch::decode::{append_row, append_run, readers};
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-use base::Malformed;
-use engine::{Direction, KeyRange, Read, RowKey, Step};
-use planner::expr::Slot;
+use engine::{Direction, KeyRange, Read, RowKey, Run, Step};
 use planner::plan::{Access, LockMode, TableNode};
-use record::{ColumnRef, FixedPlace, RowLayout, RowRef};
-use types::{ColumnType, Date, Decimal, TypeKind};
+use record::RowRef;
 
 /// Rows of the first chunk; chunks double in size.
 const FIRST_ROWS: usize = 16;
@@ -88,18 +85,29 @@ impl<'a> Exec<'a> {
             let mut bytes = if count > 0 { chunk.bytes() } else { 0 };
             let mut failed = None;
             let columns = chunk.columns_mut();
-            let visit = |row: RowRef<'_>, _: RowKey<'_>| {
-                match append_row(row, table.layout(), &readers, columns) {
+            let most = rows_max.saturating_sub(count);
+            let visit = |run: Run<'_>| {
+                let (rows, appended) = match run {
+                    Run::Plain(rows) => (rows.len(), append_run(rows, table.layout(), &readers, columns)),
+                    Run::Row(row) => (1, append_row(row, table.layout(), &readers, columns)),
+                };
+                match appended {
                     Ok(row_bytes) => bytes += row_bytes,
                     Err(e) => {
                         failed = Some(e);
                         return Step::Stop;
                     }
                 }
-                count += 1;
+                count += rows;
                 if count >= *rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
             };
-            let more = scan.for_each_with(node.cover.as_deref(), visit)?;
+            let more = match &node.cover {
+                Some(restore) => {
+                    let mut visit = visit;
+                    scan.for_each_covered(restore, |row: RowRef<'_>, _: RowKey<'_>| visit(Run::Row(row)))?
+                }
+                None => scan.for_each_run(most, visit)?,
+            };
             state = Some(scan.park());
             if let Some(e) = failed {
                 return Err(e.into());
@@ -128,80 +136,4 @@ impl<'a> Exec<'a> {
         chunk.reset(node.columns.iter().map(|(_, slot)| *slot));
         Ok(flow)
     }
-}
-
-/// How the stored bytes of a column become a value of a chunk: decided once for a scan.
-#[derive(Clone, Copy)]
-enum Decoder {
-    Signed,
-    Unsigned,
-    Decimal,
-    Text,
-    Date,
-    Other,
-}
-
-/// A used column.
-#[derive(Clone, Copy)]
-pub(super) struct Reader<'t> {
-    number: usize,
-    ty: &'t ColumnType,
-    decoder: Decoder,
-    /// Where it is in rows of today's layout.
-    place: Option<FixedPlace>,
-}
-
-pub(super) fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
-    let reader = |(number, _): &(u32, Slot)| {
-        let number = *number as usize;
-        let ty = layout.column_type(number);
-        let decoder = match ty.kind {
-            kind if kind.is_integer() && ty.unsigned => Decoder::Unsigned,
-            kind if kind.is_integer() => Decoder::Signed,
-            kind if kind.is_string() => Decoder::Text,
-            TypeKind::Decimal => Decoder::Decimal,
-            TypeKind::Date => Decoder::Date,
-            _ => Decoder::Other,
-        };
-        Reader { number, ty, decoder, place: layout.fixed_place(number) }
-    };
-    node.columns.iter().map(reader).collect()
-}
-
-/// Appends the used columns of a row; returns how many bytes of strings that were.
-#[inline]
-pub(super) fn append_row(
-    row: RowRef<'_>,
-    layout: &RowLayout,
-    readers: &[Reader<'_>],
-    columns: &mut [Column],
-) -> std::result::Result<usize, Malformed> {
-    let mut string_bytes = 0;
-    let current = std::ptr::eq(row.layout(), layout);
-    for (reader, column) in readers.iter().zip(columns) {
-        let bytes = match &reader.place {
-            Some(place) if current => place.bytes(row.bytes())?,
-            _ => row.column_bytes(reader.number)?,
-        };
-        let Some(raw) = bytes else {
-            column.push_null();
-            continue;
-        };
-        let stored = ColumnRef { ty: reader.ty, bytes };
-        match reader.decoder {
-            Decoder::Signed => column.push_int(stored.as_i64()?.unwrap_or_default()),
-            Decoder::Unsigned => column.push_uint(stored.as_u64()?.unwrap_or_default()),
-            Decoder::Text => {
-                string_bytes += raw.len();
-                column.push_bytes(raw);
-            }
-            Decoder::Decimal => match Decimal::decode_ordered(raw, reader.ty.decimals) {
-                Some(decimal) => column.push_decimal(decimal),
-                None => column.push(&stored.value()?),
-            },
-            Decoder::Date => column.push_date(stored.as_u64()?.and_then(|packed| Date::from_packed(packed as u32)).ok_or(Malformed)?),
-            Decoder::Other => column.push(&stored.value()?),
-        }
-    }
-    Ok(string_bytes)
 }

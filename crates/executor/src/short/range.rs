@@ -18,6 +18,9 @@ use types::Value;
 /// Rows between two looks at the cancel flag.
 const ROUND_ROWS: u32 = 256;
 
+/// Aggregates over more rows than this are not short.
+const LONG_ROWS: f64 = 512.0;
+
 /// The key ranges, in the order of the read; `None` when they would hold more than the condition allows.
 pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value]) -> Option<Vec<KeyRange>> {
     let def = &plan.tables[range.table as usize].def;
@@ -144,6 +147,10 @@ pub(crate) fn aggregate(
     let Some(ranges) = exact_ranges(&aggregate.range, plan, params) else { return Ok(None) };
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
+    if matches!(&group.input, Node::Table(table) if table.rows >= LONG_ROWS) {
+        // By columns.
+        return Ok(None);
+    }
     let mut x = Exec::new(plan, params, session, context, scratch);
     let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
     let x = std::cell::RefCell::new(x);

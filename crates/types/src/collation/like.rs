@@ -3,6 +3,17 @@
 use super::Collation;
 use super::utf8::decode;
 
+/// How every match of a pattern that begins with `%` goes on, for those who look through many texts at once: see [`Collation::like_lead`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LikeLead {
+    /// The first character, in either case.
+    pub first: [u8; 2],
+    /// The one behind it, where it is one of these, too.
+    pub second: Option<[u8; 2]>,
+    /// Whether whatever has them matches.
+    pub is_all: bool,
+}
+
 impl Collation {
     /// Whether the text matches the pattern. `escape` is a code point (a byte for [`Collation::Binary`]); `None` turns escaping off.
     pub fn like(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> bool {
@@ -68,6 +79,31 @@ impl Collation {
         text.iter().position(|byte| *byte == a || *byte == b || !matches!(byte, b' '..=b'~')).unwrap_or(text.len())
     }
 
+    /// The printable ASCII characters that follow a pattern's leading `%`, if they are that: a text of printable ASCII characters that has them nowhere does not match.
+    pub fn like_lead(self, pattern: &[u8], escape: Option<u32>) -> Option<LikeLead> {
+        let any = b"%".as_slice();
+        let mut rest = pattern.strip_prefix(any)?;
+        while let Some(more) = rest.strip_prefix(any) {
+            rest = more;
+        }
+        let literal = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'%' && byte != b'_' && escape != Some(u32::from(byte));
+        let of = |at: usize| rest.get(at).copied().filter(|byte| literal(*byte)).and_then(|byte| self.both_cases(byte));
+        let first = of(0)?;
+        let second = of(1);
+        let behind = rest.get(1 + usize::from(second.is_some())..).unwrap_or_default();
+        Some(LikeLead { first, second, is_all: !behind.is_empty() && behind.iter().all(|byte| *byte == b'%') })
+    }
+
+    /// A printable ASCII character in both cases, or twice where they differ; `None` when others of those characters match it as well.
+    fn both_cases(self, byte: u8) -> Option<[u8; 2]> {
+        let same = |other: u8| other == byte || self.same_weight(u32::from(other), u32::from(byte));
+        let (lower, upper) = (byte.to_ascii_lowercase(), byte.to_ascii_uppercase());
+        if (b' '..=b'~').any(|other| other != lower && other != upper && same(other)) {
+            return None;
+        }
+        Some(if same(lower) && same(upper) { [lower, upper] } else { [byte, byte] })
+    }
+
     /// The literal start of a pattern and whether the whole pattern is that literal. A range scan over keys of strings that start with
     /// it finds every match.
     pub fn like_prefix(pattern: &[u8], escape: Option<u32>) -> (Vec<u8>, bool) {
@@ -121,6 +157,39 @@ mod tests {
         check(Collation::Utf8mb4Bin, "abc", "ABC", false);
         check(Collation::Binary, "é", "__", true);
         check(Collation::Utf8mb4GeneralCi, "ß", "S", true);
+    }
+
+    #[test]
+    fn what_follows_a_percent_sign() {
+        let escape = Some(u32::from(b'\\'));
+        let lead = |collation: Collation, pattern: &str| collation.like_lead(pattern.as_bytes(), escape);
+        let of = |first: &[u8; 2], second: Option<&[u8; 2]>, is_all| Some(LikeLead { first: *first, second: second.copied(), is_all });
+        let ci = Collation::DEFAULT;
+        assert_eq!(lead(ci, "%77%"), of(b"77", Some(b"77"), true));
+        assert_eq!(lead(ci, "%%aB%%"), of(b"aA", Some(b"bB"), true));
+        assert_eq!(lead(ci, "%abc%"), of(b"aA", Some(b"bB"), false));
+        assert_eq!(lead(ci, "%ab"), of(b"aA", Some(b"bB"), false));
+        assert_eq!(lead(ci, "%a%"), of(b"aA", None, true));
+        assert_eq!(lead(ci, "%a"), of(b"aA", None, false));
+        assert_eq!(lead(ci, "%a_"), of(b"aA", None, false));
+        assert_eq!(lead(ci, "%a\\%"), of(b"aA", None, false));
+        assert_eq!(lead(Collation::Utf8mb4Bin, "%aB%"), of(b"aa", Some(b"BB"), true));
+        for none in ["", "%", "%%", "a%", "_a", "%_a", "%\\%", "%ä"] {
+            assert_eq!(lead(ci, none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_the_lead_does_not_match() {
+        for collation in Collation::ALL {
+            for byte in b' '..=b'~' {
+                let Some(lead) = collation.like_lead(&[b'%', byte, b'%'], None) else { continue };
+                for other in b' '..=b'~' {
+                    let found = collation.like(&[b'.', other], &[b'%', byte, b'%'], None);
+                    assert_eq!(found, lead.first.contains(&other) || lead.first.contains(&b'.'), "{collation:?} {byte} {other}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -81,22 +81,17 @@ impl HashTable {
     /// Moves all rows to partitions.
     #[cold]
     pub(super) fn move_to(&mut self, join: &HashJoin, partitions: &mut Partitions, level: u32) -> Result<()> {
-        let table = std::mem::replace(self, HashTable { has_null: self.has_null, ..HashTable::new(join) });
+        let table = std::mem::replace(self, HashTable::new(join));
+        self.has_null = table.has_null;
         let column = |slot: &Slot| match join.build_slots.iter().position(|s| s == slot) {
             Some(at) => Source::Column(&table.columns[at]),
             None => Source::Value(Value::Null),
         };
         let mut sources: Vec<Source<'_>> = partitions.slots().iter().map(column).collect();
         let place = partitions.slots().iter().position(|slot| *slot == KEY).unwrap_or(0);
-        table.heads.for_each(|key, (first, _)| {
+        table.for_each_key(|row, key| {
             sources[place] = Source::Value(key_value(key));
-            let partition = partition_of(key, level);
-            let mut at = *first;
-            while at != NO_ROW {
-                partitions.add(partition, &sources, at as usize)?;
-                at = table.next[at as usize];
-            }
-            Ok(())
+            partitions.add(partition_of(key, level), &sources, row)
         })
     }
 
@@ -114,13 +109,17 @@ impl HashTable {
         let once = join.on.is_none() && matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
         for at in from..chunk.len() {
             let Some(key) = keys.get(at) else { continue };
-            if once && self.first(key) != NO_ROW {
+            if once && building.seen.get(key).is_some() {
                 continue;
             }
             if building.watch.is_pressed(building.held, &x.memory) {
                 return Ok(at);
             }
             let mut bytes = key.entry_bytes();
+            if once {
+                bytes += key.entry_bytes();
+                building.seen.insert(key, ())?;
+            }
             for (slot, to) in join.build_slots.iter().zip(&mut self.columns) {
                 match chunk.column(*slot) {
                     Some(column) => {
@@ -337,6 +336,7 @@ impl<'a> Exec<'a> {
                 self.memory.give_back_for(Kind::Joins, building.held);
                 return Ok(None);
             }
+            table.link()?;
             let flow = match &mut matched {
                 None if ended => self.probe_partition(join, &table, probe, part, sink)?,
                 matched => {
@@ -419,7 +419,7 @@ impl<'a> Exec<'a> {
                             chunk.load(usize::from(*row), &mut self.frame);
                         }
                     }
-                    at = table.next[at as usize];
+                    at = table.following(at);
                 }
                 match join.kind {
                     JoinKind::Semi if !done && matched.get(this) => kept.push(*row),
