@@ -3,14 +3,17 @@
 
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
-use crate::batch::column::Column;
+use crate::batch::column::{Column, Data};
+use crate::batch::compare::{FALSE, rows_where};
+use crate::batch::expression::Vector;
 use crate::exec::Exec;
 use crate::memory::{Memory, Watch};
 use crate::run::{Flow, Result};
 use crate::spill::Runs;
 use ::memory::Kind;
-use planner::expr::Slot;
+use planner::expr::{CmpOp, Slot};
 use planner::plan::{LimitSpec, Node, SortKey};
+use types::Value;
 
 /// Rows above what a LIMIT wants that are gathered before the surplus is thrown away.
 const SURPLUS_ROWS: usize = 1024;
@@ -30,6 +33,9 @@ pub(super) struct Sorter<'a, 's> {
     keep: usize,
     /// Once there are enough: the key that a row must be below.
     bound: Option<Vec<u8>>,
+    /// The first part of that key as a value, and those of the rows that are here; with a LIMIT only.
+    bound_first: Value,
+    firsts: Column,
     held: usize,
     watch: Watch,
     /// Rows that went to disk.
@@ -83,6 +89,8 @@ impl<'a, 's> Sorter<'a, 's> {
             key_bytes: Vec::new(),
             keep,
             bound: None,
+            bound_first: Value::Null,
+            firsts: Column::new(),
             held: 0,
             watch: Watch::new(memory),
             runs: None,
@@ -154,6 +162,10 @@ impl<'a, 's> Sorter<'a, 's> {
         if self.wants() {
             let bytes = self.saved.iter().map(|slot| crate::memory::value_bytes(x.get(*slot))).sum();
             self.push_key(x, bytes)?;
+            // Not at hand any more: rows that come one by one are not compared by it.
+            if self.keep != usize::MAX {
+                self.firsts.push_null();
+            }
             for (slot, column) in self.saved.iter().zip(&mut self.columns) {
                 let value = x.get(*slot);
                 column.reserve_for(value)?;
@@ -182,7 +194,8 @@ impl<'a, 's> Sorter<'a, 's> {
         let share = chunk.bytes() / chunk.len().max(1);
         let mut kept = std::mem::take(&mut self.kept);
         kept.clear();
-        for row in chunk.rows() {
+        let near = self.near_rows(x, &parts, chunk);
+        for row in near.as_deref().unwrap_or(chunk.rows()) {
             let at = usize::from(*row);
             self.buffer.clear();
             for (key, part) in self.keys.iter().zip(&parts) {
@@ -197,6 +210,11 @@ impl<'a, 's> Sorter<'a, 's> {
             }
             if self.wants() {
                 self.push_key(x, share)?;
+                if self.keep != usize::MAX
+                    && let Some(first) = parts.first()
+                {
+                    self.firsts.push(&first.value(at));
+                }
                 kept.push(*row);
                 if self.watch.is_pressed(self.held, &x.memory) {
                     self.append(x, chunk, &mut kept)?;
@@ -210,6 +228,25 @@ impl<'a, 's> Sorter<'a, 's> {
         }
         self.kept = kept;
         Ok(())
+    }
+
+    /// The rows of a chunk that a look at the first part of their keys leaves; `None` where that is not known.
+    fn near_rows(&self, x: &Exec<'a>, parts: &[Vector<'_>], chunk: &Chunk) -> Option<Vec<u16>> {
+        let (key, first) = (self.keys.first()?, parts.first()?);
+        // Types whose order is that of their keys, without a closer look.
+        let same = match (first.column()?.data(), &self.bound_first) {
+            (Data::Decimal(_, scale), Value::Decimal(bound)) => *scale == bound.scale(),
+            (Data::Int(_), Value::Int(_)) | (Data::UInt(_), Value::UInt(_)) | (Data::Date(_), Value::Date(_)) => true,
+            (Data::DateTime(_), Value::DateTime(_)) | (Data::Time(_), Value::Time(_)) | (Data::Timestamp(_), Value::Timestamp(_)) => true,
+            _ => false,
+        };
+        if !same {
+            return None;
+        }
+        let op = if key.descending { CmpOp::Ge } else { CmpOp::Le };
+        let mut truths = vec![FALSE; chunk.len()];
+        x.compare_vectors(op, key.collation, first, &Vector::Constant(self.bound_first.clone()), chunk.rows(), &mut truths)?;
+        Some(rows_where(chunk.rows(), |at| truths[at] != FALSE))
     }
 
     /// Adds the values of rows whose keys are there.
@@ -294,9 +331,13 @@ impl<'a, 's> Sorter<'a, 's> {
             Ok(Some(bytes))
         })?;
         self.runs = Some(runs);
-        if order.len() == self.keep {
-            self.bound = order.last().map(|last| self.key(*last as usize).to_vec());
+        if order.len() == self.keep
+            && let Some(last) = order.last()
+        {
+            self.bound = Some(self.key(*last as usize).to_vec());
+            self.bound_first = self.firsts.value(*last as usize);
         }
+        self.firsts = Column::new();
         (self.key_ends, self.key_bytes) = (Vec::new(), Vec::new());
         self.columns.iter_mut().for_each(|column| *column = Column::new());
         x.memory.give_back_for(Kind::Sorts, std::mem::take(&mut self.held));
@@ -363,7 +404,14 @@ impl<'a, 's> Sorter<'a, 's> {
             *column = sorted;
         }
         (self.key_ends, self.key_bytes) = (key_ends, key_bytes);
-        self.bound = order.len().checked_sub(1).map(|last| self.key(last).to_vec());
+        let mut firsts = Column::new();
+        firsts.reserve_from(&self.firsts, order.iter().map(|row| *row as usize))?;
+        firsts.gather(&self.firsts, order.iter().map(|row| *row as usize));
+        self.firsts = firsts;
+        if let Some(last) = order.len().checked_sub(1) {
+            self.bound = Some(self.key(last).to_vec());
+            self.bound_first = self.firsts.value(last);
+        }
         let held = self.columns.iter().map(Column::bytes).sum::<usize>() + self.key_bytes.len() + ROW_BYTES * order.len();
         x.memory.give_back_for(Kind::Sorts, self.held.saturating_sub(held));
         self.held = self.held.min(held);
