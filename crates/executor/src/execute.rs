@@ -1,5 +1,6 @@
 //! Entry points: runs a plan.
 
+use crate::batch::Block;
 use crate::change::load::LoadRows;
 use crate::context::StatementContext;
 use crate::errors::internal;
@@ -17,6 +18,15 @@ pub trait RowConsumer {
     fn forget_begin(&mut self) {}
     /// A row of values, of the columns' types (or NULL).
     fn row(&mut self, values: &[Value]) -> Result<()>;
+    /// Rows of such values, as they are in columns.
+    fn block(&mut self, block: &Block<'_>) -> Result<()> {
+        let mut values = Vec::new();
+        for row in 0..block.len() {
+            block.values(row, &mut values);
+            self.row(&values)?;
+        }
+        Ok(())
+    }
     /// Columns of a row as it is stored. Called under a page latch: encodes and does not block.
     /// True asks for [`RowConsumer::drain`] before the next row.
     fn record(&mut self, row: RowRef<'_>, columns: &[u32]) -> Result<bool>;

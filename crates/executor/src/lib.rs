@@ -42,6 +42,7 @@ mod virtual_scan;
 mod window;
 
 pub use analysis::analyze;
+pub use batch::{Block, Field};
 pub use change::load::{LoadRow, LoadRows};
 pub use change::rules::RuleRun;
 pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};

@@ -4,10 +4,10 @@ use crate::context::StatementContext;
 use crate::convert;
 use types::{ColumnType, TypeKind, Value};
 
-/// The value in a form that the column's wire type can carry.
+/// Whether the column's wire type can carry the value as it is.
 #[inline]
-pub fn shown(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn StatementContext) -> Value {
-    let fits = match &v {
+pub fn fits(v: &Value, ty: &ColumnType) -> bool {
+    match v {
         Value::Null => true,
         Value::Int(_) => ty.kind.is_integer() && !ty.unsigned,
         Value::UInt(_) => (ty.kind.is_integer() && ty.unsigned) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit),
@@ -20,8 +20,13 @@ pub fn shown(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Stateme
         Value::DateTime(_) => ty.kind == TypeKind::DateTime,
         Value::Timestamp(_) => ty.kind == TypeKind::Timestamp,
         Value::Json(_) => ty.kind == TypeKind::Json,
-    };
-    if fits {
+    }
+}
+
+/// The value in a form that the column's wire type can carry.
+#[inline]
+pub fn shown(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn StatementContext) -> Value {
+    if fits(&v, ty) {
         return v;
     }
     match (&v, ty.kind) {

@@ -1,8 +1,8 @@
 //! Result rows on their way from the executor into the packet buffer.
 
 use crate::charsets::UTF8;
-use crate::row_output::{put_column, put_converted, put_value};
-use executor::RowConsumer;
+use crate::row_output::{put_column, put_converted, put_field, put_value};
+use executor::{Block, RowConsumer};
 use mysql_error::codes;
 use planner::plan::OutputColumn;
 use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
@@ -95,6 +95,15 @@ fn write_columns(out: &mut impl RowWriter, row: RowRef<'_>, columns: &[u32], zon
     Ok(())
 }
 
+/// Writes a row of a block.
+#[inline]
+fn write_fields(mut out: impl RowWriter, columns: &[OutputColumn], block: &Block<'_>, row: usize, zone: &TimeZone) {
+    for (number, column) in columns.iter().enumerate().take(block.width()) {
+        put_field(&mut out, &column.ty, block.field(row, number), zone);
+    }
+    out.end();
+}
+
 impl RowConsumer for Output<'_, '_> {
     #[inline]
     fn begin(&mut self, _columns: &[OutputColumn]) -> executor::Result<()> {
@@ -135,6 +144,25 @@ impl RowConsumer for Output<'_, '_> {
             }
         }
         self.row_written()
+    }
+
+    fn block(&mut self, block: &Block<'_>) -> executor::Result<()> {
+        if self.results != UTF8 {
+            let mut values = Vec::new();
+            for row in 0..block.len() {
+                block.values(row, &mut values);
+                self.row(&values)?;
+            }
+            return Ok(());
+        }
+        for row in 0..block.len() {
+            match self.sink.format() {
+                RowFormat::Text => write_fields(self.sink.text_row(), self.columns, block, row, &self.zone),
+                RowFormat::Binary => write_fields(self.sink.binary_row(), self.columns, block, row, &self.zone),
+            }
+            self.row_written()?;
+        }
+        Ok(())
     }
 
     #[inline]

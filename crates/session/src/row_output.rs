@@ -2,6 +2,7 @@
 
 use crate::charsets::conversion;
 use base::Malformed;
+use executor::Field;
 use protocol::{IntBytes, RowWriter};
 use record::ColumnRef;
 use types::{Charset, ColumnType, DateTime, LocalTime, TypeKind, Value};
@@ -50,6 +51,18 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
         },
         Value::DateTime(datetime) => put_datetime(row, ty, *datetime),
         Value::Timestamp(instant) => put_datetime(row, ty, zone.to_local(*instant)),
+    }
+}
+
+/// The same with a field of a block.
+#[inline]
+pub fn put_field(row: &mut impl RowWriter, ty: &ColumnType, field: Field<'_>, zone: &dyn LocalTime) {
+    match field {
+        Field::Null => row.null(),
+        Field::Int(n) => put_int(row, ty, n),
+        Field::UInt(n) => put_uint(row, ty, n),
+        Field::Bytes(text) => row.bytes(text),
+        Field::Value(value) => put_value(row, ty, &value, zone),
     }
 }
 

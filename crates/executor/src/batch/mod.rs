@@ -8,7 +8,7 @@
 //! 2. `filter.rs` narrows the selection, adds computed columns, drops duplicates, stops at a LIMIT.
 //! 3. `join.rs` probes a hash table with a chunk; `group.rs` and `sort.rs` take chunks up and give out chunks of their own.
 //! 4. `nested.rs` finds the partners of a chunk's rows by an index; derived tables that are read once are passed through.
-//! 5. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer.
+//! 5. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer, as a [`Block`](block::Block).
 //!
 //! `expression.rs` evaluates expressions over a chunk with the loops of `compare.rs` and `numbers.rs`.
 //!
@@ -25,6 +25,7 @@
 //! 3. A slot that a node writes is in its chunks; a slot that is not in a chunk belongs to an enclosing query and is read from the frame.
 //! 4. What a chunk holds is accounted while it is on its way, what operators keep until they are done.
 
+mod block;
 pub mod chunk;
 pub mod column;
 mod compare;
@@ -49,6 +50,7 @@ pub(crate) mod tests;
 
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
+pub use block::{Block, Field};
 use chunk::Chunk;
 pub use join::HashTable;
 use planner::plan::Node;

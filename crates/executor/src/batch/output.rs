@@ -1,9 +1,9 @@
 //! The top of a SELECT: result rows for the consumer.
 
+use crate::batch::block::{Block, fitted};
 use crate::batch::chunk::Chunk;
 use crate::exec::Exec;
 use crate::execute::{Outcome, RowConsumer};
-use crate::output::shown;
 use crate::run::{Flow, Result};
 use planner::plan::Query;
 use types::Value;
@@ -15,6 +15,17 @@ struct Results<'r> {
 }
 
 impl Results<'_> {
+    fn block(&mut self, columns: &[planner::plan::OutputColumn], block: &Block<'_>) -> Result<()> {
+        if block.is_empty() {
+            return Ok(());
+        }
+        if self.count == 0 {
+            self.consumer.begin(columns)?;
+        }
+        self.count += block.len() as u64;
+        self.consumer.block(block)
+    }
+
     fn row(&mut self, columns: &[planner::plan::OutputColumn], values: &[Value]) -> Result<()> {
         if self.count == 0 {
             self.consumer.begin(columns)?;
@@ -64,14 +75,12 @@ impl<'a> Exec<'a> {
                 }
             }
         }
-        for row in chunk.rows() {
-            values.clear();
-            for (i, (e, vector)) in query.output.iter().zip(&vectors).enumerate() {
-                let ty = columns.get(i).map_or(&e.ty, |c| &c.ty);
-                values.push(shown(vector.value(usize::from(*row)), &e.ty, ty, &*self.context));
-            }
-            results.row(columns, values)?;
+        let mut fit = Vec::with_capacity(vectors.len());
+        for (at, (e, vector)) in query.output.iter().zip(vectors).enumerate() {
+            let ty = columns.get(at).map_or(&e.ty, |c| &c.ty);
+            fit.push(fitted(vector, &e.ty, ty, chunk.rows(), &*self.context));
         }
+        results.block(columns, &Block::new(&fit, chunk.rows()))?;
         Ok(Flow::Continue)
     }
 }
