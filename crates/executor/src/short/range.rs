@@ -18,8 +18,8 @@ use types::Value;
 /// Rows between two looks at the cancel flag.
 const ROUND_ROWS: u32 = 256;
 
-/// Aggregates over more rows than this are not short.
-const LONG_ROWS: f64 = 512.0;
+/// An aggregate over all of a table with as many rows is not short.
+const LONG_ROWS: u64 = 512;
 
 /// The key ranges, in the order of the read; `None` when they would hold more than the condition allows.
 pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value]) -> Option<Vec<KeyRange>> {
@@ -147,8 +147,9 @@ pub(crate) fn aggregate(
     let Some(ranges) = exact_ranges(&aggregate.range, plan, params) else { return Ok(None) };
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
-    if matches!(&group.input, Node::Table(table) if table.rows >= LONG_ROWS) {
-        // By columns.
+    let storage = &plan.tables[aggregate.range.table as usize].storage;
+    if ranges.iter().any(|range| *range == KeyRange::all()) && storage.rows_estimate() >= LONG_ROWS {
+        // All rows of a table that has many: by columns.
         return Ok(None);
     }
     let mut x = Exec::new(plan, params, session, context, scratch);
