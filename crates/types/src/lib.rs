@@ -10,7 +10,7 @@
 //! their text (rows and keys hold the number); TIMESTAMP is [`Value::Timestamp`], an instant in UTC that a session shows in its own time zone.
 //!
 //! # Not here
-//! Expression typing (the planner's), comparison, arithmetic and functions (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
+//! Expression typing (the planner's), arithmetic, functions and comparisons of what only runs can tell (the executor's), wire formats (protocol's), bytes of rows and keys (record's).
 //!
 //! # Start at
 //! [`Value`], [`ColumnType`], then [`store_convert`].
@@ -19,6 +19,7 @@ mod bytes;
 mod charset;
 mod collation;
 mod column_type;
+mod compare;
 mod decimal;
 mod number_text;
 mod sql_mode;
@@ -30,6 +31,7 @@ pub use bytes::ByteString;
 pub use charset::Charset;
 pub use collation::{Collation, LikeLead, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+pub use compare::{CompareClass, CompareContext, compare, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use number_text::{
     ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_double, write_float, write_i64,
