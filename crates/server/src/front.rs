@@ -40,8 +40,6 @@ pub struct Front<S: Service> {
     crew: Crew,
     /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
     shared_from: u32,
-    /// `altiplano_shared_turn`.
-    turn: u32,
     /// Connections from acceptance to the end of their session.
     open: AtomicU32,
     /// Bumped when a connection ends; the shutdown waits on it.
@@ -54,7 +52,7 @@ impl<S: Service> Front<S> {
     /// A front without connections.
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
-        let settings = service.settings();
+        let shared_from = service.settings().shared_threads_from;
         let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
         let front = Arc::new(Self {
             service,
@@ -63,8 +61,7 @@ impl<S: Service> Front<S> {
             threads,
             seats: Seats::new(Epoll::new()?),
             crew: Crew::new(processors),
-            shared_from: settings.shared_threads_from,
-            turn: settings.shared_turn,
+            shared_from,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             stopping: AtomicBool::new(false),
@@ -131,7 +128,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor, late: 0 });
+        let mut guest = Box::new(Guest { session, login, visitor });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -196,7 +193,7 @@ impl<S: Service> Front<S> {
 
     /// Sends the first OK; false when the client has gone.
     fn welcome(guest: &mut Guest<S>) -> bool {
-        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
         if !channel.send() {
@@ -233,9 +230,7 @@ impl<S: Service> Front<S> {
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let shared_from = if shared { 0 } else { self.shared_from };
-        let Guest { session, login, visitor: Visitor { channel, .. }, late } = guest;
-        // More of them would make the others wait for longer.
-        let mut more = if shared { self.turn.saturating_sub(1) } else { 0 };
+        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
         let mut capabilities = login.capabilities;
         // It was parked with half a packet.
         let mut resumes = channel.connection.phase() == Phase::Reading;
@@ -331,10 +326,7 @@ impl<S: Service> Front<S> {
             }
             waits = !(self.open.load(Ordering::Relaxed) >= shared_from && session.holds_nothing());
             if !waits && !channel.has_input() {
-                if more == 0 || !self.goes_on(channel, late) {
-                    return Next::Park;
-                }
-                more -= 1;
+                return Next::Park;
             }
         }
     }
@@ -392,8 +384,6 @@ struct Guest<S: Service> {
     session: S::Session,
     login: Login,
     visitor: Visitor<S>,
-    /// So many of its next transactions end their turns at once: its client let a thread wait in vain.
-    late: u8,
 }
 
 /// Counts a connection out when its session has ended, however that came about.

@@ -23,12 +23,7 @@ const STOP_TIME: Duration = Duration::from_secs(20);
 
 /// From how many connections on sessions share threads.
 fn shared_threads_from() -> u32 {
-    if ["front_shared", "front_turns"].iter().any(|name| module_path!().starts_with(name)) { 0 } else { u32::MAX }
-}
-
-/// How many wait for a slot of admission, as the server is told: whether turns go on.
-fn queued() -> u32 {
-    u32::from(module_path!().starts_with("front_turns"))
+    if module_path!().starts_with("front_shared") { 0 } else { u32::MAX }
 }
 
 /// After what silence sessions give back their threads.
@@ -60,7 +55,6 @@ impl Fixture {
         let listeners = Listeners::bind("127.0.0.1", 0, Some(&socket)).expect("a free port");
         let address = listeners.addresses()[0];
         let mut canned = Canned::new(settings);
-        canned.queued = queued();
         for user in ["native", "locked"] {
             canned.accounts.insert(user.to_owned(), (AuthPlugin::Native, auth::native_hash(b"secret").into_bytes()));
         }

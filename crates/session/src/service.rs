@@ -27,8 +27,6 @@ pub struct FrontSettings {
     pub thread_cache_size: u32,
     /// `altiplano_shared_threads_from`; asked at start only.
     pub shared_threads_from: u32,
-    /// `altiplano_shared_turn`: transactions of a prompt client in one turn on a shared thread, while others wait for a slot; asked at start only.
-    pub shared_turn: u32,
     /// `altiplano_rest_after`: a session whose client has been silent for so long gives back its memory and thread; zero: never.
     pub rest_after: Duration,
     /// `max_allowed_packet`.
@@ -56,7 +54,6 @@ impl Default for FrontSettings {
             max_connections: 10_000,
             thread_cache_size: 512,
             shared_threads_from: 2000,
-            shared_turn: 2,
             rest_after: Duration::from_secs(3),
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),

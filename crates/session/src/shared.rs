@@ -289,7 +289,6 @@ impl Service for SqlService {
             server_version: SERVER_VERSION.to_owned(),
             max_connections: u32::try_from(shared.number("max_connections")).unwrap_or(u32::MAX),
             shared_threads_from: shared.number("altiplano_shared_threads_from") as u32,
-            shared_turn: shared.number("altiplano_shared_turn") as u32,
             rest_after: shared.seconds("altiplano_rest_after"),
             thread_cache_size: shared.number("thread_cache_size") as u32,
             max_allowed_packet: shared.number("max_allowed_packet") as usize,

@@ -13,15 +13,9 @@ use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// Members of the crew while each session has a thread of its own as soon as it speaks.
 const LISTENERS: u32 = 2;
-
-/// How long a thread waits for a client's next transaction in the same turn: some times what a busy client takes, and less than others notice.
-const PROMPT: Duration = Duration::from_millis(2);
-/// Transactions after which a client that was late is waited for again.
-const LATE: u8 = 15;
 
 /// What a thread lends to those whom it serves in turns.
 pub(super) struct Lent<S: Service> {
@@ -178,24 +172,6 @@ impl<S: Service> Front<S> {
                 Err(kept) => (guest, waits) = (kept, true),
             }
         }
-    }
-
-    /// A transaction has ended in a turn: whether the turn goes on with the client's next one. While others wait for a slot, which is when sessions come from afar into
-    /// the caches, two transactions of one client cost less than one each of two clients.
-    #[inline]
-    pub(super) fn goes_on(&self, channel: &Channel, late: &mut u8) -> bool {
-        if *late > 0 {
-            *late -= 1;
-            return false;
-        }
-        if self.service.queued() == 0 {
-            return false;
-        }
-        let prompt = channel.socket.wait_readable(Some(PROMPT));
-        if !prompt {
-            *late = LATE;
-        }
-        prompt
     }
 
     /// Whether there are so many connections that they share threads.

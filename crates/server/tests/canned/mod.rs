@@ -35,8 +35,6 @@ pub struct Canned {
     pub accounts: HashMap<String, (AuthPlugin, Vec<u8>)>,
     pub dropped: Arc<AtomicU64>,
     pub head: Arc<ColumnBlock>,
-    /// Who wait for a slot of admission, as it tells.
-    pub queued: u32,
 }
 
 impl Canned {
@@ -59,7 +57,6 @@ impl Canned {
             accounts: HashMap::new(),
             dropped: Arc::default(),
             head: Arc::new(ColumnBlock::new(&[column])),
-            queued: 0,
         }
     }
 }
@@ -91,10 +88,6 @@ impl Service for Canned {
 
     fn settings(&self) -> FrontSettings {
         self.settings.clone()
-    }
-
-    fn queued(&self) -> u32 {
-        self.queued
     }
 
     fn is_administrator(&self, login: &Login) -> bool {
