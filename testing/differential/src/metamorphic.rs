@@ -203,7 +203,7 @@ pub fn survey(
     counts
 }
 
-/// The next check: a root of fixed form whose parts are what [`sides`] makes statements of.
+/// The next check: a root of fixed form whose parts are what `sides` makes statements of.
 pub fn check(generator: &mut Generator, relation: Relation) -> Node {
     let parts = match relation {
         Relation::Rows | Relation::Keys => {
