@@ -20,6 +20,7 @@ pub struct Server<S: Service> {
     front: Arc<Front<S>>,
     waker: Waker,
     stop_watching: Arc<Event>,
+    acceptor: JoinHandle<()>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -37,7 +38,7 @@ impl<S: Service> Server<S> {
             .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked()))?;
         let crewed = Arc::clone(&front);
         let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
-        Ok(Self { front, waker, stop_watching, threads: vec![acceptor, watcher, monitor] })
+        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor] })
     }
 
     /// What the connections share.
@@ -48,15 +49,19 @@ impl<S: Service> Server<S> {
     /// Stops: no new connections, idle ones end, statements are cancelled and rolled back. Waits for all sessions to
     /// end, at most `time_max`; returns how many had not.
     pub fn stop(self, time_max: Duration) -> u32 {
-        self.waker.stop();
-        let left = self.front.stop_connections(Instant::now() + time_max);
-        self.stop_watching.set();
-        self.front.dismiss_crew();
-        for thread in self.threads {
+        let ended = |thread: JoinHandle<()>| {
             if thread.join().is_err() {
                 log::warning("a background thread of the front had panicked");
             }
-        }
+        };
+        let deadline = Instant::now() + time_max;
+        self.waker.stop();
+        // First, as it does not wait for clients: one that it took after the others were counted would outlive the stop.
+        ended(self.acceptor);
+        let left = self.front.stop_connections(deadline);
+        self.stop_watching.set();
+        self.front.dismiss_crew();
+        self.threads.into_iter().for_each(ended);
         left
     }
 }
