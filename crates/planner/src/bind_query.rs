@@ -94,9 +94,9 @@ impl<'c> Binder<'c> {
                 if block.from.is_empty() && block.filter.is_empty() && !block.grouped {
                     block.items.iter_mut().for_each(|(expr, column)| narrow(expr, column));
                 }
-                (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Box::new(Waiting::Block(block))))
+                (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Some(Box::new(Waiting::Block(block)))))
             }
-            Bound::Union(union) => (union.columns.clone(), Source::Waiting(Box::new(Waiting::Union(*union)))),
+            Bound::Union(union) => (union.columns.clone(), Source::Waiting(Some(Box::new(Waiting::Union(*union))))),
             Bound::Planned(mut bound) => {
                 bound.narrow_literals();
                 (bound.columns, Source::Derived(Arc::new(bound.query), bound.outer, bound.rows))

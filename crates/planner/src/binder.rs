@@ -54,6 +54,25 @@ pub struct Relation {
     pub of_view: bool,
 }
 
+impl Relation {
+    /// One that nobody reads a column of yet, and of which nothing else is said.
+    pub fn new(alias: impl Into<String>, source: Source, columns: Vec<RelColumn>) -> Relation {
+        Relation {
+            alias: alias.into(),
+            database: String::new(),
+            source,
+            slots: vec![None; columns.len()],
+            columns,
+            nullable: false,
+            hints: Vec::new(),
+            lock: crate::plan::LockMode::None,
+            keep_row: None,
+            also: Vec::new(),
+            of_view: false,
+        }
+    }
+}
+
 /// Where a relation's rows come from.
 #[derive(Debug, Clone)]
 pub enum Source {
@@ -67,8 +86,8 @@ pub enum Source {
     JsonTable(Arc<crate::json_table::JsonTable>, BTreeSet<Slot>),
     /// A query whose output goes to the relation's slots.
     Derived(Arc<Query>, BTreeSet<Slot>, f64),
-    /// Such a query, as long as it has no plan: until the block is planned that it stands in.
-    Waiting(Box<crate::derived::Waiting>),
+    /// Such a query, as long as it has no plan: until the block is planned that it stands in. `None` while that is made.
+    Waiting(Option<Box<crate::derived::Waiting>>),
     /// A shared common table expression: query, cache number, expected rows, slots of enclosing queries that it reads.
     Cte(Arc<Query>, u32, f64, BTreeSet<Slot>),
     /// The recursive reference inside a recursive CTE.
@@ -83,7 +102,7 @@ impl Source {
         let outer: Box<dyn Iterator<Item = &Slot>> = match self {
             Source::Derived(_, outer, _) | Source::JsonTable(_, outer) | Source::Cte(_, _, _, outer) => Box::new(outer.iter()),
             Source::Recursive(parts) => Box::new(parts.outer.iter()),
-            Source::Waiting(waiting) => waiting.outer(),
+            Source::Waiting(waiting) => Box::new(waiting.iter().flat_map(|waiting| waiting.outer())),
             _ => Box::new(std::iter::empty()),
         };
         outer

@@ -73,8 +73,8 @@ impl Binder<'_> {
     }
 
     fn plan_waiting_relation(&mut self, relation: &mut Relation, group: &mut Group, item: usize) -> Result<()> {
-        let placeholder = Source::RecursiveScan(u32::MAX);
-        let Source::Waiting(mut waiting) = std::mem::replace(&mut relation.source, placeholder) else { return Ok(()) };
+        let Source::Waiting(waiting) = &mut relation.source else { return Ok(()) };
+        let Some(mut waiting) = waiting.take() else { return Ok(()) };
         let columns: HashMap<Slot, usize> = relation.slots.iter().enumerate().filter_map(|(at, slot)| Some(((*slot)?, at))).collect();
         let pushes = self.context.switches().has(Switch::DerivedConditionPushdown);
         let mut pushed = |condition: &Expr| pushes && push(&mut waiting, &columns, condition);

@@ -207,17 +207,8 @@ impl<'c> Binder<'c> {
                 equalities.push(compare_expr(CmpOp::Eq, c, n, Expr::slot(*s, column.ty.clone())));
             }
             relations.push(Relation {
-                alias: "<subquery>".into(),
-                database: String::new(),
-                source: Source::Derived(std::sync::Arc::new(query), BTreeSet::new(), rows),
-                columns,
                 slots: slots.iter().map(|s| Some(*s)).collect(),
-                nullable: false,
-                hints: Vec::new(),
-                lock: LockMode::None,
-                keep_row: None,
-                also: Vec::new(),
-                of_view: false,
+                ..Relation::new("<subquery>", Source::Derived(std::sync::Arc::new(query), BTreeSet::new(), rows), columns)
             });
             let slots = slots.into_iter().collect();
             return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });

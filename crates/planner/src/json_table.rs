@@ -9,7 +9,7 @@
 
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{LockMode, OutputColumn};
+use crate::plan::OutputColumn;
 use crate::typing;
 use json::{ParseError, Path};
 use mysql_error::codes;
@@ -138,20 +138,7 @@ impl Binder<'_> {
             },
         };
         let shown: Vec<RelColumn> = columns.iter().map(shown).collect();
-        let slots = vec![None; shown.len()];
-        self.add_relation(Relation {
-            alias: table.alias.to_owned(),
-            database: String::new(),
-            source: Source::JsonTable(Arc::new(JsonTable { document, root, columns }), outer),
-            columns: shown,
-            slots,
-            nullable: false,
-            hints: Vec::new(),
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
-        })
+        self.add_relation(Relation::new(table.alias, Source::JsonTable(Arc::new(JsonTable { document, root, columns }), outer), shown))
     }
 
     /// The document: as LATERAL, it reads what stands before it.

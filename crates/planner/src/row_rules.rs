@@ -8,7 +8,7 @@
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{Body, LockMode, Node, OutputColumn, Plan, Query};
+use crate::plan::{Body, Node, OutputColumn, Plan, Query};
 use crate::views::ViewCheck;
 use catalog::{ColumnDef, DefaultValue, TableDef, TableEntry, Visibility};
 use engine::KeyRange;
@@ -153,17 +153,9 @@ fn row_relation(columns: &[ColumnDef], database: &str, table: &str, first_slot: 
         })
         .collect();
     Relation {
-        alias: table.to_owned(),
         database: database.to_owned(),
-        source: Source::RecursiveScan(u32::MAX),
         slots: (0..columns.len()).map(|at| Some(first_slot + at as Slot)).collect(),
-        columns,
-        nullable: false,
-        hints: Vec::new(),
-        lock: LockMode::None,
-        keep_row: None,
-        also: Vec::new(),
-        of_view: false,
+        ..Relation::new(table, Source::RecursiveScan(u32::MAX), columns)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::access::Path;
 use crate::binder::{Binder, RelColumn, Relation, Source};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::logical::slots_of;
-use crate::plan::{LockMode, OutputColumn, VirtualNode};
+use crate::plan::{OutputColumn, VirtualNode};
 use crate::typing;
 use catalog::VirtualTableDef;
 use std::collections::BTreeSet;
@@ -34,20 +34,7 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
         },
     });
     let columns: Vec<RelColumn> = columns.collect();
-    let slots = vec![None; columns.len()];
-    Relation {
-        alias,
-        database,
-        source: Source::Virtual(table),
-        columns,
-        slots,
-        nullable: false,
-        hints: Vec::new(),
-        lock: LockMode::None,
-        keep_row: None,
-        also: Vec::new(),
-        of_view: false,
-    }
+    Relation { database, ..Relation::new(alias, Source::Virtual(table), columns) }
 }
 
 /// The values that conditions leave to the key columns: (position in the table's keys, expressions that are known before the table is read).

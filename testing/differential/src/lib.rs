@@ -22,3 +22,16 @@ pub use answer::{Answer, Difference};
 pub use generate::{Generator, Kind};
 pub use node::{Node, Sort, shrink};
 pub use pair::{Pair, Side, survive};
+
+/// The end of a program of this crate: what `run` finds, 1 where something differed, 2 for wrong arguments or a server that cannot be asked.
+pub fn exit_code<O>(options: Option<O>, usage: &str, run: impl FnOnce(&O) -> Result<bool, String>) -> std::process::ExitCode {
+    let outcome = options.ok_or_else(|| usage.to_owned()).and_then(|options| run(&options));
+    match outcome {
+        Ok(true) => std::process::ExitCode::SUCCESS,
+        Ok(false) => std::process::ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("{why}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}

@@ -72,18 +72,7 @@ fn options() -> Option<Options> {
 }
 
 fn main() -> ExitCode {
-    let Some(options) = options() else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    match run(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(why) => {
-            eprintln!("{why}");
-            ExitCode::from(2)
-        }
-    }
+    differential::exit_code(options(), USAGE, run)
 }
 
 /// Whether the servers agreed everywhere.

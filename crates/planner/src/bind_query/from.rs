@@ -186,25 +186,12 @@ impl<'c> Binder<'c> {
         if factor.name.schema.is_none()
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
-            let slots = vec![None; cte.columns.len()];
             // What it reads outside, the blocks between read, too.
             for scope in self.scopes.iter_mut().skip(cte.depth) {
                 scope.outer.extend(cte.source.outer_slots());
             }
             self.note_name(&factor.name, None, &cte.name);
-            let relation = self.add_relation(Relation {
-                alias,
-                database: String::new(),
-                source: cte.source,
-                columns: cte.columns,
-                slots,
-                nullable: false,
-                hints: Vec::new(),
-                lock: LockMode::None,
-                keep_row: None,
-                also: Vec::new(),
-                of_view: false,
-            });
+            let relation = self.add_relation(Relation::new(alias, cte.source, cte.columns));
             return relation.map(JoinTree::Relation);
         }
         if factor.name.schema.is_none() && factor.name.name.eq_ignore_ascii_case("dual") {
@@ -288,19 +275,7 @@ impl<'c> Binder<'c> {
             slots = columns.iter().map(|c| Some(self.new_slot(c.ty.clone()))).collect();
         }
         let table = self.add_table(entry);
-        Relation {
-            alias,
-            database,
-            source: Source::Base(table),
-            columns,
-            slots,
-            nullable: false,
-            hints,
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
-        }
+        Relation { database, slots, hints, ..Relation::new(alias, Source::Base(table), columns) }
     }
 
     pub(super) fn derived(&mut self, derived: &ast::Derived<'_>) -> Result<usize> {
@@ -315,20 +290,7 @@ impl<'c> Binder<'c> {
         self.show_relations(hidden);
         let (columns, source) = self.waiting(bound?);
         let columns = named_columns(columns, derived.columns, derived.alias)?;
-        let slots = vec![None; columns.len()];
-        self.add_relation(Relation {
-            alias: derived.alias.to_owned(),
-            database: String::new(),
-            source,
-            columns,
-            slots,
-            nullable: false,
-            hints: Vec::new(),
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
-        })
+        self.add_relation(Relation::new(derived.alias, source, columns))
     }
 
     pub(super) fn apply_locks(&mut self, clauses: &[ast::LockClause<'_>]) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::bind_query::{Bound, BoundQuery};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{LockMode, Node, OutputColumn, Query};
+use crate::plan::{Node, OutputColumn, Query};
 use crate::typing::{self, UnionClash};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -230,17 +230,8 @@ impl<'c> Binder<'c> {
             invisible: false,
         });
         scope.relations.push(Relation {
-            alias: String::new(),
-            database: String::new(),
-            source: Source::RecursiveScan(u32::MAX),
-            columns: rel_columns.collect(),
             slots: slots.iter().map(|s| Some(*s)).collect(),
-            nullable: false,
-            hints: Vec::new(),
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
+            ..Relation::new(String::new(), Source::RecursiveScan(u32::MAX), rel_columns.collect())
         });
         scope.clause = Clause::OrderBy;
         self.scopes.push(scope);

@@ -5,7 +5,7 @@ use crate::bind_query::{Bound, named_columns};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
-use crate::plan::{LockMode, OutputColumn, SortKey};
+use crate::plan::{OutputColumn, SortKey};
 use crate::switches::Switch;
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
@@ -217,20 +217,7 @@ impl<'c> Binder<'c> {
         from.iter_mut().for_each(|tree| tree.shift(start));
         self.scope().relations.extend(relations);
         let merged = Merged { view, exprs, members: start..end, order, own, all, checked, outer_join };
-        let slots = vec![None; columns.len()];
-        let at = self.add_relation(Relation {
-            alias,
-            database,
-            source: Source::Merged(Box::new(merged)),
-            columns,
-            slots,
-            nullable: false,
-            hints: Vec::new(),
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
-        })?;
+        let at = self.add_relation(Relation { database, ..Relation::new(alias, Source::Merged(Box::new(merged)), columns) })?;
         debug_assert_eq!(at, end);
         let on = if self.views.outer_side {
             filter
@@ -252,20 +239,7 @@ impl<'c> Binder<'c> {
         for (column, origin) in columns.iter_mut().zip(origins) {
             (column.meta.database, column.meta.org_table, column.meta.org_name) = origin;
         }
-        let slots = vec![None; columns.len()];
-        self.add_relation(Relation {
-            alias,
-            database,
-            source,
-            columns,
-            slots,
-            nullable: false,
-            hints: Vec::new(),
-            lock: LockMode::None,
-            keep_row: None,
-            also: Vec::new(),
-            of_view: false,
-        })
+        self.add_relation(Relation { database, ..Relation::new(alias, source, columns) })
     }
 
     /// What a column of a merged view stands for.
