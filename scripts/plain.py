@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """plain.py: throughput over 1 to 10,000 connections, beside MySQL 9.7 and a server with canned answers; writes docs/performance.md and plots.
 
-Slices of a few seconds alternate between the servers under the same client (testing/load), so that what the machine does meanwhile
+Slices of a few seconds alternate between the servers under the same client (crates/bench), so that what the machine does meanwhile
 meets all alike. Each slice is a line of RESULTS/slices.jsonl; what is there is not measured again, so that a run can be broken off and
 gone on with. The most telling cells come first; a run ends when its minutes are over.
 
@@ -338,7 +338,7 @@ def measure(all_cells):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     for program in (ALTIPLANO, LOAD):
         if not program.exists():
-            sys.exit(f"{program} is missing: cargo build --profile {args.profile} -p server -p load")
+            sys.exit(f"{program} is missing: cargo build --profile {args.profile} -p server -p bench")
     args.results.mkdir(parents=True, exist_ok=True)
     # The option is not in the help: a name that it does not know makes it tell those that it knows.
     asked = subprocess.run([ALTIPLANO, "serve", "--data-dir", args.results / "none", "--without", "nothing"], capture_output=True, text=True)
@@ -544,7 +544,7 @@ def report(found):
     slices = recorded()
     first, last = min(s["at"] for s in slices), max(s["at"] for s in slices)
     builds, most_load = sorted({s["commit"] for s in slices}), max(s["load_average"] for s in slices)
-    cut = [f"`scripts/plain.py`, {len(slices)} slices, {first} to {last}, build of {', '.join(builds)}; the client (`testing/load`, two threads) runs on the same two cores."]
+    cut = [f"`scripts/plain.py`, {len(slices)} slices, {first} to {last}, build of {', '.join(builds)}; the client (`crates/bench`, two threads) runs on the same two cores."]
     cut.append(f"Highest load average at the end of a slice (client, servers and whatever else ran): {most_load:.0f}. Rates are medians; p95 and p99 in ms; CPU is the server's, user + system, µs per transaction;")
     cut.append("own is that less the canned server's. `~`: transactions took a good part of the slice, the rate is that of replies by replies per transaction.\n")
     lines = targets(found)

@@ -1,8 +1,8 @@
-//! The load client (`testing/load`) against the real server: hundreds of connections over two threads, totals exact afterwards.
+//! The load client (`crates/bench`) against the real server: hundreds of connections over two threads, totals exact afterwards.
 
+use bench::options::{Action, CommandLine};
 use clap::Parser;
 use harness::Server;
-use load::options::{Action, CommandLine};
 
 fn server() -> Server {
     Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", "max_connections=2000"])
@@ -16,12 +16,12 @@ fn action(server: &Server, verb: &str, workload: &str, more: &[&str]) -> Action 
 
 fn prepare(server: &Server, workload: &str, size: &[&str]) {
     let Action::Prepare(options) = action(server, "prepare", workload, size) else { panic!("prepare") };
-    load::workload::prepare(&options).expect("loaded");
+    bench::workload::prepare(&options).expect("loaded");
 }
 
 fn check(server: &Server, workload: &str, size: &[&str]) {
     let Action::Check(options) = action(server, "check", workload, size) else { panic!("check") };
-    load::workload::check(&options).expect("as it must be");
+    bench::workload::check(&options).expect("as it must be");
 }
 
 /// Runs for a moment; the report as JSON. Everybody was let in, nobody was lost, something was done.
@@ -29,7 +29,7 @@ fn run(server: &Server, workload: &str, more: &[&str]) -> String {
     let mut arguments = vec!["--seconds", "0.5", "--warmup", "0.1"];
     arguments.extend(more);
     let Action::Run(options) = action(server, "run", workload, &arguments) else { panic!("run") };
-    let report = load::run::run(&options).expect("a run");
+    let report = bench::run::run(&options).expect("a run");
     println!("{}", report.summary());
     let json = report.json();
     for none in ["\"refused\":0,", "\"lost\":0,", "\"unfinished\":0,", "\"failed\":0,"] {

@@ -1,11 +1,11 @@
 //! TPC-C under crashes, with a ledger.
 
 use crate::Report;
+use bench::ledger::{Entry, Ledger};
+use bench::options::{Action, CommandLine};
 use clap::Parser;
 use env::SplitMix64;
 use histories::Place;
-use load::ledger::{Entry, Ledger};
-use load::options::{Action, CommandLine};
 use mysql::prelude::{FromRow, Queryable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ fn action(place: &Place, verb: &str, more: &[&str]) -> Result<Action, String> {
 
 fn prepare(place: &Place) -> Result<(), String> {
     match action(place, "prepare", &[])? {
-        Action::Prepare(options) => load::workload::prepare(&options),
+        Action::Prepare(options) => bench::workload::prepare(&options),
         _ => unreachable!("prepare was asked for"),
     }
 }
@@ -91,7 +91,7 @@ fn run(place: &Place, ledger: &Arc<Ledger>, connections: usize, seed: u64) -> Re
     match action(place, "run", &more)? {
         Action::Run(mut options) => {
             options.ledger = Some(Arc::clone(ledger));
-            Ok(std::thread::spawn(move || load::run::run(&options).map(|report| report.summary())))
+            Ok(std::thread::spawn(move || bench::run::run(&options).map(|report| report.summary())))
         }
         _ => unreachable!("run was asked for"),
     }
@@ -158,7 +158,7 @@ impl Known {
         there.check(&mut connection)?;
         // Conditions 1 to 4 and 6, and what indexes say beside what tables say.
         match action(place, "check", &[])? {
-            Action::Check(options) => drop(load::workload::check(&options)?),
+            Action::Check(options) => drop(bench::workload::check(&options)?),
             _ => unreachable!("check was asked for"),
         }
         for (table, index) in [("orders", "idx_order"), ("customer", "idx_customer")] {

@@ -1,17 +1,17 @@
 //! The `load` program: prepares data, runs a workload, checks what it left.
 
+use bench::options::{Action, CommandLine};
 use clap::Parser;
-use load::options::{Action, CommandLine};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let done = match CommandLine::parse().action {
-        Action::Prepare(options) => load::workload::prepare(&options),
-        Action::Run(options) => load::run::run(&options).map(|report| {
+        Action::Prepare(options) => bench::workload::prepare(&options),
+        Action::Run(options) => bench::run::run(&options).map(|report| {
             eprintln!("{}", report.summary());
             println!("{}", report.json());
         }),
-        Action::Check(options) => load::workload::check(&options).map(|said| println!("{said}")),
+        Action::Check(options) => bench::workload::check(&options).map(|said| println!("{said}")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

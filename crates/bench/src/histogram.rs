@@ -6,7 +6,7 @@ const SUB_BITS: u32 = 5;
 const BUCKETS: usize = 32 << SUB_BITS;
 
 /// How long things took.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,

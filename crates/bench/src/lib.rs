@@ -13,7 +13,7 @@
 //! Which servers, connection counts and repetitions make a report: `scripts/plain.py`.
 //!
 //! # Start at
-//! `run.rs`, then `reactor.rs` (a thread), `session.rs` (what a task can do), `workload/` (what it does).
+//! `run.rs`, then `reactor.rs` (a thread), `session.rs` (what a task can do), `workload/` (what it does), `outcome.rs` (what came of it).
 
 pub mod blocking;
 pub mod cpu;
@@ -23,6 +23,7 @@ pub mod json;
 pub mod ledger;
 pub mod link;
 pub mod options;
+pub mod outcome;
 pub mod random;
 pub mod reactor;
 pub mod reply;
