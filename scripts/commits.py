@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Durable commits of one connection beside the bare rate of the device: write one block, fdatasync, again.
+
+    cargo build --release
+    scripts/commits.py --rounds 5
+
+Slices of the two alternate on the same file system, so that what the machine and the device do meanwhile hits both. Bare is what a log
+cannot beat: one aligned block of 4 KiB written past the page cache into a file made before, then `fdatasync`. Ours is an autocommitted
+UPDATE of one row over a socket, a reply for each. Prints the medians, and the median of the rounds' ratios with their range.
+"""
+import argparse
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+from measure import start_server, stop_server
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def bare(path, seconds, blocks=4096, size=4096):
+    """Writes with a sync each, a second."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o600)
+    try:
+        page = mmap.mmap(-1, size)  # aligned, as O_DIRECT asks
+        page.write(os.urandom(size))
+        if os.fstat(file).st_size < blocks * size:
+            for block in range(blocks):
+                os.pwrite(file, page, block * size)
+            os.fsync(file)
+        done, begin = 0, time.monotonic()
+        while (took := time.monotonic() - begin) < seconds:
+            os.pwrite(file, page, done % blocks * size)
+            os.fdatasync(file)
+            done += 1
+        return done / took
+    finally:
+        os.close(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "target/release/altiplano")
+    parser.add_argument("--client", default=None, help="the load client's command; by default the program itself: `altiplano bench`")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--port", type=int, default=13598)
+    parser.add_argument("--directory", type=pathlib.Path, default=pathlib.Path("/var/tmp"), help="where both write")
+    args = parser.parse_args()
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="altiplano-commits-", dir=args.directory))
+    client = args.client.split() if args.client else [str(args.binary), "bench"]
+    server = start_server(args.binary, directory / "data", args.port, "512M", [], str(directory) + ".log")
+    common = ["--server", f"127.0.0.1:{args.port}", "--workload", "hot_row"]
+    ours, alone = [], []
+    try:
+        subprocess.run([*client, "prepare", *common], check=True)
+        for _ in range(args.rounds):
+            alone.append(bare(directory / "bare", args.seconds))
+            run = [*client, "run", *common, "--connections", "1", "--threads", "1", "--seconds", str(args.seconds), "--warmup", "0.5", "--pid", str(server.pid)]
+            if not args.client:
+                run.append("--json")
+            ours.append(json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]))
+    finally:
+        stop_server(server)
+        shutil.rmtree(directory, ignore_errors=True)
+    shares = [each["tps"] / rate for each, rate in zip(ours, alone)]
+    print("| what | a second (median) | µs |")
+    print("|---|--:|--:|")
+    for name, rates in (("write and fdatasync", alone), ("commits of one connection", [each["tps"] for each in ours])):
+        rate = statistics.median(rates)
+        print(f"| {name} | {rate:,.0f} | {1e6 / rate:.0f} |")
+    print(f"\nShare: {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f}), {args.rounds} rounds of {args.seconds:g} s, load average {os.getloadavg()[0]:.0f};")
+    print(f"server CPU a commit {statistics.median(each['server_cpu_us'] for each in ours):.1f} µs.")
+
+
+if __name__ == "__main__":
+    main()
