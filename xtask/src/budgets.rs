@@ -1,34 +1,45 @@
 //! Instruction budgets: what one connection's operations cost, compared with what `docs/budgets.toml` holds.
 //!
-//! The program of `testing/budgets` runs under callgrind, which counts inside `budget_window` only and writes a file at each return of
-//! `budget_done`. Instructions do not depend on what else the machine does; address randomisation is off, so that hashes of
-//! addresses do not either.
+//! `count.rs` counts (callgrind over the program of `testing/budgets`), `record.rs` holds the two files (budgets, and the history of
+//! recordings), `judge.rs` says what is wrong, `plot.rs` draws the history.
+//!
+//! # Invariants
+//! 1. A recording leaves a budget alone whose operation is within its bound: what grows by one per cent a month passes the bound all the same.
+//! 2. Budgets change only together with their reason, and each recording is in the history.
 
-use std::collections::BTreeMap;
+mod count;
+mod judge;
+mod plot;
+mod record;
+
+use count::{Counts, count};
+use record::{Budgets, History, Recording};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-const USAGE: &str = "usage: cargo xtask budgets [--check | --record REASON] [--runs N] [--program PATH]
+const USAGE: &str = "usage: cargo xtask budgets [--check | --record REASON | --plot] [--runs N] [--program PATH]
 
   (nothing)          counts and prints, beside what docs/budgets.toml holds
-  --check            fails when an operation takes more than 2 % above its budget
-  --record REASON    writes what was counted to docs/budgets.toml
+  --check            fails when an operation takes more than 2 % above its budget, or budgets were changed without a reason
+  --record REASON    writes the budgets of operations that are new or out of their bounds to docs/budgets.toml, and all that was
+                     counted to docs/budgets/history.toml; then does as --plot
+  --plot             draws docs/budgets/history.toml: docs/budgets/history.svg, and a table in docs/budgets/README.md; counts nothing
   --runs N           counts N times and shows the spread
   --program PATH     counts this build of testing/budgets instead of building it";
 
-/// An operation may take so much more than its budget.
-const EXCESS_MAX: f64 = 0.02;
+const BUDGETS: &str = "docs/budgets.toml";
+const HISTORY: &str = "docs/budgets/history.toml";
+const PLOT: &str = "docs/budgets/history.svg";
+const TABLE: &str = "docs/budgets/README.md";
 
 struct Options {
     check: bool,
     record: Option<String>,
+    plot: bool,
     runs: usize,
     program: Option<PathBuf>,
 }
-
-/// What was counted: instructions per operation, by name, in order.
-type Counts = Vec<(String, f64)>;
 
 /// The command.
 pub fn run(arguments: &[String]) -> ExitCode {
@@ -36,12 +47,8 @@ pub fn run(arguments: &[String]) -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    if !Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
-        println!("budgets: left out, valgrind is not installed (Debian, Ubuntu: apt-get install valgrind; Fedora: dnf install valgrind)");
-        // Nothing was found wrong; but what was asked to be written is not.
-        return if options.record.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
-    }
-    match measure(&options) {
+    let done = if options.plot { plot().map(|()| true) } else { measure(&options) };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -52,12 +59,13 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn parse(arguments: &[String]) -> Option<Options> {
-    let mut options = Options { check: false, record: None, runs: 1, program: None };
+    let mut options = Options { check: false, record: None, plot: false, runs: 1, program: None };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--check" => options.check = true,
-            "--record" => options.record = Some(rest.next()?.clone()),
+            "--record" => options.record = Some(rest.next().filter(|reason| !reason.trim().is_empty())?.clone()),
+            "--plot" => options.plot = true,
             "--runs" => options.runs = rest.next()?.parse().ok().filter(|n| *n > 0)?,
             "--program" => options.program = Some(PathBuf::from(rest.next()?)),
             _ => return None,
@@ -66,9 +74,74 @@ fn parse(arguments: &[String]) -> Option<Options> {
     Some(options)
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// A file of the workspace, empty where it is not there.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_default()
+}
+
+fn write(path: &str, text: &str) -> Result<(), String> {
+    let path = root().join(path);
+    path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text)).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn plot() -> Result<(), String> {
+    let (history, budgets) = (History::read(&text(HISTORY)), Budgets::read(&text(BUDGETS)));
+    write(PLOT, &plot::svg(&history, &budgets))?;
+    write(TABLE, &plot::table(&history))?;
+    println!("written to {PLOT} and {TABLE}");
+    Ok(())
+}
+
 fn measure(options: &Options) -> Result<bool, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let budgets = Budgets::read(&text(BUDGETS));
+    let mut wrong = if options.check { unexplained(&budgets) } else { Vec::new() };
+    if Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success()) {
+        let runs = counted(options)?;
+        let counts = lowest(&runs);
+        print(&runs, &counts, &budgets);
+        if let Some(reason) = &options.record {
+            record(&budgets, &counts, reason)?;
+            return Ok(true);
+        }
+        wrong.extend(judge::counts(&counts, &budgets));
+    } else {
+        println!(
+            "budgets: not counted, valgrind is not installed (Debian, Ubuntu: apt-get install valgrind; Fedora: dnf install valgrind)"
+        );
+        if options.record.is_some() {
+            return Ok(false);
+        }
+    }
+    if options.check {
+        wrong.iter().for_each(|line| println!("{line}"));
+    }
+    Ok(wrong.is_empty() || !options.check)
+}
+
+/// What is wrong with the files themselves: budgets that changed without a reason, or without a recording.
+fn unexplained(now: &Budgets) -> Vec<String> {
+    let mut wrong = judge::history(now, &History::read(&text(HISTORY)));
+    let git = |arguments: &[&str]| git(arguments).filter(|said| !said.is_empty());
+    let at = |commit: &str| git(&["show", &format!("{commit}:{BUDGETS}")]).map(|text| Budgets::read(&text));
+    // What is not committed yet, and what the last commit that touched the file did to it. A shallow clone may have neither.
+    if let Some(head) = at("HEAD") {
+        wrong.extend(judge::change("HEAD", &head, now));
+    }
+    if let Some(commit) = git(&["log", "-1", "--format=%h", "--", BUDGETS]) {
+        match (at(&format!("{commit}^")), at(&commit)) {
+            (Some(before), Some(after)) => wrong.extend(judge::change(&format!("the parent of {commit}"), &before, &after)),
+            _ => println!("budgets: {commit} has no parent here to compare its reason with"),
+        }
+    }
+    wrong
+}
+
+fn counted(options: &Options) -> Result<Vec<Counts>, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let program = match &options.program {
         Some(program) => program.clone(),
         None => {
@@ -80,136 +153,51 @@ fn measure(options: &Options) -> Result<bool, String> {
             target.join("fast/budgets")
         }
     };
-    let runs = (0..options.runs).map(|_| count(&program, &target.join("budgets"))).collect::<Result<Vec<Counts>, String>>()?;
-    let path = root.join("docs/budgets.toml");
-    let recorded = fs::read_to_string(&path).map(|text| read(&text)).unwrap_or_default();
-    let within = print(&runs, &recorded);
-    if let Some(reason) = &options.record {
-        let lowest =
-            (0..runs[0].len()).map(|at| (runs[0][at].0.clone(), runs.iter().map(|run| run[at].1).fold(f64::MAX, f64::min))).collect();
-        fs::write(&path, write(&lowest, reason, &commit(root))).map_err(|e| format!("{}: {e}", path.display()))?;
-        println!("written to docs/budgets.toml");
-        return Ok(true);
-    }
-    if options.check && !within {
-        println!("above budget: make it cheaper, or say why it must cost more: cargo xtask budgets --record REASON");
-    }
-    Ok(within || !options.check)
+    (0..options.runs).map(|_| count(&program, &target.join("budgets"))).collect()
 }
 
-/// One run of the program under callgrind.
-fn count(program: &Path, directory: &Path) -> Result<Counts, String> {
-    let _ = fs::remove_dir_all(directory);
-    fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    let out = directory.join("count");
-    let fixed_addresses =
-        Command::new("setarch").args(["-R", "true"]).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success());
-    let mut command = if fixed_addresses { Command::new("setarch") } else { Command::new("valgrind") };
-    if fixed_addresses {
-        command.args(["-R", "valgrind"]);
-    }
-    command.args(["--tool=callgrind", "--quiet", "--toggle-collect=*budget_window*", "--dump-after=*budget_done*"]);
-    command.arg(format!("--callgrind-out-file={}", out.display())).arg(program);
-    let output = command.stderr(Stdio::inherit()).output().map_err(|e| format!("cannot run valgrind: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{} failed under valgrind", program.display()));
-    }
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut totals = Vec::new();
-    for (number, line) in printed.lines().enumerate() {
-        let (name, times) =
-            line.split_once(' ').and_then(|(name, n)| Some((name, n.parse::<f64>().ok()?))).ok_or("output not understood")?;
-        let file = out.with_extension((number + 1).to_string());
-        let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        totals.push((name.to_owned(), total(&text).ok_or_else(|| format!("{}: no total", file.display()))? / times));
-    }
-    Ok(totals)
+/// The lowest count of each operation.
+fn lowest(runs: &[Counts]) -> Counts {
+    let least = |at: usize| runs.iter().map(|run| run[at].1).fold(f64::MAX, f64::min);
+    runs[0].iter().enumerate().map(|(at, (name, _))| (name.clone(), least(at))).collect()
 }
 
-/// Instructions of one file of callgrind's.
-fn total(text: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("summary:").or_else(|| line.strip_prefix("totals:")))?;
-    line.trim().parse().ok()
-}
-
-/// Prints all; whether everything is within its budget.
-fn print(runs: &[Counts], recorded: &BTreeMap<String, f64>) -> bool {
+fn print(runs: &[Counts], counts: &Counts, budgets: &Budgets) {
     println!("{:32} {:>10} {:>10} {:>8} {:>8}", "instructions", "now", "budget", "change", "spread");
-    let mut within = true;
-    for (at, (name, _)) in runs[0].iter().enumerate() {
-        let of_runs = runs.iter().map(|run| run[at].1);
-        let (least, most) = (of_runs.clone().fold(f64::MAX, f64::min), of_runs.fold(0.0, f64::max));
-        let spread = if runs.len() > 1 { format!("{:.2}%", 100.0 * (most / least - 1.0)) } else { String::new() };
-        let Some(budget) = recorded.get(name) else {
-            println!("{name:32} {least:>10.1} {:>10} {:>8} {spread:>8}", "-", "new");
-            continue;
-        };
-        let above = exceeds(least, *budget);
-        within &= !above;
-        let change = format!("{:+.1}%", 100.0 * (least / budget - 1.0));
-        println!("{name:32} {least:>10.1} {budget:>10.1} {change:>8} {spread:>8}{}", if above { "  ABOVE" } else { "" });
+    for (at, (name, now)) in counts.iter().enumerate() {
+        let most = runs.iter().map(|run| run[at].1).fold(0.0, f64::max);
+        let spread = if runs.len() > 1 { format!("{:.2}%", 100.0 * (most / now - 1.0)) } else { String::new() };
+        match budgets.of(name) {
+            None => println!("{name:32} {now:>10.1} {:>10} {:>8} {spread:>8}", "-", "new"),
+            Some(budget) => {
+                let (change, above) = (format!("{:+.1}%", 100.0 * (now / budget - 1.0)), judge::exceeds(*now, budget));
+                println!("{name:32} {now:>10.1} {budget:>10.1} {change:>8} {spread:>8}{}", if above { "  ABOVE" } else { "" });
+            }
+        }
     }
-    for name in recorded.keys().filter(|name| !runs[0].iter().any(|(counted, _)| counted == *name)) {
-        println!("{name:32} has a budget and was not counted");
-        within = false;
-    }
-    within
 }
 
-fn exceeds(now: f64, budget: f64) -> bool {
-    now > budget * (1.0 + EXCESS_MAX)
+/// Writes new budgets, and what was counted to the history.
+fn record(budgets: &Budgets, counts: &Counts, reason: &str) -> Result<(), String> {
+    let commit = commit();
+    let new = judge::recorded(budgets, counts, reason, &commit);
+    let mut history = History::read(&text(HISTORY));
+    let date = Command::new("date").args(["-u", "+%F"]).output().map_err(|e| format!("cannot run date: {e}"))?;
+    let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
+    history.recordings.push(Recording { commit, date, reason: reason.to_owned(), instructions: counts.clone() });
+    write(BUDGETS, &new.write())?;
+    write(HISTORY, &history.write())?;
+    println!("written to {BUDGETS} and {HISTORY}");
+    plot()
 }
 
-/// The table `[instructions]`.
-fn read(text: &str) -> BTreeMap<String, f64> {
-    let table = text.split("[instructions]\n").nth(1).unwrap_or_default();
-    table.lines().filter_map(|line| line.split_once(" = ")).filter_map(|(name, n)| Some((name.to_owned(), n.parse().ok()?))).collect()
-}
-
-fn write(counts: &Counts, reason: &str, commit: &str) -> String {
-    let mut text =
-        String::from("# Instructions per operation on one thread, user space: `cargo xtask budgets --record REASON` writes this file,\n");
-    text.push_str(
-        "# `cargo xtask budgets --check` fails past +2 %. What each is: testing/budgets/src. `window…` is what counting itself costs.\n",
-    );
-    text.push_str(&format!("commit = {commit:?}\nreason = {reason:?}\n\n[instructions]\n"));
-    for (name, instructions) in counts {
-        text.push_str(&format!("{name} = {instructions:.1}\n"));
-    }
-    text
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(root()).args(arguments).stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// What the working tree stands on.
-fn commit(root: &Path) -> String {
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(root).args(arguments).output();
-        output.ok().filter(|o| o.status.success()).map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default()
-    };
-    let changed = !git(&["status", "--porcelain", "--", "crates"]).is_empty();
-    format!("{}{}", git(&["rev-parse", "--short", "HEAD"]), if changed { " and changes" } else { "" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read() {
-        let counts = vec![("a_b".to_owned(), 12.5), ("c".to_owned(), 3000.0)];
-        let text = write(&counts, "say \"why\"", "abc");
-        assert_eq!(read(&text), counts.into_iter().collect());
-    }
-
-    #[test]
-    fn two_percent_more_is_within_the_budget_and_more_is_not() {
-        assert!(!exceeds(102.0, 100.0));
-        assert!(exceeds(102.1, 100.0));
-        assert!(!exceeds(50.0, 100.0));
-    }
-
-    #[test]
-    fn callgrind_files_tell_their_total() {
-        assert_eq!(total("events: Ir\nfn=(1)\n1 5\n\ntotals: 1234\n"), Some(1234.0));
-        assert_eq!(total("version: 1\n"), None);
-    }
+fn commit() -> String {
+    let changed = git(&["status", "--porcelain", "--", "crates"]).is_some_and(|said| !said.is_empty());
+    format!("{}{}", git(&["rev-parse", "--short", "HEAD"]).unwrap_or_default(), if changed { " and changes" } else { "" })
 }

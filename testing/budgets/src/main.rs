@@ -8,10 +8,13 @@
 //! Sockets (a statement enters as a packet's payload and leaves in the packet buffer), contention, time.
 //!
 //! # Start at
-//! `statements.rs` for whole statements, `parts.rs` for what they are made of.
+//! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of.
 
+mod client;
 mod parts;
 mod statements;
+mod texts;
+mod tpcc;
 mod window;
 
 // As the server's program has it: allocation is part of what a statement costs.
@@ -25,4 +28,6 @@ fn main() {
     let directory = tempfile::tempdir().expect("a directory for the data");
     parts::run(&directory.path().join("log"));
     statements::run(&directory.path().join("data"));
+    texts::run();
+    tpcc::run(&directory.path().join("tpcc"));
 }

@@ -1,95 +1,16 @@
 //! Whole statements of one session, from a packet's payload to the reply in the packet buffer.
 
-use crate::window::{Random, count_apart};
-use catalog::Catalog;
-use engine::{Engine, EngineConfig};
-use env::{Disk, RealClock, RealDisk};
-use protocol::command::byte;
-use protocol::{Capabilities, Command, NoClient, PacketWriter};
-use session::command::{ClientAddress, Login};
-use session::connections::{Connection, Hangup};
-use session::service::{Service, Session};
-use session::{AccountStore, ClientSession, Shared, SqlService};
+use crate::client::{Client, Param, connect, open};
+use crate::window::{Random, count_apart, count_rows};
+use engine::Engine;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of the table, which is sysbench's.
 const ROWS: u64 = 10_000;
-const CAPABILITIES: Capabilities =
-    Capabilities(Capabilities::PROTOCOL_41.bits() | Capabilities::TRANSACTIONS.bits() | Capabilities::DEPRECATE_EOF.bits());
-
-/// A client that is never asked.
-struct Nobody;
-
-impl Hangup for Nobody {
-    fn hang_up(&self, _writes_too: bool) {}
-
-    fn is_gone(&self) -> bool {
-        false
-    }
-}
-
-/// A session and the buffer that its replies go to.
-struct Client {
-    session: ClientSession,
-    out: PacketWriter,
-    payload: Vec<u8>,
-}
-
-impl Client {
-    /// Answers the command whose payload is `self.payload`; what follows is in `self.out`.
-    fn answer(&mut self) {
-        self.out.clear();
-        self.out.set_sequence(1);
-        let command = Command::parse(&self.payload, CAPABILITIES).expect("a command");
-        self.session.handle(command, &mut self.out, &mut NoClient::default());
-    }
-
-    fn text(&mut self, sql: &str) {
-        self.payload.clear();
-        self.payload.push(byte::QUERY);
-        self.payload.extend_from_slice(sql.as_bytes());
-    }
-
-    /// Runs a statement that must succeed.
-    fn run(&mut self, sql: &str) {
-        self.text(sql);
-        self.answer();
-        self.succeeded(sql);
-    }
-
-    fn succeeded(&self, what: &str) {
-        assert!(self.out.bytes()[4] != 0xFF, "{what}: {}", String::from_utf8_lossy(&self.out.bytes()[7..]));
-    }
-
-    fn prepare(&mut self, sql: &str) -> u32 {
-        self.payload.clear();
-        self.payload.push(byte::STMT_PREPARE);
-        self.payload.extend_from_slice(sql.as_bytes());
-        self.answer();
-        self.succeeded(sql);
-        u32::from_le_bytes(self.out.bytes()[5..9].try_into().expect("four bytes"))
-    }
-
-    /// An execution with whole numbers (4 bytes each) and then strings.
-    fn execution(&mut self, statement: u32, numbers: &[u32], strings: &[&str]) {
-        let count = numbers.len() + strings.len();
-        self.payload.clear();
-        self.payload.push(byte::STMT_EXECUTE);
-        self.payload.extend_from_slice(&statement.to_le_bytes());
-        self.payload.extend_from_slice(&[0, 1, 0, 0, 0]);
-        self.payload.resize(self.payload.len() + count.div_ceil(8), 0);
-        self.payload.push(1);
-        numbers.iter().for_each(|_| self.payload.extend_from_slice(&[0x03, 0]));
-        strings.iter().for_each(|_| self.payload.extend_from_slice(&[0xFD, 0]));
-        numbers.iter().for_each(|number| self.payload.extend_from_slice(&number.to_le_bytes()));
-        for string in strings {
-            self.payload.push(u8::try_from(string.len()).expect("short"));
-            self.payload.extend_from_slice(string.as_bytes());
-        }
-    }
-}
+/// Rows of a statement of many.
+const MANY: u64 = 100;
 
 /// Counts all statements; the data lies in `directory`.
 pub fn run(directory: &Path) {
@@ -99,37 +20,9 @@ pub fn run(directory: &Path) {
     selects(&client);
     changes(&client, &engine);
     transactions(&client);
-}
-
-fn open(directory: &Path) -> (Arc<Engine>, SqlService) {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory).expect("a directory"));
-    let mut config = EngineConfig::default();
-    config.pool.frames = 4096;
-    let engine = Engine::open(disk, Arc::new(RealClock::new()), config).expect("an engine");
-    let catalog = Catalog::open(&engine).expect("a catalogue");
-    let service = {
-        let accounts = AccountStore::open(&catalog).expect("accounts");
-        SqlService::new(Shared::new(Arc::clone(&engine), catalog, accounts))
-    };
-    (engine, service)
-}
-
-fn connect(service: &SqlService) -> Client {
-    let connection = Connection::new(service.connections().allocate_id(), "localhost".to_owned(), Box::new(Nobody));
-    service.connections().add(Arc::clone(&connection));
-    let login = Login {
-        user: "root".to_owned(),
-        host: "localhost".to_owned(),
-        account_user: "root".to_owned(),
-        account_host: "localhost".to_owned(),
-        database: None,
-        charset: 255,
-        capabilities: CAPABILITIES,
-        address: ClientAddress::Unix,
-        attributes: Vec::new(),
-    };
-    let session = service.begin(connection, login).expect("a session");
-    Client { session, out: PacketWriter::new(), payload: Vec::new() }
+    lookups(&client);
+    scans(&client);
+    inserts(&client, &engine);
 }
 
 fn load(client: &mut Client) {
@@ -228,4 +121,79 @@ fn transactions(client: &RefCell<Client>) {
         commit(n);
     };
     count_apart("commit_empty_text", 1000, begin, |_| client.borrow_mut().answer());
+}
+
+/// By the secondary index: its entry, then the row.
+fn lookups(client: &RefCell<Client>) {
+    // As many rows as the key has: one on average.
+    let mut random = Random::new(10);
+    let text = |_| client.borrow_mut().text(&format!("SELECT c FROM sbtest1 WHERE k={:05}", random.below(ROWS) + 1));
+    count_apart("secondary_lookup_text", 1000, text, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("lookup");
+
+    let statement = client.borrow_mut().prepare("SELECT c FROM sbtest1 WHERE k=?");
+    let mut random = Random::new(11);
+    let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1], &[]);
+    count_apart("secondary_lookup_prepared", 1000, execution, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("lookup");
+}
+
+/// What a row of a scan costs, without and with its way into the reply.
+fn scans(client: &RefCell<Client>) {
+    const RANGE: u64 = 1000;
+    let first = |seed| {
+        let mut random = Random::new(seed);
+        move || random.below(ROWS - RANGE) as u32 + 1
+    };
+    for (name, sql, seed) in [
+        ("range_scan_per_row", "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?", 12),
+        ("range_result_per_row_prepared", "SELECT id, k, c, pad FROM sbtest1 WHERE id BETWEEN ? AND ?", 13),
+    ] {
+        let statement = client.borrow_mut().prepare(sql);
+        let mut first = first(seed);
+        let range = |_| {
+            let first = first();
+            client.borrow_mut().execution(statement, &[first, first + RANGE as u32 - 1], &[]);
+        };
+        count_rows(name, 20, RANGE, range, |_| client.borrow_mut().answer());
+        client.borrow().succeeded(name);
+    }
+    let mut first = first(14);
+    let range = |_| {
+        let first = first();
+        let last = first + RANGE as u32 - 1;
+        client.borrow_mut().text(&format!("SELECT id, k, c, pad FROM sbtest1 WHERE id BETWEEN {first:05} AND {last:05}"));
+    };
+    count_rows("range_result_per_row_text", 20, RANGE, range, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("range");
+}
+
+/// New rows with one secondary index, behind those that are there.
+fn inserts(client: &RefCell<Client>, engine: &Arc<Engine>) {
+    let mut random = Random::new(15);
+    let mut row = move |id| format!("({id},{:05},'{}','{}')", random.below(ROWS) + 1, text(&mut random, 10), text(&mut random, 5));
+    let insert = |n| client.borrow_mut().text(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {}", row(2 * ROWS + n)));
+    count_apart("insert_text", 1000, purged(engine, insert), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("insert");
+
+    let many = |n| {
+        let rows: Vec<String> = (0..MANY).map(|at| row(3 * ROWS + n * MANY + at)).collect();
+        client.borrow_mut().text(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {}", rows.join(",")));
+    };
+    count_rows("insert_of_100_per_row_text", 40, MANY, purged(engine, many), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("insert");
+
+    let marks = vec!["(?,?,?,?)"; MANY as usize].join(",");
+    let statement = client.borrow_mut().prepare(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {marks}"));
+    let mut random = Random::new(16);
+    let many = |n| {
+        let texts: Vec<(String, String)> = (0..MANY).map(|_| (text(&mut random, 10), text(&mut random, 5))).collect();
+        let mut params = Vec::new();
+        for (id, (c, pad)) in (4 * ROWS + n * MANY..).zip(&texts) {
+            params.extend([Param::Int(id), Param::Int(random.below(ROWS) + 1), Param::Text(c), Param::Text(pad)]);
+        }
+        client.borrow_mut().execution_of(statement, &params);
+    };
+    count_rows("insert_of_100_per_row_prepared", 40, MANY, purged(engine, many), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("insert");
 }

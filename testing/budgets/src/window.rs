@@ -4,6 +4,8 @@ use std::hint::black_box;
 
 /// How often each operation is run uncounted, so that caches (of plans, of memory) are as they will stay.
 const WARM: u64 = 200;
+/// The same of operations on many rows.
+const WARM_LARGE: u64 = 10;
 
 /// Callgrind counts in here (`--toggle-collect`).
 #[inline(never)]
@@ -25,16 +27,26 @@ pub fn count(name: &str, times: u64, mut op: impl FnMut(u64)) {
 }
 
 /// Counts `times` calls of `op`, with `prepare` uncounted before each.
-pub fn count_apart(name: &str, times: u64, mut prepare: impl FnMut(u64), mut op: impl FnMut(u64)) {
-    for n in 0..WARM {
+pub fn count_apart(name: &str, times: u64, prepare: impl FnMut(u64), op: impl FnMut(u64)) {
+    windows(WARM, times, prepare, op);
+    budget_done(name, times);
+}
+
+/// The same of an operation on so many rows: instructions of a row.
+pub fn count_rows(name: &str, times: u64, rows: u64, prepare: impl FnMut(u64), op: impl FnMut(u64)) {
+    windows(WARM_LARGE, times, prepare, op);
+    budget_done(name, times * rows);
+}
+
+fn windows(warm: u64, times: u64, mut prepare: impl FnMut(u64), mut op: impl FnMut(u64)) {
+    for n in 0..warm {
         prepare(n);
         op(black_box(n));
     }
-    for n in WARM..WARM + times {
+    for n in warm..warm + times {
         prepare(n);
         budget_window(&mut || op(black_box(n)));
     }
-    budget_done(name, times);
 }
 
 /// Numbers that look random and are the same in each run.
