@@ -95,6 +95,7 @@ pub(crate) fn decode_table(bytes: &[u8]) -> Result<TableDef> {
         shown_options,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        row_versions: Default::default(),
     };
     if has_sections {
         sections::decode(&mut r, &mut def)?;
@@ -180,7 +181,7 @@ fn index(r: &mut Reader<'_>) -> Result<IndexDef> {
     Ok(IndexDef { name, id, root, unique, parts, comment, invisible: false })
 }
 
-fn put_type(out: &mut Vec<u8>, ty: &ColumnType) {
+pub(crate) fn put_type(out: &mut Vec<u8>, ty: &ColumnType) {
     put_u8(out, ty.kind as u8);
     put_u8(out, u8::from(ty.unsigned) | u8::from(ty.zerofill) << 1 | u8::from(ty.nullable) << 2);
     put_varint(out, u64::from(ty.length));
@@ -192,7 +193,7 @@ fn put_type(out: &mut Vec<u8>, ty: &ColumnType) {
     }
 }
 
-fn column_type(r: &mut Reader<'_>) -> Result<ColumnType> {
+pub(crate) fn column_type(r: &mut Reader<'_>) -> Result<ColumnType> {
     let kind = TypeKind::from_u8(r.u8()?).ok_or(Malformed)?;
     let flags = r.u8()?;
     let length = small(r)?;
@@ -325,6 +326,7 @@ mod tests {
             shown_options: vec![("ROW_FORMAT".into(), "DYNAMIC".into())],
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            row_versions: Default::default(),
         };
         let whole_and_cut = |def: &TableDef| {
             let bytes = encode_table(def);

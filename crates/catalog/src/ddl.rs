@@ -113,6 +113,9 @@ impl Catalog {
         if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
             self.engine().allows(Feature::JsonColumns)?;
         }
+        if !def.row_versions.is_empty() {
+            self.engine().allows(Feature::RowVersions)?;
+        }
         if crate::histogram::has_histograms(def) {
             self.engine().allows(Feature::Histograms)?;
         }

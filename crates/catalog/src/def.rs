@@ -4,9 +4,10 @@
 //! 1. `indexes[0]` of a table is its primary index. Without a primary key it is named `GEN_CLUST_INDEX`, has no parts, and rows are
 //!    keyed by a hidden 8-byte row id.
 //! 2. `columns` are in the order of `SELECT *`; a column's position is also its position in the current row layout.
-//! 3. `schema_version` grows with each change of the columns; rows keep the version they were written with.
+//! 3. `schema_version` grows with each change of the columns; rows keep the version they were written with (`row_versions.rs`).
 
 use crate::histogram::Histogram;
+use crate::row_versions::RowVersions;
 use base::{IndexId, PageNo, TableId};
 use record::KeyPart;
 use std::sync::Arc;
@@ -264,6 +265,8 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// Foreign keys, in the order of their names.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// What rows of older schema versions hold, where `added_in` does not tell it.
+    pub row_versions: RowVersions,
 }
 
 /// Name of the primary index of a table without a primary key.
@@ -287,6 +290,7 @@ impl TableDef {
             shown_options: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            row_versions: RowVersions::default(),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod histogram;
 pub mod offline;
 mod open;
 mod references;
+mod row_versions;
 mod sections;
 mod temporary;
 mod view;
@@ -39,5 +40,6 @@ pub use def::{
 };
 pub use error::{CatalogError, Result};
 pub use references::{Renamed, TableName};
+pub use row_versions::{ROW_VERSIONS_MAX, RowVersion, RowVersions, StoredColumn, older_versions};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef, ViewEntry};
 pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

@@ -1,11 +1,11 @@
 //! From a definition to an open table of the engine.
 
-use crate::def::{ColumnDef, TableDef};
+use crate::def::TableDef;
 use crate::error::{CatalogError, Result};
+use crate::row_versions::{self, RowVersions};
 use engine::{IndexSpec, TableSpec};
-use record::{ColumnSource, RowLayout};
+use record::RowLayout;
 use std::sync::Arc;
-use types::ColumnType;
 
 /// What the engine needs to know of a table. [`CatalogError::Damaged`] when the definition names what it does not have: the engine relies on its
 /// indexes' columns.
@@ -37,51 +37,25 @@ fn disagreement(def: &TableDef) -> Option<String> {
             return Some(format!("index {} is on column {} of {columns}", index.name, part.column + 1));
         }
     }
-    let newer = def.columns.iter().find(|column| column.added_in > def.schema_version)?;
-    Some(format!("column {} is of schema version {}, after {}", newer.name, newer.added_in, def.schema_version))
-}
-
-/// Layouts of all schema versions that rows may carry, oldest first. Columns are only ever added at the end without a copy, so the rows of
-/// version `v` hold the columns that were added in `v` or before, in order.
-fn layouts(def: &TableDef) -> Result<Vec<Arc<RowLayout>>> {
-    let mut versions: Vec<u16> = def.columns.iter().map(|c| c.added_in).chain([def.schema_version]).collect();
-    versions.sort_unstable();
-    versions.dedup();
-    versions.iter().map(|version| layout(def, *version).map(Arc::new)).collect()
-}
-
-fn layout(def: &TableDef, version: u16) -> Result<RowLayout> {
-    let all: Vec<ColumnType> = def.columns.iter().map(|c| c.ty.clone()).collect();
-    if version == def.schema_version {
-        return Ok(RowLayout::new(&all, version));
+    if let Some(newer) = def.columns.iter().find(|column| column.added_in > def.schema_version) {
+        return Some(format!("column {} is of schema version {}, after {}", newer.name, newer.added_in, def.schema_version));
     }
-    let is_stored = |column: &ColumnDef| column.added_in <= version;
-    let stored: Vec<ColumnType> = def.columns.iter().filter(|c| is_stored(c)).map(|c| c.ty.clone()).collect();
-    let mut at = 0;
-    let columns: Vec<(ColumnType, ColumnSource)> = def
-        .columns
-        .iter()
-        .map(|column| {
-            let source = if is_stored(column) {
-                at += 1;
-                ColumnSource::Stored(at - 1)
-            } else {
-                ColumnSource::Default(column.instant_default.clone())
-            };
-            (column.ty.clone(), source)
-        })
-        .collect();
-    RowLayout::of_older_version(&stored, version, &columns)
-        .map_err(|e| CatalogError::Damaged(format!("table {}.{}: {e}", def.database, def.name)))
+    RowVersions::disagreement(def)
+}
+
+/// Layouts of all schema versions that rows may carry, oldest first.
+fn layouts(def: &TableDef) -> Result<Vec<Arc<RowLayout>>> {
+    let layouts = row_versions::layouts(def).map_err(|e| CatalogError::Damaged(format!("table {}.{}: {e}", def.database, def.name)))?;
+    Ok(layouts.into_iter().map(Arc::new).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::def::IndexDef;
+    use crate::def::{ColumnDef, IndexDef};
     use base::{IndexId, PageNo, TableId};
     use record::KeyPart;
-    use types::Value;
+    use types::{ColumnType, Value};
 
     fn table(part: usize, added_in: u16, indexes: usize) -> TableDef {
         let column =

@@ -8,6 +8,7 @@
 use crate::codec::{Result, list, put_text, small, text};
 use crate::def::{CheckDef, DefaultValue, ForeignKeyDef, Generated, ReferenceAction, TableDef, Visibility};
 use crate::histogram::{self, Histogram};
+use crate::row_versions::RowVersions;
 use base::{Malformed, Reader, put_bytes, put_u8, put_varint};
 use std::sync::Arc;
 
@@ -22,6 +23,10 @@ const FOREIGN_KEYS: u64 = 4;
 
 /// Histograms: position of the column, what is told of it.
 const HISTOGRAMS: u64 = 5;
+/// Types of columns that are gone and that older rows hold.
+const DROPPED_COLUMNS: u64 = 6;
+/// Older versions of the rows: number, what they hold in order (twice the column's position; for those that are gone, twice that in the list before, and one).
+const ROW_VERSIONS: u64 = 7;
 
 const IS_GENERATED: u8 = 1;
 const IS_STORED: u8 = 2;
@@ -72,6 +77,8 @@ pub(crate) fn encode(def: &TableDef) -> Vec<u8> {
         row
     };
     section(HISTOGRAMS, told.map(row).collect());
+    section(DROPPED_COLUMNS, def.row_versions.encode_dropped());
+    section(ROW_VERSIONS, def.row_versions.encode_versions());
     if !out.is_empty() {
         // The end: a definition that was cut off between two sections is not taken for whole.
         put_varint(&mut out, 0);
@@ -156,6 +163,8 @@ pub(crate) fn decode(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
                 def.foreign_keys = list(&mut section, |r| foreign_key(r, columns))?;
             }
             HISTOGRAMS => list(&mut section, |r| histogram_of(r, def)).map(drop)?,
+            DROPPED_COLUMNS => def.row_versions.dropped = RowVersions::decode_dropped(&mut section)?,
+            ROW_VERSIONS => def.row_versions.older = RowVersions::decode_versions(&mut section)?,
             _ => return Err(Malformed),
         }
     }

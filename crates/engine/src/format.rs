@@ -36,11 +36,13 @@ pub enum Feature {
     PreparedTables,
     /// Histograms of columns: section 5 of a table's definition.
     Histograms,
+    /// Columns dropped, moved, or added before others without touching the rows: sections 6 and 7 of a table's definition.
+    RowVersions,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 11] = [
+    pub const ALL: [Feature; 12] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -52,6 +54,7 @@ impl Feature {
         Feature::Views,
         Feature::PreparedTables,
         Feature::Histograms,
+        Feature::RowVersions,
     ];
 
     /// The format that it came with.
@@ -60,7 +63,12 @@ impl Feature {
             Feature::PreparedTransactions | Feature::PrunedVersions => 2,
             Feature::HistoryBlocks => 3,
             Feature::DefinitionSections | Feature::LackingPages | Feature::JsonColumns => 4,
-            Feature::Collations | Feature::Accounts | Feature::Views | Feature::PreparedTables | Feature::Histograms => 5,
+            Feature::Collations
+            | Feature::Accounts
+            | Feature::Views
+            | Feature::PreparedTables
+            | Feature::Histograms
+            | Feature::RowVersions => 5,
         }
     }
 
@@ -78,6 +86,7 @@ impl Feature {
             Feature::Views => "views",
             Feature::PreparedTables => "prepared branches that name their tables",
             Feature::Histograms => "histograms of columns",
+            Feature::RowVersions => "columns dropped or moved without touching the rows",
         }
     }
 }

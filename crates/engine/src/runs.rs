@@ -1,7 +1,8 @@
 //! Consistent scans of the primary index, leaf by leaf: row by row, or in runs of rows that need no closer look.
 //!
-//! Most rows that a scan comes by are *plain*: the newest version is the one that the reader sees, its columns are those of today's table, and all of it is in the
+//! Most rows that a scan comes by are *plain*: the newest version is the one that the reader sees, it is laid out as the row before, and all of it is in the
 //! leaf. Three comparisons tell. They are given out in runs, as bytes, for those who take columns from many rows in a loop; any other row comes alone.
+//! Rows from before the table's columns were changed make runs too: a run ends where the layout changes, and names it.
 //!
 //! # Invariants
 //! 1. Runs and lone rows come in the order of the scan.
@@ -15,8 +16,8 @@ use crate::version::visible;
 use crate::{Error, Result};
 use base::TxnId;
 use btree::{Entries, Scanned};
-use record::RowRef;
 use record::header::{FLAGS_AT, HEADER_BYTES, SCHEMA_VERSION_AT, TXN_AT};
+use record::{RowLayout, RowRef};
 use std::ops::Bound;
 use txn::ReadView;
 
@@ -25,8 +26,8 @@ const RUN_ROWS: usize = 64;
 
 /// What a scan shows at once.
 pub enum Run<'r> {
-    /// The bytes of rows laid out as the table's present layout says.
-    Plain(&'r [&'r [u8]]),
+    /// The bytes of rows that are all laid out so.
+    Plain(&'r RowLayout, &'r [&'r [u8]]),
     /// A row of any layout.
     Row(RowRef<'r>),
 }
@@ -40,7 +41,9 @@ struct Reader<'s> {
 }
 
 /// How plain rows begin.
-struct Plain {
+struct Plain<'s> {
+    /// Of the row before; today's at first.
+    layout: &'s RowLayout,
     /// Flags and schema version, as a word.
     word: u32,
     /// Writers below this are seen.
@@ -52,15 +55,28 @@ struct Plain {
 
 const _: () = assert!(FLAGS_AT == 0 && SCHEMA_VERSION_AT == 1 && TXN_AT == 3);
 
-impl Plain {
-    fn of(reader: &Reader<'_>) -> Plain {
-        let layout = reader.table.layout();
-        Plain {
-            word: u32::from(layout.schema_version()) << 8,
-            low: reader.view.low().0,
-            also: reader.own.0,
-            bytes_min: layout.fixed_row_bytes().max(HEADER_BYTES),
+impl<'s> Plain<'s> {
+    fn of(reader: &Reader<'s>) -> Plain<'s> {
+        Plain { low: reader.view.low().0, also: reader.own.0, ..Plain::laid_out(reader.table.layout()) }
+    }
+
+    fn laid_out(layout: &'s RowLayout) -> Plain<'s> {
+        let (word, bytes_min) = (u32::from(layout.schema_version()) << 8, layout.fixed_row_bytes().max(HEADER_BYTES));
+        Plain { layout, word, low: 0, also: 0, bytes_min }
+    }
+
+    /// Goes over to the layout of a row that is not plain so far. Returns whether it is plain by its own.
+    #[cold]
+    #[inline(never)]
+    fn is_by_another_layout(&mut self, row: &[u8], reader: &Reader<'s>) -> bool {
+        let Some([_, low, high]) = row.first_chunk::<TXN_AT>() else { return false };
+        let version = u16::from_le_bytes([*low, *high]);
+        if version == self.layout.schema_version() {
+            return false;
         }
+        let Ok(layout) = reader.table.layout_of(version) else { return false };
+        *self = Plain { low: self.low, also: self.also, ..Plain::laid_out(layout) };
+        self.is(row, reader)
     }
 
     #[inline(always)]
@@ -115,6 +131,7 @@ impl Scan<'_> {
             let mut count = 0;
             for no in 0..entries.len() {
                 let stored = entries.value(no);
+                let layout = plain.layout;
                 if plain.is(stored, reader) {
                     run[count] = stored;
                     count += 1;
@@ -122,7 +139,7 @@ impl Scan<'_> {
                         continue;
                     }
                     left -= count;
-                    if f(Run::Plain(&run[..count])) == Step::Stop || left == 0 {
+                    if f(Run::Plain(layout, &run[..count])) == Step::Stop || left == 0 {
                         return Ok(Some(no + 1));
                     }
                     count = 0;
@@ -131,10 +148,19 @@ impl Scan<'_> {
                 if count > 0 {
                     // Fewer than are left: else they would have gone.
                     left -= count;
-                    if f(Run::Plain(&run[..count])) == Step::Stop {
+                    if f(Run::Plain(layout, &run[..count])) == Step::Stop {
                         return Ok(Some(no));
                     }
                     count = 0;
+                }
+                if plain.is_by_another_layout(stored, reader) {
+                    run[0] = stored;
+                    count = 1;
+                    if left > 1 {
+                        continue;
+                    }
+                    f(Run::Plain(plain.layout, &run[..1]));
+                    return Ok(Some(no + 1));
                 }
                 if let Some(step) = reader.show(stored, buffer, |row| f(Run::Row(row)))? {
                     left -= 1;
@@ -145,7 +171,7 @@ impl Scan<'_> {
             }
             if count > 0 {
                 left -= count;
-                if f(Run::Plain(&run[..count])) == Step::Stop {
+                if f(Run::Plain(plain.layout, &run[..count])) == Step::Stop {
                     return Ok(Some(entries.len()));
                 }
             }
@@ -158,11 +184,10 @@ impl Scan<'_> {
     pub(crate) fn primary_snapshot(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         self.primary_leaves(|reader, entries, buffer| {
             let mut plain = Plain::of(reader);
-            let layout = reader.table.layout();
             for no in 0..entries.len() {
                 let (key, stored) = (RowKey::Stored(entries.key(no)), entries.value(no));
-                let step = if plain.is(stored, reader) {
-                    Some(f(RowRef::new(layout, stored), key))
+                let step = if plain.is(stored, reader) || plain.is_by_another_layout(stored, reader) {
+                    Some(f(RowRef::new(plain.layout, stored), key))
                 } else {
                     reader.show(stored, buffer, |row| f(row, key))?
                 };

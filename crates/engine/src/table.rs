@@ -123,10 +123,10 @@ impl Table {
         if current.schema_version() == schema_version {
             return Ok(current);
         }
-        self.layouts
-            .iter()
-            .find(|l| l.schema_version() == schema_version)
-            .ok_or_else(|| Error::corrupt(format!("row of table {} with unknown schema version {schema_version}", self.id)))
+        let found = self.layouts.binary_search_by_key(&schema_version, |layout| layout.schema_version());
+        found
+            .map(|at| &self.layouts[at])
+            .map_err(|_| Error::corrupt(format!("row of table {} with unknown schema version {schema_version}", self.id)))
     }
 
     /// A row of this table from its bytes: its header names the layout.

@@ -601,6 +601,7 @@ errors! {
     ER_TABLE_WITHOUT_VISIBLE_COLUMN = 4028 b"HY000" table_without_visible_column() "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_XA_TEMP_TABLE = 4091 b"HY000" xa_temp_table() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
+    ER_INNODB_MAX_ROW_VERSION = 4092 b"HY000" innodb_max_row_version(table) "Maximum row versions reached for table {table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";
     ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
     ER_WARN_NON_UNIQUE_FK = 6124 b"HY000" warn_non_unique_fk(constraint) "Foreign key '{constraint}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     ER_FK_NO_UNIQUE_INDEX_PARENT = 6125 b"HY000" fk_no_unique_index_parent(constraint, table) "Failed to add the foreign key constraint. Missing unique key for constraint '{constraint}' in the referenced table '{table}'";

@@ -2,7 +2,7 @@
 
 use crate::schema;
 use crate::world::{Result, Rows, State, Stop, Table, World};
-use catalog::{CatalogError, Change, ColumnDef, DefaultValue, TableDef};
+use catalog::{CatalogError, Change, ColumnDef, DefaultValue, RowVersions, TableDef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use types::{ColumnType, Value};
@@ -26,7 +26,8 @@ impl World {
             3 | 4 => self.rename_table(&name),
             // Waits for what recovery has left to roll back, and nobody would do that meanwhile.
             _ if self.unfinished => Ok(()),
-            5 | 6 => self.add_column(&name),
+            5 => self.add_column(&name),
+            6 => self.change_columns(&name),
             7..10 => self.create_index(&name),
             10 | 11 => self.alter_by_copy(&name),
             _ => self.drop_index(&name),
@@ -133,6 +134,43 @@ impl World {
         let live = self.live();
         let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::InPlace);
         self.finish_ddl(&format!("add column to {name}"), state, result).map(drop)
+    }
+
+    /// Drops a column, or moves one, and adds one somewhere: rows stay as they are. Of the columns that indexes may be over none goes.
+    fn change_columns(&mut self, name: &str) -> Result<()> {
+        let Some(entry) = self.entry(name)? else { return Ok(()) };
+        let old = &entry.def;
+        let mut from: Vec<Option<usize>> = (0..old.columns.len()).map(Some).collect();
+        let free = schema::INDEXED_MAX;
+        if from.len() > free && self.random.percent(60) {
+            from.remove(self.random.between(free, from.len() - 1));
+        }
+        if from.len() > free + 1 && self.random.percent(30) {
+            let moved = from.remove(self.random.between(free, from.len() - 1));
+            from.insert(self.random.between(free, from.len()), moved);
+        }
+        let default = if self.random.percent(50) { Value::Int(self.random.below(100) as i64) } else { Value::Null };
+        if old.columns.len() < 10 {
+            from.insert(self.random.between(free, from.len()), None);
+        }
+        let mut def = old.clone();
+        def.schema_version += 1;
+        def.row_versions = RowVersions::after(old, &from);
+        let added = ColumnDef {
+            default: DefaultValue::Null,
+            added_in: def.schema_version,
+            instant_default: default.clone(),
+            ..ColumnDef::new(format!("v{}", def.schema_version), ColumnType::int())
+        };
+        def.columns = from.iter().map(|from| from.map_or_else(|| added.clone(), |at| old.columns[at].clone())).collect();
+        let changed =
+            |row: &schema::Row| Arc::new(from.iter().map(|from| from.map_or_else(|| default.clone(), |at| row[at].clone())).collect());
+        let rows = |rows: &Rows| rows.iter().map(|(key, row)| (key.clone(), changed(row))).collect();
+        let state = self.altered(name, &def, rows);
+        let live = self.live();
+        let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::InPlace);
+        self.count("columns changed");
+        self.finish_ddl(&format!("change columns of {name}: {from:?}"), state, result).map(drop)
     }
 
     /// ALTER TABLE that puts every row into new trees; here only the comment changes.

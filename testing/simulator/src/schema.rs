@@ -45,9 +45,12 @@ pub(crate) fn table(random: &mut Random, options: &Options, name: &str) -> Table
     def
 }
 
+/// Columns from this position on are in no index.
+pub(crate) const INDEXED_MAX: usize = 4;
+
 /// A random secondary index over the first columns of a table.
 pub(crate) fn secondary(random: &mut Random, options: &Options, def: &TableDef, name: String) -> IndexDef {
-    let mut choices: Vec<usize> = (0..4).collect();
+    let mut choices: Vec<usize> = (0..INDEXED_MAX).collect();
     let mut parts = Vec::new();
     for _ in 0..random.between(1, 2) {
         let column = choices.remove(random.below(choices.len()));

@@ -18,10 +18,10 @@ fn by_runs(f: &Fixture, session: &mut Session, range: &KeyRange, direction: Dire
             .for_each_run(most, |run| {
                 match run {
                     Run::Row(row) => rows.push(whole(row)),
-                    Run::Plain(run) => {
+                    Run::Plain(layout, run) => {
                         assert!(!run.is_empty());
                         plain += run.len();
-                        rows.extend(run.iter().map(|row| whole(RowRef::new(f.table.layout(), row))));
+                        rows.extend(run.iter().map(|row| whole(RowRef::new(layout, row))));
                     }
                 }
                 if stops { Step::Stop } else { Step::Continue }

@@ -22,7 +22,7 @@ enum Decoder {
     Other,
 }
 
-/// Where a column is in rows of today's layout.
+/// Where a column is in rows of a layout.
 #[derive(Clone, Copy)]
 enum Place {
     Fixed(FixedPlace),
@@ -44,6 +44,44 @@ pub(super) fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader
     node.columns.iter().map(|(number, _)| reader(*number as usize, layout)).collect()
 }
 
+/// The used columns of a table in rows of all its layouts.
+pub(super) struct Readers<'t> {
+    layout: &'t RowLayout,
+    today: Vec<Reader<'t>>,
+    /// The same in rows of older versions, made when a scan first meets such rows.
+    older: Vec<(u16, Vec<Reader<'t>>)>,
+}
+
+impl<'t> Readers<'t> {
+    pub(super) fn new(node: &TableNode, layout: &'t RowLayout) -> Readers<'t> {
+        Readers { layout, today: readers(node, layout), older: Vec::new() }
+    }
+
+    /// Appends the used columns of a row; returns how many bytes of strings that were.
+    #[inline]
+    pub(super) fn append_row(&self, row: RowRef<'_>, columns: &mut [Column]) -> Result<usize, Malformed> {
+        append_row(row, self.layout, &self.today, columns)
+    }
+
+    /// Appends the used columns of rows of a layout; returns how many bytes of strings that were.
+    #[inline]
+    pub(super) fn append_run(&mut self, rows: &[&[u8]], layout: &RowLayout, columns: &mut [Column]) -> Result<usize, Malformed> {
+        if std::ptr::eq(layout, self.layout) {
+            return append_run(rows, layout, &self.today, columns);
+        }
+        let version = layout.schema_version();
+        let at = match self.older.iter().position(|(known, _)| *known == version) {
+            Some(at) => at,
+            None => {
+                let placed = self.today.iter().map(|reader| Reader { place: place(reader.number, layout), ..*reader }).collect();
+                self.older.push((version, placed));
+                self.older.len() - 1
+            }
+        };
+        append_run(rows, layout, &self.older[at].1, columns)
+    }
+}
+
 fn reader(number: usize, layout: &RowLayout) -> Reader<'_> {
     let ty = layout.column_type(number);
     let decoder = match ty.kind {
@@ -59,12 +97,15 @@ fn reader(number: usize, layout: &RowLayout) -> Reader<'_> {
         TypeKind::Double => Decoder::Double,
         _ => Decoder::Other,
     };
-    let place = match (layout.fixed_place(number), layout.text_place(number)) {
+    Reader { number, ty, decoder, place: place(number, layout) }
+}
+
+fn place(number: usize, layout: &RowLayout) -> Place {
+    match (layout.fixed_place(number), layout.text_place(number)) {
         (Some(place), _) => Place::Fixed(place),
         (None, Some(place)) => Place::Text(place),
         (None, None) => Place::None,
-    };
-    Reader { number, ty, decoder, place }
+    }
 }
 
 /// Appends the used columns of a row; returns how many bytes of strings that were.
@@ -270,6 +311,7 @@ fn append_texts(rows: &[&[u8]], place: &TextPlace, column: &mut Column) -> Resul
 mod tests {
     use super::*;
     use env::SplitMix64 as Random;
+    use record::ColumnSource;
     use types::{Collation, Value};
 
     fn value(r: &mut Random, ty: &ColumnType) -> Value {
@@ -372,6 +414,35 @@ mod tests {
                 }
             }
             assert_eq!((bytes, columns.iter().all(|column| column.len() == stored.len())), (single_bytes, true));
+            // The same of rows from before a column was dropped, another added, and the order changed.
+            let dropped = ColumnType::varchar(9, Collation::DEFAULT);
+            let former: Vec<ColumnType> = std::iter::once(&dropped).chain(types.iter().skip(1).rev()).cloned().collect();
+            let sources = types.iter().enumerate().map(|(number, ty)| {
+                let added = if ty.nullable { Value::Null } else { types::implicit_default(ty) };
+                (ty.clone(), if number == 0 { ColumnSource::Default(added) } else { ColumnSource::Stored(types.len() - number) })
+            });
+            let sources: Vec<_> = sources.collect();
+            let older = RowLayout::of_older_version(&former, 0, &sources).expect("a layout");
+            let placed: Vec<Reader<'_>> = readers.iter().map(|reader| Reader { place: place(reader.number, &older), ..*reader }).collect();
+            let encoder = RowLayout::new(&former, 0);
+            let former: Vec<Vec<u8>> = rows
+                .iter()
+                .map(|row| {
+                    let (gone, mut bytes) = (Value::from("gone"), Vec::new());
+                    let values: Vec<&Value> = std::iter::once(&gone).chain(row.iter().skip(1).rev()).collect();
+                    encoder.encode_from(|column| values[column], &mut bytes).expect("a row");
+                    bytes
+                })
+                .collect();
+            let former: Vec<&[u8]> = former.iter().map(Vec::as_slice).collect();
+            let mut columns: Vec<Column> = types.iter().map(|_| Column::new()).collect();
+            append_run(&former, &older, &placed, &mut columns).expect("rows");
+            for (at, row) in rows.iter().enumerate() {
+                let ColumnSource::Default(added) = &sources[0].1 else { unreachable!("the first column was added") };
+                assert_eq!(columns[0].value(at), *added);
+                (1..types.len()).for_each(|number| assert_eq!(columns[number].value(at), row[number], "{:?}", types[number]));
+            }
+            let mut columns: Vec<Column> = types.iter().map(|_| Column::new()).collect();
             // Cut short, rows are malformed, or have the column still.
             for row in stored.iter().take(3) {
                 for end in 0..row.len() {

@@ -2,7 +2,7 @@
 
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
-use crate::batch::decode::{append_row, append_run, readers};
+use crate::batch::decode::Readers;
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
@@ -70,7 +70,7 @@ impl<'a> Exec<'a> {
     ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
-        let readers = readers(node, table.layout());
+        let mut readers = Readers::new(node, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let bytes_max = self.chunk_bytes_max();
         let mut range = Some(range);
@@ -88,8 +88,8 @@ impl<'a> Exec<'a> {
             let most = rows_max.saturating_sub(count);
             let visit = |run: Run<'_>| {
                 let (rows, appended) = match run {
-                    Run::Plain(rows) => (rows.len(), append_run(rows, table.layout(), &readers, columns)),
-                    Run::Row(row) => (1, append_row(row, table.layout(), &readers, columns)),
+                    Run::Plain(layout, rows) => (rows.len(), readers.append_run(rows, layout, columns)),
+                    Run::Row(row) => (1, readers.append_row(row, columns)),
                 };
                 match appended {
                     Ok(row_bytes) => bytes += row_bytes,

@@ -15,7 +15,7 @@ use super::options::Options;
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use catalog::{Change, CheckDef, ColumnDef, DefaultValue, TableDef, Visibility};
+use catalog::{Change, CheckDef, ColumnDef, DefaultValue, ROW_VERSIONS_MAX, RowVersions, TableDef, Visibility, older_versions};
 use engine::{Direction, Isolation, KeyRange, Read, Step};
 use executor::{RuleRun, StatementContext};
 use mysql_error::{SqlError, codes};
@@ -77,7 +77,8 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     if checks_rows {
         session.check_referring_rows(&table.entry, &new, &from, is_new)?;
     }
-    let mut work = Work::new(old, &new, &from, draft.rebuild);
+    let lists_versions = session.engine.engine().allows(engine::format::Feature::RowVersions).is_ok();
+    let mut work = Work::new(old, &new, &from, draft.rebuild, lists_versions);
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
     }
@@ -600,6 +601,30 @@ pub(super) fn stored_alike(old: &ColumnType, new: &ColumnType) -> bool {
     }
 }
 
+/// What a change does to the list of columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// The same columns, in the same order.
+    Same,
+    /// More at the end.
+    Longer,
+    /// Some are gone, moved, or came before others.
+    Changed,
+}
+
+impl Shape {
+    fn of(old: &TableDef, from: &[Option<usize>]) -> Shape {
+        let kept = from.iter().enumerate().take_while(|(no, from)| **from == Some(*no)).count();
+        if kept < old.columns.len() || from[kept..].iter().any(Option::is_some) {
+            Shape::Changed
+        } else if kept < from.len() {
+            Shape::Longer
+        } else {
+            Shape::Same
+        }
+    }
+}
+
 /// What must be done to the rows.
 struct Work {
     /// Every row is written anew.
@@ -614,22 +639,32 @@ struct Work {
     silent: bool,
     /// It would not do it at once, either, and says so.
     only_copy: bool,
+    /// An indexed column goes: no rows are touched, but MySQL does not call that instant.
+    drops_indexed: bool,
+    /// Rows have as many versions as they may: of this table.
+    versions_full: Option<String>,
 }
 
 impl Work {
-    fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool) -> Work {
+    fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool, lists_versions: bool) -> Work {
         let judges = judges_anew(old, new);
-        let kept_in_order = from.iter().take(old.columns.len()).enumerate().all(|(no, from)| *from == Some(no));
-        let appended = || &new.columns[old.columns.len()..];
+        let shape = Shape::of(old, from);
+        let versions_full = shape != Shape::Same && (older_versions(old) >= ROW_VERSIONS_MAX || old.schema_version == u16::MAX);
+        let readable = |column: &ColumnDef, from: &Option<usize>| match from.map(|at| &old.columns[at]) {
+            Some(before) => {
+                stored_alike(&before.ty, &column.ty)
+                    && (before.auto_increment || !column.auto_increment)
+                    && before.generated == column.generated
+            }
+            None => !column.auto_increment && !is_computed(column),
+        };
         let in_place = !rebuild
-            && from.len() >= old.columns.len()
-            && kept_in_order
-            && old.columns.iter().zip(&new.columns).all(|(a, b)| stored_alike(&a.ty, &b.ty) && (a.auto_increment || !b.auto_increment))
-            && appended().iter().all(|column| !column.auto_increment && !is_computed(column))
-            && old.columns.iter().zip(&new.columns).all(|(a, b)| a.generated == b.generated)
+            && new.columns.iter().zip(from).all(|(column, from)| readable(column, from))
             && !judges
             && !new.indexes[0].id.is_none()
-            && old.schema_version < u16::MAX;
+            && !versions_full
+            // A directory whose format cannot list what older rows hold takes columns at the end only.
+            && (shape != Shape::Changed || lists_versions);
         let type_changed = new.columns.iter().zip(from).any(|(column, from)| {
             let Some(at) = from else { return false };
             let before = ColumnType { nullable: column.ty.nullable, ..old.columns[*at].ty.clone() };
@@ -648,6 +683,8 @@ impl Work {
             counts_rows: type_changed || primary_dropped || judges || computes,
             silent: (judges || computes) && !type_changed && !primary_dropped,
             only_copy: judges,
+            drops_indexed: old.indexes.iter().flat_map(|index| &index.parts).any(|part| !from.contains(&Some(part.column))),
+            versions_full: versions_full.then(|| format!("{}/{}", old.database, old.name)),
             reason: if type_changed {
                 "Cannot change column type INPLACE"
             } else if judges || computes {
@@ -661,7 +698,16 @@ impl Work {
     /// ALGORITHM=COPY: done as said, whatever would be less work, and the rows are counted.
     fn copy_all(&mut self) {
         let reason = "COPY algorithm requires a lock";
-        *self = Work { copies: true, builds: true, counts_rows: true, reason, silent: false, only_copy: false };
+        *self = Work {
+            copies: true,
+            builds: true,
+            counts_rows: true,
+            reason,
+            silent: false,
+            only_copy: false,
+            drops_indexed: false,
+            versions_full: None,
+        };
     }
 
     fn check_wishes(&self, wishes: Wishes<'_>, adds_keys: bool, checks_rows: bool) -> Result<(), SqlError> {
@@ -673,7 +719,8 @@ impl Work {
             Some("INSTANT") if adds_keys => {
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
             }
-            Some("INSTANT") if self.builds => {
+            Some("INSTANT") if let Some(table) = &self.versions_full => return Err(codes::innodb_max_row_version(table)),
+            Some("INSTANT") if self.builds || self.drops_indexed => {
                 let other = if self.only_copy { "ALGORITHM=COPY" } else { "ALGORITHM=COPY/INPLACE" };
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", other));
             }
@@ -724,16 +771,18 @@ fn apply(
         return Ok(DdlDone::NOTHING);
     }
     if !work.copies {
-        let appended = new.columns.len() > entry.def.columns.len();
-        if appended {
+        let shape = Shape::of(&entry.def, from);
+        if shape != Shape::Same {
             new.schema_version += 1;
-            for column in &mut new.columns[entry.def.columns.len()..] {
-                column.added_in = new.schema_version;
-                column.instant_default = value_of_new_column(column, now_micros, &*zone);
-            }
         }
-        for (column, before) in new.columns.iter_mut().zip(&entry.def.columns) {
-            (column.added_in, column.instant_default) = (before.added_in, before.instant_default.clone());
+        if shape == Shape::Changed || (shape == Shape::Longer && !entry.def.row_versions.is_empty()) {
+            new.row_versions = RowVersions::after(&entry.def, from);
+        }
+        for (column, from) in new.columns.iter_mut().zip(from) {
+            (column.added_in, column.instant_default) = match from.map(|at| &entry.def.columns[at]) {
+                Some(before) => (before.added_in, before.instant_default.clone()),
+                None => (new.schema_version, value_of_new_column(column, now_micros, &*zone)),
+            };
         }
         let counter = match wanted_counter {
             Some(wanted) => Some(counter_for(session, table, wanted)?),

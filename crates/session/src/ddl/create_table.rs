@@ -150,6 +150,7 @@ pub(super) fn define(
         shown_options,
         checks: define_checks(definer, create, &name.table)?,
         foreign_keys,
+        row_versions: Default::default(),
     };
     check_size(&def)?;
     check_columns(&def)?;
@@ -253,6 +254,7 @@ pub(super) fn define_like(session: &ClientSession, like: &ObjectName<'_>, name: 
 /// All rows will be of the definition's own schema version.
 pub(super) fn forget_history(def: &mut TableDef) {
     def.schema_version = 0;
+    def.row_versions = Default::default();
     for column in &mut def.columns {
         column.added_in = 0;
         column.instant_default = Value::Null;
