@@ -8,9 +8,11 @@
 //! Sockets (a statement enters as a packet's payload and leaves in the packet buffer), contention, time.
 //!
 //! # Start at
-//! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of.
+//! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of; `instant.rs` for reads after
+//! changes of columns.
 
 mod client;
+mod instant;
 mod parts;
 mod statements;
 mod texts;
@@ -30,4 +32,5 @@ fn main() {
     statements::run(&directory.path().join("data"));
     texts::run();
     tpcc::run(&directory.path().join("tpcc"));
+    instant::run(&directory.path().join("instant"));
 }
