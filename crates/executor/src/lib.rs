@@ -31,6 +31,7 @@ mod json_table;
 pub mod locales;
 mod locking;
 mod memory;
+mod merge;
 mod odd_number;
 mod output;
 mod run;

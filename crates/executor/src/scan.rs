@@ -30,7 +30,7 @@ pub fn read_mode(lock: LockMode) -> Read {
 }
 
 impl<'a> Exec<'a> {
-    fn read_of(&self, lock: LockMode) -> Read {
+    pub(crate) fn read_of(&self, lock: LockMode) -> Read {
         if lock == LockMode::None { self.plain_read } else { read_mode(lock) }
     }
 
@@ -56,6 +56,7 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
+            Access::Merge { kind, arms } => self.merge(node, *kind, arms, next),
         }
     }
 
@@ -96,17 +97,7 @@ impl<'a> Exec<'a> {
         let state = &mut self.lookups[at];
         let repeated = state.valid && state.key == key;
         if !repeated {
-            let table = &self.plan.tables[node.table as usize].storage;
-            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let frame = &mut self.frame;
-            let found = session.get(table, &key, read, |row| decode(row, &node.columns, node.keep_row, &key, frame))?;
-            let found = match found {
-                None => false,
-                Some(decoded) => {
-                    decoded?;
-                    true
-                }
-            };
+            let found = self.fetch(node, &key)?;
             let state = &mut self.lookups[at];
             state.key = key;
             state.found = found;
@@ -115,7 +106,14 @@ impl<'a> Exec<'a> {
         if self.lookups[at].found && self.passes(node)? { next(self) } else { Ok(Flow::Continue) }
     }
 
-    fn scan(&mut self, node: &'a TableNode, index_no: usize, range: KeyRange, backward: bool, next: Next<'_, 'a>) -> Result<Flow> {
+    pub(crate) fn scan(
+        &mut self,
+        node: &'a TableNode,
+        index_no: usize,
+        range: KeyRange,
+        backward: bool,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let direction = if backward { Direction::Backward } else { Direction::Forward };
@@ -127,20 +125,30 @@ impl<'a> Exec<'a> {
         let mut batch = RowBatch::default();
         let mut state = None;
         let mut range = Some(range);
+        let key_filter = node.key_filter.as_deref();
+        let cover = key_filter.map(|keys| &keys.restore).or(node.cover.as_deref());
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = match state.take() {
                 None => session.scan(table, index_no, range.take().expect("first round"), direction, read)?,
                 Some(state) => session.resume(state),
             };
-            let count = match &node.cover {
+            let count = match cover {
                 Some(restore) => scan.next_batch_covered(restore, &mut batch, size)?,
                 None => scan.next_batch(&mut batch, size)?,
             };
             state = Some(scan.park());
             for i in 0..count {
                 self.tick()?;
-                decode(batch.row(table, i)?, &node.columns, node.keep_row, batch.key(i), &mut self.frame)?;
+                match key_filter {
+                    Some(keys) => {
+                        decode(batch.row(table, i)?, &keys.columns, None, &[], &mut self.frame)?;
+                        if !self.is_true(&keys.filter)? || !self.fetch(node, batch.key(i))? {
+                            continue;
+                        }
+                    }
+                    None => decode(batch.row(table, i)?, &node.columns, node.keep_row, batch.key(i), &mut self.frame)?,
+                }
                 if self.passes(node)? && next(self)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
@@ -149,6 +157,20 @@ impl<'a> Exec<'a> {
                 return Ok(Flow::Continue);
             }
             size = (size * 2).min(BATCH_MAX);
+        }
+    }
+}
+
+impl<'a> Exec<'a> {
+    /// Brings a row of the statement's snapshot into the frame; whether there is one.
+    #[inline]
+    pub(crate) fn fetch(&mut self, node: &'a TableNode, key: &[u8]) -> Result<bool> {
+        let table = &self.plan.tables[node.table as usize].storage;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let frame = &mut self.frame;
+        match session.get(table, key, Read::Snapshot, |row| decode(row, &node.columns, node.keep_row, key, frame))? {
+            Some(decoded) => decoded.map(|()| true),
+            None => Ok(false),
         }
     }
 }

@@ -1,5 +1,10 @@
 //! Access paths: which index reads one table, at what cost.
 
+mod merge;
+mod pushed;
+
+pub use merge::Merge;
+
 use crate::binder::{Binder, Relation, Source};
 use crate::expr::{Expr, ExprKind, Slot, Unit};
 use crate::keys;
@@ -71,6 +76,10 @@ pub struct Path {
     pub backward: bool,
     /// The rows come in the wanted order.
     pub ordered: bool,
+    /// Several indexes, where `index` is `None`.
+    pub merge: Option<Merge>,
+    /// Entries are asked before their rows are fetched.
+    pub asks_entries: bool,
 }
 
 /// Order wanted from a single-table (or first) access.
@@ -142,6 +151,8 @@ impl<'c> Binder<'c> {
                 cost: rows.max(1.0),
                 backward: false,
                 ordered: false,
+                merge: None,
+                asks_entries: false,
             };
             return (path, Vec::new());
         };
@@ -222,6 +233,8 @@ impl<'c> Binder<'c> {
                 cost: total * ROW_COST * all_rows * if locks { LOCKED_SCAN } else { 1.0 },
                 backward: order == Some(true),
                 ordered: order.is_some(),
+                merge: None,
+                asks_entries: false,
             },
             false,
         );
@@ -267,7 +280,7 @@ impl<'c> Binder<'c> {
                     let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
                     let count = ranges.spec.any.len().max(1) as f64;
                     let order = primary_ordered(&directions, if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 });
-                    let path = Path {
+                    let mut path = Path {
                         index: Some(no),
                         unique,
                         covering,
@@ -276,7 +289,12 @@ impl<'c> Binder<'c> {
                         backward: order == Some(true),
                         ordered: order.is_some() || (unique && ranges.single),
                         ranges: Some(ranges),
+                        merge: None,
+                        asks_entries: false,
                     };
+                    if no != 0 && !covering && !locks && switches.has(Switch::IndexConditionPushdown) {
+                        self.ask_entries(&mut path, entry, relation, conditions, &scope);
+                    }
                     consider(path, forced);
                 }
                 None => {
@@ -293,12 +311,22 @@ impl<'c> Binder<'c> {
                                 cost: total * per_row * all_rows,
                                 backward: order == Some(true),
                                 ordered: order.is_some(),
+                                merge: None,
+                                asks_entries: false,
                             },
                             forced,
                         );
                     }
                 }
             }
+        }
+        if !locks && let Some(path) = self.merge_path(entry, conditions, &scope, total, &allowed) {
+            for arm in path.merge.iter().flat_map(|merge| &merge.arms) {
+                if !possible.contains(&arm.index) {
+                    possible.push(arm.index);
+                }
+            }
+            consider(path, false);
         }
         (best.map(|(_, p)| p).expect("the full scan is always considered"), possible)
     }

@@ -7,8 +7,9 @@ pub use json::json;
 pub use text::Names;
 
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, Node, Plan, Query, RangeSpec, TableNode, VirtualNode};
+use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode};
 use crate::short::ShortPlan;
+use catalog::TableDef;
 use std::collections::HashMap;
 use types::{Collation, ColumnType, Value};
 
@@ -185,6 +186,7 @@ impl Rows<'_> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
+            Access::Merge { .. } => ("index_merge", None, None),
         };
         if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
@@ -195,14 +197,21 @@ impl Rows<'_> {
         if t.filter.is_some() && !(access == "const" || access == "eq_ref") {
             extra.insert(0, "Using where".into());
         }
+        if t.key_filter.is_some() {
+            extra.insert(0, "Using index condition".into());
+        }
+        let merged = merged(def, &t.access);
+        if let Some(merged) = &merged {
+            extra.insert(0, format!("Using {}", merged.how));
+        }
         let (length, refs) = match (key, spec) {
             (Some(i), Some(spec)) => {
-                let parts: usize = spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0);
+                let parts = parts_used(spec);
                 let mut all = def.indexes[i as usize].parts.clone();
                 if i != 0 {
                     all.extend_from_slice(&def.indexes[0].parts);
                 }
-                let length: u64 = all.iter().take(parts).map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum();
+                let length = parts_bytes(def, &all, parts);
                 let refs = if access == "const" || access == "eq_ref" || access == "ref" {
                     let list: Vec<String> = spec.any[0].points.iter().map(|p| self.reference(&p[0].value)).collect();
                     Value::from(list.join(","))
@@ -225,8 +234,11 @@ impl Rows<'_> {
             Value::Null,
             Value::from(access),
             possible,
-            key.map_or(Value::Null, |i| Value::from(index_name(i))),
-            length,
+            match (&merged, key) {
+                (Some(merged), _) => Value::from(merged.indexes.as_str()),
+                (None, key) => key.map_or(Value::Null, |i| Value::from(index_name(i))),
+            },
+            merged.as_ref().map_or(length, |merged| Value::from(merged.lengths.as_str())),
             refs,
             Value::UInt(t.rows.ceil().max(1.0) as u64),
             Value::Double((t.filtered * 100.0).round() / 100.0),
@@ -267,6 +279,35 @@ fn join_extra(kind: JoinKind) -> Vec<String> {
         JoinKind::Anti => vec!["Not exists".into()],
         _ => Vec::new(),
     }
+}
+
+/// Leading parts of an index that ranges bound.
+fn parts_used(spec: &RangeSpec) -> usize {
+    spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0)
+}
+
+/// Bytes of the leading parts of a key, as MySQL counts them.
+fn parts_bytes(def: &TableDef, parts: &[record::KeyPart], used: usize) -> u64 {
+    parts.iter().take(used).map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum()
+}
+
+/// What is told of merged indexes.
+struct Merged {
+    /// Their names, with commas between.
+    indexes: String,
+    /// Bytes of their keys that are used.
+    lengths: String,
+    /// `union(a,b)`.
+    how: String,
+}
+
+fn merged(def: &TableDef, access: &Access) -> Option<Merged> {
+    let Access::Merge { kind, arms } = access else { return None };
+    let name = |arm: &MergeArm| def.indexes[arm.index as usize].name.clone();
+    let bytes = |arm: &MergeArm| parts_bytes(def, &def.indexes[arm.index as usize].parts, parts_used(&arm.ranges)).to_string();
+    let indexes = arms.iter().map(name).collect::<Vec<_>>().join(",");
+    let lengths = arms.iter().map(bytes).collect::<Vec<_>>().join(",");
+    Some(Merged { how: format!("{}({indexes})", kind.name()), indexes, lengths })
 }
 
 fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
@@ -434,6 +475,10 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
                         def.indexes[*index as usize].name
                     )
                 }
+                Access::Merge { .. } => {
+                    let how = merged(def, &t.access).map_or_else(String::new, |merged| merged.how);
+                    format!("Rows of {} by {how}", t.alias)
+                }
                 Access::Index { index, ranges: Some(spec), unique, .. } => {
                     let what = match (access_type(spec, *unique), is_covering(plan, t)) {
                         ("const" | "eq_ref", true) => "Single-row covering index lookup",
@@ -443,7 +488,8 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
                         (_, true) => "Covering index range scan",
                         _ => "Index range scan",
                     };
-                    format!("{what} on {} using {}", t.alias, def.indexes[*index as usize].name)
+                    let asked = if t.key_filter.is_some() { ", with index condition" } else { "" };
+                    format!("{what} on {} using {}{asked}", t.alias, def.indexes[*index as usize].name)
                 }
             };
             let actual = if t.filter.is_some() { "" } else { &actual };

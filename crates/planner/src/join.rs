@@ -10,7 +10,7 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, MergeKind, Node, SortKey, Subplan, TableNode};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -549,8 +549,13 @@ impl<'c> Binder<'c> {
                     let parts = &storage.indexes[index as usize].full_parts;
                     KeyRestore::new(storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize)).map(Box::new)
                 });
+                let key_filter = path.index.filter(|_| path.asks_entries).and_then(|index| {
+                    let entry = &self.tables[*table as usize];
+                    self.key_filter(entry, index, relation, &conditions)
+                });
                 let has_storage = true;
                 let access = match (path.index, has_storage) {
+                    (None, _) if let Some(merge) = path.merge => Access::Merge { kind: merge.kind, arms: merge.arms },
                     (None, _) => Access::Full { backward: path.backward },
                     (Some(index), _) => Access::Index {
                         index,
@@ -567,6 +572,7 @@ impl<'c> Binder<'c> {
                     alias: relation.alias.as_str().into(),
                     access,
                     cover,
+                    key_filter,
                     columns,
                     filter: conjunction(conditions),
                     lock: relation.lock,
@@ -619,11 +625,16 @@ impl<'c> Binder<'c> {
 /// Share of the rows of a path that pass the conditions its ranges do not stand for.
 pub(crate) fn filtered_share(shares: &[f64], path: &Path) -> f64 {
     let total: f64 = shares.iter().product();
-    match &path.ranges {
+    // What the ranges say is in the row estimate already.
+    let inside = match (&path.ranges, &path.merge) {
+        (Some(r), _) => Some(r.point_parts + usize::from(r.has_interval)),
+        (None, Some(merge)) if merge.kind == MergeKind::Intersection => Some(merge.arms.len()),
+        (None, Some(_)) => Some(1),
+        (None, None) => None,
+    };
+    match inside {
         None => total,
-        // What the ranges say is in the row estimate already.
-        Some(r) => {
-            let inside = r.point_parts + usize::from(r.has_interval);
+        Some(inside) => {
             let kept = shares.len().saturating_sub(inside);
             let mut shares = shares.to_vec();
             shares.sort_by(f64::total_cmp);

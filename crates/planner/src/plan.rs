@@ -515,6 +515,8 @@ pub struct TableNode {
     pub access: Access,
     /// How the used columns come back from the index's entries, when they all do: then rows are not fetched.
     pub cover: Option<Box<KeyRestore>>,
+    /// What the index's entries are asked before their rows are fetched.
+    pub key_filter: Option<Box<KeyFilter>>,
     /// (column, slot) of the columns that are used.
     pub columns: Vec<(u32, Slot)>,
     /// Condition on this table's row (may read outer slots).
@@ -531,6 +533,17 @@ pub struct TableNode {
     pub rows_hint: Option<u64>,
     /// DML target: the row's bytes go into this slot and its primary key into the next one.
     pub keep_row: Option<Slot>,
+}
+
+/// A condition that the entries of a secondary index tell: part of the table's filter, which holds all the same.
+#[derive(Debug)]
+pub struct KeyFilter {
+    /// How its columns come back from an entry.
+    pub restore: KeyRestore,
+    /// (column, slot) of them.
+    pub columns: Vec<(u32, Slot)>,
+    /// The condition; it neither warns nor fails.
+    pub filter: Expr,
 }
 
 /// Reads a computed table.
@@ -569,6 +582,44 @@ pub enum Access {
         /// Only the first (or last) row is wanted: MIN/MAX.
         first_only: bool,
     },
+    /// Rows that several indexes find, fetched once each, in primary key order.
+    Merge {
+        /// Whether a row is in any arm, or in all.
+        kind: MergeKind,
+        /// What each index reads.
+        arms: Vec<MergeArm>,
+    },
+}
+
+/// How indexes are merged; the names are those that EXPLAIN gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// In all arms.
+    Intersection,
+    /// In any arm, each of which comes in the order of the primary key.
+    Union,
+    /// In any arm.
+    SortUnion,
+}
+
+impl MergeKind {
+    /// The name that EXPLAIN gives.
+    pub fn name(self) -> &'static str {
+        match self {
+            MergeKind::Intersection => "intersect",
+            MergeKind::Union => "union",
+            MergeKind::SortUnion => "sort_union",
+        }
+    }
+}
+
+/// One of the indexes that are merged.
+#[derive(Clone, Debug)]
+pub struct MergeArm {
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// Its ranges.
+    pub ranges: RangeSpec,
 }
 
 /// Ranges of an index: a disjunction.

@@ -40,6 +40,16 @@ const FLAGS: [(&str, bool); 27] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Switch {
+    /// Several indexes of a table are read for one condition.
+    IndexMerge = 0,
+    /// Unions of them that come in primary key order.
+    IndexMergeUnion = 1,
+    /// Other unions.
+    IndexMergeSortUnion = 2,
+    /// Intersections.
+    IndexMergeIntersection = 3,
+    /// An index's entries are asked what they can tell before rows are fetched.
+    IndexConditionPushdown = 5,
     /// Joins by hash tables; MySQL's switch for them is still named after what they have replaced.
     BlockNestedLoop = 8,
     /// Subqueries are run once, and their rows looked up or joined.

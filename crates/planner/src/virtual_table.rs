@@ -54,7 +54,18 @@ impl Binder<'_> {
         let share = keys.len() as f64 / table.keys.len().max(1) as f64;
         let values: f64 = keys.iter().map(|(_, values)| values.len() as f64).product();
         let rows = (table.rows.powf(1.0 - share) * values).clamp(ROWS_MIN, table.rows.max(ROWS_MIN));
-        Path { index: None, ranges: None, covering: false, unique: false, rows, cost: OPEN_COST + rows, backward: false, ordered: false }
+        Path {
+            index: None,
+            ranges: None,
+            covering: false,
+            unique: false,
+            rows,
+            cost: OPEN_COST + rows,
+            backward: false,
+            ordered: false,
+            merge: None,
+            asks_entries: false,
+        }
     }
 
     /// The operator that reads it.

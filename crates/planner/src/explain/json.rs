@@ -3,7 +3,7 @@
 //! Costs are made from the estimated rows in MySQL's proportions (a row evaluated costs 0.1), so that a tool can compare parts of one plan.
 
 use super::text::Names;
-use super::{access_type, is_covering, key_bytes};
+use super::{access_type, is_covering, key_bytes, merged};
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{Access, Body, InsertSource, JoinKind, Node, Plan, Query, TableNode};
 
@@ -356,10 +356,15 @@ impl<'p> Writer<'p> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
+            Access::Merge { .. } => ("index_merge", None, None),
         };
         members.push(("access_type", text(access)));
         if !t.possible.is_empty() {
             members.push(("possible_keys", Json::Array(t.possible.iter().map(|i| index_name(*i)).collect())));
+        }
+        if let Some(merged) = merged(def, &t.access) {
+            members.push(("key", text(merged.how)));
+            members.push(("key_length", text(merged.lengths)));
         }
         if let Some(index) = key {
             members.push(("key", index_name(index)));
