@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""canned_pairs.py LOAD CEILING_C [--rounds N] [--seconds S] [--connections 16,2000,10000]: what connections alone cost, whatever the server does.
+"""canned_pairs.py ALTIPLANO CEILING_C [--rounds N] [--seconds S] [--connections 16,2000,10000]: what connections alone cost, whatever the server does.
 
 Two servers of canned answers, one with a thread for each connection (CEILING_C, of the peers' scripts), one of two epoll threads (canned_epoll.c beside this
-file), asked TPC-C's statements by the load client LOAD, in turns. Printed: each slice, then the rate at each count against the first count of the same round,
+file), asked TPC-C's statements by `ALTIPLANO bench run`, in turns. Printed: each slice, then the rate at each count against the first count of the same round,
 and processor time for each transaction of server and client.
 """
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 import time
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("load")
+parser.add_argument("altiplano")
 parser.add_argument("ceiling_c")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--seconds", default="3")
@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as directory:
         for turn in range(args.rounds):
             for name, (port, server) in servers.items():
                 for count in counts:
-                    command = [args.load, "run", "--server", f"127.0.0.1:{port}", "--workload", "tpcc", "--connections", str(count)]
+                    command = [args.altiplano, "bench", "run", "--json", "--server", f"127.0.0.1:{port}", "--workload", "tpcc", "--connections", str(count)]
                     ran = subprocess.run([*command, "--seconds", args.seconds, "--pid", str(server.pid)], capture_output=True, text=True)
                     if ran.returncode != 0:
                         raise SystemExit(ran.stderr)

@@ -103,7 +103,7 @@ class Side:
         self.idle, self.idles = None, idles
 
     def load(self, action, *more):
-        command = [ROOT / f"target/{args.profile}/load", action, "--server", f"127.0.0.1:{self.port}", "--workload", args.workload, *SIZE, *more]
+        command = [ROOT / f"target/{args.profile}/altiplano", "bench", action, *(["--json"] if action == "run" else []), "--server", f"127.0.0.1:{self.port}", "--workload", args.workload, *SIZE, *more]
         return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
 
     def begin(self):

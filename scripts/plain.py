@@ -52,7 +52,7 @@ for flag in ("quick", "list", "report", "no-mysql", "prepare"):
     ap.add_argument("--" + flag, action="store_true")
 args = ap.parse_args()
 PEERS = Path(os.environ.get("PEERS", ROOT.parent / "shared/peers"))
-ALTIPLANO, LOAD = args.target / args.profile / "altiplano", args.target / args.profile / "load"
+ALTIPLANO = args.target / args.profile / "altiplano"
 SLICES = args.results / "slices.jsonl"
 MECHANISMS = ["early-lock-release", "exact-wakeups", "hybrid-view", "lock-shards", "admission"]
 SIZE = {
@@ -243,7 +243,7 @@ class Ceiling:
 
 def load(verb, port, workload, *more, timeout=900):
     family = workload if workload in SIZE else "hot_row" if workload == "hot_row_transaction" else "sbtest"
-    command = [LOAD, verb, "--server", f"127.0.0.1:{port}", "--database", "plain", "--workload", workload, *SIZE[family], *more]
+    command = [ALTIPLANO, "bench", verb, *(["--json"] if verb == "run" else []), "--server", f"127.0.0.1:{port}", "--database", "plain", "--workload", workload, *SIZE[family], *more]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=timeout)
 
 
@@ -336,9 +336,8 @@ COMMIT = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], cap
 def measure(all_cells):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    for program in (ALTIPLANO, LOAD):
-        if not program.exists():
-            sys.exit(f"{program} is missing: cargo build --profile {args.profile} -p server -p bench")
+    if not ALTIPLANO.exists():
+        sys.exit(f"{ALTIPLANO} is missing: cargo build --profile {args.profile} -p server")
     args.results.mkdir(parents=True, exist_ok=True)
     # The option is not in the help: a name that it does not know makes it tell those that it knows.
     asked = subprocess.run([ALTIPLANO, "serve", "--data-dir", args.results / "none", "--without", "nothing"], capture_output=True, text=True)

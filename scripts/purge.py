@@ -77,7 +77,7 @@ def cpu(pid):
 
 
 def load(action, *more):
-    command = [ROOT / f"target/{args.profile}/load", action, "--server", f"127.0.0.1:{args.port}", "--workload", "write_only", "--tables", 4, "--table-size", args.rows, *more]
+    command = [ROOT / f"target/{args.profile}/altiplano", "bench", action, *(["--json"] if action == "run" else []), "--server", f"127.0.0.1:{args.port}", "--workload", "write_only", "--tables", 4, "--table-size", args.rows, *more]
     return [str(part) for part in command]
 
 

@@ -64,7 +64,7 @@ COUNTERS = {
 
 def load(action, *more):
     size = ["--warehouses", args.warehouses, "--items", args.items, "--customers", args.customers]
-    command = [ROOT / f"target/{args.profile}/load", action, "--server", f"127.0.0.1:{args.port}", "--database", "steady", "--workload", "tpcc"]
+    command = [ROOT / f"target/{args.profile}/altiplano", "bench", action, *(["--json"] if action == "run" else []), "--server", f"127.0.0.1:{args.port}", "--database", "steady", "--workload", "tpcc"]
     return [str(part) for part in [*command, *size, *more]]
 
 

@@ -1,6 +1,7 @@
 //! Which keys are asked for: all alike, or a few far more often than the rest.
 
 use crate::random::Random;
+use std::fmt;
 use std::str::FromStr;
 
 /// A distribution over `1..=count`; small keys are the hot ones.
@@ -12,6 +13,22 @@ pub enum Keys {
     Pareto,
     /// Key `n` is asked for in proportion to `n^-exponent`.
     Zipf(f64),
+    /// sysbench's `--rand-type=special` with its defaults: three quarters of the requests to a hundredth of the keys, in the middle.
+    Special,
+    /// sysbench's `--rand-type=gaussian`: the mean of twelve draws.
+    Gaussian,
+}
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Keys::Uniform => f.write_str("uniform"),
+            Keys::Pareto => f.write_str("pareto"),
+            Keys::Zipf(exponent) => write!(f, "zipf:{exponent}"),
+            Keys::Special => f.write_str("special"),
+            Keys::Gaussian => f.write_str("gaussian"),
+        }
+    }
 }
 
 impl FromStr for Keys {
@@ -22,9 +39,11 @@ impl FromStr for Keys {
             "uniform" => Ok(Keys::Uniform),
             "pareto" => Ok(Keys::Pareto),
             "zipf" => Ok(Keys::Zipf(0.8)),
+            "special" => Ok(Keys::Special),
+            "gaussian" => Ok(Keys::Gaussian),
             _ => match text.strip_prefix("zipf:").and_then(|n| n.parse().ok()) {
-                Some(exponent) if exponent > 0.0 && exponent != 1.0 => Ok(Keys::Zipf(exponent)),
-                _ => Err(format!("`{text}` is none of uniform, pareto, zipf, zipf:EXPONENT (above 0, not 1)")),
+                Some(exponent) if exponent > 0.0 && exponent <= 10.0 && exponent != 1.0 => Ok(Keys::Zipf(exponent)),
+                _ => Err(format!("`{text}` is none of uniform, pareto, zipf, zipf:EXPONENT (above 0 and up to 10, not 1), special, gaussian")),
             },
         }
     }
@@ -32,6 +51,7 @@ impl FromStr for Keys {
 
 /// log(0.2) / log(0.8).
 const PARETO_POWER: f64 = 7.212_567_4;
+const GAUSSIAN_DRAWS: u32 = 12;
 
 impl Keys {
     /// One of `1..=count`.
@@ -40,6 +60,14 @@ impl Keys {
             Keys::Uniform => random.between(1, count),
             Keys::Pareto => ((count as f64 * random.unit().powf(PARETO_POWER)) as u64 + 1).min(count),
             Keys::Zipf(exponent) => zipf(random, count, exponent),
+            Keys::Special => {
+                let hot = (count / 100).max(1);
+                if random.percent(75) { random.between(1, hot) + (count - hot) / 2 } else { random.between(1, count) }
+            }
+            Keys::Gaussian => {
+                let mean = (0..GAUSSIAN_DRAWS).map(|_| random.unit()).sum::<f64>() / f64::from(GAUSSIAN_DRAWS);
+                ((count as f64 * mean) as u64 + 1).min(count)
+            }
         }
     }
 }
@@ -102,6 +130,12 @@ mod tests {
             // Sums of n^-0.8 over 1 and over 1..=10,000: 1 of 27.07.
             (Keys::Zipf(0.8), 1, 0.0369),
             (Keys::Zipf(1.2), 1, 0.208),
+            // Below the hundredth in the middle: a quarter of 4,950 of 10,000; the first half has the middle's first half, too.
+            (Keys::Special, 4_950, 0.124),
+            (Keys::Special, 5_050, 0.876),
+            // A standard deviation is 1/12 of the keys: 0.159 lie below the mean less one.
+            (Keys::Gaussian, 5_000, 0.5),
+            (Keys::Gaussian, 4_167, 0.159),
         ] {
             let found = share_of_first(keys, first);
             assert!((found - share).abs() < 0.01, "{keys:?} {first}: {found}");

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use std::cell::{Ref, RefCell, RefMut};
 use std::future::poll_fn;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::task::Poll;
 
 /// A connection's socket and the reply that is arriving on it. Used by one thread.
@@ -27,9 +27,10 @@ struct Wire {
 
 impl Link {
     /// Begins to connect, from an address of this machine's own if one is given (each has its own ports).
-    pub fn connect(to: SocketAddrV4, from: Option<SocketAddrV4>) -> Result<Link, String> {
+    pub fn connect(to: SocketAddr, from: Option<SocketAddrV4>) -> Result<Link, String> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).map_err(|e| format!("socket: {e}"))?;
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = net::socket_with(family, SocketType::STREAM, flags, None).map_err(|e| format!("socket: {e}"))?;
         sockopt::set_tcp_nodelay(&socket, true).map_err(|e| format!("TCP_NODELAY: {e}"))?;
         if let Some(from) = from {
             net::bind(&socket, &from).map_err(|e| format!("cannot bind to {from}: {e}"))?;
@@ -47,6 +48,16 @@ impl Link {
     /// The socket, to be waited on.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+
+    /// This end's address.
+    pub fn own_address(&self) -> Option<SocketAddr> {
+        net::getsockname(&self.socket).ok()?.try_into().ok()
+    }
+
+    /// Whether something waits for room in the kernel's buffer.
+    pub fn is_sending(&self) -> bool {
+        !self.state.borrow().out.is_empty()
     }
 
     /// The last reply.
@@ -70,6 +81,24 @@ impl Link {
         let header = [length as u8, (length >> 8) as u8, (length >> 16) as u8, sequence];
         wire.out[start..start + HEADER_BYTES].copy_from_slice(&header);
         self.flush(&mut wire);
+    }
+
+    /// Waits until all that was to be sent is with the kernel: for those who stream, so that nothing piles up here.
+    pub async fn sent(&self) -> Result<(), String> {
+        poll_fn(|_| {
+            let wire = self.state.borrow();
+            match &wire.lost {
+                Some(why) => Poll::Ready(Err(why.clone())),
+                None if wire.out.is_empty() => Poll::Ready(Ok(())),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Waits until the server has closed the connection, or it broke.
+    pub async fn closed(&self) {
+        poll_fn(|_| if self.state.borrow().lost.is_some() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Waits until the reply is complete.
@@ -107,7 +136,8 @@ impl Link {
     /// The socket is ready: sends what is left, receives into `buffer` and takes what has come. Whether the task may go on.
     pub fn ready(&self, buffer: &mut [u8]) -> bool {
         let mut wire = self.state.borrow_mut();
-        if wire.sent < wire.out.len() {
+        let was_sending = wire.sent < wire.out.len();
+        if was_sending {
             self.flush(&mut wire);
         }
         loop {
@@ -133,7 +163,7 @@ impl Link {
                 }
             }
         }
-        wire.reply.is_done() || wire.lost.is_some()
+        wire.reply.is_done() || wire.lost.is_some() || was_sending && wire.out.is_empty()
     }
 }
 

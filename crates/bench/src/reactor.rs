@@ -1,24 +1,85 @@
-//! One thread: its connections' tasks, polled when their replies have arrived.
+//! One thread: its connections' tasks, polled when their replies have arrived, their time has come, or somebody calls.
+//!
+//! # Invariants
+//! 1. A task waits for one thing at a time: a reply, a moment, or a change that is followed by [`Reactor::poll_all`]. Whatever it is polled
+//!    for, it looks itself whether that has come.
 
 use crate::link::Link;
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::fd::OwnedFd;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::future::Future;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
+type Timers = Rc<RefCell<BinaryHeap<Reverse<(Instant, usize)>>>>;
+
+/// Where a task sits: through it the task connects and asks to be woken.
+pub struct Seat {
+    at: usize,
+    epoll: Rc<OwnedFd>,
+    timers: Timers,
+    link: RefCell<Option<Rc<Link>>>,
+}
+
+impl Seat {
+    /// Begins to connect; the link takes the place of the last one.
+    pub fn connect(&self, to: SocketAddr, from: Option<SocketAddrV4>) -> Result<Rc<Link>, String> {
+        let link = Rc::new(Link::connect(to, from)?);
+        let data = epoll::EventData::new_u64(self.at as u64);
+        // Edge-triggered, so that nothing has to be set again: whoever is woken takes all there is.
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        epoll::add(&*self.epoll, link.fd(), data, flags).map_err(|e| format!("epoll: {e}"))?;
+        *self.link.borrow_mut() = Some(Rc::clone(&link));
+        Ok(link)
+    }
+
+    /// Lets the task be polled at a moment, if not before.
+    pub fn wake_at(&self, moment: Instant) {
+        self.timers.borrow_mut().push(Reverse((moment, self.at)));
+    }
+}
 
 struct Slot {
-    link: Rc<Link>,
+    seat: Rc<Seat>,
     task: Task,
+}
+
+/// Ends a wait of the reactor from another thread.
+#[derive(Clone)]
+pub struct Call(Arc<OwnedFd>);
+
+impl Call {
+    /// One that no reactor listens to yet.
+    pub fn new() -> Result<Call, String> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| format!("eventfd: {e}"))?;
+        Ok(Call(Arc::new(fd)))
+    }
+
+    /// Calls.
+    pub fn call(&self) {
+        // A counter that is full has called already.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
 }
 
 /// The tasks of a thread.
 pub struct Reactor {
-    epoll: OwnedFd,
+    epoll: Rc<OwnedFd>,
+    call: Call,
+    /// Finer than the timeout of a wait, which is in milliseconds.
+    alarm: OwnedFd,
+    alarm_at: Option<Instant>,
+    timers: Timers,
     slots: Vec<Option<Slot>>,
     events: Vec<epoll::Event>,
     buffer: Vec<u8>,
@@ -30,13 +91,24 @@ pub struct Reactor {
 const EVENTS_MAX: usize = 256;
 /// Received at once; a reply longer than this is received in pieces.
 const RECEIVE_BYTES: usize = 64 << 10;
+const CALLED: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
 
 impl Reactor {
     /// Without tasks.
-    pub fn new() -> Result<Reactor, String> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| format!("epoll: {e}"))?;
+    pub fn new(call: Call) -> Result<Reactor, String> {
+        let failed = |e: rustix::io::Errno| format!("epoll: {e}");
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK).map_err(failed)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, &*call.0, epoll::EventData::new_u64(CALLED), flags).map_err(failed)?;
+        epoll::add(&epoll, &alarm, epoll::EventData::new_u64(ALARM), flags).map_err(failed)?;
         Ok(Reactor {
-            epoll,
+            epoll: Rc::new(epoll),
+            call,
+            alarm,
+            alarm_at: None,
+            timers: Timers::default(),
             slots: Vec::new(),
             events: Vec::with_capacity(EVENTS_MAX),
             buffer: vec![0; RECEIVE_BYTES],
@@ -46,15 +118,17 @@ impl Reactor {
     }
 
     /// Adds a task and runs it until it waits.
-    pub fn spawn(&mut self, link: Rc<Link>, task: impl Future<Output = ()> + 'static) -> Result<(), String> {
-        let data = epoll::EventData::new_u64(self.slots.len() as u64);
-        // Edge-triggered, so that nothing has to be set again: whoever is woken takes all there is.
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
-        epoll::add(&self.epoll, link.fd(), data, flags).map_err(|e| format!("epoll: {e}"))?;
-        self.slots.push(Some(Slot { link, task: Box::pin(task) }));
+    pub fn spawn<F: Future<Output = ()> + 'static>(&mut self, task: impl FnOnce(Rc<Seat>) -> F) {
+        let seat = Rc::new(Seat {
+            at: self.slots.len(),
+            epoll: Rc::clone(&self.epoll),
+            timers: Rc::clone(&self.timers),
+            link: RefCell::default(),
+        });
+        let task = Box::pin(task(Rc::clone(&seat)));
+        self.slots.push(Some(Slot { seat, task }));
         self.running += 1;
         self.poll(self.slots.len() - 1);
-        Ok(())
     }
 
     /// Tasks that have not ended.
@@ -81,22 +155,104 @@ impl Reactor {
         (0..self.slots.len()).for_each(|at| self.poll(at));
     }
 
-    /// Waits at most so long for replies and lets their tasks go on.
+    /// Sets the alarm to the first moment that somebody waits for.
+    fn set_alarm(&mut self, now: Instant) -> Result<(), String> {
+        let first = self.timers.borrow().peek().map(|Reverse((moment, _))| *moment);
+        let Some(first) = first.filter(|_| first != self.alarm_at) else { return Ok(()) };
+        // Nothing at all would switch it off.
+        let left = first.saturating_duration_since(now).max(Duration::from_nanos(1));
+        let value = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
+        timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &once).map_err(|e| format!("timerfd: {e}"))?;
+        self.alarm_at = Some(first);
+        Ok(())
+    }
+
+    /// Polls the tasks whose moment has come.
+    fn poll_due(&mut self) {
+        let now = Instant::now();
+        loop {
+            let due = {
+                let mut timers = self.timers.borrow_mut();
+                match timers.peek() {
+                    Some(Reverse((moment, _))) if *moment <= now => timers.pop(),
+                    _ => None,
+                }
+            };
+            let Some(Reverse((_, at))) = due else { return };
+            self.poll(at);
+        }
+    }
+
+    /// Waits at most so long for replies, moments and calls, and lets their tasks go on.
     pub fn turn(&mut self, millis: i64) -> Result<(), String> {
+        if !self.timers.borrow().is_empty() {
+            self.poll_due();
+            self.set_alarm(Instant::now())?;
+        }
         let timeout = Timespec { tv_sec: millis / 1000, tv_nsec: millis % 1000 * 1_000_000 };
         self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+        match epoll::wait(&*self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(format!("epoll: {error}")),
         }
         for index in 0..self.events.len() {
-            let at = self.events[index].data.u64() as usize;
-            let Some(slot) = &self.slots[at] else { continue };
-            if slot.link.ready(&mut self.buffer) {
-                self.replies += 1;
-                self.poll(at);
+            match self.events[index].data.u64() {
+                CALLED => drop(rustix::io::read(&self.call.0, &mut [0; 8])),
+                ALARM => {
+                    let _ = rustix::io::read(&self.alarm, &mut [0; 8]);
+                    self.alarm_at = None;
+                }
+                at => self.arrived(at as usize),
             }
         }
+        self.poll_due();
         Ok(())
+    }
+
+    fn arrived(&mut self, at: usize) {
+        let Some(slot) = &self.slots[at] else { return };
+        let link = slot.seat.link.borrow().clone();
+        if link.is_some_and(|link| link.ready(&mut self.buffer)) {
+            self.replies += 1;
+            self.poll(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::task::Poll;
+
+    #[test]
+    fn tasks_go_on_in_the_order_of_their_moments() {
+        let mut reactor = Reactor::new(Call::new().expect("a call")).expect("a reactor");
+        let begun = Instant::now();
+        let order = Rc::new(RefCell::new(Vec::new()));
+        for millis in [9u64, 3, 6] {
+            let order = Rc::clone(&order);
+            reactor.spawn(|seat| async move {
+                let moment = begun + Duration::from_millis(millis);
+                seat.wake_at(moment);
+                poll_fn(|_| if Instant::now() >= moment { Poll::Ready(()) } else { Poll::Pending }).await;
+                order.borrow_mut().push((millis, Instant::now() >= moment));
+            });
+        }
+        while reactor.running() > 0 {
+            reactor.turn(1000).expect("a turn");
+        }
+        assert_eq!(*order.borrow(), [(3, true), (6, true), (9, true)]);
+    }
+
+    #[test]
+    fn a_call_ends_a_wait() {
+        let call = Call::new().expect("a call");
+        let mut reactor = Reactor::new(call.clone()).expect("a reactor");
+        let caller = std::thread::spawn(move || call.call());
+        // Would wait for an hour.
+        reactor.turn(3_600_000).expect("a turn");
+        caller.join().expect("it called");
     }
 }

@@ -3,7 +3,7 @@
 use protocol::codec::{Bytes, Malformed};
 use protocol::constants::ColumnType;
 use protocol::execute::{ParamType, ParamValue, value};
-use protocol::reply::{EOF_HEADER, EOF_PAYLOAD_MAX, ERR_HEADER, ErrReply, OK_HEADER};
+use protocol::reply::{EOF_HEADER, EOF_PAYLOAD_MAX, ERR_HEADER, ErrReply, INFILE_HEADER, OK_HEADER};
 use protocol::{ColumnDefinition, ColumnFlags, OkReply};
 
 /// What is expected next.
@@ -53,6 +53,8 @@ pub struct Reply {
     pub packet: Vec<u8>,
     /// The error, if it is one.
     pub error: Option<ServerError>,
+    /// The server asks for the file of a LOAD DATA LOCAL.
+    pub infile: bool,
     /// Rows changed.
     pub affected_rows: u64,
     /// Number of the prepared statement.
@@ -67,6 +69,7 @@ impl Reply {
     fn begin(&mut self, state: State) {
         self.state = state;
         self.error = None;
+        self.infile = false;
         self.affected_rows = 0;
         self.row_count = 0;
         self.types.clear();
@@ -114,6 +117,10 @@ impl Reply {
             State::First if first == OK_HEADER => {
                 let mut bytes = Bytes::new(&payload[1..]);
                 self.affected_rows = bytes.lenenc_int()?;
+                State::Done
+            }
+            State::First if first == INFILE_HEADER => {
+                self.infile = true;
                 State::Done
             }
             State::First => State::Columns(Bytes::new(payload).lenenc_int()?),

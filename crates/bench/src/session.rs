@@ -22,13 +22,18 @@ pub enum Failure {
     Server(ServerError),
     /// The connection is gone.
     Lost(String),
+    /// The answer is not what it must be.
+    Wrong(String),
+    /// Work was paused while the transaction waited for what others were to do: it counts as nothing.
+    Ended,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Server(error) => write!(f, "error {}: {}", error.code, error.message),
-            Failure::Lost(why) => f.write_str(why),
+            Failure::Lost(why) | Failure::Wrong(why) => f.write_str(why),
+            Failure::Ended => f.write_str("the run has ended"),
         }
     }
 }
@@ -98,6 +103,7 @@ const WANTED: Capabilities = Capabilities(
         | Capabilities::SECURE_CONNECTION.bits()
         | Capabilities::PLUGIN_AUTH.bits()
         | Capabilities::PLUGIN_AUTH_LENENC_DATA.bits()
+        | Capabilities::LOCAL_FILES.bits()
         | Capabilities::DEPRECATE_EOF.bits(),
 );
 
@@ -165,10 +171,40 @@ impl Session {
 
     async fn finish(&self) -> Done {
         self.link.done().await.map_err(Failure::Lost)?;
-        match &self.link.reply().error {
+        let reply = self.link.reply();
+        match &reply.error {
+            None if reply.infile => Err(Failure::Lost("the server asks for a file".to_owned())),
             None => Ok(()),
             Some(error) => Err(Failure::Server(error.clone())),
         }
+    }
+
+    /// Runs a LOAD DATA LOCAL INFILE, and streams what `rows` appends, piece by piece, until it says that there are no more.
+    pub async fn load(&mut self, sql: &str, mut rows: impl FnMut(&mut Vec<u8>) -> bool) -> Done {
+        self.link.reply_mut().expect_result(false, false);
+        self.link.send(0, |out| {
+            out.push(byte::QUERY);
+            out.extend_from_slice(sql.as_bytes());
+        });
+        self.link.done().await.map_err(Failure::Lost)?;
+        if !self.link.reply().infile {
+            return self.finish().await;
+        }
+        let mut sequence = self.link.reply().sequence;
+        // A server that gives up in the middle says so at the end.
+        self.link.reply_mut().expect_result(false, false);
+        let (mut piece, mut more) = (Vec::new(), true);
+        while more {
+            piece.clear();
+            more = rows(&mut piece);
+            if !piece.is_empty() {
+                sequence = sequence.wrapping_add(1);
+                self.link.send(sequence, |out| out.extend_from_slice(&piece));
+                self.link.sent().await.map_err(Failure::Lost)?;
+            }
+        }
+        self.link.send(sequence.wrapping_add(1), |_| {});
+        self.finish().await
     }
 
     /// Runs a text; its rows are kept.
@@ -225,6 +261,12 @@ impl Session {
     /// Says goodbye.
     pub fn quit(self) {
         self.link.send(0, |out| out.push(byte::QUIT));
+    }
+
+    /// Says goodbye and waits until the server has closed the connection: the port that is held for a minute is the server's, not one of ours.
+    pub async fn close(&mut self) {
+        self.link.send(0, |out| out.push(byte::QUIT));
+        self.link.closed().await;
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Action {
     Salvage(crate::commands::salvage::SalvageOptions),
     /// Let a data directory use what newer formats can; older programs refuse it afterwards
     Seal(crate::commands::seal::SealOptions),
+    /// Drive a server with load and measure it; prepare, run, check
+    Bench(crate::commands::bench::BenchOptions),
     /// Print the version.
     Version,
 }

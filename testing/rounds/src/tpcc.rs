@@ -69,7 +69,7 @@ pub fn tpcc(place: &Place, crashes: usize, connections: usize, seed: u64) -> Res
 fn action(place: &Place, verb: &str, more: &[&str]) -> Result<Action, String> {
     let (address, warehouses) = (place.address(), WAREHOUSES.to_string());
     let (items, customers) = (ITEMS.to_string(), CUSTOMERS.to_string());
-    let arguments = ["load", verb, "--server", &address, "--database", DATABASE, "--workload", "tpcc", "--warehouses", &warehouses];
+    let arguments = ["bench", verb, "--server", &address, "--database", DATABASE, "--workload", "tpcc", "--warehouses", &warehouses];
     let size = ["--items", &items, "--customers", &customers];
     let arguments = arguments.iter().chain(&size).chain(more);
     CommandLine::try_parse_from(arguments).map(|line| line.action).map_err(|error| error.to_string())
@@ -86,10 +86,11 @@ type Run = std::thread::JoinHandle<Result<String, String>>;
 
 /// A load that goes on until the server dies.
 fn run(place: &Place, ledger: &Arc<Ledger>, connections: usize, seed: u64) -> Result<Run, String> {
-    let (connections, seed) = (connections.to_string(), seed.to_string());
-    let more = ["--connections", &connections, "--seed", &seed, "--warmup", "0", "--seconds", "3600", "--drain-seconds", "5", "--roaming"];
+    let seed = seed.to_string();
+    let more = ["--seed", &seed, "--warmup", "0", "--seconds", "3600", "--drain-seconds", "5", "--roaming"];
     match action(place, "run", &more)? {
-        Action::Run(mut options) => {
+        Action::Run(command) => {
+            let mut options = command.options(connections);
             options.ledger = Some(Arc::clone(ledger));
             Ok(std::thread::spawn(move || bench::run::run(&options).map(|report| report.summary())))
         }

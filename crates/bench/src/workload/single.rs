@@ -31,7 +31,7 @@ impl Single {
             "SELECT balance FROM bank WHERE id=? FOR UPDATE",
             "UPDATE bank SET balance=balance+? WHERE id=?",
         ]);
-        Single { name: options.workload, accounts: options.size.accounts, keys: options.keys, statements }
+        Single { name: options.work.workload, accounts: options.work.size.accounts, keys: options.work.keys, statements }
     }
 
     pub(super) async fn transaction(&self, client: &mut Client) -> Done {
@@ -66,8 +66,7 @@ impl Single {
         control.number(if self.name == WorkloadName::Bank { "SELECT SUM(balance) FROM bank" } else { "SELECT n FROM hot_row" }).ok()
     }
 
-    pub(super) fn verdict(&self, before: i64, after: i64, acknowledged: u64, unknown: u64) -> String {
-        let change = after - before;
+    pub(super) fn verdict(&self, change: i64, acknowledged: u64, unknown: u64) -> String {
         let right = match self.name {
             WorkloadName::Bank => change == 0,
             _ => change >= acknowledged as i64 && change <= (acknowledged + unknown) as i64,

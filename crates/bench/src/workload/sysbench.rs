@@ -1,13 +1,14 @@
 //! sysbench's OLTP workloads on its tables: the same statements in the same order, the same data.
 
 use super::{Client, Rows, in_parallel};
+use crate::blocking::Blocking;
 use crate::distribution::Keys;
 use crate::options::{PrepareOptions, RunOptions, WorkloadName};
 use crate::random::Random;
 use crate::session::{Done, Param, Statement};
 
 /// Statements of each table.
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 12] = [
     "SELECT c FROM sbtestN WHERE id=?",
     "SELECT c FROM sbtestN WHERE id BETWEEN ? AND ?",
     "SELECT SUM(k) FROM sbtestN WHERE id BETWEEN ? AND ?",
@@ -18,6 +19,9 @@ const TEXTS: [&str; 10] = [
     "DELETE FROM sbtestN WHERE id=?",
     "INSERT INTO sbtestN (id, k, c, pad) VALUES (?, ?, ?, ?)",
     "INSERT INTO sbtestN (id, k, c, pad) VALUES (0, ?, ?, ?)",
+    "SELECT id, k, c, pad FROM sbtestN WHERE k IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "SELECT COUNT(k) FROM sbtestN WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? \
+     OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ? OR k BETWEEN ? AND ?",
 ];
 const POINT: usize = 0;
 const RANGES: std::ops::Range<usize> = 1..5;
@@ -26,9 +30,14 @@ const NON_INDEX_UPDATE: usize = 6;
 const DELETE: usize = 7;
 const INSERT: usize = 8;
 const APPEND: usize = 9;
+const POINTS_OF_K: usize = 10;
+const RANGES_OF_K: usize = 11;
 
 const POINT_SELECTS: usize = 10;
 const RANGE_ROWS: u64 = 100;
+/// Values, or ranges, of a statement of the random points and ranges.
+const PLACES_OF_K: usize = 10;
+const RANGE_OF_K: u64 = 5;
 
 /// One of sysbench's workloads.
 pub struct Sysbench {
@@ -42,9 +51,9 @@ pub struct Sysbench {
 impl Sysbench {
     pub(super) fn new(options: &RunOptions) -> Sysbench {
         let of_table = |table: u64| TEXTS.map(|text| Statement::new(text.replace("sbtestN", &format!("sbtest{table}"))));
-        let mut statements: Vec<Statement> = (1..=options.size.tables).flat_map(of_table).collect();
+        let mut statements: Vec<Statement> = (1..=options.work.size.tables).flat_map(of_table).collect();
         statements.extend([Statement::new("BEGIN"), Statement::new("COMMIT")]);
-        Sysbench { name: options.workload, tables: options.size.tables, size: options.size.table_size, keys: options.keys, statements }
+        Sysbench { name: options.work.workload, tables: options.work.size.tables, size: options.work.size.table_size, keys: options.work.keys, statements }
     }
 
     /// The first statement of a random table.
@@ -60,10 +69,21 @@ impl Sysbench {
         let all = &self.statements;
         let (begin, commit) = (all.len() - 2, all.len() - 1);
         match self.name {
-            WorkloadName::PointSelect => self.point_select(client).await,
-            WorkloadName::UpdateIndex => self.update_index(client).await,
-            WorkloadName::Insert => self.append(client).await,
-            WorkloadName::WriteOnly => {
+            WorkloadName::OltpPointSelect => self.point_select(client).await,
+            WorkloadName::OltpUpdateIndex => self.update_index(client).await,
+            WorkloadName::OltpUpdateNonIndex => self.update_non_index(client).await,
+            WorkloadName::OltpInsert => self.append(client).await,
+            WorkloadName::OltpDelete => self.delete(client).await,
+            WorkloadName::SelectRandomPoints => {
+                let values: Vec<Param<'_>> = (0..PLACES_OF_K).map(|_| Param::from(self.key(client))).collect();
+                client.session.run(all, POINTS_OF_K, &values).await
+            }
+            WorkloadName::SelectRandomRanges => {
+                let low: Vec<u64> = (0..PLACES_OF_K).map(|_| self.key(client)).collect();
+                let values: Vec<Param<'_>> = low.iter().flat_map(|low| [Param::from(*low), Param::from(low + RANGE_OF_K)]).collect();
+                client.session.run(all, RANGES_OF_K, &values).await
+            }
+            WorkloadName::OltpWriteOnly => {
                 client.session.run(all, begin, &[]).await?;
                 self.writes(client).await?;
                 client.session.run(all, commit, &[]).await
@@ -71,7 +91,7 @@ impl Sysbench {
             _ => {
                 client.session.run(all, begin, &[]).await?;
                 self.reads(client).await?;
-                if self.name == WorkloadName::ReadWrite {
+                if self.name == WorkloadName::OltpReadWrite {
                     self.writes(client).await?;
                 }
                 client.session.run(all, commit, &[]).await
@@ -87,6 +107,17 @@ impl Sysbench {
     async fn update_index(&self, client: &mut Client) -> Done {
         let (table, id) = (self.table(client), self.key(client));
         client.session.run(&self.statements, table + INDEX_UPDATE, &[Param::from(id)]).await
+    }
+
+    async fn update_non_index(&self, client: &mut Client) -> Done {
+        let (table, id) = (self.table(client), self.key(client));
+        let (c, _) = texts(&mut client.random);
+        client.session.run(&self.statements, table + NON_INDEX_UPDATE, &[Param::Text(&c), Param::from(id)]).await
+    }
+
+    async fn delete(&self, client: &mut Client) -> Done {
+        let (table, id) = (self.table(client), self.key(client));
+        client.session.run(&self.statements, table + DELETE, &[Param::from(id)]).await
     }
 
     async fn append(&self, client: &mut Client) -> Done {
@@ -110,9 +141,7 @@ impl Sysbench {
 
     async fn writes(&self, client: &mut Client) -> Done {
         self.update_index(client).await?;
-        let (table, id) = (self.table(client), self.key(client));
-        let (c, _) = texts(&mut client.random);
-        client.session.run(&self.statements, table + NON_INDEX_UPDATE, &[Param::Text(&c), Param::from(id)]).await?;
+        self.update_non_index(client).await?;
         let (table, id, k) = (self.table(client), self.key(client), self.key(client));
         let (c, pad) = texts(&mut client.random);
         client.session.run(&self.statements, table + DELETE, &[Param::from(id)]).await?;
@@ -127,6 +156,20 @@ fn texts(random: &mut Random) -> (String, String) {
     random.digit_groups(10, &mut c);
     random.digit_groups(5, &mut pad);
     (c, pad)
+}
+
+/// What index `k` has is what the table has.
+pub(super) fn check(control: &mut Blocking, tables: u64) -> Result<String, String> {
+    let mut rows = 0;
+    for table in 1..=tables {
+        let sum = |index: &str, on: &str| format!("SELECT COUNT(*), SUM(k) FROM sbtest{table} FORCE INDEX ({index}) WHERE {on} >= 0");
+        let (by_table, by_index) = (control.pairs(&sum("PRIMARY", "id"))?, control.pairs(&sum(&format!("k_{table}"), "k"))?);
+        if by_table != by_index {
+            return Err(format!("sbtest{table}: count and sum of k are {by_table:?} by the table and {by_index:?} by the index"));
+        }
+        rows += by_table.first().and_then(|(count, _)| count.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(format!("sysbench: {rows} rows in {tables} tables, all in the index"))
 }
 
 pub(super) fn prepare(options: &PrepareOptions) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 pub mod backup;
 mod bar;
+pub mod bench;
 pub mod check;
 mod progress;
 pub mod prune_archive;

@@ -74,7 +74,7 @@ fn data(random: &mut Random) -> String {
 }
 
 pub(in super::super) fn prepare(options: &PrepareOptions) -> Result<(), String> {
-    let mut control = Blocking::connect(options.server.server, &options.server.account(true))?;
+    let mut control = options.server.connect(true)?;
     for (name, columns) in TABLES {
         control.must(&format!("DROP TABLE IF EXISTS {name}"))?;
         control.must(&format!("CREATE TABLE {name} ({columns})"))?;

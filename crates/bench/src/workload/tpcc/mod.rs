@@ -1,4 +1,4 @@
-//! TPC-C's five transactions on its schema. Transactions and data follow the standard (revision 5.11), but: no think and keying time, one round
+//! TPC-C's five transactions on its schema. Transactions and data follow the standard (revision 5.11), but: think and keying time only on demand, one round
 //! trip reads all items of an order and one all their stock, no terminals; the number of items and customers can be made smaller.
 
 mod data;
@@ -8,6 +8,7 @@ pub(super) use data::{check, prepare};
 pub use transactions::Tpcc;
 
 use crate::random::Random;
+use std::time::Duration;
 
 /// The kinds of transactions.
 pub(super) const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -25,6 +26,18 @@ pub(super) fn choose(random: &mut Random) -> usize {
         93..=96 => DELIVERY,
         _ => 4,
     }
+}
+
+/// Seconds of the standard for each kind (5.2.5.7): keying, and the mean of thinking.
+const PAUSES: [(f64, f64); 5] = [(18.0, 12.0), (3.0, 12.0), (2.0, 10.0), (2.0, 5.0), (2.0, 5.0)];
+/// Thinking takes ten times its mean at most (5.2.5.4).
+const THINK_MAX: f64 = 10.0;
+
+/// Keying and think time of a transaction, multiplied by a factor.
+pub(super) fn pauses(kind: usize, random: &mut Random, factor: f64) -> (Duration, Duration) {
+    let (keying, mean) = PAUSES[kind];
+    let thinking = (-(1.0 - random.unit()).ln()).min(THINK_MAX) * mean;
+    (Duration::from_secs_f64(keying * factor), Duration::from_secs_f64(thinking * factor))
 }
 
 const DISTRICTS: u64 = 10;
@@ -70,6 +83,16 @@ mod tests {
         assert_eq!((money(5), money(-1234), money(100_000)), ("0.05".into(), "-12.34".into(), "1000.00".into()));
         let mut random = Random::new(3);
         assert!((0..10_000).all(|_| (1..=3000).contains(&non_uniform(&mut random, 1023, 1, 3000))));
+    }
+
+    #[test]
+    fn thinking_has_its_mean_and_its_end() {
+        let mut random = Random::new(5);
+        let seconds: Vec<f64> = (0..100_000).map(|_| pauses(NEW_ORDER, &mut random, 0.5).1.as_secs_f64()).collect();
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        assert!((mean - 6.0).abs() < 0.1, "{mean}");
+        assert!(seconds.iter().all(|s| (0.0..=60.0).contains(s)));
+        assert_eq!(pauses(PAYMENT, &mut random, 2.0).0, Duration::from_secs(6));
     }
 
     #[test]

@@ -118,12 +118,12 @@ impl Tpcc {
             let columns = "ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info";
             Statement::new(format!("INSERT INTO order_line ({columns}) VALUES {}", list("(?,?,?,?,?,?,?,?,?)", n)))
         }));
-        let size = &options.size;
+        let size = &options.work.size;
         Tpcc {
             warehouses: size.warehouses,
             items: size.items,
             customers: size.customers,
-            roaming: options.roaming,
+            roaming: options.work.roaming,
             ledger: options.ledger.clone(),
             statements,
         }
