@@ -53,7 +53,7 @@ pub fn serve(options: &CeilingOptions) -> Result<(), String> {
     let listener = listen(options)?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;
     eprintln!("listening on {address}; every statement is answered at once");
-    accept(&listener);
+    accept(&listener, || ());
     Ok(())
 }
 
@@ -63,18 +63,18 @@ pub fn listen(options: &CeilingOptions) -> Result<TcpListener, String> {
     TcpListener::bind(addresses.as_slice()).map_err(|e| format!("cannot listen at {}: {e}", options.listen))
 }
 
-/// Takes connections, a thread for each, until the listener fails for good.
-pub fn accept(listener: &TcpListener) {
+/// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it.
+pub fn accept(listener: &TcpListener, before: impl Fn() + Clone + Send + 'static) {
     let ids = AtomicU32::new(1);
     for stream in listener.incoming() {
         // Out of files or memory: those who are there go on.
         let Ok(stream) = stream else { continue };
-        let id = ids.fetch_add(1, Ordering::Relaxed);
+        let (id, before) = (ids.fetch_add(1, Ordering::Relaxed), before.clone());
         // A connection whose thread cannot be made is closed.
         let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let _ = stream.set_nodelay(true);
             // A client that goes away, or talks nonsense, ends its connection only.
-            let _ = Connection::new(stream).serve(id);
+            let _ = Connection::new(stream).serve(id, before);
         });
     }
 }
@@ -227,11 +227,12 @@ impl Connection {
         Ok(())
     }
 
-    fn serve(&mut self, id: u32) -> Served {
+    fn serve(&mut self, id: u32, before: impl Fn()) -> Served {
         self.let_in(id)?;
         loop {
             let (_, at) = self.packet()?;
             let Some((&command, rest)) = self.buffer[at.clone()].split_first() else { return Err(Ended) };
+            before();
             match command {
                 byte::STMT_EXECUTE => {
                     let number = rest.first_chunk::<4>().map_or(0, |id| u32::from_le_bytes(*id)) as usize;

@@ -60,10 +60,11 @@ impl Running {
         let version = connection.version();
         let workload = Workload::new(options);
         workload.probe(&mut connection, options)?;
-        let total_before = workload.total(&mut connection);
+        let canned = is_canned(&version);
+        let total_before = if canned { None } else { workload.total(&mut connection) };
         let to = connection.address();
         let found = connection.own_address().and_then(|own| process::listening(own, to));
-        let control = Arc::new(Control::new(options.clone(), to, is_canned(&version), workload));
+        let control = Arc::new(Control::new(options.clone(), to, canned, workload));
         let mut threads = Vec::new();
         for thread in 0..usize::from(options.work.threads) {
             let (control, call) = (Arc::clone(&control), Call::new()?);

@@ -1,11 +1,10 @@
-//! The schema, its first rows, and what must be true of them at any time.
+//! The schema and its first rows.
 
 use super::super::{Rows, in_parallel};
 use super::{DISTRICTS, LINES_MAX, LINES_MIN, last_name, mask, money, names, non_uniform};
 use crate::blocking::Blocking;
 use crate::options::PrepareOptions;
 use crate::random::Random;
-use std::collections::BTreeMap;
 
 const TABLES: [(&str, &str); 9] = [
     (
@@ -170,45 +169,4 @@ fn orders(connection: &mut Blocking, random: &mut Random, warehouse: u64, distri
     let mut rows = Rows::new(connection, "new_order");
     (first_new..=customers).try_for_each(|order| rows.add(format_args!("{order},{district},{warehouse}")))?;
     rows.end()
-}
-
-/// Consistency conditions of the standard (3.3.2.1 to 3.3.2.4 and 3.3.2.6, by warehouse or district).
-pub(in super::super) fn check(control: &mut Blocking) -> Result<String, String> {
-    let mut count = 0;
-    for (what, one, other) in [
-        (
-            "w_ytd is the sum of its districts'",
-            "SELECT w_id, w_ytd FROM warehouse",
-            "SELECT d_w_id, SUM(d_ytd) FROM district GROUP BY d_w_id",
-        ),
-        (
-            "d_next_o_id follows the last order",
-            "SELECT d_w_id * 100 + d_id, d_next_o_id - 1 FROM district",
-            "SELECT o_w_id * 100 + o_d_id, MAX(o_id) FROM orders GROUP BY 1",
-        ),
-        (
-            "new orders have no gaps",
-            "SELECT no_w_id * 100 + no_d_id, MAX(no_o_id) - MIN(no_o_id) + 1 FROM new_order GROUP BY 1",
-            "SELECT no_w_id * 100 + no_d_id, COUNT(*) FROM new_order GROUP BY 1",
-        ),
-        (
-            "orders have as many lines as they say",
-            "SELECT o_w_id * 100 + o_d_id, SUM(o_ol_cnt) FROM orders GROUP BY 1",
-            "SELECT ol_w_id * 100 + ol_d_id, COUNT(*) FROM order_line GROUP BY 1",
-        ),
-        (
-            "orders without carrier are new",
-            "SELECT o_w_id * 100 + o_d_id, COUNT(*) FROM orders WHERE o_carrier_id IS NULL GROUP BY 1",
-            "SELECT no_w_id * 100 + no_d_id, COUNT(*) FROM new_order GROUP BY 1",
-        ),
-    ] {
-        let [one, other] = [one, other].map(|sql| control.pairs(sql).map(|pairs| pairs.into_iter().collect::<BTreeMap<_, _>>()));
-        let (one, other) = (one?, other?);
-        if one != other || one.is_empty() {
-            let differing = one.iter().find(|(key, value)| other.get(*key) != Some(value));
-            return Err(format!("tpcc: it is not so that {what}: {differing:?} of {} against {}", one.len(), other.len()));
-        }
-        count += one.len();
-    }
-    Ok(format!("tpcc: five conditions hold, {count} comparisons"))
 }

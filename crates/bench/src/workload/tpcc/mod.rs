@@ -1,10 +1,12 @@
 //! TPC-C's five transactions on its schema. Transactions and data follow the standard (revision 5.11), but: think and keying time only on demand, one round
 //! trip reads all items of an order and one all their stock, no terminals; the number of items and customers can be made smaller.
 
+mod conditions;
 mod data;
 mod transactions;
 
-pub(super) use data::{check, prepare};
+pub(super) use conditions::check;
+pub(super) use data::prepare;
 pub use transactions::Tpcc;
 
 use crate::random::Random;

@@ -1,0 +1,133 @@
+//! The driver against the canned server: every workload is understood by both, and a server that stalls is charged for all who would have come.
+
+use bench::options::{Action, CeilingOptions, CommandLine, RunOptions, WorkloadName};
+use bench::outcome::Outcome;
+use bench::progress::{Now, Phase, Progress, Silent};
+use bench::{ceiling, run};
+use clap::{Parser, ValueEnum};
+use std::time::Duration;
+use sync::atomic::{AtomicU64, Ordering};
+use sync::{Arc, Mutex, Rank};
+
+/// A canned server of this process; its port.
+fn canned(before: impl Fn() + Clone + Send + 'static) -> u16 {
+    let options = CeilingOptions { listen: "127.0.0.1:0".parse().expect("an address") };
+    let listener = ceiling::listen(&options).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || ceiling::accept(&listener, before));
+    port
+}
+
+fn options(port: u16, workload: &str, connections: usize, more: &[&str]) -> RunOptions {
+    let address = format!("127.0.0.1:{port}");
+    let arguments = ["bench", "run", "--server", &address, "--workload", workload];
+    match CommandLine::try_parse_from(arguments.iter().chain(more)).expect("well formed").action {
+        Action::Run(command) => command.options(connections),
+        _ => unreachable!("run was asked for"),
+    }
+}
+
+#[test]
+fn every_workload_runs_against_canned_answers() {
+    let port = canned(|| ());
+    for name in WorkloadName::value_variants() {
+        for text in [&[][..], &["--text"]] {
+            let more = ["--seconds", "0.05", "--warmup", "0.02", "--long-seconds", "0.01", "--join-rows", "10", "--batch-rows", "500"];
+            let options = options(port, &name.name(), 9, &[&more[..], text].concat());
+            let measured = run::measure_in_full(&options, &mut Silent).expect("a run");
+            let tally = &measured.tally;
+            let none = (tally.refused, tally.lost, tally.unfinished, tally.wrong, tally.errors.len());
+            assert_eq!(none, (0, 0, 0, 0, 0), "{}", measured.json());
+            assert!(tally.acknowledged.iter().sum::<u64>() > 0, "{}", measured.json());
+            assert!(measured.outcome.version.contains("ceiling"), "{}", measured.outcome.version);
+        }
+    }
+}
+
+#[test]
+fn passwords_of_both_kinds_are_taken() {
+    let port = canned(|| ());
+    let options = options(port, "oltp_point_select", 2, &["--password", "secret", "--seconds", "0.05", "--warmup", "0"]);
+    assert!(run::measure(&options, &mut Silent).expect("a run").lost == 0);
+}
+
+const STALL: Duration = Duration::from_millis(400);
+const RATE: u64 = 1000;
+
+/// A run beside a server that stops once for everybody, in the midst of the measured time.
+fn stalled(more: &[&str]) -> Outcome {
+    let (count, gate) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Rank::Leaf, ())));
+    let port = canned(move || {
+        let gate = gate.lock();
+        if count.fetch_add(1, Ordering::SeqCst) == RATE / 4 {
+            std::thread::sleep(STALL);
+        }
+        drop(gate);
+    });
+    let more = [&["--seconds", "3", "--warmup", "0"][..], more].concat();
+    run::measure(&options(port, "oltp_point_select", 4, &more), &mut Silent).expect("a run")
+}
+
+/// How many took at least so long.
+fn slow(outcome: &Outcome, at_least: Duration) -> u64 {
+    let (latency, wanted) = (&outcome.kinds[0].latency, at_least.as_secs_f64() * 1e3);
+    let total = latency.count();
+    // The percentile falls as more are counted from the top.
+    (1..=total).take_while(|top| latency.percentile_ms((total - top + 1) as f64 / total as f64) >= wanted).count() as u64
+}
+
+#[test]
+fn a_stall_is_charged_for_all_who_would_have_come() {
+    let rate = RATE.to_string();
+    let (by_rate, closed) = (stalled(&["--rate", &rate]), stalled(&[]));
+    // Who was due in the first half of the stall waited for the second half, however slow this machine is; a tenth for what had not ended.
+    let (due, waited) = (RATE * STALL.as_millis() as u64 / 2000, STALL / 2);
+    let found = slow(&by_rate, waited);
+    assert!(found >= due * 9 / 10, "{found} of {due} waited for {waited:?}");
+    // Without a rate only those who were there have waited: this is what is omitted.
+    let omitted = slow(&closed, waited);
+    assert!(omitted < found / 2, "{omitted} of a closed loop, {found} of an open one");
+    // A second for the moments between phases on a machine that is busy with others.
+    let due = RATE as f64 * (by_rate.seconds + 1.0);
+    assert!(by_rate.transactions() as f64 <= due, "{} of {due} that were due", by_rate.transactions());
+}
+
+/// Notes the phases that it is shown.
+#[derive(Default)]
+struct Phases(Vec<Phase>);
+
+impl Progress for Phases {
+    fn begin(&mut self, what: &str) {
+        assert_eq!(what, "hot_row x3");
+    }
+
+    fn show(&mut self, now: &Now) {
+        if self.0.last() != Some(&now.phase) {
+            self.0.push(now.phase);
+        }
+    }
+
+    fn clear(&mut self) {}
+}
+
+#[test]
+fn whoever_watches_sees_warming_up_before_measuring() {
+    let port = canned(|| ());
+    let mut phases = Phases::default();
+    let options = options(port, "hot_row", 3, &["--seconds", "0.5", "--warmup", "0.5"]);
+    let outcome = run::measure(&options, &mut phases).expect("a run");
+    phases.0.retain(|phase| matches!(phase, Phase::Warmup | Phase::Measure));
+    assert_eq!(phases.0, [Phase::Warmup, Phase::Measure]);
+    assert_eq!(outcome.connections, 3);
+}
+
+#[test]
+fn a_server_that_goes_away_ends_a_run() {
+    let count = Arc::new(AtomicU64::new(0));
+    // Panics end the connections' threads, and so the connections; the first statements are the run's own.
+    let port = canned(move || assert!(count.fetch_add(1, Ordering::SeqCst) < 1000, "the server goes away"));
+    let options = options(port, "oltp_point_select", 5, &["--seconds", "3600", "--warmup", "0"]);
+    let measured = run::measure_in_full(&options, &mut Silent).expect("a run");
+    assert_eq!((measured.tally.lost, measured.outcome.lost), (5, 5), "{}", measured.json());
+    assert!(measured.tally.lost_reason.is_some_and(|why| why.contains("closed") || why.contains("reset")));
+}
