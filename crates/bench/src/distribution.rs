@@ -43,7 +43,9 @@ impl FromStr for Keys {
             "gaussian" => Ok(Keys::Gaussian),
             _ => match text.strip_prefix("zipf:").and_then(|n| n.parse().ok()) {
                 Some(exponent) if exponent > 0.0 && exponent <= 10.0 && exponent != 1.0 => Ok(Keys::Zipf(exponent)),
-                _ => Err(format!("`{text}` is none of uniform, pareto, zipf, zipf:EXPONENT (above 0 and up to 10, not 1), special, gaussian")),
+                _ => Err(format!(
+                    "`{text}` is none of uniform, pareto, zipf, zipf:EXPONENT (above 0 and up to 10, not 1), special, gaussian"
+                )),
             },
         }
     }

@@ -6,7 +6,6 @@ use crate::ledger::Ledger;
 use crate::workload::{INSERT_ROWS, LOAD_ROWS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A load client for MySQL-speaking servers.
@@ -349,9 +348,6 @@ pub struct RunCommand {
     /// One line of JSON for each run on stdout, and the table on stderr
     #[arg(long)]
     pub json: bool,
-    /// Write what was measured here; the name's end says how: .json
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 impl RunCommand {

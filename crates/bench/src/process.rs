@@ -21,7 +21,10 @@ pub fn listening(own: SocketAddr, server: SocketAddr) -> Option<u32> {
     let processes = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let has_it = |pid: &u32| {
         let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-        files.flatten().filter_map(|file| fs::read_link(file.path()).ok()).any(|to| wanted.iter().any(|wanted| to.as_os_str() == wanted.as_str()))
+        files
+            .flatten()
+            .filter_map(|file| fs::read_link(file.path()).ok())
+            .any(|to| wanted.iter().any(|wanted| to.as_os_str() == wanted.as_str()))
     };
     processes.into_iter().find(has_it)
 }

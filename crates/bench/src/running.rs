@@ -22,6 +22,8 @@ use sync::atomic::Ordering;
 const LOOK: Duration = Duration::from_millis(100);
 /// Longer than the longest wait for transactions under way.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Longest wait for transactions under way when a run ends that was paused before.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Connections that are logged in. They idle until [`Running::resume`], and again after [`Running::pause`].
 pub struct Running {
@@ -65,16 +67,9 @@ impl Running {
         let to = connection.address();
         let found = connection.own_address().and_then(|own| process::listening(own, to));
         let control = Arc::new(Control::new(options.clone(), to, canned, workload));
-        let mut threads = Vec::new();
-        for thread in 0..usize::from(options.work.threads) {
-            let (control, call) = (Arc::clone(&control), Call::new()?);
-            let called = call.clone();
-            let spawned = std::thread::Builder::new().name(format!("load {thread}")).spawn(move || drive(&control, thread, called));
-            threads.push((spawned.map_err(|e| format!("a thread cannot be made: {e}"))?, call));
-        }
         let mut running = Running {
             control,
-            threads,
+            threads: Vec::new(),
             connection,
             version,
             pid: options.pid.or(found),
@@ -84,6 +79,13 @@ impl Running {
             unknown: 0,
             slice: Slice::default(),
         };
+        // Those that there are end with `running`.
+        for thread in 0..usize::from(options.work.threads) {
+            let (control, call) = (Arc::clone(&running.control), Call::new()?);
+            let called = call.clone();
+            let spawned = std::thread::Builder::new().name(format!("load {thread}")).spawn(move || drive(&control, thread, called));
+            running.threads.push((spawned.map_err(|e| format!("a thread cannot be made: {e}"))?, call));
+        }
         running.log_in(progress)?;
         Ok(running)
     }
@@ -216,7 +218,11 @@ impl Running {
             settings: options.work.settings(),
             connections: self.control.ready.load(Ordering::SeqCst),
             seconds: measured.as_secs_f64(),
-            kinds: kinds.iter().zip(&tally.kinds).map(|(name, latency)| Kind { name: (*name).to_owned(), latency: latency.clone() }).collect(),
+            kinds: kinds
+                .iter()
+                .zip(&tally.kinds)
+                .map(|(name, latency)| Kind { name: (*name).to_owned(), latency: latency.clone() })
+                .collect(),
             each_second,
             retries: tally.retries,
             failed: tally.failed,
@@ -267,7 +273,11 @@ impl Running {
 
     /// Pauses or ends the work and takes what all threads have counted.
     fn hand_over(&mut self, phase: Phase, progress: &mut dyn Progress) -> Result<Tally, String> {
-        let drain = Duration::from_secs_f64(self.control.options.work.drain_seconds);
+        let drain = match phase {
+            // Whoever works on did not come to an end in the pause before.
+            Phase::Quit => GOODBYE,
+            _ => Duration::from_secs_f64(self.control.options.work.drain_seconds),
+        };
         let begun = Instant::now();
         self.control.pause(phase, drain);
         self.call_threads();

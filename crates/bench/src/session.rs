@@ -66,7 +66,7 @@ impl Statement {
     /// Of a text without literals that hold `?`.
     pub fn new(text: impl Into<String>) -> Statement {
         let text = text.into();
-        let as_text = ["BEGIN", "COMMIT", "ROLLBACK"].contains(&text.as_str());
+        let as_text = ["BEGIN", "COMMIT", "ROLLBACK"].contains(&text.as_str()) || text.starts_with("START TRANSACTION");
         Statement { pieces: text.split('?').map(str::to_owned).collect(), text, as_text }
     }
 }

@@ -185,7 +185,11 @@ impl Workload {
 /// The last statement changed so many rows.
 fn expect_rows(client: &Client, rows: u64, what: &str) -> Done {
     let changed = client.session.reply().affected_rows;
-    if changed == rows || client.place.is_canned() { Ok(()) } else { Err(Failure::Wrong(format!("{what}: {changed} rows changed, not {rows}"))) }
+    if changed == rows || client.place.is_canned() {
+        Ok(())
+    } else {
+        Err(Failure::Wrong(format!("{what}: {changed} rows changed, not {rows}")))
+    }
 }
 
 fn statements(texts: &[&str]) -> Vec<Statement> {

@@ -53,7 +53,13 @@ impl Sysbench {
         let of_table = |table: u64| TEXTS.map(|text| Statement::new(text.replace("sbtestN", &format!("sbtest{table}"))));
         let mut statements: Vec<Statement> = (1..=options.work.size.tables).flat_map(of_table).collect();
         statements.extend([Statement::new("BEGIN"), Statement::new("COMMIT")]);
-        Sysbench { name: options.work.workload, tables: options.work.size.tables, size: options.work.size.table_size, keys: options.work.keys, statements }
+        Sysbench {
+            name: options.work.workload,
+            tables: options.work.size.tables,
+            size: options.work.size.table_size,
+            keys: options.work.keys,
+            statements,
+        }
     }
 
     /// The first statement of a random table.

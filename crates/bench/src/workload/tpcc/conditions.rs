@@ -33,10 +33,17 @@ struct Condition {
 const DISTRICT: &str = "CONCAT(d_w_id, '/', d_id)";
 
 fn conditions(customers: i64) -> Vec<Condition> {
-    let condition = |number, what, one: &str, other: &str| Condition { number, what, one: one.to_owned(), other: other.to_owned(), missing: None };
+    let condition =
+        |number, what, one: &str, other: &str| Condition { number, what, one: one.to_owned(), other: other.to_owned(), missing: None };
     // Of the first rows: what the standard's warehouse and district have been paid, and what the history of so many customers adds up to.
     let (unpaid_warehouse, unpaid_district) = (300_000 - customers * 100, 30_000 - customers * 10);
-    let none = |number, what, one: &str| Condition { number, what, one: format!("SELECT 'rows', {one}"), other: "SELECT 'rows', 0".into(), missing: None };
+    let none = |number, what, one: &str| Condition {
+        number,
+        what,
+        one: format!("SELECT 'rows', {one}"),
+        other: "SELECT 'rows', 0".into(),
+        missing: None,
+    };
     let sums = |number, what, one: &str, other: &str| Condition { missing: Some("0.00"), ..condition(number, what, one, other) };
     vec![
         condition(
@@ -54,7 +61,9 @@ fn conditions(customers: i64) -> Vec<Condition> {
         condition(
             2,
             "d_next_o_id follows the newest new order",
-            &format!("SELECT {DISTRICT}, d_next_o_id - 1 FROM district WHERE EXISTS (SELECT 1 FROM new_order WHERE no_w_id=d_w_id AND no_d_id=d_id)"),
+            &format!(
+                "SELECT {DISTRICT}, d_next_o_id - 1 FROM district WHERE EXISTS (SELECT 1 FROM new_order WHERE no_w_id=d_w_id AND no_d_id=d_id)"
+            ),
             "SELECT CONCAT(no_w_id, '/', no_d_id), MAX(no_o_id) FROM new_order GROUP BY no_w_id, no_d_id",
         ),
         condition(
