@@ -18,6 +18,8 @@ pub struct CommandLine {
 }
 
 /// What the program does.
+// There is one in the program's life.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Subcommand)]
 pub enum Action {
     /// Make the database and load the workload's tables

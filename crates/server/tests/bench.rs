@@ -228,7 +228,7 @@ fn slices_of_one_login_pause_and_go_on() {
 fn a_rate_is_kept_and_what_is_due_is_told() {
     let server = server();
     prepare(&server, "hot_row", &[]);
-    let measured = run(&server, "hot_row", &["-c", "8", "--rate", "200", "--seconds", "1"]);
+    let measured = run(&server, "hot_row", &["-c", "8", "--rate", "200"]);
     // Never more than were due, with a second for the moments between phases on a machine that is busy with others.
     let (transactions, due) = (measured.outcome.transactions() as f64, 200.0 * (measured.outcome.seconds + 1.1));
     assert!(transactions <= due, "{transactions} of {due}");
@@ -282,7 +282,7 @@ fn wrong_inputs_are_told_in_one_line() {
         (&[&address, "--workload", "nothing"], "invalid value 'nothing'"),
         (&[&address, "--workload", "hot_row", "-c", "0"], "invalid value '0'"),
         (&[&address, "--workload", "hot_row", "--keys", "zipf:1"], "zipf:1"),
-        (&[&address, "--workload", "hot_row", "--seconds", "soon"], "not a number of seconds"),
+        (&[&address, "--workload", "hot_row", "--drain-seconds", "soon"], "not a number of seconds"),
         (&[&address, "--workload", "tpcc", "--think", "--rate", "5"], "cannot be used with"),
     ] {
         let output = program(&[&at[..], arguments].concat());
