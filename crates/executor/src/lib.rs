@@ -30,6 +30,7 @@ mod hash_key;
 mod json_table;
 pub mod locales;
 mod locking;
+mod loose;
 mod memory;
 mod merge;
 mod odd_number;

@@ -56,6 +56,7 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
+            Access::Groups { index, parts, ends } => self.groups(node, *index as usize, *parts as usize, *ends, next),
             Access::Merge { kind, arms } => self.merge(node, *kind, arms, next),
         }
     }

@@ -1,5 +1,6 @@
 //! Access paths: which index reads one table, at what cost.
 
+mod loose;
 mod merge;
 mod pushed;
 

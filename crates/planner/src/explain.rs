@@ -186,9 +186,13 @@ impl Rows<'_> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
+            Access::Groups { index, .. } => ("range", Some(*index), None),
             Access::Merge { .. } => ("index_merge", None, None),
         };
-        if is_covering(self.plan, t) {
+        let groups = if let Access::Groups { index, parts, .. } = &t.access { Some((*index, *parts)) } else { None };
+        if groups.is_some() {
+            extra.insert(0, "Using index for group-by".into());
+        } else if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
         }
         if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
@@ -220,7 +224,10 @@ impl Rows<'_> {
                 };
                 (Value::from(length.to_string()), refs)
             }
-            _ => (Value::Null, Value::Null),
+            _ => {
+                let bytes = |(i, parts): (u32, u32)| parts_bytes(def, &def.indexes[i as usize].parts, parts as usize);
+                (groups.map_or(Value::Null, |groups| Value::from(bytes(groups).to_string())), Value::Null)
+            }
         };
         let possible = if t.possible.is_empty() {
             Value::Null
@@ -474,6 +481,9 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
                         t.alias,
                         def.indexes[*index as usize].name
                     )
+                }
+                Access::Groups { index, .. } => {
+                    format!("Covering index skip scan for grouping on {} using {}", t.alias, def.indexes[*index as usize].name)
                 }
                 Access::Merge { .. } => {
                     let how = merged(def, &t.access).map_or_else(String::new, |merged| merged.how);

@@ -90,6 +90,16 @@ impl<'c> Binder<'c> {
         above.sort_unstable();
         above.dedup();
 
+        if rollup.is_none() && windows.is_empty() {
+            let keys: Option<Vec<&Expr>> = match (grouped, distinct) {
+                (true, _) => Some(group_by.iter().collect()),
+                (false, true) => Some(exprs.iter().collect()),
+                (false, false) => None,
+            };
+            if let Some(keys) = keys {
+                self.read_loosely(&mut node, &relations, &keys, &aggregates, &above);
+            }
+        }
         if grouped {
             let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
             let rolled = |s: &Slot| rollup.as_ref().is_some_and(|rollup| rollup.slots.contains(s));

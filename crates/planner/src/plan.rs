@@ -582,6 +582,15 @@ pub enum Access {
         /// Only the first (or last) row is wanted: MIN/MAX.
         first_only: bool,
     },
+    /// One entry, or two, of each group of entries that have the leading parts of an index in common; the index covers.
+    Groups {
+        /// Position in the table's indexes.
+        index: u32,
+        /// How many parts.
+        parts: u32,
+        /// Which entries.
+        ends: GroupEnds,
+    },
     /// Rows that several indexes find, fetched once each, in primary key order.
     Merge {
         /// Whether a row is in any arm, or in all.
@@ -589,6 +598,17 @@ pub enum Access {
         /// What each index reads.
         arms: Vec<MergeArm>,
     },
+}
+
+/// Which entries of a group are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupEnds {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// Both.
+    Both,
 }
 
 /// How indexes are merged; the names are those that EXPLAIN gives.

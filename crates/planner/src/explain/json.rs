@@ -356,6 +356,7 @@ impl<'p> Writer<'p> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
+            Access::Groups { index, .. } => ("range", Some(*index), None),
             Access::Merge { .. } => ("index_merge", None, None),
         };
         members.push(("access_type", text(access)));
