@@ -165,6 +165,48 @@ impl<'a> NodeMut<'a> {
         Ok(())
     }
 
+    /// Makes an empty page ready for entries that all begin with `prefix`.
+    pub(crate) fn begin(&mut self, prefix: &[u8]) {
+        debug_assert_eq!(self.node().count(), 0);
+        self.clear(prefix);
+    }
+
+    /// Moves slots apart, so that there is one at each of these numbers, in ascending order, and counts them; [`NodeMut::put_at`] fills them. `bytes`: what the entries take in the heap.
+    pub(crate) fn open_slots(&mut self, slots: &[u16], bytes: usize) -> Result<(), NoRoom> {
+        let (count, more) = (self.node().count(), slots.len());
+        // The one at `slots[no]` stands before the page's own from `slots[no] - no` on.
+        let mut before = 0;
+        for (no, slot) in slots.iter().enumerate() {
+            let own = (*slot as usize).checked_sub(no).filter(|own| *own >= before && *own <= count).ok_or(NoRoom)?;
+            before = own;
+        }
+        if self.node().contiguous() < bytes.saturating_add(more * SLOT_BYTES) {
+            return Err(NoRoom);
+        }
+        let mut end = count;
+        for (no, slot) in slots.iter().enumerate().rev() {
+            let own = *slot as usize - no;
+            let from = SLOTS + own * SLOT_BYTES..SLOTS + end * SLOT_BYTES;
+            self.0.copy_within(from, SLOTS + (own + no + 1) * SLOT_BYTES);
+            end = own;
+        }
+        self.set_u16(COUNT, count + more);
+        let (mut hint, mut run) = (self.node().hint(), self.node().run());
+        for slot in slots {
+            run = if *slot == hint.wrapping_add(1) { run.saturating_add(1) } else { 0 };
+            hint = *slot;
+        }
+        self.set_u16(HINT, hint as usize);
+        self.set_u16(RUN, run as usize);
+        Ok(())
+    }
+
+    /// Writes an entry of an opened slot; the key comes without the page's prefix.
+    #[inline]
+    pub(crate) fn put_at(&mut self, slot: usize, suffix: &[u8], value: &[u8]) {
+        self.place(slot, suffix, value);
+    }
+
     /// Appends entries of an old image of this page, under the prefix now set.
     fn copy_slots(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
         let prefix_len = self.node().prefix_len();

@@ -37,6 +37,7 @@ mod ops;
 pub mod overflow;
 #[cfg(test)]
 mod page_tests;
+mod run;
 mod search;
 mod split;
 mod tree;
@@ -52,5 +53,6 @@ pub use layout::ENTRY_BYTES_MAX;
 pub use leaf_scan::Entries;
 pub use node::KeyRef;
 pub use ops::Redo;
+pub use run::{RunEnd, RunPlan, RunWrite};
 pub use tree::BTree;
 pub use write::LeafWrite;

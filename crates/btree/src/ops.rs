@@ -10,7 +10,7 @@ use base::{IndexId, Malformed, PAGE_BYTES, PageNo, Reader, TxnId, put_bytes, put
 use buffer_pool::{Mtr, PageRef, RedoHandler};
 
 use crate::edit::{Identity, NodeMut};
-use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES};
+use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, common_prefix};
 use crate::node::Node;
 use crate::overflow;
 use crate::tree::BTree;
@@ -39,6 +39,15 @@ pub const RETIRE: u8 = 0x29;
 pub const OVERFLOW_FILL: u8 = 0x2a;
 /// Sets the next page of an overflow chain.
 pub const OVERFLOW_LINK: u8 = 0x2b;
+/// Inserts entries in ascending order. A feature of format 5 (`engine/src/format.rs`).
+pub const INSERT_RUN: u8 = 0x2c;
+
+/// Bytes that the values of a run begin with in common are looked for up to so many.
+const VALUE_HEAD_BYTES_MAX: usize = 64;
+
+/// Forms of [`INSERT_RUN`]: under the page's prefix, or in an empty page, which gets one.
+const RUN_IN_PLACE: u8 = 0;
+const RUN_IN_EMPTY: u8 = 1;
 
 /// How much of the key an insert's payload leaves out.
 const WHOLE_KEY: u8 = 0;
@@ -60,6 +69,131 @@ fn encode_insert(out: &mut Vec<u8>, skip: usize, slot: usize, key: &[u8], value:
     put_varint(out, slot as u64);
     put_bytes(out, &key[skip..]);
     out.extend_from_slice(value);
+}
+
+/// Does and logs [`INSERT_RUN`]: entries for these slots, ascending; there is room. With a `prefix` the page is empty, and gets it; without, all keys begin with the page's.
+pub(crate) fn insert_run<'e>(
+    mtr: &mut Mtr<'_>,
+    page: PageRef,
+    prefix: Option<&[u8]>,
+    slots: &[u16],
+    txn_max: TxnId,
+    entry: impl Fn(usize) -> (&'e [u8], &'e [u8]),
+) {
+    let number = mtr.page_no(page);
+    let mut node = NodeMut::new(mtr.bytes_mut(page));
+    if let Some(prefix) = prefix {
+        node.begin(prefix);
+    }
+    let skip = node.node().prefix_len();
+    let bytes = (0..slots.len()).map(|no| entry(no)).map(|(key, value)| layout_bytes(key.len() - skip, value.len())).sum();
+    node.open_slots(slots, bytes).expect("room was looked for");
+    for (no, slot) in slots.iter().enumerate() {
+        let (key, value) = entry(no);
+        node.put_at(*slot as usize, &key[skip..], value);
+    }
+    if !txn_max.is_none() {
+        node.set_txn_max(txn_max);
+    }
+    mtr.log(INSERT_RUN, Some(number), |out| encode_run(out, prefix, skip, slots, txn_max, entry));
+}
+
+fn layout_bytes(suffix_len: usize, value_len: usize) -> usize {
+    crate::layout::entry_bytes(false, suffix_len, value_len)
+}
+
+fn encode_run<'e>(
+    out: &mut Vec<u8>,
+    prefix: Option<&[u8]>,
+    skip: usize,
+    slots: &[u16],
+    txn_max: TxnId,
+    entry: impl Fn(usize) -> (&'e [u8], &'e [u8]),
+) {
+    put_u8(out, if prefix.is_some() { RUN_IN_EMPTY } else { RUN_IN_PLACE });
+    put_varint(out, txn_max.0);
+    if let Some(prefix) = prefix {
+        put_bytes(out, prefix);
+    }
+    put_varint(out, slots.len() as u64);
+    let first = entry(0).1;
+    let mut head = &first[..first.len().min(VALUE_HEAD_BYTES_MAX)];
+    for no in 1..slots.len() {
+        let value = entry(no).1;
+        if !value.starts_with(head) {
+            head = &head[..common_prefix(head, value)];
+        }
+    }
+    put_bytes(out, head);
+    let (mut before, mut next): (&[u8], u16) = (&[], 0);
+    for (no, slot) in slots.iter().enumerate() {
+        let (key, value) = entry(no);
+        let suffix = &key[skip..];
+        let shared = common_prefix(before, suffix);
+        put_varint(out, u64::from(slot - next));
+        put_varint(out, shared as u64);
+        put_bytes(out, &suffix[shared..]);
+        put_bytes(out, &value[head.len()..]);
+        (before, next) = (suffix, slot + 1);
+    }
+}
+
+/// Carries out [`INSERT_RUN`]: all of the payload is read before the page is touched.
+fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
+    let mut reader = Reader::new(payload);
+    let form = reader.u8()?;
+    let txn_max = TxnId(reader.varint()?);
+    let mut node = NodeMut::new(page);
+    if node.node().is_inner() {
+        return Err(Malformed);
+    }
+    let prefix = match form {
+        RUN_IN_PLACE => None,
+        RUN_IN_EMPTY if node.node().count() == 0 => Some(reader.bytes()?).filter(|prefix| prefix.len() <= ENTRY_BYTES_MAX),
+        _ => return Err(Malformed),
+    };
+    if (form == RUN_IN_EMPTY) != prefix.is_some() {
+        return Err(Malformed);
+    }
+    let count: usize = narrow(reader.varint()?)?;
+    let head = reader.bytes()?;
+    let entries = reader.clone();
+    let (mut slots, mut bytes, mut suffix_len, mut next) = (Vec::new(), 0usize, 0usize, 0u64);
+    for _ in 0..count {
+        let slot = next.checked_add(reader.varint()?).ok_or(Malformed)?;
+        slots.push(u16::try_from(slot).map_err(|_| Malformed)?);
+        next = slot + 1;
+        let shared: usize = narrow(reader.varint()?)?;
+        if shared > suffix_len {
+            return Err(Malformed);
+        }
+        suffix_len = shared + reader.bytes()?.len();
+        let value_len = head.len() + reader.bytes()?.len();
+        if suffix_len + value_len > PAGE_BYTES {
+            return Err(Malformed);
+        }
+        bytes += layout_bytes(suffix_len, value_len);
+    }
+    if !reader.is_empty() {
+        return Err(Malformed);
+    }
+    if let Some(prefix) = prefix {
+        node.begin(prefix);
+    }
+    node.open_slots(&slots, bytes).map_err(|_| Malformed)?;
+    let (mut suffix, mut value, mut reader) = (Vec::new(), head.to_vec(), entries);
+    for slot in slots {
+        reader.varint()?;
+        suffix.truncate(narrow(reader.varint()?)?);
+        suffix.extend_from_slice(reader.bytes()?);
+        value.truncate(head.len());
+        value.extend_from_slice(reader.bytes()?);
+        node.put_at(slot as usize, &suffix, &value);
+    }
+    if txn_max > node.node().txn_max() {
+        node.set_txn_max(txn_max);
+    }
+    Ok(())
 }
 
 /// Does and logs [`REMOVE`].
@@ -310,8 +444,10 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
     if !Node::new(page).header_is_sound() {
         return Err(Malformed);
     }
-    if op == APPEND {
-        return append(page, payload);
+    match op {
+        APPEND => return append(page, payload),
+        INSERT_RUN => return redo_run(page, payload),
+        _ => {}
     }
     let mut reader = Reader::new(payload);
     let mut node = NodeMut::new(page);

@@ -14,7 +14,7 @@ use crate::search::{self, Position};
 use crate::tree::BTree;
 
 /// Inserts in ascending order after which the rightmost leaf is remembered.
-const APPEND_RUN: u16 = 4;
+pub(crate) const APPEND_RUN: u16 = 4;
 
 /// A leaf latched exclusively, positioned at the key sought. Everything changed through it is one mini-transaction.
 ///
@@ -49,7 +49,7 @@ impl BTree {
     }
 
     /// The rightmost leaf, if it is remembered and the key belongs behind its last entry.
-    fn leaf_for_append(&self, key: &[u8]) -> Option<ExclusiveGuard<'_>> {
+    pub(crate) fn leaf_for_append(&self, key: &[u8]) -> Option<ExclusiveGuard<'_>> {
         let page = self.append_leaf();
         if page.is_none() {
             return None;

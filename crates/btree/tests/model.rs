@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base::IndexId;
 use btree::{BTree, Direction, Resumed, Scanned, Seek};
-use common::{Rig, Rng, get, put, remove, seek_model, verify};
+use common::{Rig, Rng, get, put, put_all, remove, seek_model, verify};
 use sync::atomic::{AtomicBool, Ordering};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -86,6 +86,12 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
                 let expect = seek_model(&model, &key, Seek::After);
                 assert_eq!(write.with_next_key(|next| next.map(<[u8]>::to_vec)).unwrap(), expect);
                 write.finish();
+            }
+            14 if growing => {
+                let many = if rng.below(10) == 0 { 2000 } else { 60 };
+                let entries: Model = (0..rng.below(many)).map(|_| (self::key(&mut rng, shape, &mut counter), value(&mut rng, shape))).collect();
+                put_all(&tree, &entries);
+                model.extend(entries);
             }
             14..16 => assert_eq!(get(&tree, &key), model.get(&key).cloned()),
             _ => walk(&tree, &model, &key, &mut rng),

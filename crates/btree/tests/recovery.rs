@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use base::{IndexId, PageNo};
 use btree::{BTree, overflow};
-use common::{Rig, Rng, contents, page_bytes, put, remove, rounds, verify};
+use common::{Rig, Rng, contents, page_bytes, put, put_all, remove, rounds, verify};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -36,6 +36,21 @@ fn run(
             drop(cursor);
             if let Some(lsn) = remove(tree, &key) {
                 after(lsn, key, None);
+            }
+        } else if rng.below(8) == 0 {
+            // Some keys beside each other, some far.
+            let entries: Model = (0..rng.below(100))
+                .map(|no| {
+                    let key = match rng.below(3) {
+                        0 => (step as u64 + 1_000_000 + no).to_be_bytes().to_vec(),
+                        1 => rng.below(500).to_be_bytes().to_vec(),
+                        _ => [key.clone(), vec![no as u8]].concat(),
+                    };
+                    (key, vec![rng.below(2) as u8; rng.below(100) as usize])
+                })
+                .collect();
+            for (lsn, (key, value)) in put_all(tree, &entries).into_iter().zip(entries) {
+                after(lsn, key, Some(value));
             }
         } else {
             let value = vec![rng.next() as u8; rng.below(300) as usize];

@@ -5,8 +5,8 @@ pub use env::SplitMix64 as Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use base::{IndexId, Lsn, PageNo};
-use btree::{BTree, LeafWrite, Seek};
+use base::{IndexId, Lsn, PageNo, TxnId};
+use btree::{BTree, LeafWrite, RunEnd, RunPlan, Seek};
 use buffer_pool::{BufferPool, PoolConfig, RedoHandlers};
 use env::{Disk, SimDisk};
 use page_store::{PageStore, StoreConfig};
@@ -95,6 +95,34 @@ pub fn put(tree: &BTree, key: &[u8], value: &[u8]) -> Lsn {
         drop(write);
         tree.make_room(key, value.len()).unwrap();
     }
+}
+
+/// Inserts entries in runs, and replaces what is there. Returns the end of each entry's record.
+pub fn put_all(tree: &BTree, entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<Lsn> {
+    let list: Vec<(&[u8], &[u8])> = entries.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+    let (mut ends, mut plan) = (Vec::new(), RunPlan::default());
+    while ends.len() < list.len() {
+        let done = ends.len();
+        let (key, value) = list[done];
+        let entry = |no: usize| list.get(done + no).copied();
+        let mut run = tree.write_run(key, std::mem::take(&mut plan)).unwrap();
+        let (count, end) = run.plan(entry).unwrap();
+        for (key, _) in &list[done..done + count] {
+            assert_eq!(run.find(key), None);
+        }
+        let txn = if done.is_multiple_of(2) { TxnId::NONE } else { TxnId(done as u64) };
+        run.insert(txn, entry, |_| {});
+        let (lsn, kept) = run.finish();
+        plan = kept;
+        ends.extend(std::iter::repeat_n(lsn, count));
+        match end {
+            RunEnd::Elsewhere => assert!(count > 0, "a run of nothing that goes on elsewhere"),
+            RunEnd::Found if count == 0 => ends.push(put(tree, key, value)),
+            RunEnd::NoRoom if count == 0 => tree.make_room(key, value.len()).unwrap(),
+            RunEnd::Found | RunEnd::NoRoom => {}
+        }
+    }
+    ends
 }
 
 /// Removes, and merges when worth it. Returns whether the key was there, and the record's end.
