@@ -38,11 +38,13 @@ pub enum Feature {
     Histograms,
     /// Columns dropped, moved, or added before others without touching the rows: sections 6 and 7 of a table's definition.
     RowVersions,
+    /// Rows inserted in runs: operation 0x2c on leaves, undo records of kind 7.
+    InsertRuns,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 12] = [
+    pub const ALL: [Feature; 13] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -55,6 +57,7 @@ impl Feature {
         Feature::PreparedTables,
         Feature::Histograms,
         Feature::RowVersions,
+        Feature::InsertRuns,
     ];
 
     /// The format that it came with.
@@ -68,7 +71,8 @@ impl Feature {
             | Feature::Views
             | Feature::PreparedTables
             | Feature::Histograms
-            | Feature::RowVersions => 5,
+            | Feature::RowVersions
+            | Feature::InsertRuns => 5,
         }
     }
 
@@ -87,6 +91,7 @@ impl Feature {
             Feature::PreparedTables => "prepared branches that name their tables",
             Feature::Histograms => "histograms of columns",
             Feature::RowVersions => "columns dropped or moved without touching the rows",
+            Feature::InsertRuns => "inserting rows in runs",
         }
     }
 }

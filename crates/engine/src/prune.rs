@@ -149,7 +149,7 @@ enum Left {
 /// What an undo record tells by itself.
 fn glance(views: &Snapshots, record: &UndoRecord<'_>) -> Glance {
     let (old, left) = match record.change {
-        Change::Insert | Change::Chain { .. } => return Glance::RollbackOnly,
+        Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => return Glance::RollbackOnly,
         Change::Update { old, .. } if old.flags & EXTERNAL != 0 => return Glance::NeverBetween,
         Change::Delete { external, .. } if !external.is_empty() => return Glance::NeverBetween,
         Change::Update { old, old_keys: [], .. } => (old, Left::Nothing),
@@ -391,7 +391,7 @@ impl Engine {
         let record = decode(&bytes)?;
         match record.change {
             // Only a rollback would ask for these.
-            Change::Insert | Change::Chain { .. } => return Ok(false),
+            Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => return Ok(false),
             Change::Update { old, .. } if old.flags & EXTERNAL != 0 => return Ok(true),
             Change::Delete { external, .. } if !external.is_empty() => return Ok(true),
             Change::Update { .. } | Change::Delete { .. } => {}

@@ -247,7 +247,7 @@ impl Engine {
                 Ok(outcome)
             }
             Change::Delete { external, .. } => self.purge_deleted_row(session, table, address, record, external),
-            Change::Insert | Change::Chain { .. } => Ok(Removed::Settled),
+            Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => Ok(Removed::Settled),
         }
     }
 
@@ -305,6 +305,6 @@ fn leaves_something(change: &Change<'_>) -> bool {
     match change {
         Change::Update { old, old_keys, .. } => !old_keys.is_empty() || old.flags & EXTERNAL != 0,
         Change::Delete { .. } => true,
-        Change::Insert | Change::Chain { .. } => false,
+        Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => false,
     }
 }

@@ -14,7 +14,7 @@ use crate::log_op::LogOp;
 use crate::secondary::Remove;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value};
-use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body};
+use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body, run_keys};
 use crate::version::header;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
@@ -62,6 +62,11 @@ impl Session {
     /// Takes back all changes newer than `mark`; the transaction goes on.
     pub(crate) fn undo_to(&mut self, mark: UndoPtr) -> Result<()> {
         self.undo(mark, Locks::Stay)
+    }
+
+    /// Takes back all changes newer than `mark` that a part of a statement made which nobody was told of: nothing of it stays locked. The statement goes on.
+    pub(crate) fn undo_untold(&mut self, mark: UndoPtr) -> Result<()> {
+        self.undo(mark, Locks::Go)
     }
 
     /// Takes back all changes; the transaction is about to end.
@@ -115,7 +120,8 @@ impl Session {
             return Ok(());
         };
         match record.change {
-            Change::Insert => self.undo_insert(&table, record, &step, locks),
+            Change::Insert => self.undo_insert(&table, record, Some(&step), locks),
+            Change::InsertRun { keys } => self.undo_run(&table, record, keys, &step, locks),
             Change::Update { old, prefix, suffix, middle, old_keys, .. } => {
                 self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step, locks)
             }
@@ -134,9 +140,22 @@ impl Session {
         self.log(step);
     }
 
-    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: &LogOp<'_>, locks: Locks) -> Result<()> {
+    /// Takes the rows of a run back, the first one last: with it the log says that the run is done with. Those that a try before has taken back are not there any more.
+    fn undo_run(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, keys: &[u8], step: &LogOp<'_>, locks: Locks) -> Result<()> {
+        let keys = run_keys(record.key, keys).map_err(|_| Error::corrupt("undo record of a run"))?;
+        for (no, key) in keys.iter().enumerate().rev() {
+            let one = UndoRecord { key, change: Change::Insert, ..*record };
+            self.undo_insert(table, &one, (no == 0).then_some(step), locks)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an inserted row back; `step` is logged with it.
+    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: Option<&LogOp<'_>>, locks: Locks) -> Result<()> {
         let Some(row) = self.own_row(table, record, UndoPtr::NONE)? else {
-            self.log_step(step);
+            if let Some(step) = step {
+                self.log_step(step);
+            }
             return Ok(());
         };
         for index in &table.indexes[1..] {
@@ -150,7 +169,7 @@ impl Session {
         }
         self.leave_gap(&leaf, table.primary(), if locks == Locks::Stay { Remover::KeepsKey } else { Remover::Ends })?;
         self.slot.unsettle();
-        leaf.remove(|mtr| Self::note(mtr, step));
+        leaf.remove(|mtr| step.into_iter().for_each(|step| Self::note(mtr, step)));
         leaf.finish();
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(())

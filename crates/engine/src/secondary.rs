@@ -119,7 +119,7 @@ pub(crate) fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Res
     Ok(true)
 }
 
-fn has_null(index: &Index, row: RowRef<'_>) -> Result<bool> {
+pub(crate) fn has_null(index: &Index, row: RowRef<'_>) -> Result<bool> {
     for part in &index.parts {
         if row.column_bytes(part.column).map_err(unreadable)?.is_none() {
             return Ok(true);
@@ -201,7 +201,7 @@ impl Session {
     }
 
     /// Refuses a key that another live row has; waits for transactions that may still give or take it.
-    fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
+    pub(crate) fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
         let index = &table.indexes[index_no];
         let lock = LockKeyRef { index: index.id, key: user };
         let granted = self.try_lock(lock, LockMode::Exclusive)?;

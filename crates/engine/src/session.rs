@@ -125,6 +125,7 @@ pub struct Buffers {
     pub(crate) covered: crate::covered::Buffers,
     pub(crate) prune: crate::prune::CachedViews,
     pub(crate) chain: crate::version::ChainBuffers,
+    pub(crate) run: btree::RunPlan,
 }
 
 impl Engine {

@@ -25,6 +25,7 @@ mod purge;
 mod recovery;
 mod restarts;
 mod runs;
+mod staged;
 mod undone;
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.

@@ -51,6 +51,8 @@ pub(crate) const NOTHING: OldHeader =
 pub(crate) enum Change<'a> {
     /// A row that did not exist.
     Insert,
+    /// Several rows that did not exist, which went into one leaf together: the first is the record's, `keys` are those of the others, ascending; see [`run_keys`].
+    InsertRun { keys: &'a [u8] },
     /// New contents over a row, live or delete-marked.
     Update {
         old: OldHeader,
@@ -87,6 +89,7 @@ const DELETE: u8 = 3;
 const CHAIN: u8 = 4;
 const DELETE_EXTERNAL: u8 = 5;
 const UPDATE_SKIP: u8 = 6;
+const INSERT_RUN: u8 = 7;
 
 impl<'a> UndoRecord<'a> {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -94,6 +97,7 @@ impl<'a> UndoRecord<'a> {
             out,
             match self.change {
                 Change::Insert => INSERT,
+                Change::InsertRun { .. } => INSERT_RUN,
                 Change::Update { skip: None, .. } => UPDATE,
                 Change::Update { skip: Some(_), .. } => UPDATE_SKIP,
                 Change::Delete { external: [], .. } => DELETE,
@@ -107,6 +111,7 @@ impl<'a> UndoRecord<'a> {
         put_bytes(out, self.key);
         match self.change {
             Change::Insert => {}
+            Change::InsertRun { keys } => put_bytes(out, keys),
             Change::Update { old, prefix, suffix, middle, old_keys, skip } => {
                 put_difference(out, &old, prefix, suffix, middle);
                 put_bytes(out, old_keys);
@@ -136,6 +141,7 @@ impl<'a> UndoRecord<'a> {
         let key = r.bytes()?;
         let change = match kind {
             INSERT => Change::Insert,
+            INSERT_RUN => Change::InsertRun { keys: r.bytes()? },
             UPDATE | UPDATE_SKIP => {
                 let Skip { old, prefix, suffix, middle } = difference(&mut r)?;
                 let old_keys = r.bytes()?;
@@ -198,6 +204,25 @@ pub(crate) fn old_keys(mut bytes: &[u8]) -> impl Iterator<Item = Result<(IndexId
     })
 }
 
+/// Appends the key behind `before` to a list of [`Change::InsertRun`]: what it shares with that is left out.
+pub(crate) fn put_run_key(out: &mut Vec<u8>, before: &[u8], key: &[u8]) {
+    let shared = before.iter().zip(key).take_while(|(a, b)| a == b).count();
+    put_varint(out, shared as u64);
+    put_bytes(out, &key[shared..]);
+}
+
+/// All keys of a run, the first included.
+pub(crate) fn run_keys(first: &[u8], list: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+    let (mut keys, mut r) = (vec![first.to_vec()], Reader::new(list));
+    while !r.is_empty() {
+        let shared = usize::try_from(r.varint()?).map_err(|_| Malformed)?;
+        let before: &[u8] = keys.last().map_or(&[], Vec::as_slice);
+        let key = [before.get(..shared).ok_or(Malformed)?, r.bytes()?].concat();
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
 /// Lengths of the common head and tail of two byte strings; they do not overlap in either.
 pub(crate) fn common_ends(a: &[u8], b: &[u8]) -> (usize, usize) {
     // Eight bytes at a time: rows are a few hundred bytes, of which a change leaves most as they were.
@@ -240,6 +265,8 @@ mod tests {
         let old = OldHeader { flags: 1, schema_version: 3, txn: TxnId(77), undo: UndoPtr::new(5, 9) };
         for change in [
             Change::Insert,
+            Change::InsertRun { keys: b"" },
+            Change::InsertRun { keys: b"list" },
             Change::Update { old, prefix: 3, suffix: 500, middle: b"abc", old_keys: b"", skip: None },
             Change::Update {
                 old,
@@ -255,6 +282,18 @@ mod tests {
         ] {
             check(UndoRecord { txn: TxnId(1 << 40), previous: UndoPtr::new(2, 3), table: TableId(9), key: b"key", change });
         }
+    }
+
+    #[test]
+    fn keys_of_a_run_come_back() {
+        let keys = [&b"a"[..], b"ab", b"abc", b"b", b"", b"zz"];
+        let mut list = Vec::new();
+        keys.windows(2).for_each(|pair| put_run_key(&mut list, pair[0], pair[1]));
+        assert_eq!(run_keys(b"a", &list).unwrap(), keys);
+        assert_eq!(run_keys(b"a", &[]).unwrap(), [b"a"]);
+        // More shared than there is, and cut.
+        assert_eq!(run_keys(b"a", &[2, 0]), Err(Malformed));
+        assert_eq!(run_keys(b"a", &[1, 3, 1]), Err(Malformed));
     }
 
     #[test]

@@ -217,7 +217,7 @@ impl<'u> Chain<'u> {
             Change::Delete { old, .. } => {
                 self.arrive(old.into());
             }
-            Change::Insert | Change::Chain { .. } => {
+            Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => {
                 self.version.txn = TxnId::NONE;
                 self.version.flags |= DELETE_MARK;
             }
@@ -274,7 +274,7 @@ impl<'u> Headers<'u> {
             Ok(match record.change {
                 Change::Update { old, skip, .. } => (Some(old), skip.map(|skip| skip.old)),
                 Change::Delete { old, .. } => (Some(old), None),
-                Change::Insert | Change::Chain { .. } => (None, None),
+                Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => (None, None),
             })
         })??;
         self.skip = skip.map(RowHeader::from);

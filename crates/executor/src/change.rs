@@ -5,6 +5,7 @@ pub(crate) mod insert;
 pub(crate) mod load;
 pub(crate) mod rules;
 pub(crate) mod store;
+pub(crate) mod together;
 
 use crate::change::insert::same_row;
 use crate::change::store::duplicate_entry;

@@ -85,6 +85,16 @@ pub trait StatementContext: LocalTime {
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value>;
     /// Adds a warning (or note).
     fn warn(&mut self, warning: Warning);
+    /// How many conditions the statement has added.
+    fn warning_total(&self) -> u32 {
+        0
+    }
+    /// Takes the conditions back that came after the first `since`; and of how many more nothing but the number is known, for the list was full.
+    fn take_warnings(&mut self, _since: u32) -> (Vec<Warning>, u32) {
+        (Vec::new(), 0)
+    }
+    /// Adds conditions that are counted only: the list was full when they came.
+    fn count_warnings(&mut self, _count: u32) {}
     /// A random number in [0, 1).
     fn random(&mut self) -> f64;
     /// Sleeps; true when the statement was killed meanwhile.

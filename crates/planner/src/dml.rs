@@ -33,6 +33,22 @@ pub fn default_expr(column: &ColumnDef) -> Expr {
     }
 }
 
+/// A constant that means the same wherever it stands, for a column that asks for nothing more: most values of a long VALUES are.
+fn plain_constant(literal: ast::Literal<'_>, column: &ColumnType, connection: Collation) -> Option<Expr> {
+    match literal {
+        ast::Literal::Int(n) => i64::try_from(n).ok().map(|n| Expr::literal(Value::Int(n), ColumnType::bigint().not_null())),
+        ast::Literal::String(text) if text.is_ascii() && connection.charset().is_utf8_bytes() => {
+            let as_it_is = match column.kind {
+                TypeKind::VarChar | TypeKind::Char => column.collation.charset() == connection.charset(),
+                TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Decimal => true,
+                kind => kind.is_integer(),
+            };
+            as_it_is.then(|| Expr::literal(Value::bytes(text), crate::typing::string(text.len() as u64, connection).not_null()))
+        }
+        _ => None,
+    }
+}
+
 /// NOW() with the precision of a column.
 pub fn now_expr(ty: &ColumnType) -> Expr {
     let digits = Expr::literal(Value::Int(i64::from(ty.decimals)), ColumnType::bigint().not_null());
@@ -260,6 +276,7 @@ impl<'c> Binder<'c> {
         new_slots: Slot,
         out: &mut Vec<Vec<Option<Expr>>>,
     ) -> Result<()> {
+        let connection = self.connection_collation();
         for (n, row) in rows.iter().enumerate() {
             if row.len() != named.len() && !(row.is_empty() && no_list) {
                 return Err(codes::wrong_value_count_on_row(n + 1));
@@ -274,6 +291,13 @@ impl<'c> Binder<'c> {
                         if computed { None } else { Some(self.default_of_row(def, column, new_slots)?) }
                     }
                     _ if def.columns[*column].generated.is_some() => return Err(generated_given(def, *column)),
+                    ast::ExprKind::Literal(literal) => {
+                        let ty = &def.columns[*column].ty;
+                        match plain_constant(literal, ty, connection) {
+                            Some(constant) => Some(constant),
+                            None => Some(crate::charsets::stored(stored_in(self.expr(value)?, ty), ty)),
+                        }
+                    }
                     _ => Some(crate::charsets::stored(stored_in(self.expr(value)?, &def.columns[*column].ty), &def.columns[*column].ty)),
                 });
             }

@@ -297,6 +297,18 @@ impl StatementContext for Core {
         }
     }
 
+    fn warning_total(&self) -> u32 {
+        self.diagnostics.total()
+    }
+
+    fn take_warnings(&mut self, since: u32) -> (Vec<Warning>, u32) {
+        self.diagnostics.take(since)
+    }
+
+    fn count_warnings(&mut self, count: u32) {
+        self.diagnostics.count(count);
+    }
+
     fn random(&mut self) -> f64 {
         self.random.fraction()
     }

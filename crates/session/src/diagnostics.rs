@@ -58,6 +58,20 @@ impl Diagnostics {
         }
     }
 
+    /// Takes the conditions back that came after the first `since`, none of them errors; and the number of those that were only counted.
+    pub fn take(&mut self, since: u32) -> (Vec<Warning>, u32) {
+        let taken = self.total().saturating_sub(since);
+        self.warnings -= taken.min(self.warnings);
+        let list = self.list.split_off(self.list.len().min(since as usize));
+        let unkept = taken.saturating_sub(list.len() as u32);
+        (list, unkept)
+    }
+
+    /// Counts conditions that are not kept.
+    pub fn count(&mut self, count: u32) {
+        self.warnings += count;
+    }
+
     /// The statement failed.
     pub fn push_error(&mut self, error: &SqlError) {
         self.push(error.clone().into_warning(WarningLevel::Error));

@@ -28,6 +28,8 @@ pub enum Plant {
     LostLogWrite,
     /// A change of a page in some thirty is not in the log.
     UnloggedPageChange,
+    /// Rows that went into a leaf together are not in the log, one time in three.
+    UnloggedRun,
     /// A change of the space map in some ten is not in the log.
     UnloggedAllocation,
     /// AUTO_INCREMENT counters are not in the log.
@@ -72,7 +74,7 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 32] = [
+    pub const ALL: [Plant; 33] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -85,6 +87,7 @@ impl Plant {
         Plant::LostPageWrite,
         Plant::LostLogWrite,
         Plant::UnloggedPageChange,
+        Plant::UnloggedRun,
         Plant::UnloggedAllocation,
         Plant::UnloggedCounter,
         Plant::UnloggedRollbackStep,

@@ -21,6 +21,7 @@ pub(crate) struct Forgotten {
 pub(crate) fn forgotten(plant: Plant) -> Option<Forgotten> {
     let (from, to, every) = match plant {
         Plant::UnloggedPageChange => (0x20, 0x3F, 30),
+        Plant::UnloggedRun => (0x2C, 0x2C, 3),
         Plant::UnloggedAllocation => (0x10, 0x1F, 10),
         Plant::UnloggedCounter => (0x44, 0x44, 1),
         Plant::UnloggedRollbackStep => (0x42, 0x42, 1),

@@ -5,7 +5,7 @@ use crate::read::{outcome, show, values};
 use crate::schema::{self, Row};
 use crate::world::{Client, OpenTransaction, Result, Rows, Stop, Table, World};
 use catalog::TableEntry;
-use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Step, Wait, simulation};
+use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Staged, Step, Wait, simulation};
 use std::sync::Arc;
 use types::Value;
 
@@ -216,9 +216,65 @@ impl World {
         if rows.len() >= ROWS_MAX {
             return Ok(());
         }
+        // Drawn apart: what does not insert many stays what it was.
+        if !table.def.has_hidden_key() && self.random.clone().percent(12) {
+            return self.insert_together(client, name, entry);
+        }
         let row = schema::row(&mut self.random, &self.options, &table.def);
         let gives = table.def.auto_increment_column().is_some() && self.random.percent(70);
         self.insert_row(client, name, entry, row, gives)
+    }
+
+    /// INSERT of many rows at once.
+    fn insert_together(&mut self, client: &mut Client, name: &str, entry: &Arc<TableEntry>) -> Result<()> {
+        let table = self.newest().tables[name].clone();
+        let (mut staged, mut rows) = (Staged::default(), Vec::new());
+        for _ in 0..self.random.between(2, 60) {
+            let row = schema::row(&mut self.random, &self.options, &table.def);
+            let mut bytes = Vec::new();
+            if let Err(error) = entry.storage.layout().encode(&row, &mut bytes) {
+                return Err(Stop::Violation(format!("{name}: encode {}: {error:?}", show(&row))));
+            }
+            match client.session.stage(&entry.storage, &mut staged, &bytes) {
+                Ok(true) => rows.push(row),
+                // Too large: it would go in by itself.
+                Ok(false) => {}
+                Err(error) => return self.refused(client, name, error, "stage"),
+            }
+        }
+        if let Some(txn) = &mut client.txn {
+            txn.holds_locks = true;
+        }
+        let result = client.session.insert_staged(&entry.storage, &mut staged);
+        self.trace.line(format!("c{} insert {} rows together into {name}: {}", client.no, rows.len(), outcome(&result)));
+        match result {
+            Ok(true) => {
+                self.count("batches of rows that went in together");
+                for row in rows {
+                    let present = self.current(client, name);
+                    let key = schema::encode(&table.def, &table.def.indexes[0].parts, &row);
+                    self.check_no_rival(client, name, &table, &present, &key, &row, None)?;
+                    if let (Some(column), Some(txn)) = (table.def.auto_increment_column(), &mut client.txn)
+                        && let Value::Int(value @ 1..) = row[column]
+                    {
+                        txn.model.note_counter(name, value as u64);
+                    }
+                    self.written(client, name, &key, Some(row))?;
+                }
+                Ok(())
+            }
+            Ok(false) => {
+                self.count("batches of rows that had something in the way");
+                for row in rows {
+                    if client.txn.is_none() {
+                        break;
+                    }
+                    self.insert_row(client, name, entry, row, false)?;
+                }
+                Ok(())
+            }
+            Err(error) => self.refused(client, name, error, "insert together"),
+        }
     }
 
     /// INSERT of a row; with a value from the counter, if it is to give one.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 16] = [
+const EASY_PLANTS: [(Plant, u64); 17] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -23,6 +23,7 @@ const EASY_PLANTS: [(Plant, u64); 16] = [
     (Plant::PreparedTablesUnnamed, 100),
     (Plant::ParentUnlocked, 100),
     (Plant::TemporaryLeft, 100),
+    (Plant::UnloggedRun, 200),
 ];
 
 /// Finds nothing, and comes where the seeds should come.
@@ -40,6 +41,8 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "replies that waited for others' commits",
         "prepared branches found after a crash",
         "rows of temporary tables",
+        "batches of rows that went in together",
+        "batches of rows that had something in the way",
         "trees that a crash left and a start freed",
         "rows written that refer to others",
         "commits built on one that is not durable, as a story",

@@ -103,6 +103,16 @@ impl AutoIncrement {
         }
     }
 
+    /// Whether a row with this value gets one off the table's counter, which rows move that are to go in before it.
+    pub fn reads_counter(&self, value: &Value, context: &dyn StatementContext) -> bool {
+        let asks = match value {
+            Value::Null => true,
+            Value::Int(0) | Value::UInt(0) => !context.sql_mode().contains(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+            _ => false,
+        };
+        asks && (self.reserved.1 == 0 || context.auto_increment().lock_mode == 0)
+    }
+
     /// Looks at the value that a row has for the AUTO_INCREMENT column `at`: generates one when it is NULL or zero; otherwise moves the counter past it.
     pub fn generate(
         &mut self,

@@ -3,6 +3,7 @@
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::load::LoadRows;
 use crate::change::store::duplicate_entry;
+use crate::change::together::{self, Together};
 use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
@@ -11,7 +12,7 @@ use crate::foreign_keys::Removal;
 use crate::run::Result;
 use catalog::TableEntry;
 use engine::{OnDuplicate, Read, Wait};
-use planner::plan::{Insert, InsertColumn, InsertSource};
+use planner::plan::{Insert, InsertColumn, InsertSource, LoadField};
 use std::sync::Arc;
 use types::Value;
 
@@ -26,7 +27,26 @@ pub(crate) struct Inserter<'a> {
     pub(super) values: Vec<Value>,
     /// The row before violated a CHECK constraint, and was left out for that.
     refused: bool,
+    /// Rows that did, and are not counted.
+    left_out: u64,
+    /// Rows that wait to go in together, where rows of this statement may.
+    together: Option<Together<'a>>,
     pub(crate) changes: Changes,
+}
+
+impl Inserter<'_> {
+    fn is_waiting(&self) -> bool {
+        self.together.as_ref().is_some_and(Together::is_waiting)
+    }
+}
+
+/// How a row goes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// With others, if it may.
+    Together,
+    /// By itself, those before it being in.
+    Alone,
 }
 
 impl<'a> Exec<'a> {
@@ -51,15 +71,53 @@ impl<'a> Exec<'a> {
             row: Vec::new(),
             values: Vec::with_capacity(entry.def.columns.len()),
             refused: false,
+            left_out: 0,
+            together: None,
             changes: Changes::default(),
         };
+        state.together = self.together(insert, entry, rows_known);
         let result = self.insert_rows(insert, external, &mut state);
         if let Some(session) = self.session.as_deref_mut() {
             state.counter.end(entry, session);
         }
         result?;
-        state.changes.records = state.row_no;
+        state.changes.records = state.row_no - state.left_out;
         Ok(state.changes)
+    }
+
+    /// Where rows of this statement may wait for each other.
+    fn together(&mut self, insert: &'a Insert, entry: &'a Arc<TableEntry>, rows_known: u64) -> Option<Together<'a>> {
+        let enough = match &insert.source {
+            InsertSource::Values(_) => rows_known >= together::ROWS_MIN,
+            InsertSource::Query(_) => true,
+            InsertSource::External(load) => load.set.is_empty() && load.fields.iter().all(|field| matches!(field, LoadField::Column(_))),
+        };
+        let changes = insert.replace || !insert.on_duplicate.is_empty();
+        if !enough || changes || self.plan.foreign_keys.is_some() {
+            return None;
+        }
+        Together::new(entry, insert.ignore, self.session.as_deref()?, &*self.context)
+    }
+
+    /// Inserts the rows that wait. What was told since `told` is of a row behind them.
+    fn put_in_ahead(&mut self, state: &mut Inserter<'a>, told: u32) -> Result<()> {
+        let Some(together) = &mut state.together else { return Ok(()) };
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        together.put_in_ahead(told, session, &mut *self.context, &mut state.changes)
+    }
+
+    /// The same, of all that was told so far.
+    fn put_in(&mut self, state: &mut Inserter<'a>) -> Result<()> {
+        let told = self.context.warning_total();
+        self.put_in_ahead(state, told)
+    }
+
+    /// An error of a row counts only when those before it are in.
+    fn unless_before<T>(&mut self, state: &mut Inserter<'a>, told: u32, computed: Result<T>) -> Result<T> {
+        if computed.is_err() && state.is_waiting() {
+            self.put_in_ahead(state, told)?;
+        }
+        computed
     }
 
     fn insert_rows(&mut self, insert: &'a Insert, external: Option<&mut LoadRows<'_>>, state: &mut Inserter<'a>) -> Result<()> {
@@ -69,9 +127,16 @@ impl<'a> Exec<'a> {
                 for row in rows {
                     self.tick()?;
                     state.row_no += 1;
-                    self.values_row(state, row)?;
-                    self.expression_values(state, row.is_empty())?;
-                    self.insert_row(state)?;
+                    // What a row computes may be seen even if one before it fails.
+                    let way = if state.together.is_none() || is_plain(row) { Way::Together } else { Way::Alone };
+                    if way == Way::Alone {
+                        self.put_in(state)?;
+                    }
+                    let told = self.context.warning_total();
+                    let computed = self.values_row(state, row).and_then(|()| self.expression_values(state, row.is_empty()));
+                    self.unless_before(state, told, computed)?;
+                    self.insert_row(state, way, told)?;
+                    state.left_out += u64::from(std::mem::take(&mut state.refused));
                     state.counter.row_done();
                 }
             }
@@ -83,36 +148,44 @@ impl<'a> Exec<'a> {
                 for row in rows {
                     self.tick()?;
                     state.row_no += 1;
-                    self.source_row(state, &row)?;
-                    self.expression_values(state, false)?;
+                    let told = self.context.warning_total();
+                    let computed = self.source_row(state, &row).and_then(|()| self.expression_values(state, false));
+                    self.unless_before(state, told, computed)?;
                     for (at, slot) in &insert.source_slots {
                         self.frame[*slot as usize] = row[*at as usize].clone();
                     }
-                    self.insert_row(state)?;
+                    self.insert_row(state, Way::Together, told)?;
+                    state.left_out += u64::from(std::mem::take(&mut state.refused));
                     state.counter.row_done();
                 }
             }
             InsertSource::External(load) => {
                 let Some(external) = external else { return Err(internal("INSERT without rows")) };
                 self.lock_counter(state)?;
-                while let Some(line) = external()? {
+                loop {
+                    let told = self.context.warning_total();
+                    let line = external();
+                    let Some(line) = self.unless_before(state, told, line)? else { break };
                     self.tick()?;
                     state.row_no += 1;
                     let has_more = line.has_more;
-                    self.loaded_row(state, load, line)?;
-                    self.expression_values(state, false)?;
-                    self.insert_row(state)?;
+                    let computed = self.loaded_row(state, load, line).and_then(|()| self.expression_values(state, false));
+                    self.unless_before(state, told, computed)?;
+                    self.insert_row(state, Way::Together, told)?;
                     state.counter.row_done();
                     if std::mem::take(&mut state.refused) {
                         // As if the line were not there.
                         state.row_no -= 1;
                     } else if has_more {
+                        self.put_in(state)?;
                         self.tell_of_more(state)?;
                     }
                 }
             }
         }
-        Ok(())
+        let Some(together) = &mut state.together else { return Ok(()) };
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        together.finish(session, &mut *self.context, &mut state.changes)
     }
 
     /// Before the first row goes in: the AUTO-INC lock, where the mode asks for it.
@@ -130,8 +203,7 @@ impl<'a> Exec<'a> {
         let first = state.insert.new_slots;
         state.values.clear();
         // Values may read columns to their left: fill the slots with defaults first where expressions are present.
-        let plain =
-            given.iter().flatten().all(|e| matches!(e.kind, planner::expr::ExprKind::Literal(_) | planner::expr::ExprKind::Param(_)));
+        let plain = is_plain(given);
         if !plain {
             for (i, c) in def.columns.iter().enumerate() {
                 let v = match &c.default {
@@ -216,11 +288,19 @@ impl<'a> Exec<'a> {
         self.generated_columns(rules, def, &mut state.values, state.row_no)
     }
 
-    fn insert_row(&mut self, state: &mut Inserter<'a>) -> Result<()> {
-        let generated = self.auto_increment(state)?;
+    /// `told`: how many conditions there were before the row was computed.
+    fn insert_row(&mut self, state: &mut Inserter<'a>, way: Way, told: u32) -> Result<()> {
+        if let (Some(together), Some(at)) = (&state.together, state.auto_column)
+            && together.must_be_in(&state.counter, &state.values[at], &*self.context)
+        {
+            self.put_in_ahead(state, told)?;
+        }
+        let generated = self.auto_increment(state);
+        let generated = self.unless_before(state, told, generated)?;
         let entry = state.entry;
         if let Some(rules) = &state.insert.rules {
-            match self.ask_checks(rules, &state.values) {
+            let asked = self.ask_checks(rules, &state.values);
+            match self.unless_before(state, told, asked) {
                 Err(Error::Sql(error)) if state.insert.ignore && crate::change::rules::is_ignorable(&error) => {
                     self.warn(error.code, error.message);
                     state.refused = true;
@@ -228,6 +308,14 @@ impl<'a> Exec<'a> {
                 }
                 asked => asked?,
             }
+        }
+        if state.together.is_some() {
+            // The value of a row that IGNORE leaves out is the next one's: that is to be known before.
+            let by_itself = way == Way::Alone || state.insert.ignore && generated.is_some();
+            if !by_itself && self.gather(state, generated, told)? {
+                return Ok(());
+            }
+            self.put_in_ahead(state, told)?;
         }
         let changes = state.insert.replace || !state.insert.on_duplicate.is_empty();
         let duplicate = if changes { OnDuplicate::Change } else { OnDuplicate::Report };
@@ -281,6 +369,23 @@ impl<'a> Exec<'a> {
         }
     }
 
+    /// Adds the row to those that wait; `false` when it is too large.
+    fn gather(&mut self, state: &mut Inserter<'a>, generated: Option<u64>, told: u32) -> Result<bool> {
+        let Inserter { together: Some(together), entry, row, values, auto_column, changes, .. } = state else { return Ok(false) };
+        row.clear();
+        entry.storage.layout().encode(values, row).map_err(|e| internal(&format!("{e:?}")))?;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let row_id = || auto_column.and_then(|at| id_of(&values[at]));
+        if !together.add(row, row_id, told, session, &*self.context)? {
+            return Ok(false);
+        }
+        changes.generated_id = changes.generated_id.or(generated);
+        if together.is_due() {
+            together.put_in(session, &mut *self.context, changes)?;
+        }
+        Ok(true)
+    }
+
     /// Reads (and locks) the row that holds the new row's key in an index. It may be of an older layout than the table's.
     fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<engine::RowBatch>> {
         let entry = state.entry;
@@ -328,7 +433,7 @@ impl<'a> Exec<'a> {
         let entry = state.entry;
         let Some(found) = self.conflicting_row(state, index_no)? else {
             // The other row went away between the two looks: insert again.
-            return self.insert_row(state);
+            return self.insert_row(state, Way::Alone, 0);
         };
         let old = found.row(&entry.storage, 0)?;
         let mut values = Vec::with_capacity(entry.def.columns.len());
@@ -405,6 +510,11 @@ impl<'a> Exec<'a> {
             Err(e) => Err(e),
         }
     }
+}
+
+/// Whether a row is of constants and parameters alone.
+fn is_plain(given: &[Option<planner::expr::Expr>]) -> bool {
+    given.iter().flatten().all(|e| matches!(e.kind, planner::expr::ExprKind::Literal(_) | planner::expr::ExprKind::Param(_)))
 }
 
 /// An AUTO_INCREMENT column's value as OK packets tell it.

@@ -4,6 +4,7 @@
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::insert::id_of;
+use crate::change::together::{self, Together};
 use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
 use crate::context::StatementContext;
 use crate::document::with_table;
@@ -16,6 +17,7 @@ use catalog::{DefaultValue, TableEntry};
 use planner::expr::Expr;
 use planner::plan::{Body, InsertColumn, InsertSource, Plan};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use types::Value;
 
 /// Rows between two looks at the cancel flag.
@@ -83,7 +85,7 @@ pub(crate) fn run(
 }
 
 fn insert_rows<'v>(
-    entry: &'v TableEntry,
+    entry: &'v Arc<TableEntry>,
     rows: &'v [Vec<Option<Expr>>],
     columns: &[InsertColumn],
     params: &'v [Value],
@@ -101,7 +103,7 @@ fn insert_rows<'v>(
 }
 
 fn insert_all<'v>(
-    entry: &'v TableEntry,
+    entry: &'v Arc<TableEntry>,
     rows: &'v [Vec<Option<Expr>>],
     columns: &[InsertColumn],
     params: &'v [Value],
@@ -110,6 +112,11 @@ fn insert_all<'v>(
     context: &mut dyn StatementContext,
     row: &mut Row<'v>,
 ) -> Result<Changes> {
+    if rows.len() as u64 >= together::ROWS_MIN
+        && let Some(mut waiting) = Together::new(entry, false, session, context)
+    {
+        return insert_together(entry, rows, columns, params, counter, session, context, row, &mut waiting);
+    }
     let mut changes = Changes { records: rows.len() as u64, ..Changes::default() };
     let auto_column = entry.def.auto_increment_column();
     for (row_no, given) in rows.iter().enumerate() {
@@ -138,9 +145,70 @@ fn insert_all<'v>(
     Ok(changes)
 }
 
+/// The same for many rows. An error of a later row is told only when those before it are in.
+#[inline(never)]
+fn insert_together<'v>(
+    entry: &'v Arc<TableEntry>,
+    rows: &'v [Vec<Option<Expr>>],
+    columns: &[InsertColumn],
+    params: &'v [Value],
+    counter: &mut AutoIncrement,
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    row: &mut Row<'v>,
+    waiting: &mut Together<'_>,
+) -> Result<Changes> {
+    let mut changes = Changes { records: rows.len() as u64, ..Changes::default() };
+    let auto_column = entry.def.auto_increment_column();
+    for (row_no, given) in rows.iter().enumerate() {
+        if row_no % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 && context.is_cancelled() {
+            return Err(context.cancel_error().into());
+        }
+        let told = context.warning_total();
+        if let Err(error) = place_values(entry, given, columns, auto_column, params, row_no as u64 + 1, context, row) {
+            waiting.put_in_ahead(told, session, context, &mut changes)?;
+            return Err(error);
+        }
+        if let Some(at) = auto_column {
+            if waiting.must_be_in(counter, row.value(at), context) {
+                waiting.put_in_ahead(told, session, context, &mut changes)?;
+            }
+            match counter.generate(entry, at, row.value(at), context) {
+                Ok(Some((id, value))) => {
+                    row.places[at] = row.make(value);
+                    changes.generated_id = changes.generated_id.or(Some(id));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    waiting.put_in_ahead(told, session, context, &mut changes)?;
+                    return Err(error);
+                }
+            }
+        }
+        let mut bytes = std::mem::take(&mut row.bytes);
+        bytes.clear();
+        let encoded = entry.storage.layout().encode_from(|column| row.value(column), &mut bytes);
+        row.bytes = bytes;
+        encoded.map_err(|error| internal(&format!("{error:?}")))?;
+        let row_id = || auto_column.and_then(|at| id_of(row.value(at)));
+        if !waiting.add(&row.bytes, row_id, told, session, context)? {
+            waiting.put_in_ahead(told, session, context, &mut changes)?;
+            insert_row(entry, session, context, row)?;
+            changes.affected += 1;
+            changes.row_id = auto_column.and_then(|at| id_of(row.value(at)));
+        }
+        counter.row_done();
+        if waiting.is_due() {
+            waiting.put_in(session, context, &mut changes)?;
+        }
+    }
+    waiting.finish(session, context, &mut changes)?;
+    Ok(changes)
+}
+
 /// Finds or makes the value of each column but a generated one.
 fn place_values<'v>(
-    entry: &'v TableEntry,
+    entry: &'v Arc<TableEntry>,
     given: &'v [Option<Expr>],
     columns: &[InsertColumn],
     auto_column: Option<usize>,

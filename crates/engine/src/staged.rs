@@ -1,0 +1,198 @@
+//! Rows on their way into a table, gathered in one arena so that they can go in in the order of their keys.
+//!
+//! # Invariants
+//! 1. Rows keep the number that they were staged under: whoever has to insert them one by one instead does so in that order.
+//! 2. What is held is bounded by [`Staged::BYTES_MAX`] and by what memory the statement may have: past either, [`Staged::is_full`].
+
+use crate::{Error, Result};
+
+/// Where a row lies in the arena: its bytes, then its key.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: u32,
+    key: u32,
+    end: u32,
+}
+
+/// An entry of an index by the first bytes of its key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub(crate) word: u128,
+    pub(crate) no: u32,
+}
+
+impl Head {
+    pub(crate) fn of(key: &[u8], no: u32) -> Head {
+        let word = match key.first_chunk::<16>() {
+            Some(word) => u128::from_be_bytes(*word),
+            None => key.iter().enumerate().fold(0, |word, (at, byte)| word | u128::from(*byte) << (120 - 8 * at)),
+        };
+        Head { word, no }
+    }
+}
+
+/// Brings entries into the order of their keys; those of one key into that of their numbers.
+pub(crate) fn sort_heads<'k>(heads: &mut [Head], key: impl Fn(u32) -> &'k [u8]) {
+    heads.sort_unstable_by(|a, b| a.word.cmp(&b.word).then_with(|| key(a.no).cmp(key(b.no))).then(a.no.cmp(&b.no)));
+}
+
+/// Rows of one table that wait to be inserted together.
+#[derive(Debug)]
+pub struct Staged {
+    bytes: Vec<u8>,
+    rows: Vec<Place>,
+    /// In the order of keys, once they were sorted.
+    order: Vec<Head>,
+    is_full: bool,
+    held: memory::Use,
+}
+
+impl Default for Staged {
+    fn default() -> Staged {
+        Staged { bytes: Vec::new(), rows: Vec::new(), order: Vec::new(), is_full: false, held: memory::Use::new(memory::Kind::Rows, 0) }
+    }
+}
+
+impl Staged {
+    /// Bytes of rows and keys that are gathered at most.
+    pub const BYTES_MAX: usize = 16 << 20;
+    /// Bytes that are kept from one statement to the next.
+    const BYTES_KEPT: usize = 256 << 10;
+
+    /// Rows that wait.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no row waits.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether what waits should go in before more is added.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// The bytes of a row, by the number that it was staged under.
+    pub fn row(&self, no: usize) -> &[u8] {
+        let Place { start, key, .. } = self.rows[no];
+        &self.bytes[start as usize..key as usize]
+    }
+
+    /// Its primary key; empty before hidden ids were given.
+    pub(crate) fn key(&self, no: u32) -> &[u8] {
+        let Place { key, end, .. } = self.rows[no as usize];
+        &self.bytes[key as usize..end as usize]
+    }
+
+    pub(crate) fn push(&mut self, row: &[u8], key: &[u8]) -> Result<()> {
+        let more = row.len() + key.len();
+        // The statement is marked, and ends as one that was stopped.
+        memory::reserve(&mut self.bytes, more).map_err(|_| Error::Killed)?;
+        memory::reserve(&mut self.rows, 1).map_err(|_| Error::Killed)?;
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(row);
+        self.bytes.extend_from_slice(key);
+        self.rows.push(Place { start: start as u32, key: (start + row.len()) as u32, end: (start + more) as u32 });
+        if self.rows.len().is_multiple_of(1024) {
+            self.held.resize((self.bytes.capacity() + self.rows.capacity() * size_of::<Place>()) as u64);
+            // Twice as much as is held, and as much again for the keys of an index, may not be to be had.
+            self.is_full = memory::excess_with(3 * self.bytes.capacity()) != memory::Excess::None;
+        }
+        self.is_full |= self.bytes.len() >= Staged::BYTES_MAX;
+        Ok(())
+    }
+
+    /// Gives each row a key of its own: rows of a table without a declared one.
+    pub(crate) fn give_keys(&mut self, mut next: impl FnMut() -> Result<u64>) -> Result<()> {
+        let mut bytes = Vec::new();
+        let keys = self.rows.len() * size_of::<u64>();
+        memory::reserve(&mut bytes, self.bytes.len() + keys).map_err(|_| Error::Killed)?;
+        for place in &mut self.rows {
+            let start = bytes.len();
+            bytes.extend_from_slice(&self.bytes[place.start as usize..place.key as usize]);
+            let key = bytes.len();
+            bytes.extend_from_slice(&next()?.to_be_bytes());
+            *place = Place { start: start as u32, key: key as u32, end: bytes.len() as u32 };
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Writes `head` over the beginning of each row.
+    pub(crate) fn put_heads(&mut self, head: &[u8]) {
+        for place in &self.rows {
+            let start = place.start as usize;
+            self.bytes[start..start + head.len()].copy_from_slice(head);
+        }
+    }
+
+    /// Sorts by key. Returns whether all keys differ.
+    pub(crate) fn sort(&mut self) -> Result<bool> {
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        memory::reserve(&mut order, self.rows.len()).map_err(|_| Error::Killed)?;
+        order.extend((0..self.rows.len() as u32).map(|no| Head::of(self.key(no), no)));
+        let above = |pair: &[Head]| pair[0].word < pair[1].word || pair[0].word == pair[1].word && self.key(pair[0].no) < self.key(pair[1].no);
+        if !order.windows(2).all(above) {
+            sort_heads(&mut order, |no| self.key(no));
+        }
+        let differ = order.windows(2).all(above);
+        self.order = order;
+        Ok(differ)
+    }
+
+    /// The row at a place in the order of keys: its number, key and bytes.
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> Option<(u32, &[u8], &[u8])> {
+        let Head { no, .. } = *self.order.get(place)?;
+        let Place { start, key, end } = self.rows[no as usize];
+        Some((no, &self.bytes[key as usize..end as usize], &self.bytes[start as usize..key as usize]))
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+        self.order.clear();
+        self.is_full = false;
+    }
+
+    /// Forgets all rows, and gives back what a next statement is unlikely to need.
+    pub fn rest(&mut self) {
+        self.clear();
+        if self.bytes.capacity() > Staged::BYTES_KEPT {
+            *self = Staged::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_in_the_order_of_their_keys_and_keep_their_numbers() {
+        let mut staged = Staged::default();
+        for (row, key) in [("r0", "b"), ("r1", "a long key, second"), ("r2", "a long key, first"), ("r3", ""), ("r4", "a")] {
+            staged.push(row.as_bytes(), key.as_bytes()).unwrap();
+        }
+        assert!(staged.sort().unwrap());
+        let rows: Vec<_> = (0..).map_while(|place| staged.at(place)).map(|(no, _, row)| (no, row.to_vec())).collect();
+        assert_eq!(rows, [3, 4, 2, 1, 0].map(|no| (no, format!("r{no}").into_bytes())));
+        staged.push(b"again", b"a").unwrap();
+        assert!(!staged.sort().unwrap());
+        assert_eq!((staged.at(1).unwrap().0, staged.at(2).unwrap().0), (4, 5));
+        staged.give_keys({
+            let mut id = 9;
+            move || {
+                id += 1;
+                Ok(id)
+            }
+        })
+        .unwrap();
+        assert!(staged.sort().unwrap());
+        assert_eq!(staged.at(5).unwrap(), (5, &15u64.to_be_bytes()[..], &b"again"[..]));
+    }
+}
