@@ -191,7 +191,7 @@ def main():
         if not args.alone:
             sides.append(Side("MySQL", args.peer, peer_pid(args.peer), args.database))
         # Memory of the pool that nobody has used yet costs its first user more.
-        warm = lines(work / f"load-random-{args.load_rows}.tsv", args.load_rows, "random")
+        warm = lines(work / "load-random-1000000.tsv", 1_000_000, "random")
         for side in sides:
             side.client.ask(f"CREATE TABLE t ({COLUMNS}{KEYS[2]})")
             side.client.ask("LOAD DATA LOCAL INFILE 'x' INTO TABLE t", warm)

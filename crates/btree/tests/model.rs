@@ -89,7 +89,8 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
             }
             14 if growing => {
                 let many = if rng.below(10) == 0 { 2000 } else { 60 };
-                let entries: Model = (0..rng.below(many)).map(|_| (self::key(&mut rng, shape, &mut counter), value(&mut rng, shape))).collect();
+                let entries: Model =
+                    (0..rng.below(many)).map(|_| (self::key(&mut rng, shape, &mut counter), value(&mut rng, shape))).collect();
                 put_all(&tree, &entries);
                 model.extend(entries);
             }

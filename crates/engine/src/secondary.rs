@@ -201,7 +201,14 @@ impl Session {
     }
 
     /// Refuses a key that another live row has; waits for transactions that may still give or take it.
-    pub(crate) fn check_unique(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
+    pub(crate) fn check_unique(
+        &mut self,
+        table: &Table,
+        index_no: usize,
+        user: &[u8],
+        own_key: &[u8],
+        duplicate: OnDuplicate,
+    ) -> Result<()> {
         let index = &table.indexes[index_no];
         let lock = LockKeyRef { index: index.id, key: user };
         let granted = self.try_lock(lock, LockMode::Exclusive)?;

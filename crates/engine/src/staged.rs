@@ -134,7 +134,8 @@ impl Staged {
         order.clear();
         memory::reserve(&mut order, self.rows.len()).map_err(|_| Error::Killed)?;
         order.extend((0..self.rows.len() as u32).map(|no| Head::of(self.key(no), no)));
-        let above = |pair: &[Head]| pair[0].word < pair[1].word || pair[0].word == pair[1].word && self.key(pair[0].no) < self.key(pair[1].no);
+        let above =
+            |pair: &[Head]| pair[0].word < pair[1].word || pair[0].word == pair[1].word && self.key(pair[0].no) < self.key(pair[1].no);
         if !order.windows(2).all(above) {
             sort_heads(&mut order, |no| self.key(no));
         }
@@ -184,14 +185,15 @@ mod tests {
         staged.push(b"again", b"a").unwrap();
         assert!(!staged.sort().unwrap());
         assert_eq!((staged.at(1).unwrap().0, staged.at(2).unwrap().0), (4, 5));
-        staged.give_keys({
-            let mut id = 9;
-            move || {
-                id += 1;
-                Ok(id)
-            }
-        })
-        .unwrap();
+        staged
+            .give_keys({
+                let mut id = 9;
+                move || {
+                    id += 1;
+                    Ok(id)
+                }
+            })
+            .unwrap();
         assert!(staged.sort().unwrap());
         assert_eq!(staged.at(5).unwrap(), (5, &15u64.to_be_bytes()[..], &b"again"[..]));
     }

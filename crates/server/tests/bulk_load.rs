@@ -15,15 +15,20 @@ fn write_file(path: &Path, first: u64) {
     for no in 0..ROWS {
         // Keys in no order.
         let id = first + no * 7_919 % ROWS;
-        writeln!(text, "{id}\t{}\tname {:06} and some more text, so that it takes room\t{}", id * 31 % 1009, id * 17 % ROWS, id % 7).expect("text");
+        writeln!(text, "{id}\t{}\tname {:06} and some more text, so that it takes room\t{}", id * 31 % 1009, id * 17 % ROWS, id % 7)
+            .expect("text");
     }
     std::fs::write(path, text).expect("a file");
 }
 
 /// Rows, as the table and each of its indexes tell.
 fn counts(c: &mut mysql::Conn) -> [u64; 3] {
-    ["SELECT COUNT(*), SUM(id) FROM d.t FORCE INDEX (PRIMARY)", "SELECT COUNT(*) FROM d.t FORCE INDEX (a) WHERE a >= 0", "SELECT COUNT(*) FROM d.t FORCE INDEX (s) WHERE s > ''"]
-        .map(|query| c.query_first::<mysql::Row, _>(query).expect("a count").and_then(|row| row.get(0)).expect("a number"))
+    [
+        "SELECT COUNT(*), SUM(id) FROM d.t FORCE INDEX (PRIMARY)",
+        "SELECT COUNT(*) FROM d.t FORCE INDEX (a) WHERE a >= 0",
+        "SELECT COUNT(*) FROM d.t FORCE INDEX (s) WHERE s > ''",
+    ]
+    .map(|query| c.query_first::<mysql::Row, _>(query).expect("a count").and_then(|row| row.get(0)).expect("a number"))
 }
 
 fn log_bytes(c: &mut mysql::Conn) -> u64 {
@@ -37,7 +42,10 @@ fn a_load_that_kill_9_cuts_off_leaves_nothing_and_one_that_was_acknowledged_ever
     let dir = tempfile::tempdir().expect("a directory");
     let mut c = server.connect();
     c.query_drop("CREATE DATABASE d").expect("a database");
-    c.query_drop("CREATE TABLE d.t (id BIGINT PRIMARY KEY, a INT NOT NULL, s VARCHAR(80) NOT NULL, u INT, KEY a (a), KEY s (s(20), a DESC))").expect("a table");
+    c.query_drop(
+        "CREATE TABLE d.t (id BIGINT PRIMARY KEY, a INT NOT NULL, s VARCHAR(80) NOT NULL, u INT, KEY a (a), KEY s (s(20), a DESC))",
+    )
+    .expect("a table");
     let mut expected = 0;
     for round in 0..5u64 {
         let file = dir.path().join(format!("{round}.tsv"));

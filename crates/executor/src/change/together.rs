@@ -22,7 +22,7 @@ use types::Value;
 /// Fewer rows go in one by one.
 pub(crate) const ROWS_MIN: u64 = 8;
 /// Rows of a first batch; each that goes in lets the next one be twice as long.
-const ROWS_FIRST: usize = 4096;
+const ROWS_FIRST: usize = 16_384;
 /// After rows that had to go in one by one: what stood in the way may come again soon.
 const ROWS_AFTER_FAILURE: usize = 64;
 
@@ -47,7 +47,12 @@ pub(crate) struct Together<'e> {
 
 impl<'e> Together<'e> {
     /// For a statement whose rows may be gathered; `None` where the settings or the directory's format do not let them.
-    pub fn new(entry: &'e Arc<TableEntry>, ignore: bool, session: &engine::Session, context: &dyn StatementContext) -> Option<Together<'e>> {
+    pub fn new(
+        entry: &'e Arc<TableEntry>,
+        ignore: bool,
+        session: &engine::Session,
+        context: &dyn StatementContext,
+    ) -> Option<Together<'e>> {
         let auto_column = entry.def.auto_increment_column();
         let counts = auto_column.is_none() || matches!(context.auto_increment().lock_mode, 1 | 2);
         (counts && session.may_stage()).then(|| Together {
@@ -160,7 +165,12 @@ impl<'e> Together<'e> {
     }
 
     #[cold]
-    fn put_in_one_by_one(&mut self, session: &mut engine::Session, context: &mut dyn StatementContext, changes: &mut Changes) -> Result<()> {
+    fn put_in_one_by_one(
+        &mut self,
+        session: &mut engine::Session,
+        context: &mut dyn StatementContext,
+        changes: &mut Changes,
+    ) -> Result<()> {
         let (list, _) = if self.told.is_empty() { (Vec::new(), 0) } else { context.take_warnings(self.told_before) };
         let (mut list, mut told) = (list.into_iter(), self.told_before);
         let storage = &self.entry.storage;

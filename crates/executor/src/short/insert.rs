@@ -4,8 +4,8 @@
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::insert::id_of;
-use crate::change::together::{self, Together};
 use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
+use crate::change::together::{self, Together};
 use crate::context::StatementContext;
 use crate::document::with_table;
 use crate::errors::internal;

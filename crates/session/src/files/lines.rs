@@ -7,13 +7,38 @@
 use super::format::Format;
 use super::input::Input;
 
-/// One line.
+/// One line. Its memory is the next one's.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Its fields, at most as many as are wanted.
-    pub fields: Vec<Option<Vec<u8>>>,
+    /// The bytes of its fields, one behind the other.
+    bytes: Vec<u8>,
+    /// Where each ends, and whether it says NULL; at most as many as are wanted.
+    ends: Vec<(usize, bool)>,
     /// It had more.
     pub has_more: bool,
+}
+
+impl Line {
+    /// Its fields.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, null)| {
+            let field = &self.bytes[start..*end];
+            start = *end;
+            (!null).then_some(field)
+        })
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.has_more = false;
+    }
+
+    /// What was read last is a field.
+    fn end_field(&mut self, null: bool) {
+        self.ends.push((self.bytes.len(), null));
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -36,6 +61,7 @@ pub(super) struct Lines<'a, 's> {
     widths: Vec<usize>,
     /// Nothing tells the end of a line but the number of its fields.
     counted: bool,
+    line: Line,
 }
 
 impl<'a, 's> Lines<'a, 's> {
@@ -47,7 +73,7 @@ impl<'a, 's> Lines<'a, 's> {
             special[usize::from(*byte)] = true;
         }
         let counted = !format.is_fixed() && (format.line_end.is_empty() || format.line_end == format.field_end);
-        Lines { input, format, special, wanted, widths, counted }
+        Lines { input, format, special, wanted, widths, counted, line: Line::default() }
     }
 
     /// Passes by whole lines.
@@ -61,35 +87,40 @@ impl<'a, 's> Lines<'a, 's> {
     }
 
     /// The next line; `None` at the end of the file (or when reading has failed).
-    pub fn next(&mut self) -> Option<Line> {
+    pub fn next(&mut self) -> Option<&Line> {
         if !self.skip_line_start() {
             return None;
         }
-        let line = if self.format.is_fixed() { self.fixed() } else { self.separated() };
-        if self.input.has_failed() { None } else { line }
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        let found = if self.format.is_fixed() { self.fixed(&mut line) } else { self.separated(&mut line) };
+        self.line = line;
+        (found && !self.input.has_failed()).then_some(&self.line)
     }
 
-    fn separated(&mut self) -> Option<Line> {
-        let mut line = Line::default();
+    /// Whether there is a line.
+    fn separated(&mut self, line: &mut Line) -> bool {
         let mut any = false;
         loop {
-            let mut field = Vec::new();
-            let (null, end) = self.field(&mut field);
+            let start = line.bytes.len();
+            let (null, end) = self.field(&mut line.bytes, start);
             if self.input.has_failed() {
-                return None;
+                return false;
             }
-            any |= null || !field.is_empty() || end != End::File;
+            let is_empty = line.bytes.len() == start;
+            any |= null || !is_empty || end != End::File;
             if !any {
-                return None;
+                return false;
             }
-            if line.fields.len() < self.wanted {
-                line.fields.push(if null { None } else { Some(field) });
+            if line.ends.len() < self.wanted {
+                line.end_field(null);
             } else {
+                line.bytes.truncate(start);
                 // Nothing behind the last terminator is no field too many.
-                line.has_more |= null || !field.is_empty() || end == End::Field;
+                line.has_more |= null || !is_empty || end == End::Field;
             }
-            if end != End::Field || (self.counted && line.fields.len() >= self.wanted) {
-                return Some(line);
+            if end != End::Field || (self.counted && line.ends.len() >= self.wanted) {
+                return true;
             }
         }
     }
@@ -103,8 +134,8 @@ impl<'a, 's> Lines<'a, 's> {
         skip_behind(&mut self.input, &self.format.line_end)
     }
 
-    /// Reads a field into `field` and what ends it; whether it says NULL.
-    fn field(&mut self, field: &mut Vec<u8>) -> (bool, End) {
+    /// Reads a field into `field`, from `start` on, and what ends it; whether it says NULL.
+    fn field(&mut self, field: &mut Vec<u8>, start: usize) -> (bool, End) {
         let enclosed = self.format.enclosed.is_some_and(|quote| starts_with(&mut self.input, &[quote]));
         self.input.skip(usize::from(enclosed));
         let mut null = false;
@@ -123,7 +154,7 @@ impl<'a, 's> Lines<'a, 's> {
             let Some(byte) = next_byte(&mut self.input) else {
                 // Never closed: it was no quote.
                 if let Some(quote) = quote {
-                    field.insert(0, quote);
+                    field.insert(start, quote);
                 }
                 break End::File;
             };
@@ -153,6 +184,7 @@ impl<'a, 's> Lines<'a, 's> {
             null |= self.escaped(field, byte);
         };
         // The word alone means NULL only where values can be enclosed.
+        let field = &field[start..];
         let word = !enclosed && self.format.enclosed.is_some() && field == b"NULL";
         (word || (null && field == b"N"), end)
     }
@@ -191,15 +223,17 @@ impl<'a, 's> Lines<'a, 's> {
     }
 
     /// A line of fields of fixed widths.
-    fn fixed(&mut self) -> Option<Line> {
-        next_byte(&mut self.input)?;
-        let mut line = Line::default();
+    fn fixed(&mut self, line: &mut Line) -> bool {
+        if next_byte(&mut self.input).is_none() {
+            return false;
+        }
         let mut read = false;
         for no in 0..self.wanted {
             let width = self.widths.get(no).copied().unwrap_or(0);
-            let mut field = Vec::new();
+            let start = line.bytes.len();
+            let field = &mut line.bytes;
             let mut null = false;
-            while field.len() < width {
+            while field.len() - start < width {
                 if starts_with(&mut self.input, &self.format.line_end) {
                     break;
                 }
@@ -207,27 +241,28 @@ impl<'a, 's> Lines<'a, 's> {
                 self.input.skip(1);
                 read = true;
                 if Some(byte) == self.format.escape {
-                    null |= self.escaped(&mut field, byte);
+                    null |= self.escaped(field, byte);
                 } else {
-                    self.input.push_byte(&mut field, byte);
+                    self.input.push_byte(field, byte);
                 }
             }
             if self.input.has_failed() {
-                return None;
+                return false;
             }
-            if field.is_empty() && width > 0 {
+            if field.len() == start && width > 0 {
                 break;
             }
-            line.fields.push(if null && field == b"N" { None } else { Some(field) });
+            let null = null && field[start..] == *b"N";
+            line.end_field(null);
         }
         if !self.format.line_end.is_empty() {
             line.has_more = !starts_with(&mut self.input, &self.format.line_end) && next_byte(&mut self.input).is_some();
             self.skip_to_end_of_line();
         } else if !read {
             // Fields of no width, and nothing that ends a line: each byte would be left to the next line for ever.
-            return None;
+            return false;
         }
-        Some(line)
+        true
     }
 }
 

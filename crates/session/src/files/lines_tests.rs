@@ -3,10 +3,21 @@
 use super::*;
 use parser::ast::FileFormat;
 
-fn read(text: &[u8], format: &FileFormat<'_>, wanted: usize, widths: &[usize]) -> Vec<Line> {
+/// A line with its fields each by itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Apart {
+    fields: Vec<Option<Vec<u8>>>,
+    has_more: bool,
+}
+
+fn apart(line: &Line) -> Apart {
+    Apart { fields: line.fields().map(|field| field.map(<[u8]>::to_vec)).collect(), has_more: line.has_more }
+}
+
+fn read(text: &[u8], format: &FileFormat<'_>, wanted: usize, widths: &[usize]) -> Vec<Apart> {
     let format = Format::new(format).expect("a format");
     let mut lines = Lines::new(Input::of_text(text), format, wanted, widths.to_vec());
-    std::iter::from_fn(|| lines.next()).collect()
+    std::iter::from_fn(|| lines.next().map(apart)).collect()
 }
 
 fn check(text: &str, format: &FileFormat<'_>, expect: &[&[Option<&str>]]) {

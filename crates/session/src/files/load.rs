@@ -202,12 +202,12 @@ fn fields(plan: &planner::Plan, format: &Format, file: Charset) -> Result<Vec<Fi
 }
 
 /// A line as the executor takes it.
-fn row_of(line: Line, fields: &[Field], file: Charset) -> executor::Result<LoadRow> {
-    let mut values = Vec::with_capacity(line.fields.len());
-    for (text, known) in line.fields.into_iter().zip(fields) {
+fn row_of(line: &Line, fields: &[Field], file: Charset) -> executor::Result<LoadRow> {
+    let mut values = Vec::with_capacity(fields.len());
+    for (text, known) in line.fields().zip(fields) {
         values.push(match text {
             Some(text) => {
-                refuse_foreign(&text, file)?;
+                refuse_foreign(text, file)?;
                 if known.refused {
                     return Err(codes::invalid_json_charset(file.name()).into());
                 }
@@ -249,6 +249,6 @@ fn failed(failure: Failure, name: &[u8]) -> executor::Error {
 }
 
 /// A field as the server holds it.
-fn text_of(field: Vec<u8>, charset: Charset) -> Value {
-    if charset.is_utf8_bytes() { Value::bytes(field) } else { Value::bytes(&*charset.decode_lossy(&field)) }
+fn text_of(field: &[u8], charset: Charset) -> Value {
+    if charset.is_utf8_bytes() { Value::bytes(field) } else { Value::bytes(&*charset.decode_lossy(field)) }
 }
