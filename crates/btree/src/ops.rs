@@ -86,7 +86,7 @@ pub(crate) fn insert_run<'e>(
         node.begin(prefix);
     }
     let skip = node.node().prefix_len();
-    let bytes = (0..slots.len()).map(|no| entry(no)).map(|(key, value)| layout_bytes(key.len() - skip, value.len())).sum();
+    let bytes = (0..slots.len()).map(&entry).map(|(key, value)| layout_bytes(key.len() - skip, value.len())).sum();
     node.open_slots(slots, bytes).expect("room was looked for");
     for (no, slot) in slots.iter().enumerate() {
         let (key, value) = entry(no);
