@@ -12,6 +12,11 @@
 //! | read only (LOCK TABLES READ) | yes | yes | | yes | | |
 //! | rows (LOCK TABLES WRITE) | yes | | | | | |
 //! | exclusive (DDL) | | | | | | |
+//! | upgradable (DDL beside writers) | yes | yes | yes | | | |
+//! | no writes (DDL beside readers) | yes | yes | | | | |
+//!
+//! The last two are what DDL that has a table exclusively goes down to while it works on the rows ([`ExclusiveGuard::lower`]), to come back from
+//! ([`LoweredGuard::raise`]): it stays the one candidate meanwhile, so that no other DDL comes between.
 //!
 //! A candidate must not stop those who come after it for long (one idle transaction would stop the whole table): it shuts the gate for
 //! [`ExclusiveWait::block`] only, then lets newcomers pass for [`ExclusiveWait::pass`], and so on in turns until its deadline.
@@ -77,6 +82,10 @@ enum Want {
     ReadOnly,
     Rows,
     Exclusive,
+    /// Never waited for: what an exclusive lock is lowered to.
+    Upgradable,
+    /// The same, with writers kept out.
+    NoWrites,
 }
 
 /// How many share a table.
@@ -93,7 +102,14 @@ impl Want {
             Want::ReadOnly => HoldKind::ReadOnly,
             Want::Rows => HoldKind::Rows,
             Want::Exclusive => HoldKind::Exclusive,
+            Want::Upgradable => HoldKind::Upgradable,
+            Want::NoWrites => HoldKind::NoWrites,
         }
+    }
+
+    /// Whether who has this stands in the way of those who want a share.
+    fn stops(self, share: Share) -> bool {
+        self.kind().blocks(HoldKind::Share(share))
     }
 }
 
@@ -144,7 +160,7 @@ impl Slow {
         let is = |want: Want| self.held == Some(want) || self.stopping == Some(want);
         let all = is(Want::Exclusive);
         let readers = all || is(Want::Rows);
-        let writers = readers || is(Want::ReadOnly) || self.read_only > 0;
+        let writers = readers || is(Want::ReadOnly) || is(Want::NoWrites) || self.read_only > 0;
         let bit = |on: bool, bit: u32| if on { bit } else { 0 };
         bit(readers, STOP_READERS) | bit(writers, STOP_WRITERS) | bit(all, STOP_ALL) | bit(self.stopping.is_some(), TELL)
     }
@@ -283,7 +299,9 @@ impl TableLock {
         }
         let slow = self.slow.lock();
         // Under the latch that the candidate is granted under. It may be another one by now, or there may be a holder.
-        let passes = slow.stopping == Some(stopping) && slow.held.is_none() && (share != Share::Write || slow.read_only == 0);
+        let passes = slow.stopping == Some(stopping)
+            && !slow.held.is_some_and(|held| held.stops(share))
+            && (share != Share::Write || slow.read_only == 0);
         if passes {
             self.stripes[stripe].fetch_add(share.unit(), Ordering::SeqCst);
         }
@@ -354,6 +372,11 @@ impl TableLock {
     fn wait_alone(self: &Arc<Self>, want: Want, wait: ExclusiveWait, asker: Asker<'_>) -> Result<(), LockError> {
         let cell = Arc::new(WaitCell::new());
         self.become_candidate(want, &cell, wait.deadline, asker)?;
+        self.wait_in_turns(want, &cell, wait, asker).or_else(|error| self.give_up(error))
+    }
+
+    /// The candidate's wait for those who are in its way.
+    fn wait_in_turns(self: &Arc<Self>, want: Want, cell: &Arc<WaitCell>, wait: ExclusiveWait, asker: Asker<'_>) -> Result<(), LockError> {
         let mut blocking = true;
         loop {
             let turn = if blocking { wait.block } else { wait.pass };
@@ -366,18 +389,18 @@ impl TableLock {
             loop {
                 // Begun and announced before the look at the counts, so that nobody leaves unnoticed in between.
                 cell.begin();
-                if blocking && self.try_grant(want, &cell) {
+                if blocking && self.try_grant(want, cell) {
                     return Ok(());
                 }
-                match asker.sleep(&cell, || self.awaited(want.kind(), true), || true, until) {
+                match asker.sleep(cell, || self.awaited(want.kind(), true), || true, until) {
                     WaitState::Granted => continue,
                     WaitState::TimedOut => break,
-                    WaitState::Victim => return self.give_up(LockError::Deadlock),
-                    _ => return self.give_up(LockError::Killed),
+                    WaitState::Victim => return Err(LockError::Deadlock),
+                    _ => return Err(LockError::Killed),
                 }
             }
             if wait.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                return self.give_up(LockError::Timeout);
+                return Err(LockError::Timeout);
             }
             blocking = !blocking;
         }
@@ -393,7 +416,8 @@ impl TableLock {
             let is_readable_only = counts.writers == 0 || planted("read_only_beside_writers");
             let rows_are_free = counts.readers == 0 && counts.writers == 0 && slow.read_only == 0;
             let is_free = match want {
-                Want::ReadOnly => is_readable_only,
+                Want::ReadOnly | Want::NoWrites => is_readable_only,
+                Want::Upgradable => true,
                 Want::Rows => rows_are_free,
                 Want::Exclusive => rows_are_free && counts.definition == 0,
             };
@@ -404,7 +428,7 @@ impl TableLock {
             slow.candidate = None;
             slow.stopping = None;
             match want {
-                Want::Rows | Want::Exclusive => slow.held = Some(want),
+                Want::Rows | Want::Exclusive | Want::Upgradable | Want::NoWrites => slow.held = Some(want),
                 Want::ReadOnly => {
                     slow.read_only += 1;
                     // The next candidate may come: several may have it read only.
@@ -437,7 +461,7 @@ impl TableLock {
 
     /// Whether somebody has it alone; for status.
     pub fn is_exclusive(&self) -> bool {
-        self.slow.lock().held.is_some()
+        matches!(self.slow.lock().held, Some(Want::Rows | Want::Exclusive))
     }
 
     /// How many have it read only; for status.
@@ -494,7 +518,7 @@ impl TableLock {
     /// and waits for something else later, that one looks for a circle.
     fn is_held_against(&self, share: Share) -> bool {
         let slow = self.slow.lock();
-        slow.held.is_some() || (share == Share::Write && slow.read_only > 0)
+        slow.held.is_some_and(|held| held.stops(share)) || (share == Share::Write && slow.read_only > 0)
     }
 
     /// Waits for the turn among those who want more than a share.
@@ -621,6 +645,57 @@ impl ExclusiveGuard {
     /// The lock it holds.
     pub fn lock(&self) -> &Arc<TableLock> {
         &self.lock
+    }
+
+    /// Lets others use the table for a while, which nobody else can have alone meanwhile. Only for who has all of it, until [`LoweredGuard::raise`]; when that fails, or never
+    /// comes, the table is not this guard's alone any more, and all that is left is to drop it.
+    pub fn lower<'a>(&self, to: Lowered, asker: impl Into<Asker<'a>>) -> LoweredGuard<'_> {
+        let want = match to {
+            Lowered::BesideWriters => Want::Upgradable,
+            Lowered::BesideReaders => Want::NoWrites,
+        };
+        // Noted first: who waits for the table from here on finds who has it.
+        let asker: Asker<'_> = asker.into();
+        let registered = asker.owner().map(|owner| Registered::new(owner, &self.lock, want.kind()));
+        if let Some(exclusive) = &self._registered {
+            exclusive.set_held(false);
+        }
+        self.lock.change(|slow| {
+            assert_eq!(slow.held, Some(Want::Exclusive), "only who has all of it can have less");
+            slow.held = Some(want);
+        });
+        LoweredGuard { guard: self, _registered: registered }
+    }
+}
+
+/// What an exclusive lock goes down to, see [`ExclusiveGuard::lower`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lowered {
+    /// Others read and write.
+    BesideWriters,
+    /// Others read.
+    BesideReaders,
+}
+
+/// An exclusive lock that was lowered.
+#[derive(Debug)]
+pub struct LoweredGuard<'g> {
+    guard: &'g ExclusiveGuard,
+    _registered: Option<Registered>,
+}
+
+impl LoweredGuard<'_> {
+    /// Makes the lock exclusive again, and then this is to be dropped. Waits for those who use the table, as [`TableLock::exclusive`] does; when that fails all is as before, and
+    /// it may be tried again.
+    pub fn raise<'a>(&self, wait: ExclusiveWait, asker: impl Into<Asker<'a>>) -> Result<(), LockError> {
+        let lock = &self.guard.lock;
+        let raised = lock.wait_in_turns(Want::Exclusive, &Arc::new(WaitCell::new()), wait, asker.into());
+        if raised.is_err() {
+            lock.change(|slow| slow.stopping = None);
+        } else if let Some(exclusive) = &self.guard._registered {
+            exclusive.set_held(true);
+        }
+        raised
     }
 }
 

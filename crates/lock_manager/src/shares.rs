@@ -23,16 +23,21 @@ pub enum HoldKind {
     Rows,
     /// All of it is.
     Exclusive,
+    /// Others read and write, and nobody else has more rights: DDL that works beside them.
+    Upgradable,
+    /// The same, with writers kept out.
+    NoWrites,
 }
 
 impl HoldKind {
     /// Whether who holds this is in the way of who wants `wanted`.
     pub fn blocks(self, wanted: HoldKind) -> bool {
-        use HoldKind::{Exclusive, ReadOnly, Rows, Share as Shared};
+        use HoldKind::{Exclusive, NoWrites, ReadOnly, Rows, Share as Shared, Upgradable};
         match (self, wanted) {
-            (Shared(_), Shared(_)) | (ReadOnly, ReadOnly | Shared(Share::Read | Share::Definition)) => false,
-            (ReadOnly, _) => true,
-            (Shared(share), ReadOnly) => share == Share::Write,
+            (Shared(_), Shared(_) | Upgradable) | (ReadOnly, ReadOnly | Shared(Share::Read | Share::Definition)) => false,
+            (Upgradable, Shared(_)) | (NoWrites, Shared(Share::Read | Share::Definition)) => false,
+            (ReadOnly | Upgradable | NoWrites, _) => true,
+            (Shared(share), ReadOnly | NoWrites) => share == Share::Write,
             (Shared(share), Rows) => share != Share::Definition,
             (Shared(_), Exclusive) => true,
             (Rows, Shared(share)) => share != Share::Definition,
@@ -338,6 +343,11 @@ impl Registered {
         let hold = Hold::new(lock, 0, kind, true);
         owner.add_hold(&hold);
         Registered { owner: Arc::clone(owner), hold }
+    }
+
+    /// Marks it as held, or not for a while. By the owner's thread.
+    pub(crate) fn set_held(&self, held: bool) {
+        self.hold.held.store(held, Ordering::SeqCst);
     }
 }
 

@@ -80,6 +80,7 @@ fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, steps: &Receiver<
                     HoldKind::ReadOnly => lock.read_only(wait, asker).map(|guard| read_only.push(guard)),
                     HoldKind::Rows => lock.rows(wait, asker).map(|guard| alone.push(guard)),
                     HoldKind::Exclusive => lock.exclusive(wait, asker).map(|guard| alone.push(guard)),
+                    HoldKind::Upgradable | HoldKind::NoWrites => unreachable!("never asked for"),
                 }
             }
             Step::Take(Want::Name(name)) => {

@@ -102,6 +102,8 @@ fn kind(lock: &MetadataLockInfo) -> (&'static str, &'static str) {
         (Protects::Table(_), HoldKind::Share(Share::Definition)) => ("SHARED", "TRANSACTION"),
         (Protects::Table(_), HoldKind::ReadOnly) => ("SHARED_READ_ONLY", "TRANSACTION"),
         (Protects::Table(_), HoldKind::Rows) => ("SHARED_NO_READ_WRITE", "TRANSACTION"),
+        (_, HoldKind::Upgradable) => ("SHARED_UPGRADABLE", "TRANSACTION"),
+        (_, HoldKind::NoWrites) => ("SHARED_NO_WRITE", "TRANSACTION"),
         (_, HoldKind::ReadOnly) => ("SHARED", "EXPLICIT"),
         (Protects::Changes, HoldKind::Share(_)) if lock.awaited == Some(WaitsFor::CommitLock) => ("INTENTION_EXCLUSIVE", "EXPLICIT"),
         (Protects::Changes, HoldKind::Share(_)) => ("INTENTION_EXCLUSIVE", "STATEMENT"),
