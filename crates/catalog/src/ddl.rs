@@ -12,6 +12,7 @@ use crate::codec;
 use crate::def::{DatabaseDef, TableDef};
 use crate::dictionary::{self, LOCKED};
 use crate::error::{CatalogError, Result};
+use crate::online::OnlineAlter;
 use crate::open::table_spec;
 use crate::references::{self, Renamed};
 use crate::sections;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use types::Collation;
 
 /// How long DDL waits for transactions that a crash left unfinished.
-const RECOVERED_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const RECOVERED_WAIT: Duration = Duration::from_secs(60);
 
 /// How a table's rows get from the old definition to the new one.
 pub enum Change<'c> {
@@ -34,6 +35,8 @@ pub enum Change<'c> {
     InPlace,
     /// Every row is converted into new trees.
     Copy(&'c mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>),
+    /// Rows stand, and the new indexes have been built beside writers but for the last round: see [`Catalog::finish_online`].
+    Built(&'c mut OnlineAlter),
 }
 
 impl Catalog {
@@ -106,7 +109,7 @@ impl Catalog {
     }
 
     /// Refuses what the directory's format cannot hold.
-    fn admit(&self, def: &TableDef) -> Result<()> {
+    pub(crate) fn admit(&self, def: &TableDef) -> Result<()> {
         if sections::has_sections(def) {
             self.engine().allows(Feature::DefinitionSections)?;
         }
@@ -254,17 +257,27 @@ impl Catalog {
         change: Change<'_>,
         renamed: &[Renamed],
     ) -> Result<()> {
-        self.admit(&new)?;
-        self.engine().wait_for_recovered(RECOVERED_WAIT)?;
+        let ready = self.admit(&new).and_then(|()| Ok(self.engine().wait_for_recovered(RECOVERED_WAIT)?));
+        if let (Err(error), Change::Built(alter)) = (&ready, &change) {
+            self.free_trees(&new, |no| alter.is_new.contains(&no))?;
+            return Err(error.clone());
+        }
+        ready?;
         let copies = matches!(change, Change::Copy(_));
         if copies {
             new.id = self.engine().allocate_table_id();
             new.auto_increment_start = new.auto_increment_start.max(entry.storage.auto_increment());
         }
-        let is_new: HashSet<usize> = (0..new.indexes.len()).filter(|no| copies || new.indexes[*no].id.is_none()).collect();
-        self.make_trees(&mut new, |no| is_new.contains(&no))?;
+        let is_new: HashSet<usize> = match &change {
+            Change::Built(alter) => alter.is_new.clone(),
+            _ => (0..new.indexes.len()).filter(|no| copies || new.indexes[*no].id.is_none()).collect(),
+        };
+        if !matches!(change, Change::Built(_)) {
+            self.make_trees(&mut new, |no| is_new.contains(&no))?;
+        }
         let filled = match change {
             Change::InPlace => self.build(session, &new, &is_new),
+            Change::Built(alter) => alter.finish(session.cancel()),
             Change::Copy(convert) => self.copy(session, entry, &new, convert).map(|counter| new.auto_increment_start = counter),
         };
         let committed = filled.and_then(|()| {
@@ -336,7 +349,7 @@ impl Catalog {
         let reader = self.engine().table_view(TableSpec { indexes: vec![spec.indexes[0].clone()], ..spec })?;
         self.engine().build_indexes(session, &reader, &wanted).map_err(|error| match error {
             BuildError::Duplicate { index_no, row } => duplicate(new, numbers[index_no], &row),
-            BuildError::Engine(error) => error.into(),
+            error => error.into(),
         })
     }
 
@@ -356,7 +369,7 @@ impl Catalog {
         match copied {
             Ok(_) => Ok(target.auto_increment()),
             Err(CopyError::Build(BuildError::Duplicate { index_no, row })) => Err(duplicate(new, index_no, &row)),
-            Err(CopyError::Build(BuildError::Engine(error))) => Err(error.into()),
+            Err(CopyError::Build(error)) => Err(error.into()),
             Err(CopyError::Convert(error)) => Err(error),
         }
     }
@@ -414,7 +427,7 @@ impl From<CatalogError> for CopyError {
 }
 
 /// Describes two rows with one key; `row` is one of them in the new layout.
-fn duplicate(new: &TableDef, index_no: usize, row: &[u8]) -> CatalogError {
+pub(crate) fn duplicate(new: &TableDef, index_no: usize, row: &[u8]) -> CatalogError {
     let index = &new.indexes[index_no];
     let values = table_spec(new)
         .ok()

@@ -29,6 +29,11 @@ pub enum CatalogError {
         /// The key's values.
         values: Vec<Value>,
     },
+    /// Beside the build of an index more rows were changed than may be noted.
+    TooManyChanges {
+        /// The index's name.
+        index: String,
+    },
     /// Another foreign key of the database has the name.
     DuplicateForeignKey(String),
     /// A definition in the dictionary cannot be read.
@@ -48,6 +53,7 @@ impl From<BuildError> for CatalogError {
     fn from(error: BuildError) -> CatalogError {
         match error {
             BuildError::Duplicate { .. } => CatalogError::DuplicateEntry { index: String::new(), values: Vec::new() },
+            BuildError::TooManyChanges => CatalogError::TooManyChanges { index: String::new() },
             BuildError::Engine(error) => CatalogError::Engine(error),
         }
     }
@@ -61,6 +67,7 @@ impl std::fmt::Display for CatalogError {
             CatalogError::UnknownTable { database, table } => write!(f, "unknown table {database}.{table}"),
             CatalogError::TableExists(name) => write!(f, "table {name} exists"),
             CatalogError::DuplicateEntry { index, .. } => write!(f, "duplicate entry for key {index}"),
+            CatalogError::TooManyChanges { index } => write!(f, "too many rows were changed while index {index} was built"),
             CatalogError::DuplicateForeignKey(name) => write!(f, "another foreign key is named {name}"),
             CatalogError::Damaged(what) => write!(f, "damaged definition: {what}"),
             CatalogError::Engine(error) => error.fmt(f),

@@ -24,6 +24,7 @@ mod dictionary;
 mod error;
 pub mod histogram;
 pub mod offline;
+mod online;
 mod open;
 mod references;
 mod row_versions;
@@ -39,6 +40,7 @@ pub use def::{
     Visibility,
 };
 pub use error::{CatalogError, Result};
+pub use online::OnlineAlter;
 pub use references::{Renamed, TableName};
 pub use row_versions::{ROW_VERSIONS_MAX, RowVersion, RowVersions, StoredColumn, older_versions};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef, ViewEntry};

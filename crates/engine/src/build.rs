@@ -29,6 +29,8 @@ pub enum BuildError {
     },
     /// The engine failed, or was cancelled.
     Engine(Error),
+    /// Beside the build more rows were changed than may be noted.
+    TooManyChanges,
 }
 
 impl From<Error> for BuildError {
@@ -99,7 +101,7 @@ impl KeyRun {
     }
 }
 
-fn key_has_null(table: &Table, parts: &[KeyPart], mut user: &[u8]) -> Result<bool> {
+pub(crate) fn key_has_null(table: &Table, parts: &[KeyPart], mut user: &[u8]) -> Result<bool> {
     for part in parts {
         let ty = table.layout().column_type(part.column);
         let null_byte = if part.descending { 0xff } else { 0 };

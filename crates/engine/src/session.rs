@@ -529,6 +529,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the transaction's snapshot, which is open, sees another transaction.
+    pub(crate) fn sees(&self, txn: TxnId) -> bool {
+        self.view.sees(txn, self.running.id)
+    }
+
     fn close_view(&mut self) {
         if self.running.view_open {
             self.engine.txns.close_view(&self.view_slot);

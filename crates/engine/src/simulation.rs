@@ -124,6 +124,11 @@ pub fn lose_older_skips(engine: &Engine) {
     engine.prune.loses_older_skips.store(true, sync::atomic::Ordering::Relaxed);
 }
 
+/// A bug: the build of an index forgets the keys of changes that its snapshot does not see yet.
+pub fn forget_unseen(build: &crate::OnlineBuild) {
+    build.forgets_unseen.store(true, sync::atomic::Ordering::Relaxed);
+}
+
 /// A bug: what finished between snapshots is purged without a look at what they need.
 pub fn prune_needed(engine: &Arc<Engine>) {
     prune_blindly(engine, |session, mut work| engine.read_all(&mut work) && engine.purge_between(session, work));

@@ -5,6 +5,7 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
+use crate::changed_keys::Watch;
 use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
 use lock_manager::metadata::{Protects, TableLock};
@@ -86,6 +87,8 @@ pub struct Table {
     /// The transaction whose DDL made the trees or columns what they are; 0 when that was before the start. Written (release) under the
     /// exclusive metadata lock, read (acquire) under the shared one.
     defined_by: AtomicU64,
+    /// Whether changed rows are noted, for an index that is built beside.
+    pub(crate) watch: Watch,
 }
 
 /// Flag of a secondary entry: no current row version has this key.
@@ -317,6 +320,7 @@ impl Table {
             next_row_id: AtomicU64::new(old.map_or(0, |old| old.next_row_id.load(Ordering::Relaxed))),
             rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
             defined_by: AtomicU64::new(old.map_or(0, |old| old.defined_by.load(Ordering::Acquire))),
+            watch: Watch::new(),
         }
     }
 }

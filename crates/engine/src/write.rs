@@ -480,11 +480,23 @@ impl Session {
             return Err(Error::DiskFull);
         }
         self.running.tables.note(table.id);
+        // An overflow chain is written before the row is this transaction's to change; the change itself comes by here again.
+        if !matches!(change, Change::Chain { .. }) {
+            self.note_for_build(table, key);
+        }
         let record = UndoRecord { txn: self.running.id, previous: self.running.last_undo, table: table.id, key, change };
         let bytes = &mut self.buffers.undo;
         bytes.clear();
         record.encode(bytes);
         Ok(self.engine.undo.append(self.shard, bytes)?)
+    }
+
+    /// Notes a row for an index that is built beside, under the row's latch and before it changes.
+    #[inline]
+    pub(crate) fn note_for_build(&self, table: &Table, key: &[u8]) {
+        if table.watch.is_on() {
+            table.watch.note(key, self.running.id, &self.engine.txns);
+        }
     }
 
     /// A row change is logged.

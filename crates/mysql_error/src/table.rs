@@ -432,6 +432,7 @@ errors! {
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761 b"23000" foreign_duplicate_key_with_child_info(table, entry, child, key) "Foreign key constraint for table '{table}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{key}'";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792 b"25006" cant_execute_in_read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     ER_INNODB_NO_FT_TEMP_TABLE = 1796 b"HY000" innodb_no_ft_temp_table() "Cannot create FULLTEXT index on temporary InnoDB table";
+    ER_INNODB_ONLINE_LOG_TOO_BIG = 1799 b"HY000" innodb_online_log_too_big(index) "Creating index '{index}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again.";
     ER_TABLESPACE_MISSING = 1812 b"HY000" tablespace_missing(name) "Tablespace is missing for table {name}.";
     ER_INTERNAL_ERROR = 1815 b"HY000" internal_error(text) "Internal error: {text}";
     ER_NOT_VALID_PASSWORD = 1819 b"HY000" not_valid_password() "Your password does not satisfy the current policy requirements";

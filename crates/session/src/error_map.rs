@@ -84,6 +84,7 @@ pub fn catalog_error(error: CatalogError, killed: impl FnOnce() -> SqlError) -> 
             let shown: Vec<String> = values.iter().map(shown).collect();
             Outcome::statement(codes::dup_entry(shown.join("-"), index))
         }
+        CatalogError::TooManyChanges { index } => Outcome::statement(codes::innodb_online_log_too_big(index)),
         CatalogError::DuplicateForeignKey(name) => Outcome::statement(codes::fk_dup_name(name)),
         CatalogError::Damaged(what) => Outcome::statement(SqlError::with_message(1712, format!("Index is corrupted: {what}"))),
         CatalogError::Engine(error) => engine_error(error, killed),

@@ -49,6 +49,7 @@ mod set;
 mod shared;
 mod show;
 pub mod sink;
+mod stages;
 mod status;
 mod temporary;
 mod tools;

@@ -10,6 +10,7 @@ use crate::plan_cache::PlanCache;
 use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::show::Sample;
+use crate::stages::Stages;
 use crate::status::Status;
 use crate::temporary::TemporaryList;
 use crate::variables::{GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find};
@@ -60,6 +61,8 @@ pub struct Shared {
     pub tls: Tls,
     /// Counters.
     pub status: Status,
+    /// How far long statements are.
+    pub(crate) stages: Stages,
     /// Where temporary files are made; without it statements have their memory alone.
     spill: OnceLock<Arc<spill::Directory>>,
     /// What SET PERSIST keeps, where there is a data directory.
@@ -101,6 +104,7 @@ impl Shared {
             prepared_statements: AtomicU64::new(0),
             tls: Tls::off(),
             status: Status::default(),
+            stages: Stages::new(),
             spill: OnceLock::new(),
             persisted: OnceLock::new(),
             started: Instant::now(),

@@ -19,6 +19,8 @@ pub enum Rank {
     LockDetector = 38,
     /// Shard of the lock table, ascending shard number. Never: any wait.
     LockShard = 40,
+    /// Shard of the keys that change beside the build of an index. Never: any wait.
+    ChangedKeys = 45,
     /// One spill or checkpoint of undo at a time; held over its I/O, and nothing but I/O and the list of segments is taken under it.
     UndoMaintenance = 48,
     /// List of undo segments. Never: I/O.

@@ -11,6 +11,7 @@ use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
 use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes};
+use super::online::{self, Beside};
 use super::options::Options;
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
 use crate::client_session::ClientSession;
@@ -82,8 +83,10 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
     }
-    work.check_wishes(wishes, adds_keys, checks_rows)?;
-    apply(session, table, new, &from, &draft, &work)
+    // What a new foreign key or counter was found to be must not change until it is there.
+    let allowed = !work.copies && !adds_keys && draft.wanted_counter().is_none();
+    work.check_wishes(wishes, adds_keys, checks_rows, allowed)?;
+    apply(session, table, new, &from, &draft, &work, &Beside { tables: &locked, lock: wishes.lock, allowed })
 }
 
 /// The tables that a change has to have alone beside its own: new parents, and those whose definitions follow when names change.
@@ -710,7 +713,7 @@ impl Work {
         };
     }
 
-    fn check_wishes(&self, wishes: Wishes<'_>, adds_keys: bool, checks_rows: bool) -> Result<(), SqlError> {
+    fn check_wishes(&self, wishes: Wishes<'_>, adds_keys: bool, checks_rows: bool, beside_writers: bool) -> Result<(), SqlError> {
         match wishes.algorithm {
             Some("INPLACE") if checks_rows => {
                 let reason = "Adding foreign keys needs foreign_key_checks=OFF";
@@ -733,9 +736,12 @@ impl Work {
             _ => {}
         }
         match wishes.lock {
-            // Work on rows is done with the table taken alone: what is asked for cannot be had.
-            Some(lock @ ("NONE" | "SHARED")) if self.builds => {
+            // Other work on rows is done with the table taken alone: what is asked for cannot be had.
+            Some(lock @ ("NONE" | "SHARED")) if self.builds && !beside_writers => {
                 let wish = format!("LOCK={lock}");
+                if self.silent && !self.only_copy && lock == "NONE" {
+                    return Err(codes::alter_operation_not_supported(wish, "LOCK=SHARED"));
+                }
                 if self.counts_rows && lock == "NONE" {
                     return Err(codes::alter_operation_not_supported_reason(wish, self.reason, "LOCK=SHARED"));
                 }
@@ -753,6 +759,7 @@ fn apply(
     from: &[Option<usize>],
     draft: &Draft,
     work: &Work,
+    beside: &Beside<'_>,
 ) -> Result<DdlDone, Outcome> {
     let entry = &table.entry;
     let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
@@ -792,8 +799,7 @@ fn apply(
             new.auto_increment_start = counter;
         }
         let name = FullName { database: new.database.clone(), table: new.name.clone() };
-        let changed = catalog.alter_table_renaming(&mut session.engine, entry, new, Change::InPlace, &renamed);
-        changed.map_err(|error| session.catalog_error(error))?;
+        online::alter_in_place(session, table, new, &renamed, beside)?;
         if let Some(counter) = counter {
             session.find_table(&name)?.storage.set_auto_increment(counter);
         }

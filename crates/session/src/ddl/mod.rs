@@ -22,6 +22,7 @@ mod foreign_keys;
 mod histogram;
 mod key;
 mod maintenance;
+mod online;
 mod options;
 mod program;
 mod referring_rows;
@@ -177,12 +178,12 @@ fn check_table_name(name: &str) -> Result<(), SqlError> {
 /// A table under its exclusive metadata lock, with the definition read under it.
 struct LockedTable {
     entry: Arc<TableEntry>,
-    _guard: DdlGuard,
+    guard: DdlGuard,
 }
 
 /// What makes a table DDL's own.
 enum DdlGuard {
-    Taken { _guard: ExclusiveGuard },
+    Taken { guard: ExclusiveGuard },
     Locked { _upgraded: Upgraded },
 }
 
@@ -224,7 +225,7 @@ impl ClientSession {
         self.refuse_unlocked(name)?;
         let entry = self.find_table(name)?;
         if let Some(upgraded) = self.upgrade_for_ddl(name)? {
-            return Ok(LockedTable { entry, _guard: DdlGuard::Locked { _upgraded: upgraded } });
+            return Ok(LockedTable { entry, guard: DdlGuard::Locked { _upgraded: upgraded } });
         }
         loop {
             let entry = self.find_table(name)?;
@@ -234,7 +235,7 @@ impl ClientSession {
             // Other DDL may have replaced the table while this one waited.
             let entry = self.find_table(name)?;
             if Arc::ptr_eq(&entry.storage.lock, &lock) {
-                return Ok(LockedTable { entry, _guard: DdlGuard::Taken { _guard: guard } });
+                return Ok(LockedTable { entry, guard: DdlGuard::Taken { guard } });
             }
         }
     }

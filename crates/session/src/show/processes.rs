@@ -98,7 +98,7 @@ fn state(core: &Core, connection: &Connection, activity: u64) -> &'static str {
         (Phase::Reading, _) => "Receiving from client",
         (Phase::Writing, _) => "Sending to client",
         _ if connection.id() == core.connection.id() => "init",
-        _ => connection.waits_for().unwrap_or("executing"),
+        _ => connection.waits_for().or_else(|| core.shared.stages.state(connection.id())).unwrap_or("executing"),
     }
 }
 

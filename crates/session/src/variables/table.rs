@@ -212,6 +212,7 @@ pub static DEFINITIONS: &[Definition] = &[
     number("innodb_lock_wait_timeout", Both, "50", 1, 1_073_741_824),
     number("innodb_max_purge_lag", Global, "0", 0, 4_294_967_295),
     number("innodb_max_purge_lag_delay", Global, "0", 0, 10_000_000),
+    number("innodb_online_alter_log_max_size", Global, "134217728", 65_536, MAX),
     fixed(number("innodb_page_size", Global, "16384", 16384, 16384)),
     switch("innodb_print_all_deadlocks", Global, "0"),
     fixed(number("innodb_purge_threads", Global, "1", 1, 32)),

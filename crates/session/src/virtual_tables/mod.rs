@@ -34,6 +34,7 @@ mod mysql_schema;
 mod processes;
 mod schemata;
 mod settings;
+mod stages;
 mod statistics;
 mod sys;
 mod table_lock_waits;
@@ -98,6 +99,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(connect_attributes::tables());
     tables.extend(settings::tables());
     tables.extend(empty::tables());
+    tables.extend(stages::tables());
     tables.extend(sys::tables());
     tables.extend(table_lock_waits::tables());
     tables
