@@ -145,6 +145,8 @@ impl Session {
         keys.clear();
         let (mut before, mut count) = (first, 0);
         for key in others {
+            // That of the first is noted with the undo record.
+            self.note_for_build(table, key);
             put_run_key(&mut keys, before, key);
             before = key;
             count += 1;
