@@ -2,7 +2,7 @@
 """Where a transaction's processor time goes in the server: shares by room of the source and by system call, from samples.
 
     cargo build --release
-    scripts/where.py --workloads point_select,read_write,tpcc --connections 1,16,128
+    scripts/where.py --workloads oltp_point_select,oltp_read_write,tpcc --connections 1,16,128
 
 Needs `perf` and `addr2line` (llvm's is faster), and rights to sample. Each sample of user space belongs to the innermost inlined frame
 that lies in one of our crates, so that `memcpy` inlined into a page's code counts there; a sample of the kernel belongs to the system call under way.
@@ -120,7 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "target/release/altiplano")
     parser.add_argument("--client", default=None, help="the load client's command; by default the program itself: `altiplano bench`")
-    parser.add_argument("--workloads", default="point_select,update_index,insert,read_write,tpcc")
+    parser.add_argument("--workloads", default="oltp_point_select,oltp_update_index,oltp_insert,oltp_read_write,tpcc")
     parser.add_argument("--connections", default="1,16,128,1024")
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--port", type=int, default=13599)
