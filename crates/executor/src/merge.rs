@@ -53,21 +53,21 @@ impl<'a> Exec<'a> {
         let mut found = Keys::default();
         match (kind, arms) {
             (MergeKind::Intersection, [first, rest @ ..]) => {
-                self.gather(node, first, &mut found)?;
+                self.gather_keys(node, first, &mut found)?;
                 found.settle();
                 for arm in rest {
                     if found.places.is_empty() {
                         break;
                     }
                     let mut more = Keys::default();
-                    self.gather(node, arm, &mut more)?;
+                    self.gather_keys(node, arm, &mut more)?;
                     more.settle();
                     found.keep_common(&more);
                 }
             }
             _ => {
                 for arm in arms {
-                    self.gather(node, arm, &mut found)?;
+                    self.gather_keys(node, arm, &mut found)?;
                 }
                 found.settle();
             }
@@ -82,7 +82,7 @@ impl<'a> Exec<'a> {
     }
 
     /// The primary keys that an arm finds.
-    fn gather(&mut self, node: &'a TableNode, arm: &'a MergeArm, keys: &mut Keys) -> Result<()> {
+    fn gather_keys(&mut self, node: &'a TableNode, arm: &'a MergeArm, keys: &mut Keys) -> Result<()> {
         let index_no = arm.index as usize;
         let ranges = self.key_ranges(node.table, index_no, &arm.ranges)?;
         let table = &self.plan.tables[node.table as usize].storage;
