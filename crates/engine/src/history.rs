@@ -164,6 +164,16 @@ impl History {
         }
     }
 
+    /// Adds a transaction whose undo a view needs, and that left nothing else behind: it is looked at when others are that were kept.
+    pub(crate) fn push_kept(&self, shard: usize, finished: Finished, needed: UndoPtr) {
+        let place = &self.shards[shard % self.shards.len()];
+        let mut shard = place.shard.lock();
+        let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
+        shard.kept.push_back(Finished { block, needed, ..finished });
+        // Under the latch, as in `push`.
+        place.length.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Entries of a shard that purge could do something about, about.
     pub(crate) fn backlog(&self, shard: usize) -> u64 {
         self.shards[shard % self.shards.len()].backlog.load(Ordering::Relaxed)

@@ -55,6 +55,9 @@ pub(crate) struct Prune {
     /// Times that somebody looked at all open views for a version that a rollback or purge met.
     #[cfg(test)]
     pub(crate) looks_at_views: AtomicU64,
+    /// Transactions whose records were looked at between snapshots.
+    #[cfg(test)]
+    pub(crate) looked_at: AtomicU64,
 }
 
 /// A session's copy of the views.
@@ -77,6 +80,8 @@ impl Prune {
             loses_older_skips: AtomicBool::new(false),
             #[cfg(test)]
             looks_at_views: zero(),
+            #[cfg(test)]
+            looked_at: zero(),
         }
     }
 
@@ -127,6 +132,14 @@ impl PlannedSkip {
     }
 }
 
+/// What a writer finds out about the undo record of a change to come.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) skip: Option<PlannedSkip>,
+    /// An old view comes by the record until the row is changed again, which it is not often.
+    pub(crate) stays: bool,
+}
+
 /// What an undo record tells by itself of who needs it.
 enum Glance {
     /// Nobody comes by it but a rollback.
@@ -168,12 +181,12 @@ impl Session {
     /// How readers go on that do not see the version `replaced`, when versions behind it are needed by nobody. One load when no view lags. Reads no file: it is called
     /// with the row's leaf latched exclusively.
     #[inline]
-    pub(crate) fn plan_skip(&mut self, replaced: &[u8]) -> Option<PlannedSkip> {
-        if self.engine.prune.on.load(Ordering::Relaxed) { self.plan_skip_among(replaced) } else { None }
+    pub(crate) fn plan_skip(&mut self, replaced: &[u8]) -> Plan {
+        if self.engine.prune.on.load(Ordering::Relaxed) { self.plan_skip_among(replaced).unwrap_or_default() } else { Plan::default() }
     }
 
     #[cold]
-    fn plan_skip_among(&mut self, replaced: &[u8]) -> Option<PlannedSkip> {
+    fn plan_skip_among(&mut self, replaced: &[u8]) -> Option<Plan> {
         let prune = &self.engine.prune;
         let generation = prune.generation.load(Ordering::Acquire);
         if self.buffers.prune.generation != generation {
@@ -181,27 +194,31 @@ impl Session {
         }
         let views = self.buffers.prune.views.as_deref()?;
         let newest = header(replaced).ok()?;
-        if newest.undo.is_none() || newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
+        if newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
             return None;
         }
+        let mut seen_alive = newest.flags & DELETE_MARK == 0 && views.some_sees(newest.txn);
+        let mut skip = None;
         let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(newest.txn).collect();
-        if blind.is_empty() {
-            return None;
+        if !newest.undo.is_none() && !blind.is_empty() {
+            let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
+            skip = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips, &mut seen_alive);
+            self.buffers.chain = chain.into_buffers();
         }
-        let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
-        let planned = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips);
-        self.buffers.chain = chain.into_buffers();
-        planned
+        // Soon replaced again: then nobody comes by the record any more.
+        let is_hot = newest.txn.0.saturating_add(self.engine.config.prune_lag) >= self.running.id.0;
+        Some(Plan { skip, stays: seen_alive && !is_hot })
     }
 }
 
-/// Where the views `blind`, which do not see the version `replaced` that the chain stands on, go on from it.
+/// Where the views `blind`, which do not see the version `replaced` that the chain stands on, go on from it. Notes when one of them is found to see the row.
 fn plan_skip_behind(
     chain: &mut Chain<'_>,
     newest: RowHeader,
     replaced: &[u8],
     blind: &[&ReadView],
     loses_older_skips: &AtomicBool,
+    seen_alive: &mut bool,
 ) -> Option<PlannedSkip> {
     let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
     for step in 0..PLAN_STEPS_MAX {
@@ -217,6 +234,7 @@ fn plan_skip_behind(
         if !is_seen(version.txn) {
             continue;
         }
+        *seen_alive |= version.flags & DELETE_MARK == 0;
         // The ordinary step leads there.
         if step == 0 {
             return None;
@@ -322,6 +340,8 @@ impl Engine {
     /// Purges a transaction if no view needs any of its undo records. Else tells one that is needed, if it knows one, and removes those entries and deleted rows that
     /// the transaction left behind and no view needs: readers would step over them for as long as the view is open. Its undo stays as it is, and it is purged once more in its turn.
     fn prune_transaction(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, mut work: Postponed) -> Result<Option<UndoPtr>> {
+        #[cfg(test)]
+        self.prune.looked_at.fetch_add(1, Ordering::Relaxed);
         let mut glances = SmallVec::<[Glance; 32]>::new();
         for (address, _) in &work.records {
             glances.push(self.undo.read(*address, |bytes| decode(bytes).map(|record| glance(views, &record)))??);

@@ -71,6 +71,10 @@ pub(crate) struct Running {
     statement_mark: UndoPtr,
     /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
     pub(crate) leaves_garbage: bool,
+    /// Whether any change left an index entry or a deleted row behind.
+    pub(crate) leaves_entries: bool,
+    /// The record by which an old view comes to a row (`prune.rs`), and who wrote the version that it replaced: of those there are, the one longest unchanged.
+    needed: (UndoPtr, TxnId),
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
     pub(crate) fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
@@ -164,6 +168,8 @@ impl Running {
             last_undo: UndoPtr::NONE,
             statement_mark: UndoPtr::NONE,
             leaves_garbage: false,
+            leaves_entries: false,
+            needed: (UndoPtr::NONE, TxnId::NONE),
             fresh_undo: Vec::new(),
             view_open: false,
             half_undone: false,
@@ -187,8 +193,23 @@ impl Running {
         }
     }
 
+    /// An old view will come by this record.
+    pub(crate) fn note_needed(&mut self, address: UndoPtr, replaced: TxnId) {
+        if self.needed.0.is_none() || replaced < self.needed.1 {
+            self.needed = (address, replaced);
+        }
+    }
+
+    /// The record for which an old view keeps the transaction, when there is nothing but undo that purge could remove.
+    pub(crate) fn kept_for(&self) -> Option<UndoPtr> {
+        (!self.needed.0.is_none() && !self.leaves_entries).then_some(self.needed.0)
+    }
+
     /// A record was taken back and released.
     pub(crate) fn forget_undo(&mut self, address: UndoPtr) {
+        if self.needed.0 == address {
+            self.needed = (UndoPtr::NONE, TxnId::NONE);
+        }
         if self.fresh_undo.last().is_some_and(|(last, _)| *last == address) {
             self.fresh_undo.pop();
         }
@@ -200,6 +221,8 @@ impl Running {
         self.last_undo = UndoPtr::NONE;
         self.statement_mark = UndoPtr::NONE;
         self.leaves_garbage = false;
+        self.leaves_entries = false;
+        self.needed = (UndoPtr::NONE, TxnId::NONE);
         self.fresh_undo.clear();
         self.view_open = false;
         self.half_undone = false;
@@ -425,6 +448,7 @@ impl Session {
         self.begin(Isolation::RepeatableRead, false);
         self.running.id = txn;
         self.running.last_undo = last_undo;
+        self.running.leaves_entries = true;
         self.running.leaves_garbage = true;
         self.running.may_hold_locks = true;
         if !txn.is_none() {

@@ -286,9 +286,10 @@ impl Session {
         let middle = &old_body[prefix..old_body.len() - suffix];
         let (same_length, middle_end) = (old_body.len() == new_body.len() && !external, new_body.len() - suffix);
         let planned = self.plan_skip(old);
-        let skip = planned.as_ref().map(PlannedSkip::as_skip);
+        let skip = planned.skip.as_ref().map(PlannedSkip::as_skip);
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind, skip };
         let undo = self.append_undo(table, key, change)?;
+        let leaves_entries = !left_behind.is_empty();
         self.buffers.old_keys = left_behind;
         let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
@@ -308,6 +309,10 @@ impl Session {
         if let Ok(Ok(())) = done {
             leaf.finish();
             self.changed(undo, true);
+            self.running.leaves_entries |= leaves_entries;
+            if planned.stays {
+                self.running.note_needed(undo, old_header.txn);
+            }
             return Ok(Attempt::Done(()));
         }
         drop(leaf);
@@ -470,6 +475,7 @@ impl Session {
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);
+        self.running.leaves_entries = true;
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
     }

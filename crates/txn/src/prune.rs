@@ -81,6 +81,11 @@ impl Snapshots {
         self.horizon.sees(txn, TxnId::NONE)
     }
 
+    /// Whether an old view sees `txn`.
+    pub fn some_sees(&self, txn: TxnId) -> bool {
+        self.old.iter().any(|view| view.sees(txn, TxnId::NONE))
+    }
+
     /// The old views that do not see `txn`.
     pub fn blind_to(&self, txn: TxnId) -> impl Iterator<Item = &ReadView> {
         self.old.iter().filter(move |view| !view.sees(txn, TxnId::NONE))

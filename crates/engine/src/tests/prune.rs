@@ -381,3 +381,59 @@ fn what_a_rollback_asks_does_not_grow_with_the_history() {
     assert_eq!(few, many);
     assert!((1..=30).contains(&few), "{few}");
 }
+
+/// What a snapshot needs, and what left nothing but undo, stays without having been looked at: the writer knew.
+#[test]
+fn a_change_that_a_snapshot_needs_is_kept_by_its_writer() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+    };
+    for id in 1..=40 {
+        f.insert(&mut writer, id, id, "first", None).unwrap();
+    }
+    commit(&mut writer);
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    // The first change of all is looked at: nobody has seen yet that the view lags.
+    f.update(&mut writer, 40, 40, "tells").unwrap();
+    commit(&mut writer);
+    f.engine.purge_all();
+    let looked_at = || f.engine.prune.looked_at.load(sync::atomic::Ordering::Relaxed);
+    let before = looked_at();
+    for id in 1..=30 {
+        f.update(&mut writer, id, id, "changed").unwrap();
+        commit(&mut writer);
+    }
+    f.engine.purge_all();
+    assert_eq!((looked_at() - before, f.engine.history_length()), (0, 31));
+    // Changed twice more they go, but for the last change of each row: its record leads to the version before, and from there on to what the snapshot sees.
+    for round in ["again", "and again"] {
+        for id in 1..=30 {
+            f.update(&mut writer, id, id, round).unwrap();
+            commit(&mut writer);
+        }
+        f.engine.purge_all();
+    }
+    assert!((30..=31).contains(&f.engine.history_length()), "{}", f.engine.history_length());
+    assert_eq!(rows(&f, &mut idle), first);
+    // What was taken back keeps nothing, and what left an entry behind is looked at.
+    let before = (looked_at(), f.engine.history_length());
+    f.insert(&mut writer, 100, 100, "new", None).unwrap();
+    commit(&mut writer);
+    let savepoint = writer.savepoint();
+    f.update(&mut writer, 31, 31, "taken back").unwrap();
+    writer.rollback_to(savepoint).unwrap();
+    f.update(&mut writer, 100, 100, "of a row that no view sees").unwrap();
+    commit(&mut writer);
+    f.update(&mut writer, 100, 101, "with another key").unwrap();
+    commit(&mut writer);
+    f.engine.purge_all();
+    assert_eq!((looked_at() - before.0, f.engine.history_length()), (2, before.1));
+    assert_eq!(rows(&f, &mut idle), first);
+    idle.commit().unwrap();
+    drop((idle, writer));
+    f.check_purged(41);
+}
