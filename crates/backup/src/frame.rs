@@ -39,7 +39,7 @@ pub enum Kind {
     Undo = 4,
     /// The log from `first` (a multiple of 4096) up to `next`.
     Log = 5,
-    /// first = end LSN, next = the server's wall clock in microseconds. Body: pages of the data file as u64.
+    /// first = end LSN, next = the server's wall clock in microseconds. Body: pages of the data file as u64; then, where there is one, the file [`crate::SETTINGS`].
     End = 6,
     /// The log asked for is not there any more.
     Gone = 7,
@@ -212,6 +212,13 @@ impl Begin {
         let block = env::DIRECT_ALIGN as u64;
         Lsn(redo_lsn.0 / block * block)
     }
+}
+
+/// The file of settings in the body of an [`Kind::End`] frame; backups made before it was copied have none.
+pub(crate) fn settings_of_end(body: &[u8]) -> Result<&[u8]> {
+    let mut r = Reader::new(body);
+    r.u64()?;
+    Ok(if r.is_empty() { &[] } else { r.bytes()? })
 }
 
 #[cfg(test)]

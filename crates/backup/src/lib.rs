@@ -26,6 +26,9 @@ mod set;
 mod source;
 mod take;
 
+/// The file of a data directory that keeps variables over restarts (SET PERSIST). Beside data, undo and log a backup has it, too.
+pub const SETTINGS: &str = "persisted.json";
+
 pub use error::{Error, Result};
 pub use frame::{Begin, Frame, Kind};
 pub use manifest::Manifest;

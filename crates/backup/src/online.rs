@@ -3,7 +3,7 @@
 use crate::frame::{Begin, Frame, Kind};
 use crate::source::{Source, Step};
 use crate::{Error, Result};
-use base::{EXTENT_PAGES, Lsn, PAGE_BYTES, PageNo, crc32c, put_u64};
+use base::{EXTENT_PAGES, Lsn, PAGE_BYTES, PageNo, crc32c, put_bytes, put_u64};
 use engine::{BackupPoint, Engine};
 use env::{AlignedBuf, DIRECT_ALIGN};
 use page_store::StoreError;
@@ -81,13 +81,19 @@ pub struct Online {
     held: Option<Held>,
     buffer: AlignedBuf,
     program: String,
+    settings: Vec<u8>,
 }
 
 impl Online {
     /// For the engine of this process; `program` is what the backup says it was made from.
     pub fn new(engine: Arc<Engine>, activity: Arc<Activity>, program: &str) -> Online {
         let buffer = AlignedBuf::new(EXTENT_PAGES as usize * PAGE_BYTES);
-        Online { engine, activity, held: None, buffer, program: program.into() }
+        Online { engine, activity, held: None, buffer, program: program.into(), settings: Vec::new() }
+    }
+
+    /// What the file [`crate::SETTINGS`] holds now; the copy has it as of its end.
+    pub fn set_settings(&mut self, file: Vec<u8>) {
+        self.settings = file;
     }
 
     fn hold(&mut self, held: Held) {
@@ -224,6 +230,9 @@ impl Online {
         let wal = self.engine.wal();
         let mut body = Vec::new();
         put_u64(&mut body, self.engine.pool().store().page_count());
+        if !self.settings.is_empty() {
+            put_bytes(&mut body, &self.settings);
+        }
         wal.flush_all()?;
         Ok(Frame { kind: Kind::End, first: wal.durable().0, next: self.engine.wall_micros() as u64, body })
     }

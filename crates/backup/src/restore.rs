@@ -1,11 +1,11 @@
 //! From a backup, and perhaps archived log, to a directory that a server opens.
 
-use crate::frame::{Begin, Kind};
+use crate::frame::{Begin, Kind, settings_of_end};
 use crate::manifest::Manifest;
 use crate::parts::Place;
 use crate::point_in_time::Until;
 use crate::set::{BackupSet, check_page, is_empty_directory};
-use crate::{Error, Result};
+use crate::{Error, Result, SETTINGS};
 use base::{Lsn, PAGE_BYTES};
 use env::{Disk, FileKind, OpenMode};
 use std::ops::Range;
@@ -95,6 +95,7 @@ fn write(
     }
     let pages = write_pages(set, &**target, manifest.pages, manifest.end_lsn, progress)?;
     write_undo(set, &**target)?;
+    write_settings(set, &**target)?;
     target.sync_dir("")?;
     let step = match archive {
         // Spread by the time of the restore.
@@ -154,6 +155,19 @@ fn write_undo(set: &mut BackupSet, target: &dyn Disk) -> Result<()> {
     }
     file.sync()?;
     Ok(target.sync_dir("undo")?)
+}
+
+fn write_settings(set: &mut BackupSet, target: &dyn Disk) -> Result<()> {
+    let Some(place) = set.index.end else { return Ok(()) };
+    let body = set.reader.body(&place)?;
+    let settings = settings_of_end(&body)?;
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let file = target.open(SETTINGS, OpenMode::CreateNew, FileKind::Buffered)?;
+    file.set_len(settings.len() as u64)?;
+    file.write_at(settings, 0)?;
+    Ok(file.sync()?)
 }
 
 /// The backup's own log. Where the archive has log too, both must say the same.

@@ -1,6 +1,6 @@
 //! A backup on disk: which of its frames count, whether it is complete and whole, and what an interrupted one has.
 
-use crate::frame::{Begin, Kind};
+use crate::frame::{Begin, Kind, settings_of_end};
 use crate::log_disk::{LogDisk, LogFrames};
 use crate::manifest::{Manifest, Part};
 use crate::parts::{End, Place, Reader, part_name};
@@ -164,6 +164,9 @@ impl BackupSet {
         for place in places {
             let body = self.reader.body(&place)?;
             verified.bytes += body.len() as u64;
+            if place.header.kind == Kind::End {
+                settings_of_end(&body)?;
+            }
             if place.header.kind == Kind::Pages {
                 for image in body.chunks(PAGE_BYTES) {
                     check_page(image, place.header.first..place.header.next, manifest.end_lsn)?;

@@ -201,6 +201,36 @@ fn a_backup_under_load_restores_to_a_committed_state() {
     complaint(&run(&["restore", path(&to), "--to", path(&dir.path().join("never")), "--quiet"]));
 }
 
+/// With none, with some, and when they were reset; the restored server starts with them.
+#[test]
+fn persisted_variables_come_along() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let server = Server::start(BINARY, &[]);
+    let port = server.port().to_string();
+    let mut conn = server.connect();
+    let copies = [
+        ("none", None),
+        ("some", Some("SET PERSIST max_connect_errors = 77, PERSIST_ONLY back_log = 99")),
+        ("reset", Some("RESET PERSIST")),
+    ];
+    for (name, statement) in copies {
+        if let Some(statement) = statement {
+            conn.query_drop(statement).expect(statement);
+        }
+        let (to, data) = (dir.path().join(name), dir.path().join(format!("{name}-data")));
+        fine(&run(&["backup", "-P", &port, "--to", path(&to), "--quiet"]));
+        assert!(fine(&run(&["backup", "--verify", path(&to), "--quiet"])).contains("is whole"));
+        fine(&run(&["restore", path(&to), "--to", path(&data), "--quiet"]));
+        assert_eq!(data.join("persisted.json").exists(), name == "some");
+        let restored = On::start(&data);
+        let mut conn = restored.connect();
+        let values: Option<(u64, u64)> = conn.query_first("SELECT @@GLOBAL.max_connect_errors, @@back_log").expect("a query");
+        assert_eq!(values, Some(if name == "some" { (77, 99) } else { (100, 151) }), "{name}");
+        let kept: Vec<String> = conn.query("SELECT variable_name FROM performance_schema.persisted_variables ORDER BY 1").expect("a query");
+        assert_eq!(kept.len(), if name == "some" { 2 } else { 0 }, "{kept:?}");
+    }
+}
+
 #[test]
 fn a_killed_backup_goes_on() {
     let dir = tempfile::tempdir().expect("a directory");

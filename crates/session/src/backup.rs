@@ -5,6 +5,7 @@
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::result_columns;
+use crate::variables::Persisted;
 use backup::{Online, Source, Step};
 use mysql_error::{SqlError, codes};
 use protocol::ResultSink;
@@ -28,6 +29,9 @@ impl ClientSession {
         let shared = Arc::clone(self.shared());
         let online =
             self.backup.get_or_insert_with(|| Box::new(Online::new(Arc::clone(&shared.engine), Arc::clone(&shared.backups), PROGRAM)));
+        if step == Step::Finish {
+            online.set_settings(shared.persisted().map_or_else(|| Ok(Vec::new()), Persisted::file)?);
+        }
         let frame = online.step(step).map_err(sql_error)?;
         if matches!(step, Step::Stop(_)) {
             self.backup = None;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sync::{Mutex, Rank};
 
 /// The file.
-const FILE: &str = "persisted.json";
+const FILE: &str = backup::SETTINGS;
 const FILE_NEW: &str = "persisted.json.new";
 /// What it says of itself.
 const VERSION: i64 = 1;
@@ -83,6 +83,12 @@ impl Persisted {
     /// The values.
     pub fn values(&self) -> KeptValues {
         self.values.lock().clone()
+    }
+
+    /// What the file holds; nothing when no value is kept.
+    pub(crate) fn file(&self) -> Result<Vec<u8>, SqlError> {
+        let values = self.values();
+        if values.is_empty() { Ok(Vec::new()) } else { encode(&values).map_err(|_| codes::out_of_resources()) }
     }
 
     /// Keeps a value.
@@ -153,7 +159,7 @@ fn parse(text: &[u8]) -> Option<KeptValues> {
     Some(values)
 }
 
-fn write(disk: &dyn Disk, values: &KeptValues) -> io::Result<()> {
+fn encode(values: &KeptValues) -> io::Result<Vec<u8>> {
     let entry = |kept: &Kept| {
         let members = vec![
             ("value".to_owned(), Json::String(kept.value.clone())),
@@ -169,6 +175,11 @@ fn write(disk: &dyn Disk, values: &KeptValues) -> io::Result<()> {
     let mut text = Vec::new();
     json::pretty(json::View::new(&document), &mut text).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     text.push(b'\n');
+    Ok(text)
+}
+
+fn write(disk: &dyn Disk, values: &KeptValues) -> io::Result<()> {
+    let text = encode(values)?;
     let file = disk.open(FILE_NEW, OpenMode::Create, FileKind::Buffered)?;
     file.set_len(text.len() as u64)?;
     file.write_at(&text, 0)?;
