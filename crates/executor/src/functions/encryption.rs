@@ -4,7 +4,7 @@
 //! # Not here
 //! The cipher itself is the crate `aes`; the modes are few lines over its blocks, among them CFB1, which crates of modes leave out.
 
-use crate::convert;
+use crate::convert::to_i64;
 use crate::exec::Exec;
 use crate::run::Result;
 use aes::cipher::generic_array::GenericArray;
@@ -19,6 +19,8 @@ use types::Value;
 const BLOCK: usize = 16;
 /// Bytes of a salt or an information past which they are refused.
 const OPTION_BYTES_MAX: usize = 256;
+/// Bytes between two looks whether the statement is to end: with one bit fed back at a time each takes eight blocks of the cipher. A multiple of a block.
+const PIECE: usize = 16 << 10;
 /// Iterations of PBKDF2 where none are given, and the fewest.
 const ITERATIONS_MIN: i64 = 1000;
 /// The most.
@@ -105,75 +107,88 @@ fn xor(block: &mut Block, with: &Block) {
     block.iter_mut().zip(with).for_each(|(byte, with)| *byte ^= with);
 }
 
-fn encrypt(mode: Mode, key: &[u8], vector: &Block, text: &mut Vec<u8>) {
-    let cipher = Cipher::new(key);
-    let mut last = *vector;
-    match mode.chaining {
-        Chaining::Ecb | Chaining::Cbc => {
-            let padding = BLOCK - text.len() % BLOCK;
-            text.resize(text.len() + padding, padding as u8);
-            for chunk in text.chunks_exact_mut(BLOCK) {
-                let mut block: Block = chunk.try_into().unwrap_or_default();
-                if mode.chaining == Chaining::Cbc {
-                    xor(&mut block, &last);
-                }
-                cipher.encrypt(&mut block);
-                chunk.copy_from_slice(&block);
-                last = block;
-            }
-        }
-        Chaining::Cfb(bits) => feed_back(&cipher, bits, last, text, true),
-        Chaining::Ofb => stream(&cipher, last, text),
+/// `look` fails when the statement is to end.
+fn encrypt(mode: Mode, key: &[u8], vector: &Block, text: &mut Vec<u8>, look: impl FnMut() -> Result<()>) -> Result<()> {
+    if matches!(mode.chaining, Chaining::Ecb | Chaining::Cbc) {
+        let padding = BLOCK - text.len() % BLOCK;
+        text.resize(text.len() + padding, padding as u8);
     }
+    convert(mode, key, vector, text, true, look)
 }
 
 /// `None` for what no key of this size has encrypted.
-fn decrypt(mode: Mode, key: &[u8], vector: &Block, text: &mut Vec<u8>) -> Option<()> {
-    let cipher = Cipher::new(key);
-    let mut last = *vector;
-    match mode.chaining {
-        Chaining::Ecb | Chaining::Cbc => {
-            if text.is_empty() || !text.len().is_multiple_of(BLOCK) {
-                return None;
-            }
-            for chunk in text.chunks_exact_mut(BLOCK) {
-                let encrypted: Block = chunk.try_into().unwrap_or_default();
-                let mut block = encrypted;
-                cipher.decrypt(&mut block);
-                if mode.chaining == Chaining::Cbc {
-                    xor(&mut block, &last);
-                }
-                chunk.copy_from_slice(&block);
-                last = encrypted;
-            }
-            let padding = usize::from(*text.last()?);
-            let content = text.len().checked_sub(padding)?;
-            if padding == 0 || padding > BLOCK || text[content..].iter().any(|byte| usize::from(*byte) != padding) {
-                return None;
-            }
-            text.truncate(content);
-        }
-        Chaining::Cfb(bits) => feed_back(&cipher, bits, last, text, false),
-        Chaining::Ofb => stream(&cipher, last, text),
+fn decrypt(mode: Mode, key: &[u8], vector: &Block, text: &mut Vec<u8>, look: impl FnMut() -> Result<()>) -> Result<Option<()>> {
+    let padded = matches!(mode.chaining, Chaining::Ecb | Chaining::Cbc);
+    if padded && (text.is_empty() || !text.len().is_multiple_of(BLOCK)) {
+        return Ok(None);
     }
+    convert(mode, key, vector, text, false, look)?;
+    Ok(if padded { remove_padding(text) } else { Some(()) })
+}
+
+fn remove_padding(text: &mut Vec<u8>) -> Option<()> {
+    let padding = usize::from(*text.last()?);
+    let content = text.len().checked_sub(padding)?;
+    if padding == 0 || padding > BLOCK || text[content..].iter().any(|byte| usize::from(*byte) != padding) {
+        return None;
+    }
+    text.truncate(content);
     Some(())
 }
 
+/// Whole blocks where the mode wants them.
+fn convert(mode: Mode, key: &[u8], vector: &Block, text: &mut [u8], encrypts: bool, mut look: impl FnMut() -> Result<()>) -> Result<()> {
+    let cipher = Cipher::new(key);
+    let mut state = *vector;
+    for piece in text.chunks_mut(PIECE) {
+        look()?;
+        match mode.chaining {
+            Chaining::Ecb => in_blocks(&cipher, None, piece, encrypts),
+            Chaining::Cbc => in_blocks(&cipher, Some(&mut state), piece, encrypts),
+            Chaining::Cfb(bits) => feed_back(&cipher, bits, &mut state, piece, encrypts),
+            Chaining::Ofb => stream(&cipher, &mut state, piece),
+        }
+    }
+    Ok(())
+}
+
+/// ECB, or CBC with the block that was encrypted last.
+fn in_blocks(cipher: &Cipher, mut last: Option<&mut Block>, text: &mut [u8], encrypts: bool) {
+    for chunk in text.chunks_exact_mut(BLOCK) {
+        let before: Block = (&*chunk).try_into().unwrap_or_default();
+        let mut block = before;
+        if let Some(last) = last.as_deref().filter(|_| encrypts) {
+            xor(&mut block, last);
+        }
+        match encrypts {
+            true => cipher.encrypt(&mut block),
+            false => cipher.decrypt(&mut block),
+        }
+        if let Some(last) = last.as_deref_mut() {
+            if !encrypts {
+                xor(&mut block, last);
+            }
+            *last = if encrypts { block } else { before };
+        }
+        chunk.copy_from_slice(&block);
+    }
+}
+
 /// OFB: what is encrypted over and over is a stream of bytes.
-fn stream(cipher: &Cipher, mut state: Block, text: &mut [u8]) {
+fn stream(cipher: &Cipher, state: &mut Block, text: &mut [u8]) {
     for chunk in text.chunks_mut(BLOCK) {
-        cipher.encrypt(&mut state);
-        chunk.iter_mut().zip(state).for_each(|(byte, with)| *byte ^= with);
+        cipher.encrypt(state);
+        chunk.iter_mut().zip(&*state).for_each(|(byte, with)| *byte ^= with);
     }
 }
 
 /// CFB: what comes out goes in again, so many bits at a time.
-fn feed_back(cipher: &Cipher, bits: usize, mut state: Block, text: &mut [u8], encrypts: bool) {
+fn feed_back(cipher: &Cipher, bits: usize, state: &mut Block, text: &mut [u8], encrypts: bool) {
     match bits {
         128 => {
             for chunk in text.chunks_mut(BLOCK) {
-                cipher.encrypt(&mut state);
-                for (byte, with) in chunk.iter_mut().zip(&mut state) {
+                cipher.encrypt(state);
+                for (byte, with) in chunk.iter_mut().zip(&mut *state) {
                     let before = *byte;
                     *byte ^= *with;
                     *with = if encrypts { *byte } else { before };
@@ -182,7 +197,7 @@ fn feed_back(cipher: &Cipher, bits: usize, mut state: Block, text: &mut [u8], en
         }
         8 => {
             for byte in text {
-                let mut block = state;
+                let mut block = *state;
                 cipher.encrypt(&mut block);
                 let before = *byte;
                 *byte ^= block[0];
@@ -193,13 +208,13 @@ fn feed_back(cipher: &Cipher, bits: usize, mut state: Block, text: &mut [u8], en
         _ => {
             for byte in text {
                 for bit in (0..8).rev() {
-                    let mut block = state;
+                    let mut block = *state;
                     cipher.encrypt(&mut block);
                     let before = *byte >> bit & 1;
                     let after = before ^ block[0] >> 7;
                     *byte = *byte & !(1 << bit) | after << bit;
-                    let shifted = u128::from_be_bytes(state) << 1 | u128::from(if encrypts { after } else { before });
-                    state = shifted.to_be_bytes();
+                    let shifted = u128::from_be_bytes(*state) << 1 | u128::from(if encrypts { after } else { before });
+                    *state = shifted.to_be_bytes();
                 }
             }
         }
@@ -268,10 +283,10 @@ impl Exec<'_> {
         };
         if func == Func::AesEncrypt {
             memory::reserve(&mut text, BLOCK).map_err(|_| codes::out_of_resources())?;
-            encrypt(mode, &key, &vector, &mut text);
+            encrypt(mode, &key, &vector, &mut text, || self.check_cancel())?;
             return Ok(Value::bytes(text));
         }
-        Ok(decrypt(mode, &key, &vector, &mut text).map_or(Value::Null, |()| Value::bytes(text)))
+        Ok(decrypt(mode, &key, &vector, &mut text, || self.check_cancel())?.map_or(Value::Null, |()| Value::bytes(text)))
     }
 
     /// `args`: the function's name, its salt, its information or iterations.
@@ -292,7 +307,7 @@ impl Exec<'_> {
                 None => ITERATIONS_MIN,
                 Some(count) => {
                     let count = self.eval(count)?;
-                    convert::to_i64(&count, &*self.context)
+                    to_i64(&count, &*self.context)
                 }
             };
             if !(ITERATIONS_MIN..=ITERATIONS_MAX).contains(&iterations) {
@@ -325,21 +340,56 @@ impl Exec<'_> {
 mod tests {
     use super::*;
 
+    const CHAININGS: [&str; 6] = ["ecb", "cbc", "cfb1", "cfb8", "cfb128", "ofb"];
+    const VECTOR: &Block = b"0123456789abcdef";
+
     #[test]
     fn what_is_encrypted_is_decrypted_in_every_mode() {
-        let text: Vec<u8> = (0..=255).collect();
+        let text: Vec<u8> = (0..=255).cycle().take(PIECE + 500).collect();
         for bits in ["128", "192", "256"] {
-            for chaining in ["ecb", "cbc", "cfb1", "cfb8", "cfb128", "ofb"] {
+            for chaining in CHAININGS {
                 let mode = Mode::parse(&format!("aes-{bits}-{chaining}")).expect("a mode");
                 let key = folded(b"a key that is longer than any of them is", mode.key_bytes);
-                for length in [0, 1, 15, 16, 17, 256] {
+                for length in [0, 1, 15, 16, 17, 256, PIECE - 1, PIECE, text.len()] {
                     let mut encrypted = text[..length].to_vec();
-                    encrypt(mode, &key, b"0123456789abcdef", &mut encrypted);
+                    encrypt(mode, &key, VECTOR, &mut encrypted, || Ok(())).expect("nobody ends it");
                     assert!(length < 15 || encrypted[..length] != text[..length], "{mode:?}");
                     let mut decrypted = encrypted.clone();
-                    assert_eq!(decrypt(mode, &key, b"0123456789abcdef", &mut decrypted), Some(()), "{mode:?} {length}");
+                    assert_eq!(decrypt(mode, &key, VECTOR, &mut decrypted, || Ok(())).ok(), Some(Some(())), "{mode:?} {length}");
                     assert_eq!(decrypted, &text[..length], "{mode:?}");
                 }
+            }
+        }
+    }
+
+    /// The second piece of a text is chained to the first, in the modes that chain.
+    #[test]
+    fn pieces_are_chained() {
+        for chaining in CHAININGS {
+            let mode = Mode::parse(&format!("aes-128-{chaining}")).expect("a mode");
+            let mut text = vec![7; 2 * PIECE];
+            encrypt(mode, b"0123456789012345", VECTOR, &mut text, || Ok(())).expect("nobody ends it");
+            let repeats = text[..PIECE] == text[PIECE..2 * PIECE];
+            assert_eq!(repeats, chaining == "ecb", "{chaining}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_left_when_the_statement_is_to_end() {
+        for chaining in CHAININGS {
+            let mode = Mode::parse(&format!("aes-128-{chaining}")).expect("a mode");
+            for encrypts in [true, false] {
+                let (mut text, mut looks) = (vec![7; 8 * PIECE], 0);
+                let look = || {
+                    looks += 1;
+                    if looks == 3 { Err(codes::query_interrupted().into()) } else { Ok(()) }
+                };
+                let ended = match encrypts {
+                    true => encrypt(mode, b"0123456789012345", VECTOR, &mut text, look).is_err(),
+                    false => decrypt(mode, b"0123456789012345", VECTOR, &mut text, look).is_err(),
+                };
+                assert!(ended && looks == 3, "{chaining}: {looks} looks");
+                assert!(text[3 * PIECE..8 * PIECE].iter().all(|byte| *byte == 7), "{chaining}");
             }
         }
     }
