@@ -49,6 +49,8 @@ pub struct Shared {
     pub admission: Arc<Admission>,
     /// Locks with names.
     pub user_locks: UserLocks,
+    /// Names of CHECK constraints, each with its database, that running statements are about to give (`ddl/check.rs`).
+    pub(crate) check_names: UserLocks,
     /// Shared by who changes anything; kept from them by FLUSH TABLES WITH READ LOCK.
     pub(crate) changes: Arc<TableLock>,
     /// Shared by DDL; kept from it by LOCK INSTANCE FOR BACKUP.
@@ -98,6 +100,7 @@ impl Shared {
             plans: PlanCache::new(),
             admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
             user_locks: UserLocks::new(),
+            check_names: UserLocks::new(),
             changes: Arc::new(TableLock::of(Protects::Changes)),
             definitions: Arc::new(TableLock::of(Protects::Definitions)),
             backups: Arc::default(),

@@ -65,7 +65,7 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     let written = draft.keys.len();
     foreign_keys::place_made_keys(&draft.columns, &mut draft.keys, written, &foreign)?;
     let (new, from) = draft.finish(old, &foreign)?;
-    session.refuse_taken_checks(&new, Some(old))?;
+    let _names = session.take_check_names(&new, Some(old))?;
     let is_new = |key: &catalog::ForeignKeyDef| !old.foreign_keys.iter().any(|before| before.name == key.name);
     foreign_keys::check_key_columns(&new)?;
     session.check_altered(old, &new, &from, &children)?;

@@ -5,10 +5,13 @@ use super::expression::{Owner, names, stored};
 use super::same_name;
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::shared::Shared;
 use catalog::{CheckDef, TableDef};
+use lock_manager::{Asker, WaitPolicy};
 use mysql_error::{SqlError, codes};
 use parser::ast::{AlterAction, Check, ColumnDef, CreateTable};
 use parser::columns_in;
+use std::sync::Arc;
 
 const NAME_CHARS_MAX: usize = 64;
 
@@ -146,20 +149,53 @@ pub(super) fn judges_anew(old: &TableDef, new: &TableDef) -> bool {
     new.checks.iter().any(|check| check.enforced && !judged(check))
 }
 
+/// Names that a statement is about to give: others who want to give them wait until this is dropped.
+pub(super) struct TakenNames {
+    shared: Arc<Shared>,
+    owner: u64,
+    names: Vec<String>,
+}
+
+impl TakenNames {
+    fn take(session: &ClientSession, database: &str, checks: &[&CheckDef]) -> Result<TakenNames, Outcome> {
+        let core = &session.core;
+        let mut taken = TakenNames { shared: Arc::clone(session.shared()), owner: u64::from(core.connection.id()), names: Vec::new() };
+        let mut names: Vec<String> = checks.iter().map(|check| format!("{database}\0{}", check.name.to_lowercase())).collect();
+        // In one order, so that two such statements do not wait for each other.
+        names.sort();
+        let policy = WaitPolicy::Wait(Some(session.metadata_deadline()));
+        for name in names {
+            let asker = Asker::new(taken.shared.engine.locks(), &core.lock_owner, &core.cancel);
+            taken.shared.check_names.acquire(taken.owner, &name, policy, asker).map_err(|error| session.metadata_error(error))?;
+            taken.names.push(name);
+        }
+        Ok(taken)
+    }
+}
+
+impl Drop for TakenNames {
+    fn drop(&mut self) {
+        for name in &self.names {
+            self.shared.check_names.release(self.owner, name);
+        }
+    }
+}
+
 impl ClientSession {
-    /// Refuses names of constraints that other tables of the database have.
-    pub(super) fn refuse_taken_checks(&self, def: &TableDef, old: Option<&TableDef>) -> Result<(), Outcome> {
+    /// Takes the names of new constraints, and refuses those that other tables of the database have. They are to be held until the definition is there.
+    pub(super) fn take_check_names(&self, def: &TableDef, old: Option<&TableDef>) -> Result<Option<TakenNames>, Outcome> {
         let is_new =
             |check: &&CheckDef| old.is_none_or(|old| old.database != def.database || !old.checks.iter().any(|o| o.name == check.name));
         let new: Vec<&CheckDef> = def.checks.iter().filter(is_new).collect();
         if new.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
+        let taken = TakenNames::take(self, &def.database, &new)?;
         let of_others = self.shared().catalog.check_names(&def.database).map_err(|error| self.catalog_error(error))?;
         let of_others = |name: &str| of_others.iter().any(|(id, other)| old.is_none_or(|old| old.id != *id) && same_name(other, name));
         match new.iter().find(|check| of_others(&check.name)) {
             Some(check) => Err(codes::check_constraint_dup_name(&check.name).into()),
-            None => Ok(()),
+            None => Ok(Some(taken)),
         }
     }
 }

@@ -20,20 +20,64 @@ use record::RowRef;
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value, implicit_default};
 
+/// What a query made of columns when it was last looked at. Its tables are not locked then: they may be others when it runs.
+pub(super) struct Selected {
+    made: Vec<ColumnDef>,
+    /// Of the catalogue, before the look.
+    version: u64,
+}
+
+/// What became of CREATE TABLE … SELECT.
+pub(super) enum Made {
+    /// The table, with so many rows.
+    Rows(u64),
+    /// There is a table of that name by now.
+    Exists,
+    /// The query would make other columns by now: the statement begins anew.
+    Otherwise,
+}
+
+impl Selected {
+    /// Looks at the query.
+    pub(super) fn of(session: &ClientSession, select: Option<&CreateSelect<'_>>, sql: &[u8]) -> Result<Selected, Outcome> {
+        let version = session.shared().catalog.version();
+        let made = match select {
+            Some(select) => columns(session, select.query, sql)?,
+            None => Vec::new(),
+        };
+        Ok(Selected { made, version })
+    }
+
+    /// The columns, for a definition.
+    pub(super) fn drafts(&self) -> Vec<DraftColumn> {
+        self.made.iter().map(|def| DraftColumn { def: def.clone(), explicit_null: false, from: None }).collect()
+    }
+
+    /// Whether the query makes the same columns by the definitions that there are now.
+    fn stands(&mut self, session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<bool, Outcome> {
+        let version = session.shared().catalog.version();
+        if version == self.version {
+            return Ok(true);
+        }
+        self.version = version;
+        Ok(columns(session, query, sql)? == self.made)
+    }
+}
+
 /// The columns that a query makes.
-pub(super) fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<Vec<DraftColumn>, Outcome> {
+fn columns(session: &ClientSession, query: &Query<'_>, sql: &[u8]) -> Result<Vec<ColumnDef>, Outcome> {
     let planning = Planning { core: &session.core, engine: &session.engine, params: &[], param_types: &[] };
     let plan = planner::plan_statement(&Statement::Query(query), sql, &planning)?;
     // A temporary table may be made under LOCK TABLES.
     session.check_locked_tables(&plan)?;
     session.core.check_accesses(&plan.accesses)?;
-    let mut columns: Vec<DraftColumn> = Vec::with_capacity(plan.columns.len());
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(plan.columns.len());
     for (no, output) in plan.columns.iter().enumerate() {
         let def = column(&plan, no, output);
-        if columns.iter().any(|other| same_name(&other.def.name, &def.name)) {
+        if columns.iter().any(|other| same_name(&other.name, &def.name)) {
             return Err(codes::dup_fieldname(&def.name).into());
         }
-        columns.push(DraftColumn { def, explicit_null: false, from: None });
+        columns.push(def);
     }
     Ok(columns)
 }
@@ -79,27 +123,24 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
     }
 }
 
-/// Makes the table and puts the query's rows into it, in one transaction. Returns how many there are; `None` when there is a table of that name by now.
+/// Makes the table and puts the query's rows into it, in one transaction.
 pub(super) fn create(
     session: &mut ClientSession,
     select: &CreateSelect<'_>,
     def: TableDef,
-    columns: &[String],
+    selected: &mut Selected,
     sql: &[u8],
-) -> Result<Option<u64>, Outcome> {
+) -> Result<Made, Outcome> {
     let catalog = session.shared().catalog.clone();
     let entry = catalog.undefined_table(def).map_err(|error| session.catalog_error(error))?;
     session.engine.begin(session.core.settings.isolation, false);
-    let filled = fill(session, select, &entry, columns, sql);
+    let filled = fill(session, select, &entry, selected, sql);
     let outcome = match filled {
-        Ok(rows) => match catalog.define_table(&mut session.engine, &entry) {
-            Ok(()) => session.commit_durably().map(|()| Some(rows)),
-            Err(CatalogError::TableExists(_)) => Ok(None),
-            Err(error) => Err(session.catalog_error(error)),
-        },
+        Ok(Some(rows)) => define(session, &entry, rows),
+        Ok(None) => Ok(Made::Otherwise),
         Err(outcome) => Err(outcome),
     };
-    if let Ok(Some(_)) = &outcome {
+    if let Ok(Made::Rows(_)) = &outcome {
         catalog.table_committed();
     } else {
         session.rollback()?;
@@ -108,15 +149,27 @@ pub(super) fn create(
     outcome
 }
 
-/// Puts the query's rows into the new table, within the transaction that runs. Returns how many there are.
+/// Gives the table its definition and commits, in the transaction that has put the rows into it.
+fn define(session: &mut ClientSession, entry: &TableEntry, rows: u64) -> Result<Made, Outcome> {
+    let _names = session.take_check_names(&entry.def, None)?;
+    let catalog = session.shared().catalog.clone();
+    match catalog.define_table(&mut session.engine, entry) {
+        Ok(()) => session.commit_durably().map(|()| Made::Rows(rows)),
+        Err(CatalogError::TableExists(_)) => Ok(Made::Exists),
+        Err(error) => Err(session.catalog_error(error)),
+    }
+}
+
+/// Puts the query's rows into the new table, within the transaction that runs. Returns how many there are; `None` when the query makes other columns by now.
 pub(super) fn fill(
     session: &mut ClientSession,
     select: &CreateSelect<'_>,
     entry: &Arc<TableEntry>,
-    columns: &[String],
+    selected: &mut Selected,
     sql: &[u8],
-) -> Result<u64, Outcome> {
-    let targets: Vec<ColumnRef<'_>> = columns.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
+) -> Result<Option<u64>, Outcome> {
+    let names: Vec<String> = selected.made.iter().map(|column| column.name.clone()).collect();
+    let targets: Vec<ColumnRef<'_>> = names.iter().map(|column| ColumnRef { schema: None, table: None, column }).collect();
     let insert = Insert {
         replace: select.duplicates == LoadDuplicates::Replace,
         ignore: select.duplicates == LoadDuplicates::Ignore,
@@ -130,18 +183,28 @@ pub(super) fn fill(
         on_duplicate: &[],
     };
     session.core.new_table = Some(Arc::clone(entry));
-    let filled = insert_rows(session, &insert, sql);
+    let filled = insert_rows(session, select.query, &insert, selected, sql);
     session.core.new_table = None;
     filled
 }
 
-fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> Result<u64, Outcome> {
+fn insert_rows(
+    session: &mut ClientSession,
+    query: &Query<'_>,
+    insert: &Insert<'_>,
+    selected: &mut Selected,
+    sql: &[u8],
+) -> Result<Option<u64>, Outcome> {
     session.params.clear();
     let mut tries = 0..STALE_PLANS_MAX;
     let plan = loop {
         tries.next().ok_or_else(too_stale)?;
+        if !selected.stands(session, query, sql)? {
+            return Ok(None);
+        }
         let plan = session.plan(&Statement::Insert(insert), sql)?;
-        if session.enter(&plan.plan, plan.catalog_version, None)? {
+        // Who holds the tables' locks finds the columns as they stay.
+        if session.enter(&plan.plan, plan.catalog_version, None)? && plan.catalog_version == selected.version {
             break plan;
         }
     };
@@ -149,8 +212,8 @@ fn insert_rows(session: &mut ClientSession, insert: &Insert<'_>, sql: &[u8]) -> 
     let done = executor::execute(&plan.plan, &[], &mut session.engine, &mut session.core, &mut session.scratch, &mut NoRows);
     session.core.lock_picture = None;
     match done.map_err(|error| executor_error(error, || session.core.stop_error()))? {
-        executor::Outcome::Changes(changes) => Ok(changes.affected - changes.deleted),
-        executor::Outcome::Rows { .. } => Ok(0),
+        executor::Outcome::Changes(changes) => Ok(Some(changes.affected - changes.deleted)),
+        executor::Outcome::Rows { .. } => Ok(Some(0)),
     }
 }
 

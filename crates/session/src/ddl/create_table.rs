@@ -1,7 +1,7 @@
 //! CREATE TABLE.
 
 use super::check::{define_checks, rename_all};
-use super::create_select;
+use super::create_select::{self, Made, Selected};
 use super::definition::{Definer, DraftColumn, define_column};
 use super::expression::check_expressions;
 use super::foreign_keys::{self, DraftForeignKey};
@@ -10,6 +10,7 @@ use super::options::Options;
 use super::{DdlDone, FullName, check_table_name, find_column, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use base::{IndexId, PageNo, TableId};
 use catalog::{CatalogError, TableDef, Visibility};
 use mysql_error::{SqlError, codes};
@@ -22,6 +23,18 @@ const ROW_BYTES_MAX: u64 = 65_535;
 
 pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
     refuse_unsupported(create)?;
+    for _ in 0..STALE_PLANS_MAX {
+        if let Some(done) = try_create(session, create, sql)? {
+            return Ok(done);
+        }
+        // It is as if it had not begun.
+        session.core.diagnostics.clear();
+    }
+    Err(too_stale())
+}
+
+/// `None` when the tables of its query have changed so that it has to begin anew.
+fn try_create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8]) -> Result<Option<DdlDone>, Outcome> {
     let name = full_name(session, &create.name)?;
     check_table_name(&name.table)?;
     let catalog = session.shared().catalog.clone();
@@ -36,44 +49,43 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     }
     session.refuse_unlocked(&name)?;
     if session.table_exists(&name)? {
-        return exists(session, create, &name);
+        return exists(session, create, &name).map(Some);
     }
-    let selected = match &create.select {
-        Some(select) => create_select::columns(session, select.query, sql)?,
-        None => Vec::new(),
-    };
-    let names: Vec<String> = selected.iter().map(|column| column.def.name.clone()).collect();
+    let mut selected = Selected::of(session, create.select.as_ref(), sql)?;
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,
         None => {
             let drafts = foreign_keys::of_create(session, &name, create)?;
             let mut definer = session.definer(&name.table);
-            let def = define(&mut definer, create, &name, database.collation, selected, &drafts)?;
+            let def = define(&mut definer, create, &name, database.collation, selected.drafts(), &drafts)?;
             let warnings = definer.warnings;
             session.ddl_warnings(warnings);
             def
         }
     };
-    session.refuse_taken_checks(&def, None)?;
     // Parents are taken alone: what was planned for them without the new keys has ended then.
     let parents = |_: &ClientSession| {
         let others = def.foreign_keys.iter().filter(|key| !key.refers_to(&name.database, &name.table));
         Ok(others.map(|key| FullName { database: key.parent_database.clone(), table: key.parent_table.clone() }).collect())
     };
     let _parents = session.lock_related(&[], parents)?;
+    let names = session.take_check_names(&def, None)?;
+    // A query may wait for its tables; others need not wait for it.
+    let _names = names.filter(|_| create.select.is_none());
     foreign_keys::check_key_columns(&def)?;
     session.check_new_keys(&def, |_| true)?;
     session.check_awaited(&def)?;
     def.created_micros = session.engine.engine().wall_micros();
     if let Some(select) = &create.select {
-        return match create_select::create(session, select, def, &names, sql)? {
-            Some(affected) => Ok(DdlDone::of(affected)),
-            None => exists(session, create, &name),
+        return match create_select::create(session, select, def, &mut selected, sql)? {
+            Made::Rows(affected) => Ok(Some(DdlDone::of(affected))),
+            Made::Exists => exists(session, create, &name).map(Some),
+            Made::Otherwise => Ok(None),
         };
     }
     match catalog.create_table(&mut session.engine, def) {
-        Ok(_) => Ok(DdlDone::NOTHING),
-        Err(CatalogError::TableExists(_)) => exists(session, create, &name),
+        Ok(_) => Ok(Some(DdlDone::NOTHING)),
+        Err(CatalogError::TableExists(_)) => exists(session, create, &name).map(Some),
         Err(error) => Err(session.catalog_error(error)),
     }
 }

@@ -144,7 +144,7 @@ fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Re
     let mut def = entry.def.clone();
     follow_table_name(&mut def.checks, &old.table, &new.table)?;
     (def.database, def.name) = (new.database.clone(), new.table.clone());
-    session.refuse_taken_checks(&def, Some(&entry.def))?;
+    let _names = session.take_check_names(&def, Some(&entry.def))?;
     let renamed = catalog.rename_table(&mut session.engine, &entry, def);
     renamed.map_err(|error| session.catalog_error(error))
 }

@@ -7,10 +7,12 @@
 
 use super::alter::{Draft, Wishes};
 use super::convert::RowConverter;
+use super::create_select::{self, Selected};
 use super::create_table::{define, define_like, exists, forget_history};
-use super::{DdlDone, FullName, check_table_name, create_select, foreign_keys, full_name, lift_statement_limit, table};
+use super::{DdlDone, FullName, check_table_name, foreign_keys, full_name, lift_statement_limit, table};
 use crate::client_session::ClientSession;
-use crate::error_map::Outcome;
+use crate::error_map::{Outcome, Undo};
+use crate::run::{STALE_PLANS_MAX, too_stale};
 use catalog::{TableDef, TableEntry};
 use executor::{RuleRun, StatementContext};
 use mysql_error::codes;
@@ -25,6 +27,17 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     if create.partition_by.is_some() {
         return Err(codes::partition_no_temporary().into());
     }
+    for _ in 0..STALE_PLANS_MAX {
+        if let Some(done) = try_create(session, create, sql)? {
+            return Ok(done);
+        }
+        session.core.diagnostics.clear();
+    }
+    Err(too_stale())
+}
+
+/// `None` when the tables of its query have changed so that it has to begin anew.
+fn try_create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8]) -> Result<Option<DdlDone>, Outcome> {
     let name = full_name(session, &create.name)?;
     check_table_name(&name.table)?;
     let catalog = session.shared().catalog.clone();
@@ -39,7 +52,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
         }
     }
     if session.core.temporary_table(&name.database, &name.table).is_some() {
-        return exists(session, create, &name);
+        return exists(session, create, &name).map(Some);
     }
     if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.attributes.references.is_some()) {
         return Err(codes::cannot_add_foreign().into());
@@ -47,16 +60,12 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     if create.keys.iter().any(|key| key.kind == KeyKind::FullText) {
         return Err(codes::innodb_no_ft_temp_table().into());
     }
-    let selected = match &create.select {
-        Some(select) => create_select::columns(session, select.query, sql)?,
-        None => Vec::new(),
-    };
-    let names: Vec<String> = selected.iter().map(|column| column.def.name.clone()).collect();
+    let mut selected = Selected::of(session, create.select.as_ref(), sql)?;
     let mut def = match &create.like {
         Some(like) => define_like(session, like, &name)?,
         None => {
             let mut definer = session.definer(&name.table);
-            let def = define(&mut definer, create, &name, database.collation, selected, &[])?;
+            let def = define(&mut definer, create, &name, database.collation, selected.drafts(), &[])?;
             let warnings = definer.warnings;
             session.ddl_warnings(warnings);
             def
@@ -69,8 +78,13 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     if let Some(select) = &create.select {
         session.begin_temporary_change();
         session.ensure_transaction();
-        match create_select::fill(session, select, &entry, &names, sql) {
-            Ok(rows) => affected = rows,
+        match create_select::fill(session, select, &entry, &mut selected, sql) {
+            Ok(Some(rows)) => affected = rows,
+            Ok(None) => {
+                session.statement_failed(Undo::Statement)?;
+                catalog.free_temporary(&entry).map_err(|error| session.catalog_error(error))?;
+                return Ok(None);
+            }
             Err(outcome) => {
                 // Before its trees go: nothing is left to be taken back in them.
                 let undone = session.statement_failed(outcome.undo);
@@ -82,7 +96,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     session.add_temporary(entry);
     session.transaction.lasting.made |= session.transaction_goes_on();
     session.statement_done()?;
-    Ok(DdlDone::of(affected))
+    Ok(Some(DdlDone::of(affected)))
 }
 
 /// DROP TEMPORARY TABLE: all of them or, when one is missing without IF EXISTS, none.
