@@ -48,6 +48,11 @@ impl FileRows {
         Ok(())
     }
 
+    /// Fails when there was no memory for a value of the row.
+    fn check_row(&mut self) -> executor::Result<()> {
+        self.buffers.starved.take().map_or(Ok(()), |excess| Err(excess.into()))
+    }
+
     fn count_row(&mut self) -> executor::Result<()> {
         if self.rows_left == 0 {
             return Err(codes::too_many_rows().into());
@@ -69,6 +74,7 @@ impl RowConsumer for FileRows {
             put_value(&mut row, ty, value, &*self.zone);
         }
         row.end();
+        self.check_row()?;
         if self.buffers.out.len() >= PIECE_BYTES { self.flush() } else { Ok(()) }
     }
 
@@ -79,6 +85,7 @@ impl RowConsumer for FileRows {
             put_column(&mut row, stored.column(*column as usize)?, &*self.zone)?;
         }
         row.end();
+        self.check_row()?;
         Ok(self.buffers.out.len() >= PIECE_BYTES)
     }
 

@@ -5,6 +5,7 @@
 
 use super::format::{Format, width_written};
 use crate::charsets::conversion;
+use memory::Excess;
 use planner::plan::OutputColumn;
 use protocol::{IntBytes, RowWriter};
 use types::{Charset, Date, DateTime, Time, TypeKind};
@@ -108,8 +109,19 @@ pub(super) struct Buffers {
     pub out: Vec<u8>,
     field: Vec<u8>,
     row: u64,
+    /// There was no memory for a value: the row that is being written is not whole.
+    pub starved: Option<Excess>,
     /// Values that the file's character set has not all of, as many as a statement may warn of: column, row, what is missing.
     pub lossy: Vec<(usize, u64, String)>,
+}
+
+impl Buffers {
+    /// Room for a value of so many bytes, in a field of at least `width`, with all that may stand around it.
+    fn make_room(&mut self, bytes: usize, width: usize, format: &Format) -> Result<(), Excess> {
+        let around = 2 + format.field_end.len() + format.line_end.len() + format.line_start.len();
+        // Each byte may be escaped.
+        memory::reserve(&mut self.out, bytes.saturating_mul(2).saturating_add(width).saturating_add(around))
+    }
 }
 
 /// `max_error_count`.
@@ -150,17 +162,31 @@ impl FileRow<'_> {
         }
     }
 
-    /// A value whose text `write` appends.
+    /// A value of up to `bytes_max` bytes, whose text `write` appends.
+    fn value_within(&mut self, bytes_max: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.buffers.field.clear();
+        match memory::reserve(&mut self.buffers.field, bytes_max) {
+            Ok(()) => self.value(write),
+            Err(excess) => self.buffers.starved = Some(excess),
+        }
+    }
+
+    /// A value whose text `write` appends: a short one, or one that there is room for.
     fn value(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let column = self.writing.columns.get(self.no);
-        self.separate();
-        if self.writing.raw {
-            write(&mut self.buffers.out);
-            return;
-        }
+        let format = &self.writing.format;
         self.buffers.field.clear();
         write(&mut self.buffers.field);
-        let format = &self.writing.format;
+        let width = if format.is_fixed() && !self.writing.raw { column.map_or(0, |column| column.width) } else { 0 };
+        if let Err(excess) = self.buffers.make_room(self.buffers.field.len(), width, format) {
+            self.buffers.starved = Some(excess);
+            return;
+        }
+        self.separate();
+        if self.writing.raw {
+            self.buffers.out.extend_from_slice(&self.buffers.field);
+            return;
+        }
         let is_string = column.is_some_and(|column| column.is_string);
         let quote = format.enclosed.filter(|_| is_string || !format.optionally);
         self.buffers.out.extend(quote);
@@ -173,7 +199,6 @@ impl FileRow<'_> {
         self.buffers.out.extend(quote);
         if format.is_fixed() {
             // As wide as the value is, without what was put before its bytes.
-            let width = column.map_or(0, |column| column.width);
             self.buffers.out.resize(self.buffers.out.len() + width.saturating_sub(self.buffers.field.len()), b' ');
         }
     }
@@ -182,8 +207,13 @@ impl FileRow<'_> {
 impl RowWriter for FileRow<'_> {
     fn null(&mut self) {
         let column = self.writing.columns.get(self.no);
-        self.separate();
         let format = &self.writing.format;
+        let width = if format.is_fixed() && !self.writing.raw { column.map_or(0, |column| column.width) } else { 0 };
+        if let Err(excess) = self.buffers.make_room(0, width, format) {
+            self.buffers.starved = Some(excess);
+            return;
+        }
+        self.separate();
         if self.writing.raw {
             self.buffers.out.push(0);
         } else if format.is_fixed() {
@@ -220,9 +250,10 @@ impl RowWriter for FileRow<'_> {
         match charset {
             Some(charset) if !value.is_ascii() => {
                 self.note_lossy(charset, value);
-                self.value(|out| charset.encode(value, out));
+                // What is no character becomes one byte for each.
+                self.value_within(value.len(), |out| charset.encode(value, out));
             }
-            _ => self.value(|out| out.extend_from_slice(value)),
+            _ => self.value_within(value.len(), |out| out.extend_from_slice(value)),
         }
     }
 
@@ -252,5 +283,51 @@ impl RowWriter for FileRow<'_> {
 
     fn end(self) {
         self.buffers.out.extend_from_slice(&self.writing.format.line_end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::ColumnType;
+
+    fn format(field_end: &[u8]) -> Format {
+        Format {
+            field_end: field_end.to_vec(),
+            enclosed: None,
+            optionally: false,
+            escape: Some(b'\\'),
+            line_start: Vec::new(),
+            line_end: b"\n".to_vec(),
+        }
+    }
+
+    fn column() -> OutputColumn {
+        OutputColumn { name: "c".into(), ty: ColumnType::new(TypeKind::LongBlob), ..OutputColumn::default() }
+    }
+
+    /// A value that there is no memory for fails its row, whichever buffer it is that cannot grow: that of the field, or that of the lines, where it may take twice as much.
+    #[test]
+    fn a_value_past_the_memory_of_the_statement_is_told() {
+        const MIB: usize = 1 << 20;
+        for (format, bytes, limit, fits) in [
+            (Some(format(b",")), MIB, 8 * MIB, true),
+            (Some(format(b",")), MIB, MIB / 2, false),
+            (Some(format(b",")), MIB, 3 * MIB / 2, false),
+            (None, MIB, 8 * MIB, true),
+            (None, MIB, MIB / 2, false),
+        ] {
+            let writing = Writing::new(format, &[column()], None);
+            let mut buffers = Buffers::default();
+            let value = vec![0; bytes];
+            memory::begin_statement(limit as u64);
+            let mut row = writing.begin(&mut buffers);
+            row.bytes(&value);
+            row.end();
+            memory::begin_statement(u64::MAX);
+            assert_eq!(buffers.starved.is_none(), fits, "{bytes} bytes within {limit}");
+            assert_eq!(buffers.out.len() >= bytes, fits);
+            assert!(fits || buffers.out.capacity() < bytes, "{} bytes were taken", buffers.out.capacity());
+        }
     }
 }
