@@ -1,4 +1,5 @@
-//! What only a server's start-up options or its log show of transactions: `innodb_rollback_on_timeout`, `innodb_print_all_deadlocks`, `sys.innodb_lock_waits`.
+//! What only a server's start-up options, its log or a connection that ends show of transactions: `innodb_rollback_on_timeout`, `innodb_print_all_deadlocks`,
+//! `sys.innodb_lock_waits`, RELEASE.
 
 use harness::Server;
 use mysql::prelude::Queryable;
@@ -112,4 +113,56 @@ fn lock_waits_are_told_by_sys_and_deadlocks_counted() {
         blocked.join().expect("no panic").expect("the change");
     });
     deadlock(&server);
+}
+
+/// COMMIT and ROLLBACK that say RELEASE, or do it by `completion_type`, answer and then end the connection; what they say of the transaction is done, locks are free.
+/// Those that say NO RELEASE, or that fail, do not.
+#[test]
+fn release_ends_the_connection_after_the_transaction() {
+    let server = server(&[]);
+    let mut other = connect(&server);
+    other.query_drop("SET innodb_lock_wait_timeout = 30").expect("a setting");
+    let mut expected = 3;
+    for (setup, end, commits) in [
+        ("DO 0", "COMMIT RELEASE", true),
+        ("DO 0", "COMMIT WORK AND NO CHAIN RELEASE", true),
+        ("DO 0", "ROLLBACK RELEASE", false),
+        ("SET completion_type = 'RELEASE'", "COMMIT", true),
+        ("SET completion_type = 2", "ROLLBACK", false),
+        ("SET completion_type = 2", "COMMIT WORK RELEASE", true),
+        ("SET completion_type = 2", "COMMIT AND CHAIN", true),
+        ("SET completion_type = 2", "ROLLBACK AND CHAIN", false),
+    ] {
+        let mut connection = connect(&server);
+        let id: u64 = connection.query_first("SELECT CONNECTION_ID()").expect("an id").expect("one");
+        connection.query_drop(setup).expect(setup);
+        connection.query_drop("BEGIN").expect("a transaction");
+        connection.query_drop("UPDATE t SET v = v + 1 WHERE id = 3").expect("a row");
+        connection.query_drop(end).expect(end);
+        let after = connection.query_drop("DO 1");
+        assert!(matches!(after, Err(mysql::Error::IoError(_) | mysql::Error::DriverError(_))), "{setup}; {end}: {after:?}");
+        expected += i32::from(commits);
+        other.query_drop("UPDATE t SET v = v WHERE id = 3").expect("the lock is free");
+        assert_eq!(other.query_first::<i32, _>("SELECT v FROM t WHERE id = 3").expect("a row"), Some(expected), "{setup}; {end}");
+        harness::until("it is gone from the list", || {
+            let there: Option<u64> =
+                other.query_first(format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}")).expect("a list");
+            there == Some(0)
+        });
+    }
+    for (setup, end) in [
+        ("DO 0", "COMMIT NO RELEASE"),
+        ("SET completion_type = 2", "COMMIT NO RELEASE"),
+        ("SET completion_type = 2", "CREATE TABLE made (id INT)"),
+    ] {
+        let mut connection = connect(&server);
+        connection.query_drop(setup).expect(setup);
+        connection.query_drop("BEGIN").expect("a transaction");
+        connection.query_drop(end).expect(end);
+        connection.query_drop("DO 1").unwrap_or_else(|error| panic!("{setup}; {end}: {error}"));
+        connection.query_drop("DROP TABLE IF EXISTS made").expect("none");
+    }
+    let mut connection = connect(&server);
+    assert_eq!(error_of(connection.query_drop("COMMIT AND CHAIN RELEASE")), 1064);
+    connection.query_drop("DO 1").expect("still there");
 }

@@ -215,11 +215,10 @@ impl ClientSession {
     /// What a COMMIT or ROLLBACK does after it: what it says itself, else `completion_type`.
     pub(crate) fn completion(&self, written: &ast::Completion) -> Completion {
         let by_default = self.core.settings.completion_type;
-        // A word on one of the two decides both.
-        let says_nothing = written.chain.is_none() && written.release.is_none();
-        if written.release == Some(true) || (says_nothing && by_default == 2) {
+        // Each word decides its own: AND CHAIN does not keep a session that is to end.
+        if written.release.unwrap_or(by_default == 2) {
             Completion::Release
-        } else if written.chain == Some(true) || (written.chain.is_none() && written.release != Some(true) && by_default == 1) {
+        } else if written.chain.unwrap_or(by_default == 1) {
             let running = self.engine.in_transaction();
             Completion::Chain(running.then(|| (self.engine.isolation(), self.engine.is_read_only())))
         } else {
