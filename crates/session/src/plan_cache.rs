@@ -69,6 +69,8 @@ pub struct CachedPlan {
     pub work: admission::Work,
     /// The text it was made for, to recognise texts like it.
     pub template: Option<Template>,
+    /// That text, where it is a prepared statement's: those who prepare the same share it.
+    pub text: Option<Arc<[u8]>>,
     /// Bytes of the text it was made for.
     pub text_bytes: usize,
     /// Bytes that making it took and did not give back.

@@ -32,7 +32,8 @@ const BOUND_TEXT_CHARS: u32 = 16_383;
 
 /// Prepared statements of a session.
 pub struct PreparedStatements {
-    by_id: HashMap<u32, Prepared, foldhash::fast::FixedState>,
+    /// Boxed: a table is twice as large as what is in it, and a session may keep many statements.
+    by_id: HashMap<u32, Box<Prepared>, foldhash::fast::FixedState>,
     by_name: HashMap<String, u32>,
     next_id: u32,
     /// Texts and values that came in pieces. (Plans are the plan cache's.)
@@ -96,13 +97,15 @@ struct LongData(HashMap<u16, Vec<u8>>);
 /// One of them.
 struct Prepared {
     _counted: Counted,
-    cursor_use: CursorUse,
-    cursor: Option<Box<Cursor>>,
     sql: Arc<[u8]>,
-    /// Key of its plan; `None` when it runs without one.
-    key: Option<PlanKey>,
+    /// The text is that of a plan, which many sessions have.
+    shares_text: bool,
+    /// It runs by a plan, not from its text.
+    planned: bool,
+    cursor_use: CursorUse,
+    param_count: u16,
     plan: Option<Arc<CachedPlan>>,
-    param_count: usize,
+    cursor: Option<Box<Cursor>>,
     /// Types of the last execution's parameters.
     types: Vec<ParamType>,
     /// Values that came in pieces, where any did: few statements ever have some, and a session may keep many statements.
@@ -113,7 +116,25 @@ struct Prepared {
     hinted: Box<[Assignment]>,
 }
 
+/// Each session has them all, and many sessions have dozens.
+const _: () = assert!(size_of::<Prepared>() <= 112);
+
 impl Prepared {
+    /// What it holds beside values that came in pieces.
+    fn bytes(&self) -> usize {
+        size_of::<Prepared>() + if self.shares_text { 0 } else { self.sql.len() }
+    }
+
+    /// It runs by this plan, and shares its text.
+    fn run_by(&mut self, plan: Arc<CachedPlan>) {
+        if let Some(text) = plan.text.as_ref().filter(|text| **text == self.sql) {
+            self.sql = Arc::clone(text);
+            self.shares_text = true;
+        }
+        self.planned = true;
+        self.plan = Some(plan);
+    }
+
     fn long_data_bytes(&self) -> usize {
         self.long_data.as_ref().map_or(0, |data| data.0.values().map(Vec::capacity).sum())
     }
@@ -131,9 +152,11 @@ impl PreparedStatements {
         let mut by_id = HashMap::default();
         by_id.reserve(self.by_id.len());
         by_id.extend(std::mem::take(&mut self.by_id).into_iter().map(|(id, mut prepared)| {
-            prepared.sql = Arc::from(&*prepared.sql);
+            if !prepared.shares_text {
+                prepared.sql = Arc::from(&*prepared.sql);
+            }
             prepared.types = prepared.types.clone();
-            (id, prepared)
+            (id, Box::new(*prepared))
         }));
         self.by_id = by_id;
         self.by_name = self.by_name.iter().map(|(name, id)| (name.clone(), *id)).collect();
@@ -142,7 +165,7 @@ impl PreparedStatements {
     /// COM_STMT_CLOSE.
     pub fn close(&mut self, id: u32) {
         if let Some(prepared) = self.by_id.remove(&id) {
-            self.held.remove(prepared.sql.len() + size_of::<Prepared>() + prepared.long_data_bytes());
+            self.held.remove(prepared.bytes() + prepared.long_data_bytes());
             self.cursors -= usize::from(prepared.cursor.is_some());
         }
     }
@@ -181,7 +204,7 @@ impl PreparedStatements {
     /// COM_STMT_SEND_LONG_DATA: there is no reply, so what is wrong is told at execution.
     pub fn long_data(&mut self, id: u32, param: u16, data: &[u8], bytes_max: usize) {
         if let Some(prepared) = self.by_id.get_mut(&id)
-            && usize::from(param) < prepared.param_count
+            && param < prepared.param_count
         {
             let value = prepared.long_data.get_or_insert_default().0.entry(param).or_default();
             let before = value.capacity();
@@ -198,8 +221,8 @@ impl PreparedStatements {
 
     fn add(&mut self, prepared: Prepared) -> u32 {
         self.next_id = self.next_id.wrapping_add(1).max(1);
-        self.held.add(prepared.sql.len() + size_of::<Prepared>());
-        self.by_id.insert(self.next_id, prepared);
+        self.held.add(prepared.bytes());
+        self.by_id.insert(self.next_id, Box::new(prepared));
         self.next_id
     }
 }
@@ -220,7 +243,7 @@ impl ClientSession {
             }
         };
         let plan = prepared.plan.clone();
-        let param_count = prepared.param_count as u16;
+        let param_count = prepared.param_count;
         let statement_id = self.prepared.add(prepared);
         let columns = plan.as_ref().map_or(&[][..], |plan| &plan.plan.columns);
         let reply = PrepareReply {
@@ -270,12 +293,13 @@ impl ClientSession {
         }
         let mut prepared = Prepared {
             _counted: Counted::new(self.shared())?,
-            cursor_use: CursorUse::of(&parsed.statement),
-            cursor: None,
             sql: sql.into(),
-            key: None,
+            shares_text: false,
+            planned: false,
+            cursor_use: CursorUse::of(&parsed.statement),
+            param_count: parsed.param_count as u16,
             plan: None,
-            param_count: parsed.param_count as usize,
+            cursor: None,
             types: Vec::new(),
             long_data: None,
             unfit: None,
@@ -291,13 +315,11 @@ impl ClientSession {
                 // Planned and kept under the values that it will run under.
                 let hinted = std::mem::take(&mut prepared.hinted);
                 self.params.clear();
-                let (key, plan) = self.with_variables(&hinted, |session| {
-                    let key = session.prepared_key(sql);
-                    session.plan_prepared(&statement, sql).map(|plan| (key, Arc::new(plan)))
-                })?;
+                let plan = self.with_variables(&hinted, |session| session.plan_prepared(&statement, sql).map(Arc::new))?;
                 self.planned.set(false);
                 plan.plan.warnings.iter().for_each(|warning| self.core.warn(warning.clone()));
-                (prepared.key, prepared.plan, prepared.hinted) = (Some(key), Some(plan), hinted);
+                prepared.run_by(plan);
+                prepared.hinted = hinted;
             }
             statement if is_planned(&statement) => {
                 let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables) {
@@ -317,8 +339,7 @@ impl ClientSession {
                 for warning in &plan.plan.warnings {
                     self.core.warn(warning.clone());
                 }
-                prepared.key = Some(key);
-                prepared.plan = Some(plan);
+                prepared.run_by(plan);
             }
             // These are evaluated from their text, with the values at hand.
             // A query here is one into a file.
@@ -368,7 +389,7 @@ impl ClientSession {
         let long_data = |index: usize| prepared.long_data.as_ref().and_then(|data| data.0.get(&(index as u16)));
         let charsets = self.core.settings.charsets;
         let decoded = execute.params(
-            prepared.param_count,
+            usize::from(prepared.param_count),
             &mut prepared.types,
             |index| long_data(index).is_some(),
             |index, param| match bind(param, long_data(index), charsets) {
@@ -409,7 +430,7 @@ impl ClientSession {
                 let variables = prepared.hinted.clone();
                 return self.run_prepared_hinted(id, &variables, sink);
             }
-            if prepared.key.is_none() {
+            if !prepared.planned {
                 let sql = Arc::clone(&prepared.sql);
                 return self.run_text(&sql, sink);
             }
@@ -509,7 +530,7 @@ impl ClientSession {
         let unknown = || codes::unknown_stmt_handler(name, "EXECUTE");
         let id = *self.prepared.by_name.get(&name.to_lowercase()).ok_or_else(unknown)?;
         let count = self.prepared.by_id.get(&id).ok_or_else(unknown)?.param_count;
-        if count != using.len() {
+        if usize::from(count) != using.len() {
             return Err(codes::wrong_arguments("EXECUTE").into());
         }
         self.params.clear();

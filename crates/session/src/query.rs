@@ -181,6 +181,7 @@ impl ClientSession {
     pub(crate) fn plan_prepared(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
         let mut plan = self.plan_with(statement, sql, &[])?;
         plan.prepared = true;
+        plan.text = Some(sql.into());
         Ok(plan)
     }
 
@@ -215,6 +216,7 @@ impl ClientSession {
             temporary: self.core.settings.temporary,
             work,
             template: None,
+            text: None,
             text_bytes: sql.len(),
             // Nothing is counted where the program's allocator is another one: then the text says how large a plan may be.
             bytes: (memory::held() - held_before).max(0) as usize + 2 * sql.len() + PLAN_BYTES_MIN,
