@@ -123,28 +123,32 @@ impl BTree {
         }
         // The subtrees of the ways themselves are counted by their parts below.
         subtrees -= 1.0;
-        let samples = self.sample(from[parting].page, from[parting].slot + 1..to[parting].slot, leaf - parting);
+        let mut samples = None;
         for (level, (a, b)) in from.iter().zip(to).enumerate().skip(parting + 1) {
             let whole = if level == leaf { a.count.saturating_sub(a.slot) } else { a.count.saturating_sub(a.slot + 1) };
-            let seen = samples.iter().filter_map(|counts| counts.get(level - parting - 1));
-            let (sum, number) = seen.fold((0, 0), |(sum, number), count| (sum + count, number + 1));
-            let average = if number > 0 { sum as f64 / number as f64 } else { (a.count + b.count) as f64 / 2.0 };
-            subtrees = subtrees * average + whole as f64 + b.slot as f64;
+            if subtrees > 0.0 {
+                let samples = samples.get_or_insert_with(|| self.sample(from[parting].page, shares(from, to, parting), leaf - parting));
+                let seen = samples.iter().filter_map(|counts| counts.get(level - parting - 1));
+                let (sum, number) = seen.fold((0, 0), |(sum, number), count| (sum + count, number + 1));
+                subtrees *= if number > 0 { sum as f64 / number as f64 } else { (a.count + b.count) as f64 / 2.0 };
+            }
+            subtrees += whole as f64 + b.slot as f64;
         }
         subtrees.max(0.0) as u64
     }
 
-    /// Slot counts on the way down from some children of a page. What changes meanwhile is left out.
-    fn sample(&self, page: PageNo, slots: std::ops::Range<u64>, levels: usize) -> Vec<Vec<u64>> {
-        let wanted = (slots.end.saturating_sub(slots.start)).min(SAMPLES);
+    /// Slot counts on ways down from a page, at even distances over the range; what changes meanwhile is left out. The ends of the range say little: the last leaf of a
+    /// tree that grows at its end is as likely empty as full.
+    fn sample(&self, page: PageNo, range: std::ops::Range<f64>, levels: usize) -> Vec<Vec<u64>> {
         let mut samples = Vec::new();
-        for i in 0..wanted {
+        for i in 0..SAMPLES {
             let mut counts = Vec::new();
-            let mut slot = slots.start + (slots.end - slots.start) * i / wanted;
+            let mut at = range.start + (range.end - range.start) * (i as f64 + 0.5) / SAMPLES as f64;
             let mut page = page;
             for _ in 0..levels {
                 let Ok(parent) = self.pool().optimistic(page) else { break };
-                page = PageNo(search::child_at(&parent, slot as usize));
+                let slot = (at as usize).min(usize::from(parent.u16_at(COUNT)).saturating_sub(1));
+                page = PageNo(search::child_at(&parent, slot));
                 if parent.u32_at(INDEX_ID) != self.index.0 || !parent.validate() {
                     break;
                 }
@@ -154,10 +158,19 @@ impl BTree {
                     break;
                 }
                 counts.push(count);
-                slot = count / 2;
+                at = (at - slot as f64).clamp(0.0, 1.0) * count as f64;
             }
             samples.push(counts);
         }
         samples
     }
+}
+
+/// Where the two ways lie among the children of the page where they part, as fractions of them.
+fn shares(from: &[Place], to: &[Place], parting: usize) -> std::ops::Range<f64> {
+    let share = |way: &[Place]| {
+        let below = way[parting + 1..].iter().rev().fold(0.0, |share, place| (place.slot as f64 + share) / place.count.max(1) as f64);
+        way[parting].slot as f64 + below.clamp(0.0, 1.0)
+    };
+    share(from)..share(to)
 }

@@ -223,6 +223,36 @@ fn batches_of_leaves_cover_a_range_once() {
     }
 }
 
+/// However the tree has grown: its last leaf and its last inner page, which growth at the end leaves as empty as it happens, do not tell what the others are like.
+#[test]
+fn estimates_are_near_whatever_the_ends_of_the_tree_are_like() {
+    let rig = Rig::new(3, 4000);
+    let tree = rig.tree(7);
+    let mut worst = 0.0f64;
+    let (all, rows) = (Bound::Unbounded, 60_000u64);
+    for n in 0..rows {
+        // Keys of which an inner page holds some hundred: the root has more than one child soon.
+        let mut key = n.to_be_bytes().to_vec();
+        key.resize(60, 7);
+        put(&tree, &key, &[0; 300]);
+        if n > 1000 && n % 37 == 0 {
+            let estimate = tree.count_estimate(all, all).unwrap();
+            let off = (estimate as f64 - (n + 1) as f64).abs() / (n + 1) as f64;
+            assert!(off < 0.1, "estimate {estimate} of {}", n + 1);
+            worst = worst.max(off);
+        }
+    }
+    // The same of parts.
+    let mut rng = Rng::new(3);
+    for _ in 0..2000 {
+        let (a, b) = (rng.below(rows), rng.below(rows));
+        let (low, high) = (a.min(b).to_be_bytes(), a.max(b).to_be_bytes());
+        let (estimate, real) = (tree.count_estimate(Bound::Included(&low), Bound::Excluded(&high)).unwrap(), a.abs_diff(b));
+        assert!(estimate.abs_diff(real) <= 100 + real / 10, "estimate {estimate} of {real} from {a} to {b}");
+    }
+    println!("at most {:.1} % off", 100.0 * worst);
+}
+
 #[test]
 fn ascending_inserts_fill_pages() {
     let rig = Rig::new(1, 2000);
