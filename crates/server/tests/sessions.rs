@@ -389,3 +389,42 @@ fn a_parameter_that_is_selected_is_signed_as_it_is_bound() {
         }
     }
 }
+
+/// EXPLAIN FOR CONNECTION shows what EXPLAIN of the statement shows that the other session runs, in its database, in each format; an idle session has nothing to explain.
+#[test]
+fn explain_for_connection_shows_the_plan_of_what_another_session_runs() {
+    let server = server();
+    let (mut watcher, mut holder) = (server.connect(), connect(&server));
+    holder.query_drop("CREATE TABLE keyed (id INT PRIMARY KEY, k INT, KEY (k))").expect("a table");
+    holder.query_drop("INSERT INTO keyed SELECT id, id % 10 FROM n").expect("rows");
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("UPDATE keyed SET k = k").expect("locks");
+    for sql in [
+        "SELECT * FROM keyed WHERE k = 3 AND id > 100 FOR UPDATE",
+        "SELECT n.v, keyed.id FROM keyed JOIN n ON n.id = keyed.k WHERE keyed.id BETWEEN 5 AND 9 FOR SHARE OF keyed",
+        "UPDATE keyed SET k = k + 1 WHERE id = 7",
+        "DELETE FROM keyed WHERE k = 4",
+        "INSERT INTO keyed SELECT id, v FROM n WHERE id < 5",
+        "REPLACE INTO keyed VALUES (1, 1)",
+    ] {
+        let mut victim = connect(&server);
+        let id = victim.connection_id();
+        let running = std::thread::spawn(move || victim.query_drop(sql).expect_err("it is stopped"));
+        until_running(&mut watcher, id, "Query", sql);
+        let mut beside = connect(&server);
+        let rows = |conn: &mut Conn, explain: String| -> Vec<String> {
+            let rows: Vec<mysql::Row> = conn.query(&explain).unwrap_or_else(|error| panic!("{explain}: {error}"));
+            rows.into_iter().map(|row| format!("{:?}", row.unwrap())).collect()
+        };
+        for format in ["TRADITIONAL", "TREE", "JSON"] {
+            let own = rows(&mut beside, format!("EXPLAIN FORMAT={format} {sql}"));
+            assert!(!own.is_empty(), "{sql}");
+            assert_eq!(rows(&mut watcher, format!("EXPLAIN FORMAT={format} FOR CONNECTION {id}")), own, "{sql}");
+        }
+        watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+        assert_eq!(code(&running.join().expect("no panic")), 1317, "{sql}");
+    }
+    let id = holder.connection_id();
+    let idle: Vec<mysql::Row> = watcher.query(format!("EXPLAIN FORMAT=TRADITIONAL FOR CONNECTION {id}")).expect("nothing");
+    assert_eq!(idle.len(), 0);
+}
