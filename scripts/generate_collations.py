@@ -18,6 +18,8 @@ import zlib
 
 import pymysql
 
+from packed import varint, zigzag
+
 WHERE = "crates/types/src/collation/"
 LATIN1 = ["latin1_swedish_ci", "latin1_german1_ci", "latin1_danish_ci", "latin1_general_ci", "latin1_general_cs", "latin1_spanish_ci"]
 EXPANDING = {"german2": "latin1_german2_ci", "uca400": "utf8mb4_unicode_ci", "uca520": "utf8mb4_unicode_520_ci"}
@@ -45,15 +47,6 @@ def weights_of(db, collation):
         for n, weight in cursor:
             rows[n] = weight.decode() if isinstance(weight, bytes) else weight
     return [(n, rows[n]) for n in points]
-
-
-def varint(n):
-    out = bytearray()
-    while n >= 0x80:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
-    return out
 
 
 def implicit(kind, point):
@@ -97,7 +90,7 @@ def main():
             last = point
             for weight in weights:
                 delta = weight - before
-                body += varint(delta * 2 if delta >= 0 else -delta * 2 - 1)
+                body += zigzag(delta)
                 before = weight
         open(WHERE + kind + ".bin", "wb").write(varint(len(entries)) + body)
         print(kind, len(entries), "characters,", len(body), "bytes, at most", max(len(w) for _, w in entries), "weights")

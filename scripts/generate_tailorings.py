@@ -29,6 +29,8 @@ import zlib
 
 import pymysql
 
+from packed import varint, zigzag
+
 WHERE = "crates/types/src/collation/"
 LANGUAGES = ["bg", "bs", "cs", "da", "de_pb", "eo", "es", "es_trad", "et", "gl", "hr", "hu", "is", "ja", "la", "lt", "lv", "mn_cyrl", "nb", "nn", "pl", "ro",
              "ru", "sk", "sl", "sr_latn", "sv", "tr", "vi", "zh"]
@@ -213,19 +215,6 @@ class Rules:
 def vote(votes, a, b):
     mine = votes.setdefault(a, {})
     mine[b] = mine.get(b, 0) + 1
-
-
-def varint(n):
-    out = bytearray()
-    while n >= 0x80:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
-def zigzag(n):
-    return varint(n * 2 if n >= 0 else -n * 2 - 1)
 
 
 class Language:

@@ -12,17 +12,10 @@ More than eight elements are cut to eight, as MySQL does (only U+FDFA has more).
 import re
 import sys
 
+from packed import varint, zigzag
+
 ELEMENTS_MAX = 8
 HERE = "crates/types/src/collation/"
-
-
-def varint(n):
-    out = bytearray()
-    while n >= 0x80:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
 
 
 def read(path):
@@ -50,7 +43,7 @@ def main():
         for primary, secondary, tertiary in elements:
             delta = primary - previous_primary
             previous_primary = primary
-            out += varint(delta << 1 if delta >= 0 else (-delta << 1) - 1)
+            out += zigzag(delta)
             out += varint(secondary) + varint(tertiary)
         return out
 

@@ -33,7 +33,7 @@ import sys
 import time
 from pathlib import Path
 
-from measure import Client, start_server, stop_server
+from measure import Client, processor, start_server, stop_server
 
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,23 +72,6 @@ tpcc = args.workload == "tpcc"
 SIZE = ["--warehouses", args.warehouses, "--items", args.items, "--customers", args.customers] if tpcc else ["--tables", 4, "--table-size", args.rows]
 TOTALS = "SELECT SUM(w_ytd), COUNT(*) FROM warehouse; SELECT COUNT(*), SUM(o_id) FROM orders; SELECT COUNT(*), MIN(no_o_id) FROM new_order; SELECT SUM(s_quantity), SUM(s_ytd) FROM stock" \
     if tpcc else "SELECT COUNT(*), SUM(k), MIN(c) FROM sbtest1; SELECT COUNT(*), SUM(k), MAX(c) FROM sbtest2"
-
-
-def processor(pid):
-    """Seconds of the processor by all threads of a server, and by those that purge."""
-    tick, whole, purge = os.sysconf("SC_CLK_TCK"), 0, 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            fields = (thread / "stat").read_text()
-        except FileNotFoundError:
-            continue
-        name, rest = fields[fields.index("(") + 1:fields.rindex(")")], fields[fields.rindex(")") + 2:].split()
-        used = (int(rest[11]) + int(rest[12])) / tick
-        purge += used if name.startswith("purge") else 0
-    fields = Path(f"/proc/{pid}/stat").read_text()
-    rest = fields[fields.rindex(")") + 2:].split()
-    whole = (int(rest[11]) + int(rest[12])) / tick
-    return whole, purge
 
 
 class Side:

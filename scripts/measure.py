@@ -1,6 +1,8 @@
-"""What the measuring scripts share: a server of their own, a session of the `mysql` client that stays open, a plot."""
+"""What the measuring scripts share: a server of their own and its processor time, a session of the `mysql` client that stays open, a plot."""
+import os
 import subprocess
 import time
+from pathlib import Path
 
 
 class Client:
@@ -40,6 +42,24 @@ def stop_server(server):
         server.wait(60)
     except subprocess.TimeoutExpired:
         server.kill()
+
+
+def processor(pid):
+    """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
+    tick, purge = os.sysconf("SC_CLK_TCK"), 0
+
+    def used(stat):
+        fields = stat.read_text()
+        name, rest = fields[fields.index("(") + 1:fields.rindex(")")], fields[fields.rindex(")") + 2:].split()
+        return name, (int(rest[11]) + int(rest[12])) / tick
+
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name, seconds = used(thread / "stat")
+        except FileNotFoundError:
+            continue
+        purge += seconds if name.startswith("purge") else 0
+    return used(Path(f"/proc/{pid}/stat"))[1], purge
 
 
 def plot(path, title, values, levels, label):

@@ -17,7 +17,6 @@ the load stops, and the history is to go to zero. The processor's time of the th
 Needs the `mysql` client.
 """
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -61,21 +60,6 @@ class Client(measure.Client):
         return counts
 
 
-def cpu(pid):
-    """Seconds of the processor by all threads of the server, and by those that purge."""
-    tick, whole, purge = os.sysconf("SC_CLK_TCK"), 0, 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            fields = (thread / "stat").read_text()
-        except FileNotFoundError:
-            continue
-        name, rest = fields[fields.index("(") + 1:fields.rindex(")")], fields[fields.rindex(")") + 2:].split()
-        used = (int(rest[11]) + int(rest[12])) / tick
-        whole += used
-        purge += used if name.startswith("purge") else 0
-    return whole, purge
-
-
 def load(action, *more):
     command = [ROOT / f"target/{args.profile}/altiplano", "bench", action, *(["--json"] if action == "run" else []), "--server", f"127.0.0.1:{args.port}", "--workload", "write_only", "--tables", 4, "--table-size", args.rows, *more]
     return [str(part) for part in command]
@@ -112,10 +96,10 @@ def main():
         runner = subprocess.Popen(load("run", "-c", args.connections, "--seconds", seconds), stdout=subprocess.DEVNULL)
 
         def stretch(what, until):
-            before, used, begun = client.counters(), cpu(server.pid), time.monotonic()
+            before, used, begun = client.counters(), measure.processor(server.pid), time.monotonic()
             while not until(time.monotonic() - begun):
                 time.sleep(0.2)
-            now, later = client.counters(), cpu(server.pid)
+            now, later = client.counters(), measure.processor(server.pid)
             tell(what, before, now, time.monotonic() - begun, [b - a for a, b in zip(used, later)])
             return before, now
 

@@ -47,21 +47,29 @@ fn opaque_type(ty: &ColumnType) -> u8 {
     }
 }
 
+/// Comparisons, and what is made of truth values.
+pub fn is_predicate(kind: &ExprKind) -> bool {
+    matches!(
+        kind,
+        ExprKind::Compare(..)
+            | ExprKind::CompareRows(..)
+            | ExprKind::And(_)
+            | ExprKind::Or(_)
+            | ExprKind::Xor(..)
+            | ExprKind::Not(_)
+            | ExprKind::IsNull { .. }
+            | ExprKind::IsTruth { .. }
+            | ExprKind::Between { .. }
+            | ExprKind::InList { .. }
+            | ExprKind::InRows { .. }
+            | ExprKind::Like { .. }
+    )
+}
+
 /// Whether an expression is true or false, where its value is the integer 1 or 0.
 pub fn is_boolean(e: &Expr) -> bool {
     match &e.kind {
-        ExprKind::Compare(..)
-        | ExprKind::CompareRows(..)
-        | ExprKind::And(_)
-        | ExprKind::Or(_)
-        | ExprKind::Xor(..)
-        | ExprKind::Not(_)
-        | ExprKind::IsNull { .. }
-        | ExprKind::IsTruth { .. }
-        | ExprKind::Between { .. }
-        | ExprKind::InList { .. }
-        | ExprKind::InRows { .. }
-        | ExprKind::Like { .. } => true,
+        kind if is_predicate(kind) => true,
         ExprKind::Subquery(_, kind) => !matches!(**kind, SubqueryKind::Scalar),
         ExprKind::Func(Func::JsonValid | Func::JsonContains | Func::JsonContainsPath | Func::JsonOverlaps | Func::MemberOf, _) => true,
         ExprKind::Func(func, _) => lookup(func.name()).is_some_and(|info| info.returns == Returns::Bool),

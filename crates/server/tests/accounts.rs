@@ -1,6 +1,6 @@
 //! Accounts against the real server: logins that go wrong, passwords that expire, limits, and what is left after a kill.
 
-use harness::Server;
+use harness::{Server, code};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, OptsBuilder};
 
@@ -19,13 +19,6 @@ fn refused(server: &Server, user: &str, password: Option<&str>) -> (u16, String)
         Err(Error::MySqlError(error)) => (error.code, error.message),
         Err(other) => panic!("not an error of the server: {other}"),
         Ok(_) => panic!("{user} was let in"),
-    }
-}
-
-fn code(error: &Error) -> u16 {
-    match error {
-        Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Admission against the real server: it never stalls, whatever holds the slots, and waits for a slot end as other waits do.
 
-use harness::{Server, until};
+mod numbers;
+
+use harness::{Server, code, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
+use numbers::connect;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,26 +15,7 @@ const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE
 const LONG: &str = "SELECT COUNT(*) FROM n a JOIN n b WHERE a.v + b.v < 0";
 
 fn server(admission: &str) -> Server {
-    let server = Server::start(
-        env!("CARGO_BIN_EXE_altiplano"),
-        &["--set", &format!("altiplano_admission={admission}"), "--set", "max_connections=1000"],
-    );
-    server.connect().query_drop("CREATE DATABASE d").expect("a database");
-    let mut connection = connect(&server);
-    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
-    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 1000].join(","))).expect("rows");
-    server
-}
-
-fn connect(server: &Server) -> Conn {
-    Conn::new(server.options(Some("d"))).expect("a connection")
-}
-
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
+    numbers::server(&["--set", &format!("altiplano_admission={admission}"), "--set", "max_connections=1000"], 1000)
 }
 
 /// Admission's counters, without their common prefix.

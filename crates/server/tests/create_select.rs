@@ -1,6 +1,6 @@
 //! CREATE TABLE … SELECT is one transaction: a crash at any moment, a failure, a KILL leave the table with all its rows, or none; nobody sees it before.
 
-use harness::Server;
+use harness::{Server, code};
 use mysql::prelude::Queryable;
 use std::process::Command;
 
@@ -16,13 +16,6 @@ fn populated() -> Server {
         c.query_drop(format!("INSERT INTO d.source VALUES {}", rows.join(","))).expect("rows");
     }
     server
-}
-
-fn code(error: mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
 }
 
 /// Holds the last row of the source, begins a CREATE TABLE … SELECT that stops there with nearly all its rows in, and gives what `during` does with the server.

@@ -3,7 +3,7 @@
 //!
 //! The disk is a small tmpfs, which only root may mount; without the right the test says so and does nothing.
 
-use harness::Server;
+use harness::{Server, code};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::fs::{File, OpenOptions};
@@ -67,13 +67,6 @@ impl Drop for SmallDisk {
 
 fn connect(server: &Server) -> Conn {
     Conn::new(server.options(Some("d"))).expect("a connection")
-}
-
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
 }
 
 /// What a row with this id holds; every one is different.

@@ -3,7 +3,7 @@
 //! `SEED=N` repeats a run. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already (a MySQL) what the model says.
 
 use env::SplitMix64;
-use harness::Server;
+use harness::{Server, code};
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -21,13 +21,6 @@ fn seed() -> u64 {
 
 fn below(random: &mut SplitMix64, count: u64) -> u64 {
     random.next() % count
-}
-
-fn code(error: mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,11 +1,13 @@
 //! Sessions whose clients are silent, on a server with few connections: they give back threads and memory, lose nothing else, and have threads of their own as soon as they
 //! are spoken to.
 
+mod numbers;
 mod wire_client;
 
 use harness::{Server, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
+use numbers::connect;
 use protocol::Capabilities;
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,16 +18,7 @@ use wire_client::{BASE, Wire, Wish, trusting};
 const REST_AFTER: Duration = Duration::from_secs(1);
 
 fn server() -> Server {
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", "altiplano_rest_after=1"]);
-    server.connect().query_drop("CREATE DATABASE d").expect("a database");
-    let mut connection = connect(&server);
-    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
-    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 100].join(","))).expect("rows");
-    server
-}
-
-fn connect(server: &Server) -> Conn {
-    Conn::new(server.options(Some("d"))).expect("a connection")
+    numbers::server(&["--set", "altiplano_rest_after=1"], 100)
 }
 
 fn counters(watcher: &mut Conn) -> HashMap<String, u64> {

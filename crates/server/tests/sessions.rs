@@ -1,8 +1,11 @@
 //! Sessions against the real server: stops at any point, clients that vanish, large packets, uploads, shutdown in the middle of work.
 
-use harness::{Server, until};
+mod numbers;
+
+use harness::{Server, code, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, LocalInfileHandler, OptsBuilder};
+use numbers::connect;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -14,23 +17,7 @@ fn server() -> Server {
 }
 
 fn server_with(arguments: &[&str]) -> Server {
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments);
-    server.connect().query_drop("CREATE DATABASE d").expect("a database");
-    let mut connection = connect(&server);
-    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
-    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 1000].join(","))).expect("rows");
-    server
-}
-
-fn connect(server: &Server) -> Conn {
-    Conn::new(server.options(Some("d"))).expect("a connection")
-}
-
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
+    numbers::server(arguments, 1000)
 }
 
 type Process = (u32, String, String, Option<String>, String, i64, Option<String>, Option<String>);

@@ -1,9 +1,12 @@
 //! Sessions that share threads, against the real server: what they keep while they are parked, how they end, who is never parked, and that nobody waits behind
 //! statements of others.
 
-use harness::{Server, until};
+mod numbers;
+
+use harness::{Server, code, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
+use numbers::connect;
 use std::collections::HashMap;
 use std::sync::Barrier;
 
@@ -14,23 +17,7 @@ fn server(shared_from: u32) -> Server {
     let setting = format!("altiplano_shared_threads_from={shared_from}");
     // Who has a thread of its own keeps it: `idle.rs` is about silence.
     let settings = ["--set", &setting, "--set", "max_connections=5000", "--set", "altiplano_rest_after=0"];
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &settings);
-    server.connect().query_drop("CREATE DATABASE d").expect("a database");
-    let mut connection = connect(&server);
-    connection.query_drop("CREATE TABLE n (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL)").expect("a table");
-    connection.query_drop(format!("INSERT INTO n (v) VALUES {}", vec!["(1)"; 1000].join(","))).expect("rows");
-    server
-}
-
-fn connect(server: &Server) -> Conn {
-    Conn::new(server.options(Some("d"))).expect("a connection")
-}
-
-fn code(error: &mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
+    numbers::server(&settings, 1000)
 }
 
 fn counters(watcher: &mut Conn) -> HashMap<String, u64> {

@@ -1,6 +1,6 @@
 //! Temporary tables of real connections: two of one name, the ends of sessions and of the server, and that their pages come back each time.
 
-use harness::Server;
+use harness::{Server, code};
 use mysql::prelude::Queryable;
 use std::process::Command;
 
@@ -17,13 +17,6 @@ fn started() -> Server {
 
 fn connect(server: &Server) -> mysql::Conn {
     mysql::Conn::new(server.options(Some("d"))).expect("a connection")
-}
-
-fn code(error: mysql::Error) -> u16 {
-    match error {
-        mysql::Error::MySqlError(error) => error.code,
-        other => panic!("not an error of the server: {other}"),
-    }
 }
 
 /// Temporary tables of all sessions.

@@ -5,12 +5,14 @@
 //! - [`slt`]: SQL logic tests, `tests/sql/**/*.slt`; the program `slt` runs them against a server that runs already.
 //! - [`data_file`]: the pages of a stopped server, and damage to order.
 //! - [`until`]: waits for what another connection can see.
+//! - [`code`]: the number of an error that a server told.
 //! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
 //! - [`with_sync_filter`]: a program whose syncs take longer or fail.
 //!
 //! The binary's path is the caller's to give (`env!("CARGO_BIN_EXE_altiplano")` in the tests of crate `server`).
 
 pub mod data_file;
+mod errors;
 mod server;
 pub mod slt;
 pub mod spec;
@@ -18,6 +20,7 @@ mod sync_filter;
 mod target;
 mod wait;
 
+pub use errors::code;
 pub use server::{NOT_STARTED, Server};
 pub use sync_filter::with_sync_filter;
 pub use target::Target;

@@ -2,6 +2,7 @@
 //!
 //! Judged by the expression alone. Arithmetic is not harmless (it may overflow): its kernels give up where it does.
 
+use crate::document::is_predicate;
 use planner::expr::{CastTo, Expr, ExprKind, Unit};
 use planner::func::Func;
 use planner::plan::Node;
@@ -9,23 +10,8 @@ use planner::plan::Node;
 /// Whether an expression is harmless.
 pub fn is_harmless(e: &Expr) -> bool {
     let itself = match &e.kind {
-        ExprKind::Literal(_)
-        | ExprKind::Param(_)
-        | ExprKind::Slot(_)
-        | ExprKind::Compare(..)
-        | ExprKind::CompareRows(..)
-        | ExprKind::And(_)
-        | ExprKind::Or(_)
-        | ExprKind::Xor(..)
-        | ExprKind::Not(_)
-        | ExprKind::IsNull { .. }
-        | ExprKind::IsTruth { .. }
-        | ExprKind::Between { .. }
-        | ExprKind::InList { .. }
-        | ExprKind::InRows { .. }
-        | ExprKind::Like { .. }
-        | ExprKind::Case { .. }
-        | ExprKind::Collate(..) => true,
+        kind if is_predicate(kind) => true,
+        ExprKind::Literal(_) | ExprKind::Param(_) | ExprKind::Slot(_) | ExprKind::Case { .. } | ExprKind::Collate(..) => true,
         // Numbers to numbers; a string may be cut with a warning.
         ExprKind::Cast(a, CastTo::Signed | CastTo::Unsigned) => matches!(a.kind, ExprKind::Slot(_)) && a.ty.kind.is_numeric(),
         ExprKind::Cast(a, CastTo::Date | CastTo::DateTime { .. }) => is_date(a),

@@ -5,7 +5,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use mysql_error::{WarningLevel, codes};
 use parser::ast::{ExprKind, Limit, Literal};
-use types::{Charset, Collation, Value};
+use types::{Charset, Value};
 
 pub(super) fn conditions(session: &ClientSession, limit: Option<&Limit<'_>>, errors_only: bool) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Level", text(7)), ("Code", number()), ("Message", text(512))]);
@@ -81,20 +81,7 @@ pub(super) fn collations() -> Table {
         ("Sortlen", number()),
         ("Pad_attribute", text(9)),
     ]);
-    let mut all = Collation::ALL.to_vec();
-    all.sort_by_key(|collation| collation.name());
-    for collation in all {
-        let charset = collation.charset();
-        table.row(vec![
-            collation.name().into(),
-            charset.name().into(),
-            Value::UInt(u64::from(collation.id())),
-            if charset.default_collation() == collation { "Yes" } else { "" }.into(),
-            "Yes".into(),
-            Value::UInt(collation.sort_length()),
-            if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
-        ]);
-    }
+    crate::virtual_tables::collation_rows().for_each(|row| table.row(row));
     table
 }
 

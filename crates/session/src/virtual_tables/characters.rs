@@ -50,8 +50,9 @@ fn sorted() -> Vec<Collation> {
     all
 }
 
-fn all_collations(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    let row = |collation: Collation| {
+/// The rows of COLLATIONS, which SHOW COLLATION has, too.
+pub(crate) fn collation_rows() -> impl Iterator<Item = Vec<Value>> {
+    sorted().into_iter().map(|collation| {
         let charset = collation.charset();
         vec![
             collation.name().into(),
@@ -62,8 +63,11 @@ fn all_collations(_core: &mut Core, _request: &VirtualRequest) -> executor::Resu
             Value::UInt(collation.sort_length()),
             if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }.into(),
         ]
-    };
-    Ok(listed(sorted().into_iter().map(row).collect()))
+    })
+}
+
+fn all_collations(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    Ok(listed(collation_rows().collect()))
 }
 
 fn pairs(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {

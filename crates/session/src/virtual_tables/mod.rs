@@ -41,6 +41,7 @@ mod table_lock_waits;
 mod tables;
 mod views;
 
+pub(crate) use characters::collation_rows;
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
