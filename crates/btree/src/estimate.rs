@@ -118,7 +118,7 @@ impl BTree {
         let Some(parting) = from.iter().zip(to).position(|(a, b)| a.slot != b.slot) else { return 0 };
         let leaf = from.len() - 1;
         let mut subtrees = to[parting].slot as f64 - from[parting].slot as f64;
-        if parting == leaf {
+        if parting == leaf || subtrees < 0.0 {
             return subtrees.max(0.0) as u64;
         }
         // The subtrees of the ways themselves are counted by their parts below.

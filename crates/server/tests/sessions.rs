@@ -396,7 +396,7 @@ fn explain_for_connection_shows_the_plan_of_what_another_session_runs() {
     ] {
         let mut victim = connect(&server);
         let id = victim.connection_id();
-        let running = std::thread::spawn(move || victim.query_drop(sql).expect_err("it is stopped"));
+        let running = std::thread::spawn(move || victim.query::<mysql::Row, _>(sql).expect_err("it is stopped"));
         until_running(&mut watcher, id, "Query", sql);
         let mut beside = connect(&server);
         let rows = |conn: &mut Conn, explain: String| -> Vec<String> {
