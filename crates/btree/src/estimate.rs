@@ -127,8 +127,8 @@ impl BTree {
         for (level, (a, b)) in from.iter().zip(to).enumerate().skip(parting + 1) {
             let whole = if level == leaf { a.count.saturating_sub(a.slot) } else { a.count.saturating_sub(a.slot + 1) };
             if subtrees > 0.0 {
-                let samples = samples.get_or_insert_with(|| self.sample(from[parting].page, shares(from, to, parting), leaf - parting));
-                let seen = samples.iter().filter_map(|counts| counts.get(level - parting - 1));
+                let samples = samples.get_or_insert_with(|| self.sample(from, to, parting));
+                let seen = samples.iter().filter_map(|counts| counts.get(level - parting - 1).copied().flatten());
                 let (sum, number) = seen.fold((0, 0), |(sum, number), count| (sum + count, number + 1));
                 subtrees *= if number > 0 { sum as f64 / number as f64 } else { (a.count + b.count) as f64 / 2.0 };
             }
@@ -137,15 +137,20 @@ impl BTree {
         subtrees.max(0.0) as u64
     }
 
-    /// Slot counts on ways down from a page, at even distances over the range; what changes meanwhile is left out. The ends of the range say little: the last leaf of a
-    /// tree that grows at its end is as likely empty as full.
-    fn sample(&self, page: PageNo, range: std::ops::Range<f64>, levels: usize) -> Vec<Vec<u64>> {
+    /// Slot counts on ways down from the page where the two ways part, at even distances between them; what changes meanwhile is left out, and so are pages of the ways,
+    /// which say little: the last leaf of a tree that grows at its end is as likely empty as full.
+    fn sample(&self, from: &[Place], to: &[Place], parting: usize) -> Vec<Vec<Option<u64>>> {
+        let whole = from[parting].slot as f64 + 1.0..to[parting].slot as f64;
+        let range = if whole.start < whole.end { whole } else { shares(from, to, parting) };
+        let (size, levels) = (range.end - range.start, from.len() - 1 - parting);
+        // Leaves right below are looked at once each.
+        let wanted = if levels == 1 { SAMPLES.min(size.ceil() as u64) } else { SAMPLES };
         let mut samples = Vec::new();
-        for i in 0..SAMPLES {
+        for i in 0..wanted {
             let mut counts = Vec::new();
-            let mut at = range.start + (range.end - range.start) * (i as f64 + 0.5) / SAMPLES as f64;
-            let mut page = page;
-            for _ in 0..levels {
+            let mut at = range.start + size * (i as f64 + 0.5) / wanted as f64;
+            let mut page = from[parting].page;
+            for (a, b) in from.iter().zip(to).skip(parting + 1) {
                 let Ok(parent) = self.pool().optimistic(page) else { break };
                 let slot = (at as usize).min(usize::from(parent.u16_at(COUNT)).saturating_sub(1));
                 page = PageNo(search::child_at(&parent, slot));
@@ -157,7 +162,7 @@ impl BTree {
                 if child.u32_at(INDEX_ID) != self.index.0 || !child.validate() || !parent.validate() {
                     break;
                 }
-                counts.push(count);
+                counts.push((page != a.page && page != b.page).then_some(count));
                 at = (at - slot as f64).clamp(0.0, 1.0) * count as f64;
             }
             samples.push(counts);
