@@ -57,7 +57,7 @@ fn check_made(server: &Server) {
 /// There is no trace of the table: its name is free, and its pages are, too.
 fn check_not_made(server: &mut Server) {
     let mut c = server.connect();
-    assert_eq!(code(c.query_drop("SELECT * FROM d.made").expect_err("not there")), 1146);
+    assert_eq!(code(&c.query_drop("SELECT * FROM d.made").expect_err("not there")), 1146);
     let tables: Vec<String> = c.query("SHOW TABLES FROM d").expect("lists");
     assert_eq!(tables, ["source"]);
     drop(c);
@@ -75,7 +75,7 @@ fn a_crash_before_the_end_leaves_no_table() {
     let outcome = while_it_runs(&mut server, |server, _| {
         let mut other = server.connect();
         // Nobody sees it.
-        assert_eq!(code(other.query_drop("SELECT * FROM d.made").expect_err("not there yet")), 1146);
+        assert_eq!(code(&other.query_drop("SELECT * FROM d.made").expect_err("not there yet")), 1146);
         assert_eq!(other.query::<String, _>("SHOW TABLES FROM d").expect("lists"), ["source"]);
         // Makes the log durable with all that the statement has done.
         other.query_drop("CREATE TABLE d.beside (id INT); DROP TABLE d.beside").expect("another definition");
@@ -101,14 +101,14 @@ fn a_failure_or_a_kill_leaves_no_table() {
     check_not_made(&mut server);
     let mut c = server.connect();
     // A duplicate after some rows; a query that cannot be run; a session that had a transaction.
-    assert_eq!(code(c.query_drop("CREATE TABLE d.made (PRIMARY KEY (n)) SELECT * FROM d.source").expect_err("duplicate")), 1062);
-    assert_eq!(code(c.query_drop("CREATE TABLE d.made SELECT * FROM d.missing").expect_err("no such table")), 1146);
+    assert_eq!(code(&c.query_drop("CREATE TABLE d.made (PRIMARY KEY (n)) SELECT * FROM d.source").expect_err("duplicate")), 1062);
+    assert_eq!(code(&c.query_drop("CREATE TABLE d.made SELECT * FROM d.missing").expect_err("no such table")), 1146);
     drop(c);
     check_not_made(&mut server);
     let outcome = while_it_runs(&mut server, |_, _| {});
     assert_eq!(outcome, Ok(()));
     check_made(&server);
-    assert_eq!(code(server.connect().query_drop("CREATE TABLE d.made SELECT 1").expect_err("there")), 1050);
+    assert_eq!(code(&server.connect().query_drop("CREATE TABLE d.made SELECT 1").expect_err("there")), 1050);
     // Somebody else was first, and has the name.
     server.connect().query_drop("DROP TABLE d.made").expect("dropped");
     let outcome = while_it_runs(&mut server, |server, _| {

@@ -224,7 +224,7 @@ fn model_round(c: &mut mysql::Conn, random: &mut SplitMix64, steps: usize) {
                 (statement, result)
             }
         };
-        let answer = c.query_drop(&statement).map_err(code);
+        let answer = c.query_drop(&statement).map_err(|error| code(&error));
         // Where two of a chain's errors are possible the model's order counts for nothing: that it fails does.
         assert_eq!(
             answer.is_ok(),

@@ -73,7 +73,7 @@ fn two_sessions_have_tables_of_one_name() {
     harness::until("the table of the session that ended is gone", || listed(&mut third) == 1);
     assert_eq!(other.query_first::<u64, _>("SELECT COUNT(*) FROM b").expect("reads"), Some(2));
     other.query_drop("DROP TABLE b").expect("dropped");
-    assert_eq!(code(other.query_drop("SELECT * FROM b").expect_err("nothing is left")), 1146);
+    assert_eq!(code(&other.query_drop("SELECT * FROM b").expect_err("nothing is left")), 1146);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn all_ends_of_a_session_free_its_tables() {
             &|c, _| drop(c),
             &|mut c, _| {
                 c.reset().expect("reset");
-                assert_eq!(code(c.query_drop("SELECT 1 FROM large").expect_err("gone")), 1146);
+                assert_eq!(code(&c.query_drop("SELECT 1 FROM large").expect_err("gone")), 1146);
             },
             &|mut c, watch| {
                 c.change_user(mysql::ChangeUserOpts::DEFAULT).expect("changed");
@@ -190,7 +190,7 @@ fn the_start_after_a_crash_frees_them() {
         let mut c = connect(&server);
         harness::until("the orphans are freed", || server.log().matches("were freed").count() > round);
         assert_eq!(listed(&mut c), 0);
-        assert_eq!(code(c.query_drop("SELECT * FROM large").expect_err("gone")), 1146);
+        assert_eq!(code(&c.query_drop("SELECT * FROM large").expect_err("gone")), 1146);
         harness::until("what was open is rolled back", || {
             c.query_first::<u64, _>("SELECT COUNT(*) FROM b WHERE v = 100").expect("reads") == Some(0)
         });
