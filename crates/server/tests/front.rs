@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use canned::Canned;
-use harness::code;
+use harness::code as error_code;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use protocol::auth;
@@ -189,14 +189,14 @@ fn every_way_to_log_in_works_and_wrong_ones_do_not() {
         for options in [tcp, unix] {
             match (Conn::new(options), expect) {
                 (Ok(mut conn), None) => conn.query_drop("SELECT 1").expect("alive"),
-                (Err(error), Some(code)) => assert_eq!(code(&error), code, "{user} {password:?}"),
+                (Err(error), Some(code)) => assert_eq!(error_code(&error), code, "{user} {password:?}"),
                 (Ok(_), Some(code)) => panic!("{user} {password:?} got in instead of {code}"),
                 (Err(error), None) => panic!("{user} {password:?}: {error}"),
             }
         }
     }
     let error = Conn::new(fixture.options().db_name(Some("nowhere"))).expect_err("no such database");
-    assert_eq!(code(&error), 1049);
+    assert_eq!(error_code(&error), 1049);
     fixture.stop();
 }
 
@@ -209,7 +209,7 @@ fn change_user_logs_in_anew() {
     let who: Option<String> = conn.query_first("WHO").expect("a row");
     assert_eq!(who.as_deref(), Some("native@localhost native None"));
     let wrong = mysql::ChangeUserOpts::new().with_user(Some("native".to_owned())).with_pass(Some("wrong".to_owned()));
-    assert_eq!(code(&conn.change_user(wrong).expect_err("a wrong password")), 1045);
+    assert_eq!(error_code(&conn.change_user(wrong).expect_err("a wrong password")), 1045);
     fixture.stop();
 }
 
@@ -224,7 +224,7 @@ fn packets_of_more_than_sixteen_megabytes_pass() {
         assert_eq!(conn.affected_rows(), sql.len() as u64);
     }
     let sql = "x".repeat(65 << 20);
-    assert_eq!(code(&conn.query_drop(&sql).expect_err("over max_allowed_packet")), 1153);
+    assert_eq!(error_code(&conn.query_drop(&sql).expect_err("over max_allowed_packet")), 1153);
     conn.query_drop("SELECT 1").expect("the connection goes on");
     drop(conn);
     fixture.stop();
@@ -409,13 +409,13 @@ fn connections_over_the_limit_are_refused_but_for_an_administrator() {
     let fixture = Fixture::with(FrontSettings { max_connections: 2, ..FrontSettings::default() });
     let native = || Conn::new(fixture.options().user(Some("native")).pass(Some("secret")));
     let held = [native().expect("the first"), native().expect("the second")];
-    assert_eq!(code(&native().expect_err("one too many")), 1040);
+    assert_eq!(error_code(&native().expect_err("one too many")), 1040);
     // The refused one counts until its thread is through.
     while fixture.server.front().open_connections() > 2 {
         std::thread::yield_now();
     }
     let administrator = fixture.connect();
-    assert_eq!(code(&Conn::new(fixture.options()).expect_err("two too many")), 1040);
+    assert_eq!(error_code(&Conn::new(fixture.options()).expect_err("two too many")), 1040);
     drop((held, administrator));
     fixture.stop();
 }
