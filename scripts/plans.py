@@ -189,7 +189,7 @@ def main():
         wrong = []
         ask("SET SESSION max_execution_time = 0")
         for table, condition in SINGLE:
-            told = "".join(ask(f"EXPLAIN SELECT * FROM {table} WHERE {condition}")).strip().split("\t")
+            told = "".join(ask(f"EXPLAIN FORMAT=TRADITIONAL SELECT * FROM {table} WHERE {condition}")).strip().split("\t")
             rows = float(told[9]) * float(told[10]) / 100
             found = float(ask(f"SELECT COUNT(*) FROM {table} WHERE {condition}")[0])
             factor = max(rows, 1) / max(found, 1)

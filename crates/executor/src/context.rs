@@ -77,6 +77,10 @@ pub trait StatementContext: LocalTime {
     fn row_count(&self) -> i64;
     /// FOUND_ROWS() of the previous statement.
     fn found_rows(&self) -> u64;
+    /// What the client has said of the statement under a name, as text; NULL when nothing.
+    fn query_attribute(&self, _name: &[u8]) -> Value {
+        Value::Null
+    }
     /// A user variable, NULL when unset.
     fn user_variable(&self, name: &str) -> Value;
     /// Sets a user variable.

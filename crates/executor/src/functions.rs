@@ -132,6 +132,10 @@ impl Exec<'_> {
                     Ok(if v.is_null() { v } else { Value::UInt(id) })
                 }
             },
+            F::QueryAttribute => match self.eval(&args[0])? {
+                Value::Bytes(name) => Ok(self.context.query_attribute(&name)),
+                _ => Ok(Value::Null),
+            },
             F::RowCount => Ok(Value::Int(self.context.row_count())),
             F::FoundRows => Ok(Value::Int(self.context.found_rows() as i64)),
             F::Sleep => {

@@ -102,6 +102,10 @@ pub struct LockStats {
     pub deadlocks: u64,
     /// Waits that timed out.
     pub timeouts: u64,
+    /// Microseconds that waits took that are over.
+    pub wait_micros: u64,
+    /// The longest of them.
+    pub wait_micros_max: u64,
     /// Searches for deadlocks: waits that could have closed a cycle.
     pub searches: u64,
     /// Holders that waits and searches looked at.
@@ -132,6 +136,8 @@ pub(crate) struct Counts {
     ended: AtomicU64,
     pub(crate) deadlocks: AtomicU64,
     timeouts: AtomicU64,
+    wait_micros: AtomicU64,
+    wait_micros_max: AtomicU64,
     pub(crate) searches: AtomicU64,
     pub(crate) looked_at: AtomicU64,
 }
@@ -489,6 +495,8 @@ impl LockManager {
             waiting: waits.saturating_sub(ended),
             deadlocks: self.counts.deadlocks.load(Ordering::Relaxed),
             timeouts: self.counts.timeouts.load(Ordering::Relaxed),
+            wait_micros: self.counts.wait_micros.load(Ordering::Relaxed),
+            wait_micros_max: self.counts.wait_micros_max.load(Ordering::Relaxed),
             searches: self.counts.searches.load(Ordering::Relaxed),
             looked_at: self.counts.looked_at.load(Ordering::Relaxed),
         }
@@ -525,8 +533,12 @@ impl LockManager {
             Request::Blocked { upgrade } => match policy {
                 WaitPolicy::NoWait | WaitPolicy::SkipLocked => Err(LockError::WouldBlock),
                 WaitPolicy::Wait(deadline) => {
+                    let began = Instant::now();
                     let ticket = self.begin_wait(shard, id, owner, mode, upgrade);
                     let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
+                    let micros = began.elapsed().as_micros() as u64;
+                    self.counts.wait_micros.fetch_add(micros, Ordering::Relaxed);
+                    self.counts.wait_micros_max.fetch_max(micros, Ordering::Relaxed);
                     self.end_wait(id, owner, ticket, state)
                 }
             },

@@ -147,6 +147,13 @@ pub enum Statement<'a> {
         /// What it is about.
         numbers: &'a [u64],
     },
+    /// INSTALL COMPONENT and UNINSTALL COMPONENT.
+    Component {
+        /// INSTALL.
+        install: bool,
+        /// Where the components come from.
+        urns: &'a [&'a [u8]],
+    },
     /// ALTER INSTANCE RELOAD TLS.
     ReloadTls {
         /// Without NO ROLLBACK ON ERROR.

@@ -15,7 +15,7 @@ use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
-use crate::members::member_number;
+use crate::members::{member_number, text_number};
 use crate::typing::{self};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -42,6 +42,16 @@ impl<'c> Binder<'c> {
     /// 1287.
     pub(crate) fn warn_deprecated(&mut self, message: &str) {
         self.warnings.push(SqlError::with_message(codes::ER_WARN_DEPRECATED_SYNTAX, message).into());
+    }
+
+    /// Says for each operator of a chain that it is written as a sign that MySQL wants to give up.
+    fn warn_of_signs(&mut self, operands: &[ast::Expr<'_>], sign: &[u8; 2], what: &str, instead: &str) {
+        for pair in operands.windows(2) {
+            let between = self.sql.get(pair[0].span.end as usize..pair[1].span.start as usize).unwrap_or_default();
+            if between.windows(2).any(|two| two == sign) {
+                self.warnings.push(codes::warn_deprecated_syntax(what, instead).into());
+            }
+        }
     }
 
     pub(crate) fn exprs(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
@@ -88,16 +98,22 @@ impl<'c> Binder<'c> {
                 if op == ast::UnaryOp::Binary {
                     self.warnings.push(codes::warn_deprecated_syntax("BINARY expr", "CAST").into());
                 }
-                self.unary(op, operand)?
+                let bound = self.unary(op, operand)?;
+                if op == ast::UnaryOp::Not && self.sql.get(e.span.start as usize) == Some(&b'!') {
+                    self.warnings.push(codes::warn_deprecated_syntax("!", "NOT").into());
+                }
+                bound
             }
             A::Binary { op, left, right } => self.binary(op, left, right)?,
             A::And(list) => {
-                let list = self.truths(list)?;
-                logic(ExprKind::And, list)
+                let truths = self.truths(list)?;
+                self.warn_of_signs(list, b"&&", "&&", "AND");
+                logic(ExprKind::And, truths)
             }
             A::Or(list) => {
-                let list = self.truths(list)?;
-                logic(ExprKind::Or, list)
+                let truths = self.truths(list)?;
+                self.warn_of_signs(list, b"||", "|| as a synonym for OR", "OR");
+                logic(ExprKind::Or, truths)
             }
             A::Is { expr, test, negated } => {
                 let operand = match test {
@@ -132,6 +148,14 @@ impl<'c> Binder<'c> {
                 }
                 if typing::is_number(&low.ty) && typing::is_number(&high.ty) {
                     operand = member_number(operand);
+                }
+                // One number among texts makes numbers of all three.
+                if typing::is_string_class(&operand.ty) {
+                    match (typing::is_number(&low.ty), typing::is_number(&high.ty)) {
+                        (true, false) if typing::is_string_class(&high.ty) => high = text_number(high),
+                        (false, true) if typing::is_string_class(&low.ty) => low = text_number(low),
+                        _ => {}
+                    }
                 }
                 let collation = self.collation_for(&[&operand, &low, &high], "between")?;
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);

@@ -71,6 +71,10 @@ pub trait PlanContext {
     fn safe_updates(&self) -> bool {
         false
     }
+    /// Whether `mysql_query_attribute_string()` is there.
+    fn has_query_attributes(&self) -> bool {
+        false
+    }
     /// What a user variable is of by its last assignment; `None` for one that has none, or NULL.
     fn user_variable_type(&self, _name: &str) -> Option<ColumnType> {
         None

@@ -259,6 +259,8 @@ functions! {
     RandomBytes "random_bytes" 1..=1 Binary;
     Benchmark "benchmark" 2..=2 Int;
     CurrentRole "current_role" 0..=0 Str;
+    // Of a component, which must be installed.
+    QueryAttribute "mysql_query_attribute_string" 1..=1 Str;
     // JSON
     JsonExtract "json_extract" 2..=255 Json;
     JsonUnquote "json_unquote" 1..=1 Special;
@@ -304,8 +306,8 @@ impl Func {
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {
         use Func::{
-            Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, LoadFile, Rand, RandomBytes, ReleaseAllLocks, ReleaseLock,
-            RowCount, Sleep, SysDate, Uuid, UuidShort,
+            Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, LoadFile, QueryAttribute, Rand, RandomBytes,
+            ReleaseAllLocks, ReleaseLock, RowCount, Sleep, SysDate, Uuid, UuidShort,
         };
         matches!(
             self,
@@ -324,6 +326,7 @@ impl Func {
                 | RandomBytes
                 | LoadFile
                 | Benchmark
+                | QueryAttribute
         )
     }
 }

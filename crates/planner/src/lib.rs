@@ -39,6 +39,7 @@ pub mod plan;
 mod ranges;
 mod row_rules;
 mod selectivity;
+pub mod shape;
 pub mod short;
 mod statement;
 pub mod switches;

@@ -15,6 +15,16 @@ pub fn member_number(e: Expr) -> Expr {
     Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
 }
 
+/// Text as the number that it begins with, and a hexadecimal literal as the number that it is.
+pub fn text_number(e: Expr) -> Expr {
+    let e = hexadecimal_number(e);
+    if typing::is_number(&e.ty) {
+        return e;
+    }
+    let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
+    Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+}
+
 /// The type of a hexadecimal or bit literal: a binary string that says it is unsigned, as MySQL tells clients. Only literals are.
 pub fn hexadecimal_type(bytes: usize) -> ColumnType {
     ColumnType { unsigned: true, ..typing::string(bytes as u64, Collation::Binary).not_null() }

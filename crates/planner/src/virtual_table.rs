@@ -28,8 +28,7 @@ pub fn relation(table: &'static VirtualTableDef, alias: String, database: String
             name: column.name.into(),
             org_name: column.name.into(),
             ty: column.ty.clone(),
-            // MySQL's are of another character set, whose text gives way.
-            coercibility: typing::SYSTEM,
+            coercibility: typing::IMPLICIT,
             ..OutputColumn::default()
         },
     });

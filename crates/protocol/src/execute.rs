@@ -71,7 +71,19 @@ impl<'a> Execute<'a> {
         param_count: usize,
         types: &mut Vec<ParamType>,
         has_long_data: impl Fn(usize) -> bool,
+        each: impl FnMut(usize, BoundParam<'a>),
+    ) -> Result<(), Malformed> {
+        self.params_and_attributes(param_count, types, has_long_data, each, |_| {})
+    }
+
+    /// The same, and the query attributes go to `attribute`.
+    pub fn params_and_attributes(
+        &self,
+        param_count: usize,
+        types: &mut Vec<ParamType>,
+        has_long_data: impl Fn(usize) -> bool,
         mut each: impl FnMut(usize, BoundParam<'a>),
+        mut attribute: impl FnMut(Attribute<'a>),
     ) -> Result<(), Malformed> {
         let mut bytes = Bytes::new(self.params);
         let mut total = param_count;
@@ -95,10 +107,8 @@ impl<'a> Execute<'a> {
             types.reserve(param_count.min(bytes.rest().len() / 2));
             for index in 0..total {
                 let param_type = param_type(&mut bytes)?;
-                if counted {
-                    bytes.lenenc_bytes()?;
-                }
-                if index < param_count { types.push(param_type) } else { attribute_types.push(param_type) }
+                let name = if counted { bytes.lenenc_bytes()? } else { b"" };
+                if index < param_count { types.push(param_type) } else { attribute_types.push((param_type, name)) }
             }
         } else if types.len() != param_count || total != param_count {
             return Err(Malformed);
@@ -113,11 +123,11 @@ impl<'a> Execute<'a> {
             };
             each(index, BoundParam { param_type, value });
         }
-        for (index, &param_type) in attribute_types.iter().enumerate() {
+        for (index, &(param_type, name)) in attribute_types.iter().enumerate() {
             let index = param_count + index;
-            if bitmap[index / 8] & 1 << (index % 8) == 0 {
-                value(&mut bytes, param_type)?;
-            }
+            let null = bitmap[index / 8] & 1 << (index % 8) != 0;
+            let value = if null { ParamValue::Null } else { value(&mut bytes, param_type)? };
+            attribute(Attribute { name, param: BoundParam { param_type, value } });
         }
         Ok(())
     }

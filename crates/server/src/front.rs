@@ -88,7 +88,9 @@ impl<S: Service> Front<S> {
         let over = open > settings.max_connections;
         let guard = OpenGuard { front: Arc::clone(self), id: connection.id(), seat: None };
         if open > settings.max_connections.saturating_add(1) {
-            refuse(&socket, &connection, &codes::con_count_error());
+            let error = codes::con_count_error();
+            self.service.login_refused(Some(&error));
+            refuse(&socket, &connection, &error);
             return;
         }
         connections.add(Arc::clone(&connection));
@@ -170,12 +172,18 @@ impl<S: Service> Front<S> {
         let login = match logged_in {
             Ok(login) => login,
             Err(refused) => {
+                self.service.login_refused(match &refused {
+                    Refused::Error(error) | Refused::EarlyError(error) => Some(error),
+                    Refused::Gone => None,
+                });
                 Self::send_refusal(channel, refused);
                 return None;
             }
         };
         if over && !self.service.is_administrator(&login) {
-            channel.send_error(&codes::con_count_error());
+            let error = codes::con_count_error();
+            self.service.login_refused(Some(&error));
+            channel.send_error(&error);
             return None;
         }
         set_label(&channel.connection, &login);
@@ -185,6 +193,7 @@ impl<S: Service> Front<S> {
         match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
             Ok(session) => Some((session, login)),
             Err(error) => {
+                self.service.login_refused(Some(&error));
                 channel.send_error(&error);
                 None
             }

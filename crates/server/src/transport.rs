@@ -32,36 +32,49 @@ struct Stack {
     compressed: Option<(CompressedReader, CompressedWriter)>,
 }
 
+/// Counts what was received: bytes of packets, whatever lies between them and the wire.
+#[inline]
+fn counted(connection: &Connection, received: Option<usize>) -> Option<usize> {
+    if let Some(count) = received {
+        connection.count_received(count);
+    }
+    received
+}
+
 impl Layers {
     /// Receives what is there into `room`, or waits for it. `None` at the end of the stream or when the connection broke.
     #[inline]
     pub fn receive(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
-        match &mut self.0 {
+        let received = match &mut self.0 {
             None => socket.receive(room),
             Some(stack) => stack.receive(socket, connection, room),
-        }
+        };
+        counted(connection, received)
     }
 
     /// The same, but not for ever: as [`Socket::receive_a_while`].
     #[inline]
     pub fn receive_a_while(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
-        match &mut self.0 {
+        let received = match &mut self.0 {
             None => socket.receive_a_while(room),
             Some(stack) => stack.receive_or_nothing(Source { socket, waits: true }, connection, room),
-        }
+        };
+        counted(connection, received)
     }
 
     /// Receives what is there; `Some(0)` when nothing is.
     pub fn receive_ready(&mut self, socket: &Socket, connection: &Connection, room: &mut [u8]) -> Option<usize> {
-        match &mut self.0 {
+        let received = match &mut self.0 {
             None => socket.receive_now(room),
             Some(stack) => stack.receive_or_nothing(Source { socket, waits: false }, connection, room),
-        }
+        };
+        counted(connection, received)
     }
 
     /// Sends all bytes, as [`Socket::send`] does.
     #[inline]
     pub fn send(&mut self, socket: &Socket, connection: &Connection, bytes: &[u8]) -> bool {
+        connection.count_sent(bytes.len());
         match &mut self.0 {
             None => socket.send(bytes, connection),
             Some(stack) => stack.send(socket, connection, bytes),

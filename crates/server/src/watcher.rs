@@ -21,8 +21,13 @@ pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event, tidy: im
         service.tick();
         // Those for whom nothing is due, ten thousand mostly, are looked at where they are: a list of all would write each one's count of users.
         let mut due = Vec::new();
-        connections
-            .for_each(|connection| due.extend(what_is_due(connection, &settings, now_ms).map(|what| (Arc::clone(connection), what))));
+        connections.for_each(|connection| {
+            let what = what_is_due(connection, &settings, now_ms);
+            if matches!(what, Some(Due::LookAtStatement(_))) && connection.is_newly_slow(connection.activity(), now_ms) {
+                connections.count_slow();
+            }
+            due.extend(what.map(|what| (Arc::clone(connection), what)));
+        });
         for (connection, what) in due {
             what.done_to(&connection);
         }

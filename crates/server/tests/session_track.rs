@@ -120,3 +120,38 @@ fn attributes_of_connections_are_shown_and_bounded() {
     let all = wire.query("SELECT ATTR_NAME FROM performance_schema.session_connect_attrs").expect("rows");
     assert_eq!(all.len(), 3);
 }
+
+#[test]
+fn what_is_said_of_a_statement_is_told_once_the_component_is_installed() {
+    let server = server();
+    let wish = Wish { capabilities: BASE | Capabilities::QUERY_ATTRIBUTES, ..Wish::default() };
+    let mut wire = Wire::connect(server.port(), wish).expect("a connection");
+    // Names, types and values as they go over the wire.
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    let attributes = [("name", 0xFD, text("vALUE")), ("number", 0x03, 5i32.to_le_bytes().to_vec()), ("", 0xFD, text("nameless"))];
+    let ask = |wire: &mut Wire, with: &[(&str, u8, Vec<u8>)], sql: &str| {
+        let mut packet = vec![with.len() as u8, 1];
+        if !with.is_empty() {
+            // None is NULL; types and names follow.
+            packet.extend([0, 1]);
+            for (name, kind, _) in with {
+                packet.extend([*kind, 0, name.len() as u8]);
+                packet.extend(name.as_bytes());
+            }
+            with.iter().for_each(|(_, _, value)| packet.extend(value));
+        }
+        packet.extend(sql.as_bytes());
+        wire.command(byte::QUERY, &packet);
+        wire.rows()
+    };
+    let sql = "SELECT mysql_query_attribute_string('name'), mysql_query_attribute_string('number'), mysql_query_attribute_string(''), \
+               mysql_query_attribute_string('Name')";
+    assert_eq!(ask(&mut wire, &attributes, sql), Err(1046));
+    ask(&mut wire, &[], "INSTALL COMPONENT 'file://component_query_attributes'").expect("installed");
+    let told = |values: [Option<&str>; 4]| Ok(vec![values.map(|value| value.map(str::to_owned)).to_vec()]);
+    assert_eq!(ask(&mut wire, &attributes, sql), told([Some("vALUE"), Some("5"), Some("nameless"), None]));
+    // They are of one statement.
+    assert_eq!(ask(&mut wire, &[], sql), told([None; 4]));
+    assert_eq!(ask(&mut wire, &attributes[..1], sql), told([Some("vALUE"), None, None, None]));
+    ask(&mut wire, &[], "UNINSTALL COMPONENT 'file://component_query_attributes'").expect("gone");
+}

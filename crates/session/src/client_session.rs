@@ -126,6 +126,7 @@ impl ClientSession {
             last_insert_id: 0,
             insert_id: 0,
             row_count: 0,
+            query_attributes: Vec::new(),
             found_rows: 0,
             statement_micros: std::cell::Cell::new(0),
             tables_locked: false,
@@ -424,7 +425,10 @@ impl ClientSession {
         self.more_results = false;
         self.begin_statement();
         match command {
-            Command::Query { sql, .. } => {
+            Command::Query { sql, attributes } => {
+                if attributes.count > 0 || !self.core.query_attributes.is_empty() {
+                    self.keep_query_attributes(&attributes);
+                }
                 self.shared().status.questions.inc();
                 if self.core.standing.is_limited()
                     && let Err(error) = self.count_limited()
@@ -455,16 +459,23 @@ impl ClientSession {
                 let sql = self.core.settings.charsets.incoming(sql);
                 self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(&sql, sink));
             }
-            Command::StmtClose(id) => self.prepared.close(id),
+            Command::StmtClose(id) => {
+                self.shared().kinds.add("Com_stmt_close");
+                self.prepared.close(id);
+            }
             Command::StmtSendLongData { statement_id, param, data } => {
+                self.shared().kinds.add("Com_stmt_send_long_data");
                 self.prepared.long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
             }
             Command::StmtReset(id) => {
+                self.shared().kinds.add("Com_stmt_reset");
                 let known = self.prepared.reset(id);
                 self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into()) });
             }
             Command::StmtFetch { statement_id, row_count } => self.fetch(statement_id, row_count, out, io),
             Command::InitDb(name) => {
+                self.shared().status.questions.inc();
+                self.shared().kinds.add("Com_change_db");
                 let name = &*self.core.settings.charsets.incoming(name);
                 let result = match std::str::from_utf8(name) {
                     Ok("") => Err(codes::no_db_error().into()),
@@ -479,12 +490,17 @@ impl ClientSession {
                 self.with_sink(out, io, RowFormat::Text, |session, sink| session.field_list(table, sink));
             }
             Command::Statistics => {
+                self.shared().status.com_admin_commands.inc();
                 let text = self.statistics();
                 out.packet(text.as_bytes());
             }
-            Command::Ping => self.reply_simple(out, io, Ok(())),
+            Command::Ping => {
+                self.shared().status.com_admin_commands.inc();
+                self.reply_simple(out, io, Ok(()));
+            }
             Command::Debug => self.reply_simple(out, io, Err(codes::not_supported_yet("COM_DEBUG").into())),
             Command::ResetConnection => {
+                self.shared().status.com_admin_commands.inc();
                 let result = self.reset();
                 self.reply_simple(out, io, result.map_err(Into::into));
             }
@@ -563,9 +579,13 @@ impl ClientSession {
         let shared = self.shared();
         let uptime = shared.started.elapsed().as_secs();
         let questions = shared.status.questions.get();
+        let tables = shared.engine.open_tables();
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {:.3}",
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: {}  Flush tables: 0  Open tables: {}  Queries per second avg: {:.3}",
             shared.connections.count(),
+            shared.connections.slow(),
+            tables.opened,
+            tables.open,
             questions as f64 / uptime.max(1) as f64
         )
     }

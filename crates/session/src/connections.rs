@@ -51,6 +51,8 @@ const CHANGE_MASK: u64 = ((1 << CHANGE_BITS) - 1) << CHANGE_SHIFT;
 pub const SLEEP: u8 = 0x00;
 /// Command byte of a connection that is not logged in yet; MySQL's name for it is `Connect`.
 pub const CONNECT: u8 = 0x0B;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_EXECUTE: u8 = 0x17;
 
 /// Why a statement or connection must stop. Higher numbers win over lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,14 +130,27 @@ struct Seen {
     since_ms: AtomicU64,
     /// When its turn was first seen.
     turn_since_ms: AtomicU64,
+    /// The turn that was counted as slow.
+    slow_turn: AtomicU64,
+}
+
+/// What a connection's own thread alone writes, so that adding is a load and a store.
+#[derive(Debug)]
+struct Own {
+    /// What the connection does (see `TURN_SHIFT`). The release store pairs with the acquire load of [`Connection::activity`]: who sees a command
+    /// running comes after its `stop` was forgotten.
+    activity: AtomicU64,
+    /// Bytes from the client. Relaxed, as the next: counts order nothing.
+    received: AtomicU64,
+    /// Bytes to it.
+    sent: AtomicU64,
 }
 
 /// One connection.
 pub struct Connection {
     id: u32,
-    /// What the connection does (see `TURN_SHIFT`). Written by its own thread only. The release store pairs
-    /// with the acquire load of `activity`: who sees a command running comes after its `stop` was forgotten.
-    activity: CachePadded<AtomicU64>,
+    /// What its own thread alone writes.
+    own: CachePadded<Own>,
     seen: Seen,
     /// Relaxed: for the eyes of the front, which counts threads that wait for the disk.
     committing: AtomicBool,
@@ -143,6 +158,8 @@ pub struct Connection {
     stop: AtomicU32,
     /// Seconds; set by the session when the variable changes, read by the watcher.
     wait_timeout_s: AtomicU32,
+    /// `long_query_time`; set by the session, read by the watcher.
+    slow_after_ms: AtomicU32,
     /// Milliseconds that the running statement may take, 0 = no limit; set by the session, read by the watcher.
     time_limit_ms: AtomicU32,
     /// What to call so that waits inside the engine (row locks, admission) see the stop.
@@ -173,12 +190,22 @@ impl Connection {
     pub fn new(id: u32, host: String, hangup: Box<dyn Hangup>) -> Arc<Self> {
         Arc::new(Self {
             id,
-            activity: CachePadded::new(AtomicU64::new(u64::from(CONNECT) << PHASE_BITS | Phase::Handshake as u64)),
+            own: CachePadded::new(Own {
+                activity: AtomicU64::new(u64::from(CONNECT) << PHASE_BITS | Phase::Handshake as u64),
+                received: AtomicU64::new(0),
+                sent: AtomicU64::new(0),
+            }),
             // No activity word is that large, so the first look sees something new.
-            seen: Seen { activity: AtomicU64::new(u64::MAX), since_ms: AtomicU64::new(0), turn_since_ms: AtomicU64::new(0) },
+            seen: Seen {
+                activity: AtomicU64::new(u64::MAX),
+                since_ms: AtomicU64::new(0),
+                turn_since_ms: AtomicU64::new(0),
+                slow_turn: AtomicU64::new(u64::MAX),
+            },
             committing: AtomicBool::new(false),
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
+            slow_after_ms: AtomicU32::new(10_000),
             time_limit_ms: AtomicU32::new(0),
             waker: Mutex::new(Rank::Leaf, None),
             wait_observer: Mutex::new(Rank::Leaf, None),
@@ -247,22 +274,22 @@ impl Connection {
     /// Marks what the connection does within its command, or while it waits for one. Only its own thread calls this.
     #[inline]
     pub fn enter(&self, phase: Phase) {
-        let word = self.activity.load(Ordering::Relaxed);
+        let word = self.own.activity.load(Ordering::Relaxed);
         // Changes are counted in a circle: the watcher sees that there was one, the turn stays.
         let changes = word.wrapping_add(1 << CHANGE_SHIFT) & CHANGE_MASK;
-        self.activity.store(word & !(CHANGE_MASK | PHASE_MASK) | changes | phase as u64, Ordering::Release);
+        self.own.activity.store(word & !(CHANGE_MASK | PHASE_MASK) | changes | phase as u64, Ordering::Release);
     }
 
     #[inline]
     fn next_turn(&self, command: u8, phase: Phase) {
-        let turn = (self.activity.load(Ordering::Relaxed) >> TURN_SHIFT).wrapping_add(1);
-        self.activity.store(turn << TURN_SHIFT | u64::from(command) << PHASE_BITS | phase as u64, Ordering::Release);
+        let turn = (self.own.activity.load(Ordering::Relaxed) >> TURN_SHIFT).wrapping_add(1);
+        self.own.activity.store(turn << TURN_SHIFT | u64::from(command) << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
     /// The activity word: a value that has stayed the same means that the connection still does the same thing.
     #[inline]
     pub fn activity(&self) -> u64 {
-        self.activity.load(Ordering::Acquire)
+        self.own.activity.load(Ordering::Acquire)
     }
 
     /// The phase in an activity word.
@@ -318,10 +345,50 @@ impl Connection {
 
     /// For how many seconds looks have found the connection in the turn of `activity`, a word just read. Late by one look at most.
     pub fn seconds_in_turn(&self, activity: u64, now_ms: u64) -> u64 {
+        self.millis_in_turn(activity, now_ms) / 1000
+    }
+
+    fn millis_in_turn(&self, activity: u64, now_ms: u64) -> u64 {
         if self.seen.activity.load(Ordering::Acquire) >> TURN_SHIFT != activity >> TURN_SHIFT {
             return 0;
         }
-        now_ms.saturating_sub(self.seen.turn_since_ms.load(Ordering::Relaxed)) / 1000
+        now_ms.saturating_sub(self.seen.turn_since_ms.load(Ordering::Relaxed))
+    }
+
+    /// Whether a statement has been running for `long_query_time`, said once for each. Only the thread that looks may call this.
+    pub fn is_newly_slow(&self, activity: u64, now_ms: u64) -> bool {
+        let limit = u64::from(self.slow_after_ms.load(Ordering::Relaxed));
+        let turn = activity >> TURN_SHIFT;
+        let is_statement = matches!(Self::command_of(activity), COM_QUERY | COM_STMT_EXECUTE);
+        if !is_statement || self.millis_in_turn(activity, now_ms) < limit || self.seen.slow_turn.load(Ordering::Relaxed) == turn {
+            return false;
+        }
+        self.seen.slow_turn.store(turn, Ordering::Relaxed);
+        true
+    }
+
+    /// The session's `long_query_time`.
+    pub fn set_slow_after_ms(&self, millis: u32) {
+        self.slow_after_ms.store(millis, Ordering::Relaxed);
+    }
+
+    /// Counts bytes from the client. Its own thread only.
+    #[inline]
+    pub fn count_received(&self, bytes: usize) {
+        let before = self.own.received.load(Ordering::Relaxed);
+        self.own.received.store(before.wrapping_add(bytes as u64), Ordering::Relaxed);
+    }
+
+    /// Counts bytes to the client. Its own thread only.
+    #[inline]
+    pub fn count_sent(&self, bytes: usize) {
+        let before = self.own.sent.load(Ordering::Relaxed);
+        self.own.sent.store(before.wrapping_add(bytes as u64), Ordering::Relaxed);
+    }
+
+    /// Bytes from and to the client so far.
+    pub fn traffic(&self) -> Traffic {
+        Traffic { received: self.own.received.load(Ordering::Relaxed), sent: self.own.sent.load(Ordering::Relaxed) }
     }
 
     #[cold]
@@ -460,11 +527,39 @@ impl Connection {
 
 const SHARDS: usize = 64;
 
+/// Bytes from and to clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// From clients.
+    pub received: u64,
+    /// To clients.
+    pub sent: u64,
+}
+
+impl Traffic {
+    fn add(&mut self, other: Traffic) {
+        self.received = self.received.wrapping_add(other.received);
+        self.sent = self.sent.wrapping_add(other.sent);
+    }
+}
+
+/// Part of the registry.
+#[derive(Default)]
+struct Shard {
+    by_id: HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>,
+    /// Of those that are gone.
+    traffic: Traffic,
+}
+
 /// All connections, by id.
 pub struct Connections {
-    shards: Box<[CachePadded<Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>>>]>,
+    shards: Box<[CachePadded<Mutex<Shard>>]>,
     next_id: AtomicU32,
     count: AtomicU32,
+    /// The most there were at once, above when that was: see [`Connections::most_now`].
+    most: AtomicU64,
+    /// Statements that took `long_query_time`.
+    slow: AtomicU64,
     started: Instant,
     thread_probe: OnceLock<Box<dyn Fn() -> ThreadCounts + Send + Sync>>,
 }
@@ -499,8 +594,16 @@ impl std::fmt::Debug for Connections {
 impl Connections {
     /// No connection; ids begin at 1. (MySQL's begin at 8, after its own threads; nobody depends on it.)
     pub fn new() -> Self {
-        let shards = (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, HashMap::default()))).collect();
-        Self { shards, next_id: AtomicU32::new(1), count: AtomicU32::new(0), started: Instant::now(), thread_probe: OnceLock::new() }
+        let shards = (0..SHARDS).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, Shard::default()))).collect();
+        Self {
+            shards,
+            next_id: AtomicU32::new(1),
+            count: AtomicU32::new(0),
+            most: AtomicU64::new(0),
+            slow: AtomicU64::new(0),
+            started: Instant::now(),
+            thread_probe: OnceLock::new(),
+        }
     }
 
     /// Sets what [`Connections::threads`] asks.
@@ -525,7 +628,7 @@ impl Connections {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn shard(&self, id: u32) -> &Mutex<HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>> {
+    fn shard(&self, id: u32) -> &Mutex<Shard> {
         &self.shards[id as usize % SHARDS]
     }
 
@@ -542,21 +645,24 @@ impl Connections {
 
     /// Adds a connection.
     pub fn add(&self, connection: Arc<Connection>) {
-        if self.shard(connection.id).lock().insert(connection.id, connection).is_none() {
+        if self.shard(connection.id).lock().by_id.insert(connection.id, connection).is_none() {
             self.count.fetch_add(1, Ordering::Relaxed);
+            self.most.fetch_max(self.most_now(), Ordering::Relaxed);
         }
     }
 
     /// Removes a connection.
     pub fn remove(&self, id: u32) {
-        if self.shard(id).lock().remove(&id).is_some() {
+        let mut shard = self.shard(id).lock();
+        if let Some(connection) = shard.by_id.remove(&id) {
+            shard.traffic.add(connection.traffic());
             self.count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// The connection with this id.
     pub fn find(&self, id: u32) -> Option<Arc<Connection>> {
-        self.shard(id).lock().get(&id).cloned()
+        self.shard(id).lock().by_id.get(&id).cloned()
     }
 
     /// How many there are.
@@ -567,10 +673,48 @@ impl Connections {
     /// Calls `visit` for each connection, one shard's latch at a time. `visit` must not take latches.
     pub fn for_each(&self, mut visit: impl FnMut(&Arc<Connection>)) {
         for shard in &self.shards {
-            for connection in shard.lock().values() {
+            for connection in shard.lock().by_id.values() {
                 visit(connection);
             }
         }
+    }
+
+    /// The most connections that there were at once, and how many seconds after the start that was first so.
+    pub fn most(&self) -> (u32, u32) {
+        let most = self.most.load(Ordering::Relaxed);
+        ((most >> 32) as u32, !(most as u32))
+    }
+
+    /// Forgets it: FLUSH STATUS.
+    pub fn forget_most(&self) {
+        self.most.store(self.most_now(), Ordering::Relaxed);
+    }
+
+    /// The word of [`Connections::most`] of this moment. Of equal counts the earlier moment counts, so its seconds stand there as their complement.
+    fn most_now(&self) -> u64 {
+        let seconds = u32::try_from(self.now_ms() / 1000).unwrap_or(u32::MAX);
+        u64::from(self.count()) << 32 | u64::from(!seconds)
+    }
+
+    /// Bytes from and to all clients since the start.
+    pub fn traffic(&self) -> Traffic {
+        let mut sum = Traffic::default();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            sum.add(shard.traffic);
+            shard.by_id.values().for_each(|connection| sum.add(connection.traffic()));
+        }
+        sum
+    }
+
+    /// Counts a statement that has taken `long_query_time`.
+    pub fn count_slow(&self) {
+        self.slow.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Statements that have taken `long_query_time`.
+    pub fn slow(&self) -> u64 {
+        self.slow.load(Ordering::Relaxed)
     }
 
     /// All connections, in order of their ids.

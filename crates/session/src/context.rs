@@ -104,6 +104,8 @@ pub struct Core {
     pub insert_id: u64,
     /// ROW_COUNT().
     pub row_count: i64,
+    /// What the client has said of the running statement.
+    pub query_attributes: Vec<crate::components::KeptAttribute>,
     /// FOUND_ROWS().
     pub found_rows: u64,
     /// Microseconds since the epoch when the statement began; 0 until somebody asks.
@@ -240,6 +242,10 @@ impl StatementContext for Core {
 
     fn row_count(&self) -> i64 {
         self.row_count
+    }
+
+    fn query_attribute(&self, name: &[u8]) -> Value {
+        crate::components::query_attribute(self, name)
     }
 
     fn found_rows(&self) -> u64 {
@@ -540,6 +546,10 @@ impl PlanContext for Planning<'_> {
 
     fn user_variable_type(&self, name: &str) -> Option<ColumnType> {
         variable_type(self.core.user_variables.get(name))
+    }
+
+    fn has_query_attributes(&self) -> bool {
+        self.core.shared.query_attributes.load(sync::atomic::Ordering::Relaxed)
     }
 
     fn select_limit(&self) -> u64 {

@@ -34,6 +34,7 @@ impl ClientSession {
                 session.run_cached(&Arc::new(plan), sink)
             });
         }
+        self.shared().kinds.count(statement);
         authorize(self, statement)?;
         // SHOW WARNINGS and its like report on the statement before; all others begin a new list.
         if !matches!(statement, Statement::Show(_)) {
@@ -168,6 +169,11 @@ impl ClientSession {
             Statement::Backup { word, numbers } => self.backup(word, numbers, sink).map(|()| Ran::Done),
             Statement::LockInstance => {
                 self.lock_instance()?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
+            Statement::Component { install, urns } => {
+                self.component(*install, urns)?;
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
@@ -337,7 +343,9 @@ impl ClientSession {
         for what in flush.what {
             match *what {
                 "USER_RESOURCES" => self.shared().accounts.forget_usage(|_| true),
-                "PRIVILEGES" | "TABLES" | "STATUS" | "HOSTS" | "OPTIMIZER_COSTS" => {}
+                "STATUS" => self.shared().flush_status(),
+                "PRIVILEGES" => self.core.warn(codes::warn_deprecated_syntax_no_replacement("FLUSH PRIVILEGES").into()),
+                "TABLES" | "HOSTS" | "OPTIMIZER_COSTS" => {}
                 "LOGS" | "ENGINE LOGS" => {
                     let wal = self.engine.engine().wal();
                     wal.flush_all().map_err(|error| crate::error_map::engine_error(error.into(), || self.stop_error()))?;
@@ -356,7 +364,10 @@ impl ClientSession {
 
     /// The same, with conditions at hand that are not this statement's.
     pub(crate) fn send_rows_without_warnings(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+        // Nor do they count as rows that were found.
+        let found = self.core.found_rows;
         self.send_result(columns, rows, 0, sink);
+        self.core.found_rows = found;
     }
 
     fn send_result(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {

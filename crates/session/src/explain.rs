@@ -66,8 +66,10 @@ impl ClientSession {
         sql: &[u8],
         sink: &mut ResultSink<'_>,
     ) -> Result<(), Outcome> {
+        let setting = self.session_text("explain_format");
         if explain.analyze {
             match explain.format {
+                None if setting == "JSON" => return unsupported("EXPLAIN ANALYZE with JSON format"),
                 None | Some(ExplainFormat::Tree) => {}
                 Some(ExplainFormat::Traditional) => return unsupported("EXPLAIN ANALYZE with TRADITIONAL format"),
                 Some(ExplainFormat::Json) => return unsupported("EXPLAIN ANALYZE with JSON format"),
@@ -84,15 +86,20 @@ impl ClientSession {
             self.ensure_transaction();
             self.statement_done()?;
         }
-        match explain.format {
-            None | Some(ExplainFormat::Traditional) => {
+        let format = explain.format.unwrap_or(match setting.as_str() {
+            "TREE" => ExplainFormat::Tree,
+            "JSON" => ExplainFormat::Json,
+            _ => ExplainFormat::Traditional,
+        });
+        match format {
+            ExplainFormat::Traditional => {
                 let columns: Vec<OutputColumn> =
                     planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
                 let rows = planner::explain::traditional(&plan);
                 self.send_rows(&columns, &rows, sink);
             }
-            Some(ExplainFormat::Tree) => self.send_text(planner::explain::tree(&plan), sink),
-            Some(ExplainFormat::Json) => self.send_text(planner::explain::json(&plan), sink),
+            ExplainFormat::Tree => self.send_text(planner::explain::tree(&plan), sink),
+            ExplainFormat::Json => self.send_text(planner::explain::json(&plan), sink),
         }
         Ok(())
     }

@@ -67,6 +67,8 @@ pub struct CachedPlan {
     pub temporary: u64,
     /// What it asks of admission.
     pub work: admission::Work,
+    /// What its runs count for, beside being statements.
+    pub shape: Option<Box<planner::shape::Shape>>,
     /// The text it was made for, to recognise texts like it.
     pub template: Option<Template>,
     /// That text, where it is a prepared statement's: those who prepare the same share it.

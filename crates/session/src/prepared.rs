@@ -5,11 +5,13 @@
 
 use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
+use crate::context::Planning;
 use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
 use crate::hinted::Assignment;
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::preparable::is_preparable;
+use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
@@ -275,6 +277,32 @@ impl ClientSession {
         }
     }
 
+    /// What MySQL looks at when it prepares a statement that has no plan here: whether the rights are there, and for queries the tables. (Most others are looked at only when
+    /// they run.)
+    fn look_at_prepared(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<(), Outcome> {
+        match statement {
+            ast::Statement::CreateTable(_) | ast::Statement::CreateView(_) => authorize(self, statement),
+            ast::Statement::Show(show) => crate::show::look(self, &show.what),
+            ast::Statement::Describe { table, .. } => crate::show::look_at_table(self, table),
+            ast::Statement::Explain(explain) => match explain.target {
+                ast::ExplainTarget::Statement(statement) if is_planned(statement) => {
+                    self.params.clear();
+                    let planned = self.plan_prepared(statement, sql);
+                    self.planned.set(false);
+                    Ok(planned.map(drop)?)
+                }
+                _ => Ok(()),
+            },
+            ast::Statement::Do(exprs) => {
+                self.params.clear();
+                let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
+                let plan = planner::plan_expressions(exprs, sql, &planning)?;
+                Ok(self.core.check_accesses(&plan.accesses)?)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn prepare_text(&mut self, sql: &[u8]) -> Result<Prepared, Outcome> {
         let key = self.prepared_key(sql);
         let arena = std::mem::take(&mut self.arena);
@@ -308,6 +336,9 @@ impl ClientSession {
         let (hinted, warnings) = crate::hinted::assignments(&parsed.statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         prepared.hinted = hinted.into();
+        if !parsed.reads_conditions && is_preparable(&parsed.statement) {
+            self.look_at_prepared(&parsed.statement, sql)?;
+        }
         match parsed.statement {
             ast::Statement::Empty => return Err(empty_query()),
             statement if parsed.reads_conditions || !is_preparable(&statement) => return Err(codes::unsupported_ps().into()),
@@ -385,10 +416,10 @@ impl ClientSession {
             return Err(error().into());
         }
         self.params.clear();
-        let (params, mut bad) = (&mut self.params, None);
+        let (params, mut bad, mut attributes) = (&mut self.params, None, Vec::new());
         let long_data = |index: usize| prepared.long_data.as_ref().and_then(|data| data.0.get(&(index as u16)));
         let charsets = self.core.settings.charsets;
-        let decoded = execute.params(
+        let decoded = execute.params_and_attributes(
             usize::from(prepared.param_count),
             &mut prepared.types,
             |index| long_data(index).is_some(),
@@ -398,7 +429,11 @@ impl ClientSession {
                     bad.get_or_insert(error);
                 }
             },
+            |attribute| attributes.push(crate::components::kept(&attribute)),
         );
+        if !attributes.is_empty() || !self.core.query_attributes.is_empty() {
+            self.core.query_attributes = attributes;
+        }
         if prepared.long_data.is_some() {
             forget_long_data(prepared, &mut self.prepared.held);
         }

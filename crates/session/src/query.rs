@@ -198,6 +198,7 @@ impl ClientSession {
         let written_in = if converts { results } else { crate::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
+        let shape = planner::shape::Shape::of(&plan);
         let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
         let changed = Changed::by(&plan);
         Ok(CachedPlan {
@@ -215,6 +216,7 @@ impl ClientSession {
             changed,
             temporary: self.core.settings.temporary,
             work,
+            shape,
             template: None,
             text: None,
             text_bytes: sql.len(),

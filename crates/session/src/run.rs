@@ -57,6 +57,9 @@ impl ClientSession {
             self.warn_of(&plan.plan);
         }
         self.count_statement(&plan.plan.body);
+        if let Some(shape) = &plan.shape {
+            self.shared().status.count_shape(shape);
+        }
         if self.planned.take() {
             self.shared().status.plan_first_runs.inc();
         }
@@ -172,10 +175,37 @@ impl ClientSession {
         let status = &self.shared().status;
         match body {
             Body::Query(_) => status.com_select.inc(),
-            Body::Insert(insert) if insert.replace => status.com_replace.inc(),
-            Body::Insert(_) => status.com_insert.inc(),
-            Body::Update(_) => status.com_update.inc(),
-            Body::Delete(_) => status.com_delete.inc(),
+            Body::Insert(insert) => match (&insert.source, insert.replace) {
+                (InsertSource::Values(_), false) => status.com_insert.inc(),
+                (InsertSource::Values(_), true) => status.com_replace.inc(),
+                (_, false) => status.com_insert_select.inc(),
+                (_, true) => status.com_replace_select.inc(),
+            },
+            Body::Update(update) if update.targets.len() == 1 => status.com_update.inc(),
+            Body::Update(_) => status.com_update_multi.inc(),
+            Body::Delete(delete) if delete.targets.len() == 1 => status.com_delete.inc(),
+            Body::Delete(_) => status.com_delete_multi.inc(),
+        }
+    }
+
+    /// Counts the rows that a statement has changed.
+    #[inline]
+    fn count_rows(&self, body: &Body, changes: &Changes) {
+        let status = &self.shared().status;
+        match body {
+            Body::Query(_) => {}
+            Body::Insert(insert) if insert.replace => {
+                status.rows_inserted.add(changes.records);
+                status.rows_deleted.add(changes.deleted);
+            }
+            Body::Insert(insert) if insert.on_duplicate.is_empty() => status.rows_inserted.add(changes.affected),
+            Body::Insert(_) => {
+                // A row that was changed instead counts twice among those affected.
+                status.rows_inserted.add(changes.affected.saturating_sub(2 * changes.duplicates));
+                status.rows_updated.add(changes.duplicates);
+            }
+            Body::Update(_) => status.rows_updated.add(changes.affected),
+            Body::Delete(_) => status.rows_deleted.add(changes.affected),
         }
     }
 
@@ -207,6 +237,7 @@ impl ClientSession {
             }
             _ => Info::NONE,
         };
+        self.count_rows(body, changes);
         self.core.row_count = (changes.affected + if found_rows { changes.unchanged } else { 0 }) as i64;
         if let Some(id) = changes.generated_id {
             self.core.note_generated(id);

@@ -102,6 +102,9 @@ pub trait Service: Send + Sync + 'static {
     /// Whether a login may take the connection that is kept free above `max_connections`.
     fn is_administrator(&self, login: &Login) -> bool;
 
+    /// A client was not let in: told why, or (`None`) gone before it could be.
+    fn login_refused(&self, _error: Option<&SqlError>) {}
+
     /// Begins a session for a client that has authenticated. An error (unknown database, …) is sent and the connection ends.
     fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<Self::Session, SqlError>;
 }

@@ -77,7 +77,7 @@ impl ClientSession {
         out
     }
 
-    fn session_text(&self, name: &str) -> String {
+    pub(crate) fn session_text(&self, name: &str) -> String {
         find(name).map_or_else(String::new, |definition| show(definition, self.core.variables.get(definition)))
     }
 

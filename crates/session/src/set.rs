@@ -122,12 +122,18 @@ impl ClientSession {
             && matches!(
                 definition.name,
                 "general_log"
+                    | "old_alter_table"
                     | "profiling"
                     | "slow_query_log"
                     | "sql_auto_is_null"
                     | "sql_generate_invisible_primary_key"
                     | "sql_require_primary_key"
             )
+        {
+            return Err(codes::not_supported_yet(definition.name).into());
+        }
+        if let ("max_join_size", Value::UInt(rows)) = (definition.name, value)
+            && *rows < u64::MAX
         {
             return Err(codes::not_supported_yet(definition.name).into());
         }
@@ -261,6 +267,7 @@ impl ClientSession {
             }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
+            ("long_query_time", Value::Double(seconds)) => self.connection.set_slow_after_ms((*seconds * 1000.0) as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
             ("auto_increment_increment", Value::UInt(n)) => settings.auto_increment.increment = *n,
             ("auto_increment_offset", Value::UInt(n)) => settings.auto_increment.offset = *n,
@@ -290,6 +297,7 @@ impl ClientSession {
             "sql_select_limit",
             "sql_safe_updates",
             "wait_timeout",
+            "long_query_time",
             "timestamp",
             "lc_time_names",
             "auto_increment_increment",

@@ -23,13 +23,15 @@ use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
-use sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 use tls::Tls;
 use types::Value;
 
-/// Version that clients see: MySQL's, whose behaviour COMPAT.md measures against, then ours.
+/// Version that clients see: MySQL's, by which they choose their dialect, then ours.
 pub const SERVER_VERSION: &str = concat!("8.4.3-altiplano-", env!("CARGO_PKG_VERSION"));
+/// MySQL's alone.
+const MYSQL_VERSION: &str = "8.4.3";
 
 /// The parts of a server that its sessions share.
 pub struct Shared {
@@ -61,16 +63,22 @@ pub struct Shared {
     pub(crate) prepared_statements: AtomicU64,
     /// What encrypts connections.
     pub tls: Tls,
+    /// The component for query attributes is installed.
+    pub(crate) query_attributes: AtomicBool,
     /// Counters.
     pub status: Status,
     /// How far long statements are.
     pub(crate) stages: Stages,
+    /// Statements by kind.
+    pub(crate) kinds: crate::kinds::Kinds,
     /// Where temporary files are made; without it statements have their memory alone.
     spill: OnceLock<Arc<spill::Directory>>,
     /// What SET PERSIST keeps, where there is a data directory.
     persisted: OnceLock<Persisted>,
     /// When the server started.
     pub started: Instant,
+    /// When FLUSH STATUS was last said, in milliseconds after that.
+    flushed_ms: AtomicU64,
     /// The same by the wall clock: microseconds since the epoch.
     pub started_micros: i64,
     /// `innodb_print_all_deadlocks`.
@@ -106,19 +114,23 @@ impl Shared {
             backups: Arc::default(),
             prepared_statements: AtomicU64::new(0),
             tls: Tls::off(),
+            query_attributes: AtomicBool::new(false),
             status: Status::default(),
             stages: Stages::new(),
+            kinds: Default::default(),
             spill: OnceLock::new(),
             persisted: OnceLock::new(),
             started: Instant::now(),
+            flushed_ms: AtomicU64::new(0),
             deadlock_log: DeadlockLog::new(),
             accounts,
             last_report: Mutex::new(Rank::Leaf, None),
             flush_policy: AtomicU32::new(1),
         };
-        for name in ["version", "innodb_version"] {
+        // Storage has no version of its own; tools take this one apart at its dots.
+        for (name, version) in [("version", SERVER_VERSION), ("innodb_version", MYSQL_VERSION)] {
             if let Some(definition) = find(name) {
-                shared.variables.set(definition, Value::from(SERVER_VERSION));
+                shared.variables.set(definition, Value::from(version));
             }
         }
         Arc::new(shared)
@@ -208,6 +220,17 @@ impl Shared {
     /// Puts `innodb_max_purge_lag` and its bound in force.
     pub fn apply_max_purge_lag(&self) {
         self.engine.set_max_purge_lag(self.number("innodb_max_purge_lag"), self.number("innodb_max_purge_lag_delay"));
+    }
+
+    /// FLUSH STATUS: what is counted since then begins anew.
+    pub(crate) fn flush_status(&self) {
+        self.connections.forget_most();
+        self.flushed_ms.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// How long FLUSH STATUS was not said.
+    pub(crate) fn since_flush(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.flushed_ms.load(Ordering::Relaxed)))
     }
 
     fn seconds(&self, name: &str) -> Duration {
@@ -306,6 +329,19 @@ impl Service for SqlService {
             net_write_timeout: shared.seconds("net_write_timeout"),
             compression: shared.compression(),
             require_secure_transport: shared.number("require_secure_transport") == 1,
+        }
+    }
+
+    fn login_refused(&self, error: Option<&SqlError>) {
+        let status = &self.shared.status;
+        match error.map(|error| error.code) {
+            Some(codes::ER_CON_COUNT_ERROR) => status.over_max_connections.inc(),
+            code => {
+                status.aborted_connects.inc();
+                if code == Some(codes::ER_ACCOUNT_HAS_BEEN_LOCKED) {
+                    status.locked_connects.inc();
+                }
+            }
         }
     }
 

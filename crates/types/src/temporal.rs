@@ -14,7 +14,7 @@ mod tests;
 pub use parse::{
     ParsedDateTime, ParsedTime, datetime_from_number, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
 };
-pub use zone::{LocalTime, TimeZone};
+pub use zone::{LocalTime, TimeZone, ZoneChange};
 
 /// A calendar date, packed as `year << 9 | month << 5 | day`; month and day may be 0. `0000-00-00` is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

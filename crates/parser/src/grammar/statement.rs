@@ -85,6 +85,7 @@ impl<'a> Parser<'a> {
                 Ok(Statement::Shutdown)
             }
             Kw::RESET if self.peek().kw == Kw::PERSIST => self.reset_persist(),
+            Kw::INSTALL | Kw::UNINSTALL if self.peek().kw == Kw::COMPONENT => self.component(),
             _ => self.rare_statement(),
         }
     }
@@ -96,6 +97,24 @@ impl<'a> Parser<'a> {
         let if_exists = self.if_exists()?;
         let name = if if_exists || Self::is_name(self.tok) { Some(self.name()?) } else { None };
         Ok(Statement::ResetPersist { name, if_exists })
+    }
+
+    /// `INSTALL COMPONENT 'urn', …` and UNINSTALL. `INSTALL … SET` is not carried out.
+    fn component(&mut self) -> PResult<Statement<'a>> {
+        let install = self.at(Kw::INSTALL);
+        self.bump();
+        self.bump();
+        let mut urns = bumpalo::collections::Vec::new_in(self.arena);
+        loop {
+            urns.push(self.string()?);
+            if !self.eat_tok(Tok::Comma) {
+                break;
+            }
+        }
+        if install && self.at(Kw::SET) {
+            return self.unsupported("INSTALL COMPONENT ... SET");
+        }
+        Ok(Statement::Component { install, urns: urns.into_bump_slice() })
     }
 
     /// Statements that are recognised and not carried out.

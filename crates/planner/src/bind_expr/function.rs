@@ -36,10 +36,10 @@ impl<'c> Binder<'c> {
             _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
             _ => {}
         }
-        let Some(info) = func::lookup(&name) else {
-            let database = self.context.database().unwrap_or("");
-            let shown = if database.is_empty() { call.name.name.to_owned() } else { format!("{database}.{}", call.name.name) };
-            return Err(codes::sp_does_not_exist("FUNCTION", shown));
+        let found = func::lookup(&name).filter(|info| info.func != Func::QueryAttribute || self.context.has_query_attributes());
+        let Some(info) = found else {
+            let database = self.context.database().filter(|database| !database.is_empty()).ok_or_else(codes::no_db_error)?;
+            return Err(codes::sp_does_not_exist("FUNCTION", format!("{database}.{}", call.name.name)));
         };
         let pairs = match info.func {
             Func::JsonObject => call.args.len().is_multiple_of(2),
@@ -155,6 +155,14 @@ impl<'c> Binder<'c> {
             Returns::Time => match func {
                 Func::CurTime | Func::UtcTime => ColumnType::temporal(TypeKind::Time, fraction(0)).not_null(),
                 Func::TimeDiff => ColumnType::temporal(TypeKind::Time, args.iter().map(self::string_decimals).max().unwrap_or(0)),
+                Func::MakeTime => {
+                    let decimals = match typing::class(&args[2].ty) {
+                        typing::Class::Int => 0,
+                        typing::Class::Decimal => args[2].ty.decimals.min(6),
+                        _ => 6,
+                    };
+                    ColumnType::temporal(TypeKind::Time, decimals)
+                }
                 Func::SecToTime if typing::is_string_class(&args[0].ty) => ColumnType::temporal(TypeKind::Time, 6),
                 Func::SecToTime => ColumnType::temporal(TypeKind::Time, arg_decimals),
                 _ => ColumnType::temporal(TypeKind::Time, string_decimals),
@@ -314,6 +322,7 @@ impl<'c> Binder<'c> {
             Func::Inet6Aton | Func::UuidToBin => 4,
             Func::RandomBytes => 256,
             Func::CurrentRole => 16_383,
+            Func::QueryAttribute => 1024,
             _ => len(0).max(total.min(16_383)),
         }
     }

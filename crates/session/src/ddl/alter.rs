@@ -158,6 +158,7 @@ impl Draft {
             match action {
                 AlterAction::Option(option) => draft.options.read(definer, &old.name, option)?,
                 AlterAction::Force => draft.rebuild = true,
+                AlterAction::EnableKeys(_) => definer.note(codes::illegal_ha(&old.name)),
                 AlterAction::Rename(name) => {
                     let database = name.schema.or(current).unwrap_or(&old.database);
                     draft.new_name = Some((database.to_owned(), name.name.to_owned()));

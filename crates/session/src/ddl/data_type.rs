@@ -153,7 +153,14 @@ fn warn_deprecated(definer: &mut Definer<'_>, ty: &DataType<'_>) {
     let integer = matches!(ty.kind, K::TinyInt | K::SmallInt | K::MediumInt | K::Int | K::BigInt);
     // BOOL is TINYINT(1) in the tree, and nobody should be warned of it.
     let is_bool = ty.kind == K::TinyInt && ty.length == Some(1);
-    if integer && ty.length.is_some() && !is_bool {
+    if ty.zerofill {
+        definer.warn_text(
+            1681,
+            "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, \
+             or store the formatted numbers in a CHAR column.",
+        );
+    }
+    if integer && (ty.length.is_some() && !is_bool || ty.zerofill) {
         definer.warn_text(1681, "Integer display width is deprecated and will be removed in a future release.");
     }
     if matches!(ty.kind, K::Float | K::Double) && ty.decimals.is_some() {
@@ -162,13 +169,7 @@ fn warn_deprecated(definer: &mut Definer<'_>, ty: &DataType<'_>) {
             "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.",
         );
     }
-    if ty.zerofill {
-        definer.warn_text(
-            1681,
-            "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad numbers, \
-             or store the formatted numbers in a CHAR column.",
-        );
-    } else if ty.unsigned && matches!(ty.kind, K::Decimal | K::Float | K::Double) {
+    if !ty.zerofill && ty.unsigned && matches!(ty.kind, K::Decimal | K::Float | K::Double) {
         definer.warn_text(
             1681,
             "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future release.",

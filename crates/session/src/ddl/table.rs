@@ -5,7 +5,7 @@ use super::foreign_keys::keys_to;
 use super::{DdlDone, FullName, check_table_name, full_name, view};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::virtual_tables::refuse_drop;
+use crate::virtual_tables::{is_emptied, refuse_drop};
 use catalog::CatalogError;
 use mysql_error::codes;
 use parser::ast::{DropTable, ObjectName};
@@ -62,6 +62,9 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
 /// TRUNCATE: a new, empty table under the same name.
 pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Result<DdlDone, Outcome> {
     if let Some(database) = name.schema.or(session.core.database.as_deref()) {
+        if is_emptied(database, name.name) {
+            return Ok(DdlDone::NOTHING);
+        }
         refuse_drop(&session.core, database, name.name)?;
     }
     let name = full_name(session, name)?;

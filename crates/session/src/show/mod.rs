@@ -322,6 +322,27 @@ pub(crate) fn describe(
     Ok(())
 }
 
+/// What PREPARE looks at of a SHOW: that what it is about may be seen. Whether it is there shows when it is run.
+pub(crate) fn look(session: &ClientSession, what: &ShowKind<'_>) -> Result<(), Outcome> {
+    match what {
+        ShowKind::Columns { table, .. } | ShowKind::Indexes { table, .. } => look_at_table(session, table),
+        ShowKind::Tables { schema, .. } | ShowKind::TableStatus { schema } => match schema.or(session.core.database.as_deref()) {
+            Some(schema) => Ok(session.may_show_database(schema)?),
+            None => Ok(()),
+        },
+        ShowKind::EngineStatus(_) => Ok(session.core.require_process()?),
+        _ => Ok(()),
+    }
+}
+
+/// The same of a table.
+pub(crate) fn look_at_table(session: &ClientSession, table: &ObjectName<'_>) -> Result<(), Outcome> {
+    match table.schema.or(session.core.database.as_deref()) {
+        Some(schema) => Ok(session.may_show_table(schema, table.name)?),
+        None => Ok(()),
+    }
+}
+
 /// The database named, or the current one.
 fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Outcome> {
     let name = match schema {

@@ -10,6 +10,7 @@ use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
 use sync::atomic::Ordering;
+use types::{LocalTime, TimeZone, Timestamp};
 
 /// System variables with their values: the server's, or those of the session.
 pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, String)> {
@@ -54,10 +55,90 @@ fn head() -> Table {
 pub(crate) fn status_list(core: &Core, global: bool) -> Vec<(&'static str, String)> {
     let mut list: Vec<(&'static str, String)> =
         counter_list(&core.shared).into_iter().map(|(name, value)| (name, value.to_string())).collect();
+    list.extend(texts(&core.shared));
+    let traffic = if global { core.shared.connections.traffic() } else { core.connection.traffic() };
+    list.extend([("Bytes_received", traffic.received.to_string()), ("Bytes_sent", traffic.sent.to_string())]);
     list.extend(encryption::status(&core.shared.tls, (!global).then_some(&*core.connection)));
     list.extend(compression::status((!global).then_some(&*core.connection)));
     list.sort_unstable();
     list
+}
+
+/// What MySQL counts and there is nothing of here: a binary log, replication, delayed inserts, MyISAM's key cache, its log of two-phase commits, instruments that get lost.
+const NOTHING: [&str; 60] = [
+    "Binlog_cache_disk_use",
+    "Binlog_cache_use",
+    "Binlog_stmt_cache_disk_use",
+    "Binlog_stmt_cache_use",
+    "Connection_errors_tcpwrap",
+    "Delayed_errors",
+    "Delayed_insert_threads",
+    "Delayed_writes",
+    "Innodb_truncated_status_writes",
+    "Key_blocks_not_flushed",
+    "Key_blocks_unused",
+    "Key_blocks_used",
+    "Key_read_requests",
+    "Key_reads",
+    "Key_write_requests",
+    "Key_writes",
+    "Not_flushed_delayed_rows",
+    "Ongoing_anonymous_transaction_count",
+    "Open_streams",
+    "Performance_schema_accounts_lost",
+    "Performance_schema_cond_classes_lost",
+    "Performance_schema_cond_instances_lost",
+    "Performance_schema_digest_lost",
+    "Performance_schema_file_classes_lost",
+    "Performance_schema_file_handles_lost",
+    "Performance_schema_file_instances_lost",
+    "Performance_schema_hosts_lost",
+    "Performance_schema_index_stat_lost",
+    "Performance_schema_locker_lost",
+    "Performance_schema_logger_lost",
+    "Performance_schema_memory_classes_lost",
+    "Performance_schema_metadata_lock_lost",
+    "Performance_schema_meter_lost",
+    "Performance_schema_metric_lost",
+    "Performance_schema_mutex_classes_lost",
+    "Performance_schema_mutex_instances_lost",
+    "Performance_schema_nested_statement_lost",
+    "Performance_schema_prepared_statements_lost",
+    "Performance_schema_program_lost",
+    "Performance_schema_rwlock_classes_lost",
+    "Performance_schema_rwlock_instances_lost",
+    "Performance_schema_socket_classes_lost",
+    "Performance_schema_socket_instances_lost",
+    "Performance_schema_stage_classes_lost",
+    "Performance_schema_statement_classes_lost",
+    "Performance_schema_table_handles_lost",
+    "Performance_schema_table_instances_lost",
+    "Performance_schema_table_lock_stat_lost",
+    "Performance_schema_thread_classes_lost",
+    "Performance_schema_thread_instances_lost",
+    "Performance_schema_users_lost",
+    "Replica_open_temp_tables",
+    "Secondary_engine_execution_count",
+    "Slave_open_temp_tables",
+    "Table_open_cache_triggers_hits",
+    "Table_open_cache_triggers_misses",
+    "Table_open_cache_triggers_overflows",
+    "Tc_log_max_pages_used",
+    "Tc_log_page_size",
+    "Tc_log_page_waits",
+];
+
+/// Those that are not counts.
+fn texts(shared: &Shared) -> [(&'static str, String); 4] {
+    let (_, after_seconds) = shared.connections.most();
+    let since = Timestamp::from_micros(shared.started_micros + i64::from(after_seconds) * 1_000_000);
+    let whole = Timestamp::from_micros(since.micros() / 1_000_000 * 1_000_000);
+    [
+        ("Innodb_redo_log_enabled", "ON".to_owned()),
+        ("Innodb_redo_log_resize_status", "OK".to_owned()),
+        ("Max_used_connections_time", TimeZone::system().to_local(whole).to_string()),
+        ("Resource_group_supported", "OFF".to_owned()),
+    ]
 }
 
 /// What went to temporary files.
@@ -82,7 +163,13 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
     let (undo, store) = (engine.undo_stats(), engine.pool().store().stats());
     let data = pool.frames_total - pool.frames_free.min(pool.frames_total);
     let mut list: Vec<(&'static str, u64)> = shared.status.list();
+    list.extend(shared.kinds.list());
+    list.extend(NOTHING.map(|name| (name, 0)));
     list.extend(spilled(shared));
+    // Statements and the commands about prepared ones; there are no programs whose statements would count.
+    let others = ["Com_stmt_close", "Com_stmt_reset", "Com_stmt_send_long_data", "Com_stmt_prepare"];
+    let queries = list.iter().filter(|(name, _)| *name == "Questions" || others.contains(name)).map(|(_, count)| count).sum();
+    let (written, page) = (store.pages_written.load(Ordering::Relaxed), 16384);
     let threads = shared.connections.threads();
     let tables = engine.open_tables();
     let admission = shared.admission.stats();
@@ -150,6 +237,17 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Altiplano_undo_file_reads", undo.file_reads),
         ("Altiplano_undo_segments", undo.segments),
         ("Altiplano_undo_segments_spilled", undo.spilled),
+        ("Innodb_data_fsyncs", store.syncs.load(Ordering::Relaxed) + wal.syncs),
+        ("Innodb_data_read", store.pages_read.load(Ordering::Relaxed) * page),
+        ("Innodb_data_reads", store.pages_read.load(Ordering::Relaxed)),
+        // Pages go to the doublewrite area and in place; the log's writes.
+        ("Innodb_data_writes", written + store.batches.load(Ordering::Relaxed) + wal.writes),
+        ("Innodb_data_written", 2 * written * page + wal.write_bytes),
+        ("Innodb_log_waits", wal.ring_waits),
+        ("Innodb_redo_log_capacity_resized", engine.wal().capacity()),
+        ("Innodb_redo_log_current_lsn", engine.wal().written_contiguous().0),
+        ("Innodb_redo_log_flushed_to_disk_lsn", engine.wal().durable().0),
+        ("Innodb_redo_log_logical_size", engine.wal().age()),
         ("Innodb_buffer_pool_bytes_data", data * 16384),
         ("Innodb_buffer_pool_bytes_dirty", pool.pages_dirty * 16384),
         ("Innodb_buffer_pool_pages_data", data),
@@ -175,6 +273,10 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Innodb_os_log_written", wal.write_bytes),
         ("Innodb_page_size", 16384),
         ("Innodb_row_lock_current_waits", locks.waiting),
+        // In milliseconds.
+        ("Innodb_row_lock_time", locks.wait_micros / 1000),
+        ("Innodb_row_lock_time_avg", locks.wait_micros.checked_div(locks.waits.saturating_sub(locks.waiting)).unwrap_or(0) / 1000),
+        ("Innodb_row_lock_time_max", locks.wait_micros_max / 1000),
         ("Innodb_row_lock_waits", locks.waits),
         ("Open_tables", tables.open),
         ("Opened_tables", tables.opened),
@@ -185,11 +287,15 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
         ("Altiplano_threads_shared", threads.shared.into()),
+        ("Max_used_connections", shared.connections.most().0.into()),
+        ("Queries", queries),
+        ("Slow_queries", shared.connections.slow()),
         ("Threads_cached", threads.cached.into()),
         ("Threads_connected", u64::from(shared.connections.count())),
         ("Threads_created", threads.created),
         ("Threads_running", u64::from(shared.connections.running())),
         ("Uptime", shared.started.elapsed().as_secs()),
+        ("Uptime_since_flush_status", shared.since_flush().as_secs()),
     ]);
     list
 }

@@ -117,7 +117,7 @@ fn from_text(kind: Kind, text: &str) -> Value {
 
 /// The same of a variable: one may be NULL, which says something else than an empty text.
 fn said(definition: &Definition, text: &str) -> Value {
-    if definition.name == "secure_file_priv" && text.eq_ignore_ascii_case("NULL") {
+    if matches!(definition.name, "secure_file_priv" | "external_user" | "proxy_user") && text.eq_ignore_ascii_case("NULL") {
         return Value::Null;
     }
     from_text(definition.kind, text)

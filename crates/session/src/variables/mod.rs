@@ -162,7 +162,7 @@ pub fn show(definition: &Definition, value: &Value) -> String {
         (Kind::Switch, Value::Int(1)) => "ON".into(),
         (Kind::Switch, _) => "OFF".into(),
         (Kind::Real { .. }, Value::Double(n)) => format!("{n:.6}"),
-        (_, Value::Null) if definition.name == "secure_file_priv" => "NULL".into(),
+        (_, Value::Null) if matches!(definition.name, "secure_file_priv" | "external_user" | "proxy_user") => "NULL".into(),
         (_, Value::Null) => String::new(),
         (_, value) => shown(value),
     }

@@ -26,7 +26,7 @@ pub(super) fn collations() -> VirtualTable {
         ("IS_DEFAULT", folded(3).not_null()),
         ("IS_COMPILED", folded(3).not_null()),
         ("SORTLEN", unsigned_int().not_null()),
-        ("PAD_ATTRIBUTE", one_of(&["PAD SPACE", "NO PAD"], Collation::Utf8mb4Bin).not_null()),
+        ("PAD_ATTRIBUTE", one_of(&["PAD SPACE", "NO PAD"], Collation::Utf8mb3Bin).not_null()),
     ];
     VirtualTable { def: information_schema("COLLATIONS", &[], 7.0, columns), rows: all_collations }
 }

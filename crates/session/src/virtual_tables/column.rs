@@ -45,12 +45,12 @@ fn define(
 
 /// Text compared by its bytes: names of databases and tables.
 pub(super) fn bytes_text(characters: u32) -> ColumnType {
-    ColumnType::varchar(characters, Collation::Utf8mb4Bin)
+    ColumnType::varchar(characters, Collation::Utf8mb3Bin)
 }
 
 /// Text compared without case: most of `information_schema`.
 pub(super) fn folded(characters: u32) -> ColumnType {
-    ColumnType::varchar(characters, Collation::Utf8mb4GeneralCi)
+    ColumnType::varchar(characters, Collation::Utf8mb3GeneralCi)
 }
 
 /// Text of `performance_schema`.
@@ -58,14 +58,19 @@ pub(super) fn text(characters: u32) -> ColumnType {
     ColumnType::varchar(characters, Collation::DEFAULT)
 }
 
+/// Long text as sessions write it.
+pub(super) fn long_words(kind: TypeKind) -> ColumnType {
+    ColumnType { collation: Collation::DEFAULT, ..ColumnType::new(kind) }
+}
+
 /// Long text compared by its bytes.
 pub(super) fn long_text(kind: TypeKind) -> ColumnType {
-    ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(kind) }
+    ColumnType { collation: Collation::Utf8mb3Bin, ..ColumnType::new(kind) }
 }
 
 /// Long text compared without case.
 pub(super) fn long_folded(kind: TypeKind) -> ColumnType {
-    ColumnType { collation: Collation::Utf8mb4GeneralCi, ..ColumnType::new(kind) }
+    ColumnType { collation: Collation::Utf8mb3GeneralCi, ..ColumnType::new(kind) }
 }
 
 /// VARBINARY.

@@ -28,7 +28,7 @@ pub(super) fn table() -> VirtualTable {
         ("CHARACTER_SET_NAME", folded(64)),
         ("COLLATION_NAME", folded(64)),
         ("COLUMN_TYPE", long_text(TypeKind::MediumText).not_null()),
-        ("COLUMN_KEY", one_of(&["", "PRI", "UNI", "MUL"], Collation::Utf8mb4Bin).not_null()),
+        ("COLUMN_KEY", one_of(&["", "PRI", "UNI", "MUL"], Collation::Utf8mb3Bin).not_null()),
         ("EXTRA", folded(256)),
         ("PRIVILEGES", folded(154)),
         ("COLUMN_COMMENT", long_text(TypeKind::Text).not_null()),

@@ -161,9 +161,9 @@ pub(super) fn referential_constraints() -> VirtualTable {
         ("UNIQUE_CONSTRAINT_CATALOG", bytes_text(64).not_null()),
         ("UNIQUE_CONSTRAINT_SCHEMA", bytes_text(64).not_null()),
         ("UNIQUE_CONSTRAINT_NAME", folded(64)),
-        ("MATCH_OPTION", one_of(&["NONE", "PARTIAL", "FULL"], Collation::Utf8mb4Bin).not_null()),
-        ("UPDATE_RULE", one_of(&actions, Collation::Utf8mb4Bin).not_null()),
-        ("DELETE_RULE", one_of(&actions, Collation::Utf8mb4Bin).not_null()),
+        ("MATCH_OPTION", one_of(&["NONE", "PARTIAL", "FULL"], Collation::Utf8mb3Bin).not_null()),
+        ("UPDATE_RULE", one_of(&actions, Collation::Utf8mb3Bin).not_null()),
+        ("DELETE_RULE", one_of(&actions, Collation::Utf8mb3Bin).not_null()),
         ("TABLE_NAME", bytes_text(64).not_null()),
         ("REFERENCED_TABLE_NAME", bytes_text(64).not_null()),
     ];

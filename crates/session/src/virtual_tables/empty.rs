@@ -1,4 +1,4 @@
-//! Tables of `information_schema` about what does not exist here: routines, triggers, events, partitions, tablespace files,
+//! Tables of `information_schema` about what does not exist here: routines, triggers, events, tablespace files,
 //! roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
 
 use super::column::*;
@@ -34,8 +34,11 @@ pub(super) fn tables() -> Vec<VirtualTable> {
     ];
     list.into_iter()
         .map(|(name, columns)| VirtualTable {
-            def: information_schema(name, &[], 0.0, columns),
-            rows: super::account_rows::of(name).unwrap_or(rows),
+            def: information_schema(name, if name == "PARTITIONS" { &["TABLE_SCHEMA", "TABLE_NAME"] } else { &[] }, 0.0, columns),
+            rows: match name {
+                "PARTITIONS" => super::tables::partition_rows,
+                _ => super::account_rows::of(name).unwrap_or(rows),
+            },
         })
         .collect()
 }
@@ -63,7 +66,7 @@ fn routines() -> Columns {
         ("ROUTINE_CATALOG", bytes_text(64).not_null()),
         ("ROUTINE_SCHEMA", bytes_text(64).not_null()),
         ("ROUTINE_NAME", folded(64).not_null()),
-        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb4Bin).not_null()),
+        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb3Bin).not_null()),
         ("DATA_TYPE", long_text(TypeKind::LongText)),
         ("CHARACTER_MAXIMUM_LENGTH", ColumnType::bigint()),
         ("CHARACTER_OCTET_LENGTH", ColumnType::bigint()),
@@ -79,9 +82,9 @@ fn routines() -> Columns {
         ("EXTERNAL_LANGUAGE", bytes_text(64).not_null()),
         ("PARAMETER_STYLE", folded(3).not_null()),
         ("IS_DETERMINISTIC", folded(3).not_null()),
-        ("SQL_DATA_ACCESS", one_of(&["CONTAINS SQL", "NO SQL", "READS SQL DATA", "MODIFIES SQL DATA"], Collation::Utf8mb4Bin).not_null()),
+        ("SQL_DATA_ACCESS", one_of(&["CONTAINS SQL", "NO SQL", "READS SQL DATA", "MODIFIES SQL DATA"], Collation::Utf8mb3Bin).not_null()),
         ("SQL_PATH", octets(0)),
-        ("SECURITY_TYPE", one_of(&["DEFAULT", "INVOKER", "DEFINER"], Collation::Utf8mb4Bin).not_null()),
+        ("SECURITY_TYPE", one_of(&["DEFAULT", "INVOKER", "DEFINER"], Collation::Utf8mb3Bin).not_null()),
         ("CREATED", ColumnType::new(TypeKind::Timestamp).not_null()),
         ("LAST_ALTERED", ColumnType::new(TypeKind::Timestamp).not_null()),
         ("SQL_MODE", sql_modes().not_null()),
@@ -110,7 +113,7 @@ fn parameters() -> Columns {
         ("CHARACTER_SET_NAME", folded(64)),
         ("COLLATION_NAME", folded(64)),
         ("DTD_IDENTIFIER", long_text(TypeKind::MediumText).not_null()),
-        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb4Bin).not_null()),
+        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb3Bin).not_null()),
     ]
 }
 
@@ -119,7 +122,7 @@ fn triggers() -> Columns {
         ("TRIGGER_CATALOG", bytes_text(64).not_null()),
         ("TRIGGER_SCHEMA", bytes_text(64).not_null()),
         ("TRIGGER_NAME", folded(64).not_null()),
-        ("EVENT_MANIPULATION", one_of(&["INSERT", "UPDATE", "DELETE"], Collation::Utf8mb4Bin).not_null()),
+        ("EVENT_MANIPULATION", one_of(&["INSERT", "UPDATE", "DELETE"], Collation::Utf8mb3Bin).not_null()),
         ("EVENT_OBJECT_CATALOG", bytes_text(64).not_null()),
         ("EVENT_OBJECT_SCHEMA", bytes_text(64).not_null()),
         ("EVENT_OBJECT_TABLE", bytes_text(64).not_null()),
@@ -127,7 +130,7 @@ fn triggers() -> Columns {
         ("ACTION_CONDITION", octets(0)),
         ("ACTION_STATEMENT", long_text(TypeKind::LongText).not_null()),
         ("ACTION_ORIENTATION", folded(3).not_null()),
-        ("ACTION_TIMING", one_of(&["BEFORE", "AFTER"], Collation::Utf8mb4Bin).not_null()),
+        ("ACTION_TIMING", one_of(&["BEFORE", "AFTER"], Collation::Utf8mb3Bin).not_null()),
         ("ACTION_REFERENCE_OLD_TABLE", octets(0)),
         ("ACTION_REFERENCE_NEW_TABLE", octets(0)),
         ("ACTION_REFERENCE_OLD_ROW", folded(3).not_null()),
@@ -178,7 +181,7 @@ fn events() -> Columns {
                     "MINUTE_MICROSECOND",
                     "SECOND_MICROSECOND",
                 ],
-                Collation::Utf8mb4Bin,
+                Collation::Utf8mb3Bin,
             ),
         ),
         ("SQL_MODE", sql_modes().not_null()),
@@ -363,7 +366,7 @@ fn role_table_grants() -> Columns {
                     "Show view",
                     "Trigger",
                 ],
-                Collation::Utf8mb4GeneralCi,
+                Collation::Utf8mb3GeneralCi,
             )
             .not_null(),
         ),
@@ -381,7 +384,7 @@ fn role_column_grants() -> Columns {
         ("TABLE_SCHEMA", ColumnType { length: 64, ..ColumnType::new(TypeKind::Char) }.not_null()),
         ("TABLE_NAME", ColumnType { length: 64, ..ColumnType::new(TypeKind::Char) }.not_null()),
         ("COLUMN_NAME", ColumnType { length: 64, ..ColumnType::new(TypeKind::Char) }.not_null()),
-        ("PRIVILEGE_TYPE", some_of(&["Select", "Insert", "Update", "References"], Collation::Utf8mb4GeneralCi).not_null()),
+        ("PRIVILEGE_TYPE", some_of(&["Select", "Insert", "Update", "References"], Collation::Utf8mb3GeneralCi).not_null()),
         ("IS_GRANTABLE", folded(3).not_null()),
     ]
 }
@@ -398,7 +401,7 @@ fn role_routine_grants() -> Columns {
         ("ROUTINE_CATALOG", folded(3).not_null()),
         ("ROUTINE_SCHEMA", ColumnType { length: 64, ..ColumnType::new(TypeKind::Char) }.not_null()),
         ("ROUTINE_NAME", ColumnType { length: 64, ..ColumnType::new(TypeKind::Char) }.not_null()),
-        ("PRIVILEGE_TYPE", some_of(&["Execute", "Alter Routine", "Grant"], Collation::Utf8mb4GeneralCi).not_null()),
+        ("PRIVILEGE_TYPE", some_of(&["Execute", "Alter Routine", "Grant"], Collation::Utf8mb3GeneralCi).not_null()),
         ("IS_GRANTABLE", folded(3).not_null()),
     ]
 }
@@ -455,7 +458,7 @@ fn routine_libraries() -> Columns {
         ("ROUTINE_CATALOG", bytes_text(64).not_null()),
         ("ROUTINE_SCHEMA", bytes_text(64).not_null()),
         ("ROUTINE_NAME", folded(64).not_null()),
-        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb4Bin).not_null()),
+        ("ROUTINE_TYPE", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb3Bin).not_null()),
         ("LIBRARY_CATALOG", text(64)),
         ("LIBRARY_SCHEMA", text(100)),
         ("LIBRARY_NAME", text(100)),
@@ -502,6 +505,6 @@ fn sql_modes() -> ColumnType {
             "TIME_TRUNCATE_FRACTIONAL",
             "INTERPRET_UTF8_AS_UTF8MB4",
         ],
-        Collation::Utf8mb4Bin,
+        Collation::Utf8mb3Bin,
     )
 }

@@ -5,7 +5,7 @@
 //! values that the conditions leave to the key columns, so that a look at one table does not list a million.
 //!
 //! # Invariants
-//! 1. Column names, types and order are those of MySQL 9.7 (but for `utf8mb3`, which is `utf8mb4` here); what is not known is NULL, or 0 where
+//! 1. Column names, types and order are those of MySQL 9.7; what is not known is NULL, or 0 where
 //!    NULL is not allowed. Nothing is invented.
 //! 2. All tables about locks and transactions that one statement reads show one moment ([`LockPicture`]).
 //! 3. Nothing here can be changed, locked or dropped.
@@ -32,6 +32,7 @@ mod memory;
 mod metadata_locks;
 mod mysql_schema;
 mod processes;
+mod quiet;
 mod schemata;
 mod settings;
 mod stages;
@@ -39,12 +40,14 @@ mod statistics;
 mod sys;
 mod table_lock_waits;
 mod tables;
+mod time_zones;
 mod views;
 
 pub(crate) use characters::collation_rows;
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
+pub(crate) use quiet::is_emptied;
 pub(crate) use statistics::index_rows_of_show;
 pub(crate) use tables::{computed_status_row, status_row, view_status_row};
 
@@ -101,6 +104,8 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(settings::tables());
     tables.extend(empty::tables());
     tables.extend(stages::tables());
+    tables.extend(quiet::tables());
+    tables.extend(time_zones::tables());
     tables.extend(sys::tables());
     tables.extend(table_lock_waits::tables());
     tables
@@ -119,7 +124,7 @@ pub(crate) struct VirtualDatabase {
 
 /// All of them, by name.
 pub(crate) static DATABASES: [VirtualDatabase; 4] = [
-    VirtualDatabase { name: INFORMATION_SCHEMA, collation: Collation::Utf8mb4GeneralCi, any_case: true },
+    VirtualDatabase { name: INFORMATION_SCHEMA, collation: Collation::Utf8mb3GeneralCi, any_case: true },
     VirtualDatabase { name: MYSQL, collation: Collation::DEFAULT, any_case: false },
     VirtualDatabase { name: PERFORMANCE_SCHEMA, collation: Collation::DEFAULT, any_case: false },
     VirtualDatabase { name: SYS, collation: Collation::DEFAULT, any_case: false },

@@ -98,23 +98,23 @@ fn all(accounts: &Accounts, of: fn(&Account) -> Vec<VirtualRow>) -> Vec<VirtualR
 }
 
 fn host() -> ColumnType {
-    ColumnType { length: 255, collation: Collation::Utf8mb4GeneralCi, ..ColumnType::new(TypeKind::Char) }.not_null()
+    ColumnType { length: 255, collation: Collation::Utf8mb3GeneralCi, ..ColumnType::new(TypeKind::Char) }.not_null()
 }
 
 fn name(characters: u32) -> ColumnType {
-    ColumnType { length: characters, collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::Char) }.not_null()
+    ColumnType { length: characters, collation: Collation::Utf8mb3Bin, ..ColumnType::new(TypeKind::Char) }.not_null()
 }
 
 fn long_name(characters: u32) -> ColumnType {
-    ColumnType::varchar(characters, Collation::Utf8mb4Bin).not_null()
+    ColumnType::varchar(characters, Collation::Utf8mb3Bin).not_null()
 }
 
 fn yes_or_no() -> ColumnType {
-    one_of(&["N", "Y"], Collation::Utf8mb4GeneralCi).not_null()
+    one_of(&["N", "Y"], Collation::Utf8mb3GeneralCi).not_null()
 }
 
 fn column_set() -> ColumnType {
-    some_of(&["Select", "Insert", "Update", "References"], Collation::Utf8mb4GeneralCi).not_null()
+    some_of(&["Select", "Insert", "Update", "References"], Collation::Utf8mb3GeneralCi).not_null()
 }
 
 fn timestamp() -> ColumnType {
@@ -130,7 +130,7 @@ fn small() -> ColumnType {
 }
 
 fn text() -> ColumnType {
-    ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::Text) }
+    ColumnType { collation: Collation::Utf8mb3Bin, ..ColumnType::new(TypeKind::Text) }
 }
 
 fn user() -> Columns {
@@ -138,7 +138,7 @@ fn user() -> Columns {
     let late = Privileges::CREATE_ROLE.with(Privileges::DROP_ROLE);
     list.extend(PRIVILEGES.iter().filter(|info| !late.has(info.privilege)).map(|info| (info.column, yes_or_no())));
     list.extend([
-        ("ssl_type", one_of(&["", "ANY", "X509", "SPECIFIED"], Collation::Utf8mb4GeneralCi).not_null()),
+        ("ssl_type", one_of(&["", "ANY", "X509", "SPECIFIED"], Collation::Utf8mb3GeneralCi).not_null()),
         ("ssl_cipher", ColumnType::new(TypeKind::Blob).not_null()),
         ("x509_issuer", ColumnType::new(TypeKind::Blob).not_null()),
         ("x509_subject", ColumnType::new(TypeKind::Blob).not_null()),
@@ -156,7 +156,7 @@ fn user() -> Columns {
         ("Drop_role_priv", yes_or_no()),
         ("Password_reuse_history", small()),
         ("Password_reuse_time", small()),
-        ("Password_require_current", one_of(&["N", "Y"], Collation::Utf8mb4GeneralCi)),
+        ("Password_require_current", one_of(&["N", "Y"], Collation::Utf8mb3GeneralCi)),
         ("User_attributes", ColumnType::new(TypeKind::Json)),
     ]);
     list
@@ -179,7 +179,7 @@ fn tables_priv() -> Columns {
         ("Table_name", name(64)),
         ("Grantor", long_name(288)),
         ("Timestamp", timestamp().not_null()),
-        ("Table_priv", some_of(&names, Collation::Utf8mb4GeneralCi).not_null()),
+        ("Table_priv", some_of(&names, Collation::Utf8mb3GeneralCi).not_null()),
         ("Column_priv", column_set()),
     ]
 }
@@ -202,9 +202,9 @@ fn procs_priv() -> Columns {
         ("Db", name(64)),
         ("User", name(32)),
         ("Routine_name", name(64)),
-        ("Routine_type", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb4Bin).not_null()),
+        ("Routine_type", one_of(&["FUNCTION", "PROCEDURE", "LIBRARY"], Collation::Utf8mb3Bin).not_null()),
         ("Grantor", long_name(288)),
-        ("Proc_priv", some_of(&["Execute", "Alter Routine", "Grant"], Collation::Utf8mb4GeneralCi).not_null()),
+        ("Proc_priv", some_of(&["Execute", "Alter Routine", "Grant"], Collation::Utf8mb3GeneralCi).not_null()),
         ("Timestamp", timestamp().not_null()),
     ]
 }
@@ -230,7 +230,7 @@ fn default_roles() -> Columns {
 }
 
 fn global_grants() -> Columns {
-    let privilege = ColumnType { length: 32, collation: Collation::Utf8mb4GeneralCi, ..ColumnType::new(TypeKind::Char) }.not_null();
+    let privilege = ColumnType { length: 32, collation: Collation::Utf8mb3GeneralCi, ..ColumnType::new(TypeKind::Char) }.not_null();
     vec![("USER", name(32)), ("HOST", host()), ("PRIV", privilege), ("WITH_GRANT_OPTION", yes_or_no())]
 }
 

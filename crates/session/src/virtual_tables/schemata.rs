@@ -16,7 +16,7 @@ pub(super) fn table() -> VirtualTable {
         ("DEFAULT_CHARACTER_SET_NAME", folded(64).not_null()),
         ("DEFAULT_COLLATION_NAME", folded(64).not_null()),
         ("SQL_PATH", octets(0)),
-        ("DEFAULT_ENCRYPTION", one_of(&["NO", "YES"], Collation::Utf8mb4Bin).not_null()),
+        ("DEFAULT_ENCRYPTION", one_of(&["NO", "YES"], Collation::Utf8mb3Bin).not_null()),
     ];
     VirtualTable { def: information_schema("SCHEMATA", &["SCHEMA_NAME"], 20.0, columns), rows }
 }

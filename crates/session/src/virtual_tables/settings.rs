@@ -24,7 +24,7 @@ pub(super) fn tables() -> Vec<VirtualTable> {
         ("MIN_VALUE", text(64)),
         ("MAX_VALUE", text(64)),
         ("SET_TIME", ColumnType::temporal(TypeKind::Timestamp, 6)),
-        ("SET_USER", ColumnType { collation: Collation::Utf8mb4Bin, length: 32, ..ColumnType::new(TypeKind::Char) }),
+        ("SET_USER", ColumnType { collation: Collation::Utf8mb3Bin, length: 32, ..ColumnType::new(TypeKind::Char) }),
         ("SET_HOST", ColumnType { collation: Collation::AsciiGeneralCi, length: 255, ..ColumnType::new(TypeKind::Char) }),
     ];
     vec![
@@ -86,5 +86,7 @@ fn session_status(core: &mut Core, _request: &VirtualRequest) -> executor::Resul
 
 fn status(core: &Core, global: bool) -> VirtualRows {
     let row = |(name, value): (&str, String)| vec![name.into(), value.into()];
-    listed(status_list(core, global).into_iter().map(row).collect())
+    // As in MySQL, which has counts of statements by kind elsewhere.
+    let shown = status_list(core, global).into_iter().filter(|(name, _)| !name.starts_with("Com_"));
+    listed(shown.map(row).collect())
 }

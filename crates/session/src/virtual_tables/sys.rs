@@ -1,6 +1,6 @@
 //! `sys`: what monitoring tools ask of it and other computed tables can tell. MySQL has views there; here they are computed.
 
-use super::column::{bytes_text, columns, count, datetime, long_text, text};
+use super::column::{columns, count, datetime, long_words, text};
 use super::innodb_trx::transactions;
 use super::lock_picture::ShownLock;
 use super::{LockPicture, SYS, VirtualTable, listed};
@@ -39,17 +39,17 @@ pub(super) fn define(name: &'static str, list: Vec<(&'static str, ColumnType)>) 
 
 fn lock_wait_columns() -> Vec<(&'static str, ColumnType)> {
     let time = || ColumnType::new(TypeKind::Time);
-    let query = || long_text(TypeKind::LongText);
+    let query = || long_words(TypeKind::LongText);
     vec![
         ("wait_started", datetime()),
         ("wait_age", time()),
         ("wait_age_secs", ColumnType::bigint()),
-        ("locked_table", long_text(TypeKind::MediumText)),
-        ("locked_table_schema", bytes_text(64)),
-        ("locked_table_name", bytes_text(64)),
-        ("locked_table_partition", bytes_text(64)),
-        ("locked_table_subpartition", bytes_text(64)),
-        ("locked_index", bytes_text(64)),
+        ("locked_table", long_words(TypeKind::MediumText)),
+        ("locked_table_schema", text(64)),
+        ("locked_table_name", text(64)),
+        ("locked_table_partition", text(64)),
+        ("locked_table_subpartition", text(64)),
+        ("locked_index", text(64)),
         ("locked_type", text(32).not_null()),
         ("waiting_trx_id", count().not_null()),
         ("waiting_trx_started", datetime().not_null()),

@@ -1,7 +1,7 @@
 //! `sys.schema_table_lock_waits` and its `x$` twin: who waits for a table's metadata lock, and beside each such wait everybody who holds one on the table.
 
 use super::VirtualTable;
-use super::column::{bytes_text, count, long_text, text};
+use super::column::{count, long_words, text};
 use super::listed;
 use super::metadata_locks::{TableLock, table_locks};
 use super::sys::define;
@@ -24,16 +24,16 @@ pub(super) fn tables() -> Vec<VirtualTable> {
 }
 
 fn columns() -> Vec<(&'static str, ColumnType)> {
-    let account = || long_text(TypeKind::Text);
+    let account = || long_words(TypeKind::Text);
     vec![
-        ("object_schema", bytes_text(64)),
-        ("object_name", bytes_text(64)),
+        ("object_schema", text(64)),
+        ("object_name", text(64)),
         ("waiting_thread_id", count().not_null()),
         ("waiting_pid", count()),
         ("waiting_account", account()),
         ("waiting_lock_type", text(32).not_null()),
         ("waiting_lock_duration", text(32).not_null()),
-        ("waiting_query", long_text(TypeKind::LongText)),
+        ("waiting_query", long_words(TypeKind::LongText)),
         ("waiting_query_secs", ColumnType::bigint()),
         ("waiting_query_rows_affected", count()),
         ("waiting_query_rows_examined", count()),

@@ -19,10 +19,10 @@ pub(super) fn table() -> VirtualTable {
         ("TABLE_CATALOG", bytes_text(64).not_null()),
         ("TABLE_SCHEMA", bytes_text(64).not_null()),
         ("TABLE_NAME", bytes_text(64).not_null()),
-        ("TABLE_TYPE", one_of(&["BASE TABLE", "VIEW", "SYSTEM VIEW"], Collation::Utf8mb4Bin).not_null()),
+        ("TABLE_TYPE", one_of(&["BASE TABLE", "VIEW", "SYSTEM VIEW"], Collation::Utf8mb3Bin).not_null()),
         ("ENGINE", folded(64)),
         ("VERSION", int()),
-        ("ROW_FORMAT", one_of(&["Fixed", "Dynamic", "Compressed", "Redundant", "Compact", "Paged"], Collation::Utf8mb4Bin)),
+        ("ROW_FORMAT", one_of(&["Fixed", "Dynamic", "Compressed", "Redundant", "Compact", "Paged"], Collation::Utf8mb3Bin)),
         ("TABLE_ROWS", count()),
         ("AVG_ROW_LENGTH", count()),
         ("DATA_LENGTH", count()),
@@ -59,6 +59,28 @@ fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<
         false => Figures::default(),
     };
     Ok(of_stored(def, &figures))
+}
+
+/// `information_schema.PARTITIONS`: a row for each stored table, as none is made of several parts.
+pub(super) fn partition_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let shared = Arc::clone(&core.shared);
+    let rows = tables(core, request)?.filter_map(move |listed| match listed {
+        Err(error) => Some(Err(error)),
+        Ok(listed @ (Listed::Open(_) | Listed::Stored(_))) => Some(row(&shared, listed, true).map(of_whole)),
+        Ok(_) => None,
+    });
+    Ok(Box::new(rows))
+}
+
+/// The row of PARTITIONS of a table that is not divided, of its row in TABLES.
+fn of_whole(table: VirtualRow) -> VirtualRow {
+    let mut row: VirtualRow = table[..3].to_vec();
+    row.resize(13, Value::Null);
+    // TABLE_ROWS to DATA_FREE, CREATE_TIME to CHECK_TIME.
+    row.extend_from_slice(&table[7..=12]);
+    row.extend_from_slice(&table[14..=16]);
+    row.extend([Value::Null, "".into(), "".into(), Value::Null]);
+    row
 }
 
 /// The row of SHOW TABLE STATUS for a stored table.

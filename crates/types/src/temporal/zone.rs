@@ -46,6 +46,19 @@ impl Timestamp {
     pub const MAX: Timestamp = Timestamp::from_micros(i32::MAX as i64 * MICROS_PER_SECOND + 999_999);
 }
 
+/// From when on clocks of a zone show what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneChange {
+    /// Seconds since the epoch.
+    pub at: i64,
+    /// Seconds east of UTC.
+    pub offset: i32,
+    /// Whether it is summer time.
+    pub summer: bool,
+    /// Its short name.
+    pub abbreviation: String,
+}
+
 /// A time zone by MySQL's name.
 #[derive(Debug, Clone)]
 pub struct TimeZone {
@@ -91,6 +104,34 @@ impl TimeZone {
         }
         let zone = jiff::tz::TimeZone::get(name).ok()?;
         Some(TimeZone { name: zone.iana_name().unwrap_or(name).to_owned(), rule: Rule::Database(zone) })
+    }
+
+    /// Names of the time zone database, sorted.
+    pub fn known_names() -> Vec<String> {
+        let mut names: Vec<String> = jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What clocks show in the beginning, and each change of it that a signed 32-bit count of seconds reaches.
+    pub fn changes(&self) -> Vec<ZoneChange> {
+        let Rule::Database(zone) = &self.rule else { return Vec::new() };
+        let first = jiff::Timestamp::from_second(i32::MIN.into()).unwrap_or(jiff::Timestamp::MIN);
+        let at_first = zone.to_offset_info(first);
+        let mut changes = vec![ZoneChange {
+            at: first.as_second(),
+            offset: at_first.offset().seconds(),
+            summer: at_first.dst().is_dst(),
+            abbreviation: at_first.abbreviation().to_owned(),
+        }];
+        let following = zone.following(first).take_while(|change| change.timestamp().as_second() <= i32::MAX.into());
+        changes.extend(following.map(|change| ZoneChange {
+            at: change.timestamp().as_second(),
+            offset: change.offset().seconds(),
+            summer: change.dst().is_dst(),
+            abbreviation: change.abbreviation().to_owned(),
+        }));
+        changes
     }
 
     /// What `@@time_zone` shows.
