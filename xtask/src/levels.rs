@@ -30,6 +30,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("backup", 9),
     ("check", 10),
     ("planner", 10),
+    ("bench", 11),
     ("executor", 11),
     ("session", 12),
     ("server", 13),

@@ -157,7 +157,7 @@ impl Session {
                 [AUTH_SWITCH_HEADER, ..] => {
                     let (name, fresh) = parse_auth_switch(&packet).map_err(malformed)?;
                     plugin = known_plugin(name)
-                        .ok_or_else(|| Failure::Lost(format!("the server asks for {}", String::from_utf8_lossy(name))))?;
+                        .ok_or_else(|| Failure::Lost(format!("no such user, or one of {}, which is not known here", String::from_utf8_lossy(name))))?;
                     challenge = fresh;
                     answer = Some(scramble(plugin, &account.password, &challenge));
                 }
