@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from measure import start_server, stop_server
 
 SYSBENCH = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only", "oltp_update_index", "oltp_update_non_index", "oltp_insert", "select_random_points", "select_random_ranges"]
-TABLES, WAREHOUSES = 4, 4
+TABLES = 4
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--binary", default="target/fast/altiplano")
@@ -30,6 +30,7 @@ parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--seconds", type=int, default=5)
 parser.add_argument("--connections", type=int, default=16)
 parser.add_argument("--rows", type=int, default=100_000)
+parser.add_argument("--warehouses", type=int, default=4)
 parser.add_argument("--only", help="workloads with commas between")
 args = parser.parse_args()
 
@@ -47,7 +48,7 @@ def sysbench(workload, verb, *more):
 
 
 def gotpc(verb, *more):
-    return run([f"{args.peers}/go-tpc", "tpcc", verb, "-H", "127.0.0.1", "-P", args.port, "-U", "root", "-D", "tpcc", "--warehouses", WAREHOUSES, "-T", args.connections, *more])
+    return run([f"{args.peers}/go-tpc", "tpcc", verb, "-H", "127.0.0.1", "-P", args.port, "-U", "root", "-D", "tpcc", "--warehouses", args.warehouses, "-T", args.connections, *more])
 
 
 def theirs(workload):
@@ -62,7 +63,7 @@ def theirs(workload):
 
 
 def ours(workload):
-    size = ["--warehouses", WAREHOUSES, "--database", "tpcc", "--roaming"] if workload == "tpcc" else ["--tables", TABLES, "--table-size", args.rows]
+    size = ["--warehouses", args.warehouses, "--database", "tpcc", "--roaming"] if workload == "tpcc" else ["--tables", TABLES, "--table-size", args.rows]
     text = run([args.binary, "bench", "run", "--json", "--server", f"127.0.0.1:{args.port}", "--workload", workload, *size, "--connections", args.connections, "--threads", args.connections,
                 "--seconds", args.seconds, "--warmup", "0"])
     return json.loads(text)["tps"]
