@@ -156,8 +156,9 @@ impl Session {
                 packet if is_ok(packet) => return Ok(Session { link, prepared: Vec::new(), binary }),
                 [AUTH_SWITCH_HEADER, ..] => {
                     let (name, fresh) = parse_auth_switch(&packet).map_err(malformed)?;
-                    plugin = known_plugin(name)
-                        .ok_or_else(|| Failure::Lost(format!("no such user, or one of {}, which is not known here", String::from_utf8_lossy(name))))?;
+                    plugin = known_plugin(name).ok_or_else(|| {
+                        Failure::Lost(format!("no such user, or one of {}, which is not known here", String::from_utf8_lossy(name)))
+                    })?;
                     challenge = fresh;
                     answer = Some(scramble(plugin, &account.password, &challenge));
                 }
