@@ -34,10 +34,7 @@ fn main() -> ExitCode {
         Some(Action::Salvage(options)) => commands::salvage::run(&options),
         Some(Action::Seal(options)) => commands::seal::run(&options),
         Some(Action::Bench(options)) => commands::bench::run(&options),
-        Some(Action::Version) => {
-            println!("altiplano {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
-        }
+        Some(Action::Version(options)) => commands::version::run(&options),
     }
 }
 

@@ -51,8 +51,8 @@ pub enum Action {
     Seal(crate::commands::seal::SealOptions),
     /// Drive a server with load and measure it; prepare, run, check
     Bench(crate::commands::bench::BenchOptions),
-    /// Print the version.
-    Version,
+    /// Print the version and how the program was built
+    Version(crate::commands::version::VersionOptions),
 }
 
 /// Options of `serve`. Each but `--set` can also be given as `ALTIPLANO_<NAME>` (variables as `ALTIPLANO_SET_<NAME>`); `altiplano.toml` takes
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn subcommands_and_short_options_are_those_of_mysql() {
-        assert!(matches!(parse(&["version"]).command, Some(Action::Version)));
+        assert!(matches!(parse(&["version"]).command, Some(Action::Version(_))));
         assert!(matches!(parse(&["serve", "--port", "1"]).command, Some(Action::Serve(ServeOptions { port: Some(1), .. }))));
         let Some(Action::Sql(sql)) =
             parse(&["sql", "-h", "db", "-P", "13306", "-u", "bench", "-psecret", "-e", "SELECT 1", "test"]).command

@@ -111,6 +111,35 @@ fn bad_settings_are_told_in_one_line() {
 }
 
 #[test]
+fn the_version_tells_how_it_was_built() {
+    let said = |arguments: &[&str]| {
+        let output = altiplano().args(arguments).output().expect("it ran");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = said(&["version"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], format!("altiplano {}", env!("CARGO_PKG_VERSION")));
+    let names: Vec<&str> = lines[1..].iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["commit", "profile", "lto", "pgo", "target", "rustc"]);
+    assert!(lines[1..].iter().all(|line| line.split_whitespace().count() > 1), "{text}");
+    let line = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
+    // Which profile this test is built in its own path says: …/target/[TRIPLE/]PROFILE/deps/program-….
+    let test = std::env::current_exe().expect("this program");
+    let directory = test.parent().and_then(|deps| deps.parent()?.file_name()).expect("a directory").to_string_lossy();
+    assert!(line("profile").starts_with(&format!("{directory}, opt-level ")), "{text}");
+    if directory == "debug" {
+        assert_eq!((line("commit"), line("lto"), line("pgo")), ("not recorded (an unoptimised build)", "none", "none"));
+    }
+    assert!(line("target").starts_with(std::env::consts::ARCH) && line("rustc").starts_with("rustc "), "{text}");
+    let json = said(&["version", "--json"]);
+    assert!(
+        json.starts_with(&format!("{{\"version\": \"{}\", \"commit\": \"", env!("CARGO_PKG_VERSION"))) && json.ends_with("\"}\n"),
+        "{json}"
+    );
+}
+
+#[test]
 fn the_client_runs_statements_from_everywhere() {
     let listeners = Listeners::bind("127.0.0.1", 0, None).expect("a free port");
     let port = listeners.addresses()[0].port().to_string();

@@ -9,6 +9,7 @@ pub mod prune_archive;
 pub mod restore;
 pub mod salvage;
 pub mod seal;
+pub mod version;
 
 use std::fmt::Display;
 use std::process::ExitCode;
