@@ -32,6 +32,7 @@ pub const LEVELS: &[(&str, u32)] = &[
     ("planner", 10),
     ("bench", 11),
     ("executor", 11),
+    ("bench", 11),
     ("session", 12),
     ("server", 13),
 ];
