@@ -15,7 +15,8 @@ impl World {
             return self.create_table();
         }
         let used = self.used_tables();
-        let free: Vec<String> = newest.tables.keys().filter(|name| !used.contains(*name)).cloned().collect();
+        let online = self.online_table();
+        let free: Vec<String> = newest.tables.keys().filter(|name| !used.contains(*name) && online != Some(name)).cloned().collect();
         if free.is_empty() || self.abandoned {
             return Ok(());
         }
@@ -245,7 +246,7 @@ impl World {
         self.finish_ddl(&format!("drop index {dropped} of {name}"), state, result).map(drop)
     }
 
-    fn altered(&self, name: &str, def: &TableDef, rows: impl Fn(&Rows) -> Rows) -> State {
+    pub(crate) fn altered(&self, name: &str, def: &TableDef, rows: impl Fn(&Rows) -> Rows) -> State {
         let mut state = self.newest().next();
         let number = state.number;
         if let Some(table) = state.tables.get_mut(name) {
@@ -257,7 +258,7 @@ impl World {
     }
 
     /// Whether it was done. An operation that a fault cut off is in doubt until the next recovery.
-    fn finish_ddl(&mut self, doing: &str, state: State, result: std::result::Result<(), CatalogError>) -> Result<bool> {
+    pub(crate) fn finish_ddl(&mut self, doing: &str, state: State, result: std::result::Result<(), CatalogError>) -> Result<bool> {
         self.former.clear();
         self.trace.line(format!("{doing}: {}", result.as_ref().map_or_else(ToString::to_string, |()| "ok".into())));
         match result {

@@ -22,6 +22,7 @@ mod ddl;
 mod faults;
 mod foreign;
 mod life;
+mod online;
 mod options;
 mod planted;
 mod planted_disk;

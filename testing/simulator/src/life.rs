@@ -45,7 +45,7 @@ impl World {
             self.count("pages that redo needed and that were served around");
         }
         let horizon = catalog.orphan_horizon();
-        self.live = Some(Live { engine, catalog, clients, admin, horizon });
+        self.live = Some(Live { engine, catalog, clients, admin, horizon, online: None });
         self.unfinished = true;
         self.settle()?;
         self.check_branches()?;
@@ -156,6 +156,10 @@ impl World {
         }
         if self.options.keys {
             self.make_family()?;
+        }
+        self.watch_online();
+        if self.options.ddl && self.online_turn() {
+            return self.online_step();
         }
         match self.random.below(100) {
             0..3 if self.options.hot && self.random.percent(90) => Ok(()),

@@ -70,6 +70,8 @@ pub enum Plant {
     OlderSkipLost,
     /// Rows that a transaction deleted which is kept for a view go without a look at who sees them.
     KeptRowsPurged,
+    /// An index that is built beside writers forgets a row whose change it has looked for before it was committed.
+    UnseenChangeForgotten,
 }
 
 impl Plant {
@@ -108,6 +110,7 @@ impl Plant {
         Plant::PrunedNeeded,
         Plant::OlderSkipLost,
         Plant::KeptRowsPurged,
+        Plant::UnseenChangeForgotten,
     ];
 
     /// Its name on the command line.

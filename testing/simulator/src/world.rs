@@ -46,6 +46,8 @@ pub(crate) struct Live {
     pub admin: Session,
     /// Trees of an index id below this one are from before the start.
     pub horizon: base::IndexId,
+    /// An index that is built beside the sessions.
+    pub online: Option<crate::online::Online>,
 }
 
 /// A session and its transaction.
@@ -340,7 +342,8 @@ impl World {
     /// Whether no transaction runs, waits for its durability, or is prepared.
     pub(crate) fn nobody_works(&self) -> bool {
         let mut clients = self.live.iter().flat_map(|live| &live.clients).flatten();
-        self.branches.is_empty() && clients.all(|client| client.txn.is_none() && client.committing.is_none())
+        let builds = self.live.as_ref().is_some_and(|live| live.online.is_some());
+        self.branches.is_empty() && !builds && clients.all(|client| client.txn.is_none() && client.committing.is_none())
     }
 
     /// A fault hit a statement: the client rolls back, as a client would. A rollback that fails leaves a loser.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 17] = [
+const EASY_PLANTS: [(Plant, u64); 18] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -24,6 +24,7 @@ const EASY_PLANTS: [(Plant, u64); 17] = [
     (Plant::ParentUnlocked, 100),
     (Plant::TemporaryLeft, 100),
     (Plant::UnloggedRun, 200),
+    (Plant::UnseenChangeForgotten, 300),
 ];
 
 /// Finds nothing, and comes where the seeds should come.
@@ -43,6 +44,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "rows of temporary tables",
         "batches of rows that went in together",
         "batches of rows that had something in the way",
+        "indexes built beside writers",
         "trees that a crash left and a start freed",
         "rows written that refer to others",
         "commits built on one that is not durable, as a story",
