@@ -82,6 +82,12 @@ impl Blocking {
         Ok(self.session.reply().text(0, 0))
     }
 
+    /// A column of the first row, as text.
+    pub fn cell(&mut self, sql: &str, column: usize) -> Result<String, String> {
+        self.must(sql)?;
+        Ok(self.session.reply().text(0, column))
+    }
+
     /// The first column of the first row, as a number.
     pub fn number(&mut self, sql: &str) -> Result<i64, String> {
         self.must(sql)?;

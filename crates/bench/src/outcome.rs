@@ -9,7 +9,7 @@ use crate::histogram::Histogram;
 use std::collections::BTreeMap;
 
 /// One workload on one server with one number of connections.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// What the user called the server, or its address.
     pub server: String,
@@ -42,7 +42,7 @@ pub struct Outcome {
 }
 
 /// One kind of transaction of a workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kind {
     /// Its name (`new_order`).
     pub name: String,
@@ -51,7 +51,7 @@ pub struct Kind {
 }
 
 /// A second of the measured time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
     /// Transactions that ended in it.
     pub transactions: u64,
@@ -62,7 +62,7 @@ pub struct Second {
 }
 
 /// What a server on this machine used in the measured time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
     /// Processor time in user space, in seconds.
     pub user_seconds: f64,

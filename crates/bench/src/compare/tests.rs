@@ -1,0 +1,119 @@
+use super::*;
+use crate::random::Random;
+use crate::report::samples;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A machine whose speed drifts by half, and what its servers do on it.
+#[derive(Default)]
+struct Machine {
+    /// Seconds that have passed.
+    clock: f64,
+    /// Which server had a slice, in order, and how long.
+    turns: Vec<(usize, f64)>,
+    open: usize,
+}
+
+struct Made {
+    machine: Rc<RefCell<Machine>>,
+    server: usize,
+    connections: usize,
+    rate: f64,
+    fails_at: Option<usize>,
+    random: Random,
+}
+
+impl Slices for Made {
+    fn slice(&mut self, seconds: f64) -> Result<Outcome, String> {
+        let mut machine = self.machine.borrow_mut();
+        machine.clock += seconds;
+        machine.turns.push((self.server, seconds));
+        let mine = machine.turns.iter().filter(|(server, _)| *server == self.server).count();
+        if self.fails_at == Some(mine) {
+            return Err("the server closed the connection".to_owned());
+        }
+        let drift = 1.0 + 0.5 * (machine.clock / 12.0).sin();
+        let noise = 1.0 + 0.04 * (self.random.unit() - 0.5);
+        let mut outcome = samples::outcome("127.0.0.1:1", "tpcc", self.connections, (self.rate * drift * noise).max(1.0));
+        outcome.seconds = 10.0;
+        Ok(outcome)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.machine.borrow_mut().open -= 1;
+    }
+}
+
+/// Servers with these rates; the one that fails, at which of its slices.
+fn run(rates: &[f64], plan: &Plan, fails: Option<(usize, usize)>, seed: u64) -> (Measured, Vec<(usize, f64)>) {
+    let machine = Rc::new(RefCell::new(Machine::default()));
+    let names: Vec<String> = ["A", "B", "C"][..rates.len()].iter().map(|n| (*n).to_owned()).collect();
+    let mut open = |server: usize, connections: usize| -> Result<Box<dyn Slices>, String> {
+        if fails == Some((server, 0)) {
+            return Err("Too many connections".to_owned());
+        }
+        machine.borrow_mut().open += 1;
+        let fails_at = fails.and_then(|(failing, at)| (failing == server).then_some(at));
+        let random = Random::new(seed + server as u64);
+        Ok(Box::new(Made { machine: Rc::clone(&machine), server, connections, rate: rates[server], fails_at, random }))
+    };
+    let measured = measure("tpcc", &names, plan, &mut open, &mut |_| {});
+    assert_eq!(machine.borrow().open, 0, "connections are closed before those of another number are opened");
+    let turns = std::mem::take(&mut machine.borrow_mut().turns);
+    (measured, turns)
+}
+
+fn plan(rounds: usize, connections: &[usize]) -> Plan {
+    Plan { connections: connections.to_vec(), rounds, slice_seconds: 4.0, warmup_seconds: 1.0 }
+}
+
+#[test]
+fn turns_rotate_and_are_of_the_same_length() {
+    let (_, turns) = run(&[10.0, 20.0, 30.0], &plan(3, &[16]), None, 1);
+    let servers: Vec<usize> = turns.iter().map(|(server, _)| *server).collect();
+    assert_eq!(servers, [0, 1, 2, /* rounds */ 0, 1, 2, 1, 2, 0, 2, 0, 1]);
+    assert!(turns[..3].iter().all(|(_, s)| *s == 1.0) && turns[3..].iter().all(|(_, s)| *s == 4.0));
+}
+
+#[test]
+fn the_ratio_is_found_although_the_machine_drifts() {
+    let seed = 3;
+    println!("seed {seed}");
+    let (measured, _) = run(&[40.0, 100.0], &plan(10, &[1, 16]), None, seed);
+    assert_eq!((measured.outcomes.len(), measured.comparisons.len()), (4, 2));
+    for comparison in &measured.comparisons {
+        let ratio = comparison.ratio(1).unwrap();
+        let (low, high) = ratio.interval.unwrap();
+        assert!(low < 2.5 && 2.5 < high && high / low < 1.3, "{ratio:?}");
+        // The slices themselves are much farther apart.
+        let rates: Vec<f64> = comparison.rounds.iter().map(|round| round[0].unwrap().rate()).collect();
+        let (low, high) = crate::statistics::range(&rates).unwrap();
+        assert!(high / low > 1.5, "{rates:?}");
+        assert!(comparison.cpu_ratio(1).is_some());
+        assert!((comparison.ratio(0).unwrap().mean - 1.0).abs() < 1e-12);
+    }
+    let text = table(&measured).text();
+    assert!(text.contains("x A (95 %)") && text.contains("–"), "{text}");
+    assert_eq!(text.lines().count(), 5);
+}
+
+#[test]
+fn who_fails_is_left_out_and_named() {
+    let (measured, turns) = run(&[10.0, 20.0], &plan(4, &[16]), Some((1, 3)), 1);
+    assert_eq!(measured.notes, ["B, 16 connections: the server closed the connection"]);
+    let pairs = measured.comparisons[0].ratio(1).unwrap().pairs;
+    assert_eq!((pairs, turns.len()), (1, 8));
+    assert_eq!(measured.comparisons[0].rounds.iter().filter(|round| round[0].is_some()).count(), 4, "the other goes on");
+
+    let (measured, _) = run(&[10.0, 20.0], &plan(2, &[1024]), Some((1, 0)), 1);
+    assert_eq!(measured.notes, ["B, 1024 connections: Too many connections"]);
+    assert_eq!((measured.outcomes.len(), measured.comparisons[0].ratio(1)), (1, None));
+    assert!(table(&measured).text().contains("B"), "it has its line");
+}
+
+#[test]
+fn how_long_it_takes() {
+    assert_eq!(plan(5, &[1, 16]).seconds(2), 84.0);
+}
