@@ -11,6 +11,9 @@ pub fn execute(action: &Action) -> Result<(), String> {
     match action {
         Action::Prepare(options) => workload::prepare(options),
         Action::Run(command) => ramp(command),
+        Action::Compare(command) => command.execute(),
+        Action::Soak(command) => command.execute(),
+        Action::Report(command) => command.execute(),
         Action::Check(options) => {
             let said = workload::check(options)?;
             print(&said)

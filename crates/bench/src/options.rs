@@ -1,8 +1,11 @@
 //! The command line.
 
 use crate::address::{Address, Server};
+use crate::compare::command::CompareCommand;
 use crate::distribution::Keys;
 use crate::ledger::Ledger;
+use crate::report::command::ReportCommand;
+use crate::soak::command::SoakCommand;
 use crate::workload::{INSERT_ROWS, LOAD_ROWS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::collections::BTreeMap;
@@ -26,6 +29,12 @@ pub enum Action {
     Prepare(PrepareOptions),
     /// Run a workload, with one number of connections after the other
     Run(RunCommand),
+    /// Compare servers: short slices in turns, ratios with confidence intervals
+    Compare(CompareCommand),
+    /// Load a server for hours and judge whether it stays what it was
+    Soak(SoakCommand),
+    /// Put reports side by side, in another form
+    Report(ReportCommand),
     /// Check what the workload left: totals, TPC-C's consistency conditions
     Check(CheckOptions),
     /// Be a server that answers at once and does nothing: what a client could reach at most

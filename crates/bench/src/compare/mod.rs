@@ -20,6 +20,11 @@ use crate::report::{Comparison, SliceFigures, shown};
 pub trait Slices {
     /// Works so long; what came of it.
     fn slice(&mut self, seconds: f64) -> Result<Outcome, String>;
+
+    /// Closes the connections; an error when what the workload left is wrong.
+    fn close(self: Box<Self>) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// How long, how often.
@@ -53,6 +58,16 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
+impl Measured {
+    /// What was measured with so many connections.
+    pub fn only(&self, connections: usize) -> Measured {
+        let mut it = self.clone();
+        it.outcomes.retain(|outcome| outcome.connections == connections);
+        it.comparisons.retain(|comparison| comparison.connections == connections);
+        it
+    }
+}
+
 /// Opens connections: the server's number, how many.
 pub type Open<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Box<dyn Slices>, String>;
 
@@ -67,7 +82,12 @@ pub fn measure(workload: &str, names: &[String], plan: &Plan, open: Open<'_>, to
         let mut of_server: Vec<Vec<Outcome>> = names.iter().map(|_| Vec::new()).collect();
         slices.into_iter().flat_map(|round| round.into_iter().enumerate()).for_each(|(server, slice)| of_server[server].extend(slice));
         for (slices, name) in of_server.into_iter().zip(names) {
-            all.outcomes.extend(combine::together(slices).map(|outcome| Outcome { server: name.clone(), ..outcome }));
+            // Those that were refused are in `lost`; the figure belongs to the number that was asked for.
+            all.outcomes.extend(combine::together(slices).map(|outcome| Outcome {
+                server: name.clone(),
+                connections: *connections,
+                ..outcome
+            }));
         }
         told(&all);
     }
@@ -103,6 +123,9 @@ fn at(connections: usize, names: &[String], plan: &Plan, open: Open<'_>) -> (Vec
             of_round[server] = slice(server, plan.slice_seconds);
         }
         rounds.push(of_round);
+    }
+    for (server, connections) in opened.into_iter().enumerate() {
+        let _ = connections.map(|connections| connections.close().map_err(|why| note(server, why)));
     }
     (rounds, notes)
 }

@@ -31,13 +31,15 @@ impl Machine {
         }
     }
 
-    /// In one line.
-    pub fn in_short(&self) -> String {
+    /// What does not change, in one line.
+    pub fn described(&self) -> String {
         let memory = self.memory_kib as f64 / f64::from(1 << 20);
-        format!(
-            "{} cores of {}, {memory:.1} GiB, {}, load average {:.2} at the beginning",
-            self.cores, self.cpu, self.kernel, self.load_average
-        )
+        format!("{} cores of {}, {memory:.1} GiB, {}", self.cores, self.cpu, self.kernel)
+    }
+
+    /// All of it in one line.
+    pub fn in_short(&self) -> String {
+        format!("{}, load average {:.2} at the beginning", self.described(), self.load_average)
     }
 }
 

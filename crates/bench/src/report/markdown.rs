@@ -70,15 +70,20 @@ fn sections(reports: &[Report], pictures: Option<(&str, &str)>) -> String {
             soak.table().markdown()
         ));
     }
-    for report in reports {
-        out.push_str(&format!(
-            "`{}`, {} UTC, {}; {}\n",
-            report.command.replace('`', "'"),
-            report.begun,
-            report.program,
-            report.machine.in_short()
-        ));
+    let mut machines: Vec<String> = reports.iter().map(|r| format!("{}, {}", r.machine.described(), r.program)).collect();
+    machines.dedup();
+    out.push_str(&format!("{}.\n", machines.join("; ")));
+    let loads = reports.iter().map(|r| r.machine.load_average);
+    let (low, high) = loads.fold((f64::INFINITY, 0.0f64), |(low, high), load| (low.min(load), high.max(load)));
+    if high > 0.0 {
+        out.push_str(&format!("Load average when a command began: {low:.2} to {high:.2}.\n"));
     }
+    out.push_str("\n<details><summary>Commands</summary>\n\n```\n");
+    for report in reports {
+        out.push_str(&format!("# {} UTC\n{}\n", report.begun, report.command.replace(['`', '\n'], " ")));
+        report.notes.iter().for_each(|note| out.push_str(&format!("#   {}\n", note.replace(['`', '\n'], " "))));
+    }
+    out.push_str("```\n\n</details>\n");
     out
 }
 

@@ -11,6 +11,7 @@
 //! # Start at
 //! [`Report`], then `html/mod.rs`.
 
+pub mod command;
 pub mod csv;
 pub mod figures;
 pub mod html;
