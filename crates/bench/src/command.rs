@@ -2,7 +2,7 @@
 
 use crate::options::{Action, RunCommand, WorkloadName};
 use crate::table;
-use crate::{ceiling, progress, run, workload};
+use crate::{ceiling, progress, report, run, workload};
 use clap::ValueEnum;
 use std::io::Write;
 
@@ -30,6 +30,8 @@ fn print(text: &str) -> Result<(), String> {
 
 /// One run for each number of connections.
 fn ramp(command: &RunCommand) -> Result<(), String> {
+    command.output.iter().try_for_each(|path| report::Form::of(path).map(drop))?;
+    let mut report = report::Report::here();
     let mut watcher = progress::of_terminal();
     let mut all = Vec::new();
     for connections in &command.connections {
@@ -39,7 +41,10 @@ fn ramp(command: &RunCommand) -> Result<(), String> {
             print(&measured.json())?;
             eprintln!("{}", measured.summary());
         }
+        report.outcomes.push(measured.outcome.clone());
         all.push(measured);
+        // After each: of a ramp that is broken off what was measured is there.
+        command.output.iter().try_for_each(|path| report::write(path, std::slice::from_ref(&report)))?;
     }
     if !command.json {
         print(table::of(&all).trim_end())?;

@@ -9,6 +9,7 @@ use crate::soak::command::SoakCommand;
 use crate::workload::{INSERT_ROWS, LOAD_ROWS};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A load client for MySQL-speaking servers.
@@ -356,6 +357,9 @@ pub struct RunCommand {
     /// A word for the report, such as the server's name
     #[arg(long, default_value = "")]
     pub label: String,
+    /// Write a report of all runs here; the name's end says how: .json, .csv, .html, .md
+    #[arg(long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
     /// One line of JSON for each run on stdout, and the table on stderr
     #[arg(long)]
     pub json: bool,

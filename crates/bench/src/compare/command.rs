@@ -135,7 +135,7 @@ impl CompareCommand {
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("two servers are called {}", twice[0]));
         }
-        if !(self.settle >= 0.0 && self.settle <= 3600.0) || self.work.seconds < 0.1 {
+        if !(0.0..=3600.0).contains(&self.settle) || self.work.seconds < 0.1 {
             return Err("a slice lasts a tenth of a second at least, and between slices is an hour at most".to_owned());
         }
         self.output.iter().try_for_each(|path| report::Form::of(path).map(drop))?;
