@@ -139,7 +139,9 @@ impl Ruler {
             Axis::LogAt(ticks) => ticks.clone(),
             Axis::Log => {
                 (low, high) = (10f64.powf((low.log10() * 3.0).floor() / 3.0), 10f64.powf((high.log10() * 3.0).ceil() / 3.0));
-                let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+                // The ends may have gone past what a number holds.
+                let decade = |value: f64| value.clamp(f64::MIN_POSITIVE, f64::MAX).log10() as i32;
+                let decades = decade(low) - 1..=decade(high) + 1;
                 let heads: &[f64] = if high / low <= 150.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
                 let all = decades.flat_map(|d| heads.iter().map(move |head| head * 10f64.powi(d)));
                 all.filter(|v| *v >= low * 0.999 && *v <= high * 1.001).collect()
