@@ -50,7 +50,7 @@ pub enum Action {
     /// Let a data directory use what newer formats can; older programs refuse it afterwards
     Seal(crate::commands::seal::SealOptions),
     /// Drive a server with load and measure it; prepare, run, check
-    Bench(crate::commands::bench::BenchOptions),
+    Bench(Box<crate::commands::bench::BenchOptions>),
     /// Print the version and how the program was built
     Version(crate::commands::version::VersionOptions),
 }
