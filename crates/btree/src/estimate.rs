@@ -64,6 +64,33 @@ impl BTree {
         }
     }
 
+    /// Shows values of up to `count_max` entries next to each other, at about this share of the way through the tree, for samples. Latches one page
+    /// after the other; `f` runs under the leaf's latch.
+    pub fn values_near(&self, share: f64, count_max: usize, f: &mut dyn FnMut(&[u8])) -> Result<()> {
+        holding::assert_none();
+        let mut share = share.clamp(0.0, 1.0);
+        let mut page = self.root;
+        let mut guard = self.pool().shared(page)?;
+        loop {
+            let node = Node::open(&guard, page, self.index)?;
+            let count = node.count();
+            if count == 0 {
+                return Ok(());
+            }
+            let at = share * count as f64;
+            let slot = (at as usize).min(count - 1);
+            if !node.is_inner() {
+                // The last ones of the leaf, where the share is near its end.
+                let from = slot.min(count.saturating_sub(count_max));
+                (from..count).take(count_max).for_each(|slot| f(node.leaf_value(slot)));
+                return Ok(());
+            }
+            share = (at - slot as f64).clamp(0.0, 1.0);
+            page = node.child(slot);
+            guard = self.pool().shared(page)?;
+        }
+    }
+
     /// Notes the way to a bound, root first; false when something changed on the way.
     fn dive(&self, bound: Bound<&[u8]>, is_low: bool, way: &mut Vec<Place>) -> Result<bool> {
         holding::assert_none();

@@ -1,15 +1,22 @@
-//! How many rows share the leading parts of an index key, from a few samples.
+//! How many rows share the leading parts of an index key, and which values a column has, from a few samples.
 //!
 //! A key sampled by row stands in a group of its own size, so large groups are met more often; the mean of `1 / size` over such samples is
-//! distinct keys per row whatever the distribution, and its inverse the rows that a key finds.
+//! distinct keys per row whatever the distribution, and its inverse the rows that a key finds, taken by chance.
 
+use crate::external::EXTERNAL;
 use crate::range::KeyRange;
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};
+use record::RowHeader;
+use types::Value;
 
 /// Keys looked at.
 const SAMPLES: u32 = 8;
+
+/// Places of a table at which rows are looked at for the values of a column, and how many at each.
+const PLACES: u32 = 32;
+const ROWS_OF_PLACE: usize = 16;
 
 impl Session {
     /// About how many entries of an index share the values of its first `parts` parts, those of the primary key behind a secondary one
@@ -17,7 +24,7 @@ impl Session {
     pub fn rows_per_key(&self, table: &Table, index_no: usize, parts: usize) -> Result<Option<f64>> {
         let index = &table.indexes[index_no];
         let parts = &index.full_parts[..parts.min(index.full_parts.len())];
-        let mut shares = 0.0;
+        let (mut shares, mut sizes) = (0.0, 0.0);
         let mut samples = 0.0;
         for i in 0..SAMPLES {
             let share = (f64::from(i) + 0.5) / f64::from(SAMPLES);
@@ -29,8 +36,37 @@ impl Session {
             }
             let size = self.estimate(table, index_no, &KeyRange::prefix(&key[..end]))?;
             shares += 1.0 / size.max(1) as f64;
+            sizes += size.max(1) as f64;
             samples += 1.0;
         }
-        Ok((samples > 0.0).then(|| samples / shares))
+        // Rows of a key taken by chance, and of one taken by a row by chance: the same where all keys have as many. Otherwise those that are asked for are
+        // likely to be among the frequent ones; between the two neither is far off.
+        Ok((samples > 0.0).then(|| (samples / shares * (sizes / samples)).sqrt()))
+    }
+
+    /// What a column holds in some rows, NULLs included: of rows from all over the table, as they are now, whoever has written them and whether
+    /// or not that is committed. No view is opened. Rows that are too long for their leaf are left out.
+    pub fn sample_column(&self, table: &Table, column: usize) -> Result<Vec<Value>> {
+        let mut values = Vec::new();
+        for place in 0..PLACES {
+            let share = (f64::from(place) + 0.5) / f64::from(PLACES);
+            let mut damage = None;
+            table.primary().tree.values_near(share, ROWS_OF_PLACE, &mut |stored| {
+                let value = RowHeader::read(stored).map_err(|_| Error::corrupt("row shorter than its header")).and_then(|header| {
+                    if header.is_deleted() || header.flags & EXTERNAL != 0 {
+                        return Ok(None);
+                    }
+                    table.row_ref(stored)?.value(column).map(Some).map_err(|_| Error::corrupt("a row that cannot be read"))
+                });
+                match value {
+                    Ok(value) => values.extend(value),
+                    Err(error) => damage = Some(error),
+                }
+            })?;
+            if let Some(error) = damage {
+                return Err(error);
+            }
+        }
+        Ok(values)
     }
 }

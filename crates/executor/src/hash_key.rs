@@ -114,9 +114,18 @@ pub fn integer_of(v: &Value) -> Option<i64> {
 /// Appends an integer as [`append`] does.
 #[inline]
 pub fn append_integer(i: i128, out: &mut Vec<u8>) {
-    let mut bytes = [1; 17];
-    bytes[1..].copy_from_slice(&i.to_le_bytes());
-    out.extend_from_slice(&bytes);
+    match i64::try_from(i) {
+        Ok(i) => {
+            let mut bytes = [11; 9];
+            bytes[1..].copy_from_slice(&i.to_le_bytes());
+            out.extend_from_slice(&bytes);
+        }
+        Err(_) => {
+            let mut bytes = [1; 17];
+            bytes[1..].copy_from_slice(&i.to_le_bytes());
+            out.extend_from_slice(&bytes);
+        }
+    }
 }
 
 /// Appends a string as [`append`] does.
@@ -142,10 +151,7 @@ pub fn append(v: &Value, collation: Collation, out: &mut Vec<u8>) {
         Value::Decimal(d) => {
             let normal = d.normalize();
             match normal.as_i128() {
-                Some((unscaled, 0)) => {
-                    out.push(1);
-                    out.extend_from_slice(&unscaled.to_le_bytes());
-                }
+                Some((unscaled, 0)) => append_integer(unscaled, out),
                 Some((unscaled, scale)) => {
                     out.push(2);
                     out.push(scale);

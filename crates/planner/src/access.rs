@@ -18,6 +18,9 @@ use record::KeyRestore;
 use std::collections::BTreeSet;
 use types::{ColumnType, Value};
 
+// Costs are in units of reading the next row of a scan, which took 10 to 20 ns of processor time where these were measured (docs/performance.md,
+// What the planner's costs are): of tables of TPC-H and of the Join Order Benchmark's shapes, in memory.
+
 /// Cost of reading the next row of a scan.
 pub const ROW_COST: f64 = 1.0;
 /// Cost of an entry of a covering scan, of the shortest and of long keys: less than a row's.
@@ -27,7 +30,7 @@ const ALMOST_ROW_COST: f64 = 0.99 * ROW_COST;
 /// Bytes of a key that counts as long.
 const LONG_KEY_BYTES: f64 = 1000.0;
 /// Cost of fetching the row behind a secondary entry.
-const FETCH_COST: f64 = 2.5;
+const FETCH_COST: f64 = 16.0;
 /// Cost of descending to a range.
 const SEEK_COST: f64 = 3.0;
 /// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
@@ -41,10 +44,12 @@ const LOCKED_SCAN: f64 = 10.0;
 /// Reading all rows where that is refused.
 const UNSAFE: f64 = 1e9;
 
-/// Descending to the rows of a key, for each row of a join, in units of [`ROW_COST`] of a scan by chunks.
-const PROBE_SEEK: f64 = 8.0;
-/// A row, or a covering entry, that the key finds.
-const PROBE_ROW: f64 = 1.5;
+/// Descending to the rows of a key, for each row of a join: 8 where the keys come in order, 23 where they do not.
+const PROBE_SEEK: f64 = 16.0;
+/// A row of the primary index that the key finds, where it may find several.
+const PROBE_ROW: f64 = 8.0;
+/// A covering entry that the key finds.
+const PROBE_ENTRY: f64 = 2.0;
 /// A row behind a secondary entry that the key finds.
 const PROBE_FETCH: f64 = 15.0;
 
@@ -53,7 +58,12 @@ impl Path {
     pub fn probe_cost(&self) -> f64 {
         let (Some(index), Some(ranges)) = (self.index, &self.ranges) else { return self.cost };
         let seeks = ranges.spec.any.len().max(1) as f64;
-        let each = if index != 0 && !self.covering { PROBE_FETCH } else { PROBE_ROW };
+        let each = match index {
+            _ if self.covering => PROBE_ENTRY,
+            0 if self.unique => 0.0,
+            0 => PROBE_ROW,
+            _ => PROBE_FETCH,
+        };
         seeks * PROBE_SEEK + self.rows * each
     }
 }
@@ -103,7 +113,7 @@ struct TableScope<'s> {
 
 impl RangeScope for TableScope<'_> {
     fn column_of(&self, slot: Slot) -> Option<(u32, &ColumnType)> {
-        let at = self.relation.slots.iter().position(|s| *s == Some(slot))?;
+        let at = self.relation.column_of(slot)?;
         Some((at as u32, &self.relation.columns[at].ty))
     }
 
@@ -163,8 +173,9 @@ impl<'c> Binder<'c> {
         let total = counted.max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
         let sargs = Sargs::collect(conditions, &scope);
-        let shares = self.shares(relation, conditions);
-        let selectivity: f64 = shares.iter().product();
+        // What goes on matters here only for what would be sorted.
+        let sorted = wanted.is_some_and(|wanted| !wanted.order.is_empty());
+        let selectivity: f64 = if sorted { self.shares(relation, conditions).iter().product() } else { 1.0 };
         let mut possible = Vec::new();
         let mut best: Option<(f64, Path)> = None;
         // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
@@ -197,7 +208,7 @@ impl<'c> Binder<'c> {
                 if path.ordered {
                     if let Some(limit) = w.limit.filter(|_| switches.has(Switch::PreferOrderingIndex)) {
                         // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
-                        let share = crate::join::filtered_share(&shares, &path);
+                        let share = self.filtered_share(relation, conditions, &path);
                         let matching = (path.rows * share.max(1e-6)).max(1.0);
                         cost *= (limit / matching).min(1.0);
                     }
@@ -499,7 +510,7 @@ fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], 
         .filter_map(|c| match &c.kind {
             ExprKind::Compare(crate::expr::CmpOp::Eq, collation, a, b) => {
                 let column = |e: &Expr| match e.kind {
-                    ExprKind::Slot(s) => relation.slots.iter().position(|x| *x == Some(s)).map(|c| c as u32),
+                    ExprKind::Slot(s) => relation.column_of(s).map(|c| c as u32),
                     _ => None,
                 };
                 // In a comparison with conversion several values may equal one constant ('01' = 1).
@@ -526,7 +537,7 @@ fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], 
             }
             return None;
         };
-        let column = relation.slots.iter().position(|s| *s == Some(slot))? as u32;
+        let column = relation.column_of(slot)? as u32;
         if fixed.contains(&column) {
             continue;
         }

@@ -52,9 +52,17 @@ pub struct Relation {
     pub also: Vec<(u32, Slot)>,
     /// It is part of a merged view: no name finds it.
     pub of_view: bool,
+    /// No hint keeps it from being merged, if it is a derived table.
+    pub merges: bool,
 }
 
 impl Relation {
+    /// The column whose value a slot holds.
+    pub fn column_of(&self, slot: Slot) -> Option<usize> {
+        let own = self.slots.iter().position(|s| *s == Some(slot));
+        own.or_else(|| self.also.iter().find(|(_, s)| *s == slot).map(|(column, _)| *column as usize))
+    }
+
     /// One that nobody reads a column of yet, and of which nothing else is said.
     pub fn new(alias: impl Into<String>, source: Source, columns: Vec<RelColumn>) -> Relation {
         Relation {
@@ -69,6 +77,7 @@ impl Relation {
             keep_row: None,
             also: Vec::new(),
             of_view: false,
+            merges: true,
         }
     }
 }
@@ -278,6 +287,8 @@ pub struct CteEntry {
     pub name: String,
     /// Source for a reference.
     pub source: Source,
+    /// Its place in [`Binder::cte_uses`].
+    pub number: usize,
     /// How many blocks stand around it.
     pub depth: usize,
     /// Columns.
@@ -334,6 +345,14 @@ pub struct Binder<'c> {
     pub changed: Vec<(base::TableId, String)>,
     /// Rows per key of index prefixes that were asked for: (table, index, parts).
     pub densities: RefCell<HashMap<(usize, usize, usize), Option<f64>>>,
+    /// Derived tables may become part of the block that they stand in: the statement changes nothing.
+    pub merges: bool,
+    /// How often each common table expression is named, in the order in which they are bound.
+    pub cte_uses: Vec<u32>,
+    /// Those that are named once, known from binding the statement before.
+    pub cte_once: Vec<bool>,
+    /// Rows of columns that were looked at: (table, column).
+    pub samples: RefCell<HashMap<(base::TableId, usize), Option<std::rc::Rc<crate::sample::Sample>>>>,
     /// How often each subquery of an expression is expected to be asked, by subplan number.
     pub executions: HashMap<u32, f64>,
     /// How often the block that is being planned is expected to run.
@@ -384,6 +403,10 @@ impl<'c> Binder<'c> {
             insert_row: None,
             changed: Vec::new(),
             densities: RefCell::default(),
+            samples: RefCell::default(),
+            merges: false,
+            cte_uses: Vec::new(),
+            cte_once: Vec::new(),
             executions: HashMap::new(),
             block_executions: 1.0,
             replaced_slots: Vec::new(),

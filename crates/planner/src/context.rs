@@ -103,4 +103,8 @@ pub trait PlanContext {
     fn rows_per_key(&self, _table: &TableEntry, _index_no: usize, _parts: usize) -> Option<f64> {
         None
     }
+    /// What a column holds in some rows from all over a table; `None` when it cannot be told.
+    fn sample(&self, _table: &TableEntry, _column: usize) -> Option<Vec<Value>> {
+        None
+    }
 }

@@ -1,4 +1,5 @@
-//! Derived tables and views that are not merged: they wait for their plan until it is known what is asked of their rows, so that conditions are
+//! Derived tables, common table expressions that are named once, and views that are not merged when they are bound. What is only joins and conditions
+//! becomes part of the block around it (`derived/merge.rs`); the others wait for their plan until it is known what is asked of their rows, so that conditions are
 //! tested inside, where an index may serve them, and not on what has been put together.
 //!
 //! # Invariants
@@ -6,6 +7,8 @@
 //!    one by DISTINCT or UNION) the columns grouped by, and of strings, which may be equal and yet differ, what their collation compares.
 //! 2. What has been pushed down is exact: it is not tested again outside.
 //! 3. Nothing is pushed below a LIMIT, nor under rows that are locked, nor where an evaluation has effects.
+
+mod merge;
 
 use crate::bind_query::convert_to;
 use crate::binder::{Binder, Relation, Result, Source};

@@ -289,7 +289,7 @@ fn join_extra(kind: JoinKind) -> Vec<String> {
 }
 
 /// Leading parts of an index that ranges bound.
-fn parts_used(spec: &RangeSpec) -> usize {
+pub(crate) fn parts_used(spec: &RangeSpec) -> usize {
     spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0)
 }
 

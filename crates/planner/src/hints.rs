@@ -20,7 +20,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "DERIVED_CONDITION_PUSHDOWN",
     "NO_DERIVED_CONDITION_PUSHDOWN",
     "MERGE",
-    "NO_MERGE",
     "INDEX_MERGE",
     "NO_INDEX_MERGE",
     "MRR",
@@ -127,7 +126,7 @@ fn split(text: &str) -> (Vec<Hint<'_>>, Option<&str>) {
             || index_kind(&name).is_some()
             || matches!(
                 name.as_str(),
-                "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" | "MAX_EXECUTION_TIME" | "QB_NAME"
+                "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" | "MAX_EXECUTION_TIME" | "NO_MERGE" | "QB_NAME"
             );
         if !known {
             return (hints, Some(rest));
@@ -217,6 +216,13 @@ impl Binder<'_> {
                         };
                         let tables = self.tables_of_hint(&hint, block_name);
                         self.scope().join_hints.push((place, tables));
+                    }
+                    "NO_MERGE" => {
+                        let mut tables = self.tables_of_hint(&hint, block_name);
+                        if names(hint.arguments).is_empty() {
+                            tables = (0..self.scope().relations.len()).collect();
+                        }
+                        tables.into_iter().for_each(|at| self.scope().relations[at].merges = false);
                     }
                     name => {
                         if let Some(kind) = index_kind(name) {

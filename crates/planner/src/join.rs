@@ -10,7 +10,7 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, MergeKind, Node, SortKey, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -22,7 +22,7 @@ const EXHAUSTIVE_MAX: usize = 10;
 /// Cost of putting a row into a hash table.
 const BUILD_COST: f64 = 2.0;
 /// Cost of probing it.
-const PROBE_COST: f64 = 1.2;
+const PROBE_COST: f64 = 1.5;
 
 /// Relations that are inner-joined, with what hangs on them by outer, semi and anti joins.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +50,8 @@ pub struct Item {
     pub on: Vec<Expr>,
     /// Slots of the relations in it.
     pub slots: BTreeSet<Slot>,
+    /// An outer join of which only the rows without partners are asked for: an anti join, above which the item's columns are NULL.
+    pub is_missing: bool,
 }
 
 /// What an item is.
@@ -104,7 +106,7 @@ impl<'c> Binder<'c> {
         }
         group.items.extend(semis);
         if group.items.len() > 1 {
-            factor::factor(&mut group.conjuncts, relations);
+            group.tags = factor::factor(&mut group.conjuncts, relations);
         }
         equal::propagate(&mut group);
         group
@@ -115,7 +117,7 @@ impl<'c> Binder<'c> {
             JoinTree::Relation(r) => {
                 let also = relations[r].also.iter().map(|(_, slot)| *slot);
                 let slots = relations[r].slots.iter().flatten().copied().chain(also).collect();
-                group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots });
+                group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots, is_missing: false });
             }
             JoinTree::Inner { parts, on, straight } => {
                 group.straight |= straight;
@@ -128,20 +130,49 @@ impl<'c> Binder<'c> {
             }
             JoinTree::Left { left, right, on } => {
                 let mut slots = BTreeSet::new();
-                right.relations(&mut |r| slots.extend(relations[r].slots.iter().flatten().copied()));
+                right.relations(&mut |r| {
+                    slots.extend(relations[r].slots.iter().flatten().copied());
+                    slots.extend(relations[r].also.iter().map(|(_, slot)| *slot));
+                });
                 if slots.iter().any(|s| rejected.contains(s)) {
                     // A row of NULLs would not pass the conditions: the join is an inner one.
                     self.flatten(relations, JoinTree::Inner { parts: vec![*left, *right], on, straight: false }, rejected, group);
                     return;
                 }
                 self.flatten(relations, *left, rejected, group);
+                let is_missing = self.asks_for_missing(relations, &right, &on, &mut group.conjuncts);
                 let kind = match *right {
                     JoinTree::Relation(r) => ItemKind::Relation(r),
                     right => ItemKind::Nest(Box::new(self.build_group(relations, vec![right], Vec::new(), false))),
                 };
-                group.items.push(Item { kind, join: JoinKind::Left, on, slots });
+                group.items.push(Item { kind, join: if is_missing { JoinKind::Anti } else { JoinKind::Left }, on, slots, is_missing });
             }
         }
+    }
+
+    /// Whether of an outer join only the rows without partners are asked for: a condition has a column of the right side NULL that is not in any
+    /// partner. The condition is taken away then.
+    fn asks_for_missing(&self, relations: &[Relation], right: &JoinTree, on: &[Expr], conjuncts: &mut Vec<Expr>) -> bool {
+        let JoinTree::Relation(r) = *right else { return false };
+        let relation = &relations[r];
+        if relation.lock != LockMode::None || relation.keep_row.is_some() || !matches!(relation.source, Source::Base(_)) {
+            return false;
+        }
+        let compared = null_rejected(on);
+        let is_never_null = |slot: Slot| {
+            let Some(column) = relation.column_of(slot) else { return false };
+            let ty = &relation.columns[column].ty;
+            // A zero date that is NOT NULL counts as NULL.
+            let class = typing::class(ty);
+            (!ty.nullable || compared.contains(&slot)) && matches!(class, Class::Int | Class::Decimal | Class::Double | Class::String)
+        };
+        let asks = |e: &Expr| match &e.kind {
+            ExprKind::IsNull { operand, negated: false } => matches!(operand.kind, ExprKind::Slot(slot) if is_never_null(slot)),
+            _ => false,
+        };
+        let Some(at) = conjuncts.iter().position(asks) else { return false };
+        conjuncts.remove(at);
+        true
     }
 
     /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join.
@@ -211,7 +242,13 @@ impl<'c> Binder<'c> {
                 ..Relation::new("<subquery>", Source::Derived(std::sync::Arc::new(query), BTreeSet::new(), rows), columns)
             });
             let slots = slots.into_iter().collect();
-            return Ok(Item { kind: ItemKind::Relation(relations.len() - 1), join: JoinKind::Inner, on: Vec::new(), slots });
+            return Ok(Item {
+                kind: ItemKind::Relation(relations.len() - 1),
+                join: JoinKind::Inner,
+                on: Vec::new(),
+                slots,
+                is_missing: false,
+            });
         }
         if !simple {
             self.pending[number as usize] = Some(Box::new(block));
@@ -249,7 +286,7 @@ impl<'c> Binder<'c> {
             [Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, .. }] if group.conjuncts.is_empty() => ItemKind::Relation(*r),
             _ => ItemKind::Nest(Box::new(group)),
         };
-        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots: all })
+        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots: all, is_missing: false })
     }
 
     /// Plans a group. `blocked` are slots of relations outside that are not read yet.
@@ -412,7 +449,12 @@ impl<'c> Binder<'c> {
                     build_keys,
                     collations,
                     key_forms,
-                    build_slots: item.slots.iter().copied().collect(),
+                    // Of who is only to be there, or not, the keys are enough.
+                    build_slots: if matches!(item.join, JoinKind::Semi | JoinKind::Anti) && rest.is_empty() {
+                        Vec::new()
+                    } else {
+                        item.slots.iter().copied().collect()
+                    },
                     on: conjunction(rest),
                     kind: item.join,
                     null_aware: false,
@@ -421,6 +463,14 @@ impl<'c> Binder<'c> {
                     outer_slots,
                     order: ordered.then(|| self.number_key()),
                 })));
+            }
+            if item.is_missing {
+                let null = |slot: &Slot| {
+                    let ty = types::ColumnType { nullable: true, ..self.slot_types[*slot as usize].clone() };
+                    (*slot, Expr::literal(types::Value::Null, ty))
+                };
+                let exprs = item.slots.iter().map(null).collect();
+                node = node.map(|input| Node::Project { input: Box::new(input), exprs });
             }
             if !after.is_empty() {
                 rows *= after.iter().map(crate::selectivity::selectivity).product::<f64>();
@@ -530,7 +580,7 @@ impl<'c> Binder<'c> {
     /// Share of the rows of a path that go on.
     fn passing(&self, relation: &Relation, conditions: &[Expr], path: &Path) -> f64 {
         match self.context.switches().has(Switch::ConditionFanoutFilter) {
-            true => filtered_share(&self.shares(relation, conditions), path),
+            true => self.filtered_share(relation, conditions, path),
             false => 1.0,
         }
     }
@@ -618,27 +668,6 @@ impl<'c> Binder<'c> {
                 };
                 Ok(with_filter(node, conditions))
             }
-        }
-    }
-}
-
-/// Share of the rows of a path that pass the conditions its ranges do not stand for.
-pub(crate) fn filtered_share(shares: &[f64], path: &Path) -> f64 {
-    let total: f64 = shares.iter().product();
-    // What the ranges say is in the row estimate already.
-    let inside = match (&path.ranges, &path.merge) {
-        (Some(r), _) => Some(r.point_parts + usize::from(r.has_interval)),
-        (None, Some(merge)) if merge.kind == MergeKind::Intersection => Some(merge.arms.len()),
-        (None, Some(_)) => Some(1),
-        (None, None) => None,
-    };
-    match inside {
-        None => total,
-        Some(inside) => {
-            let kept = shares.len().saturating_sub(inside);
-            let mut shares = shares.to_vec();
-            shares.sort_by(f64::total_cmp);
-            shares[shares.len() - kept..].iter().product()
         }
     }
 }

@@ -38,6 +38,7 @@ mod optimize;
 pub mod plan;
 mod ranges;
 mod row_rules;
+mod sample;
 mod selectivity;
 pub mod shape;
 pub mod short;

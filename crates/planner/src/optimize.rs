@@ -19,7 +19,8 @@ const LOOKUP_COST: f64 = 1.0;
 
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
-    pub fn plan_block(&mut self, block: Block) -> Result<(Query, f64)> {
+    pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
+        let computed = self.merge_derived(&mut block);
         let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, .. } = block;
         let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
@@ -57,6 +58,9 @@ impl<'c> Binder<'c> {
         };
         group.items.clear();
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
+        if !computed.is_empty() {
+            node = Node::Project { input: Box::new(node), exprs: computed };
+        }
         if extreme_used {
             if let Node::Table(t) = &mut node {
                 t.rows_hint = Some(1);

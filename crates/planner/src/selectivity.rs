@@ -1,14 +1,21 @@
-//! What share of a table's rows a condition lets pass: by a histogram of the column where there is one, otherwise by a guess.
+//! What share of a table's rows a condition lets pass: by a histogram of the column where there is one, by a few rows of the table where they are looked at
+//! (`sample.rs`), otherwise by a guess.
 
-use crate::access::known_value;
+use crate::access::{Path, known_value};
 use crate::binder::{Binder, Relation, Source};
+use crate::explain::parts_used;
 use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::sample::Sample;
 use catalog::histogram::{Histogram, Order};
 use std::collections::HashMap;
-use types::{ColumnType, Value};
+use std::rc::Rc;
+use types::{ColumnType, TypeKind, Value};
 
 /// The least share that is told: a value that nobody has seen may be there.
 const SHARE_MIN: f64 = 1e-6;
+
+/// Rows from which on some of them are looked at: of a smaller table a guess is not far off.
+const SAMPLED_MIN: u64 = 256;
 
 /// Guessed share of rows for which a condition holds.
 pub fn selectivity(e: &Expr) -> f64 {
@@ -31,26 +38,104 @@ pub fn selectivity(e: &Expr) -> f64 {
 /// Shares of the rows below and above which a column's conditions so far leave none: (from, to).
 type Bounds = HashMap<usize, (f64, f64)>;
 
+/// What is known of a column.
+enum Spread<'a> {
+    Histogram(&'a Histogram),
+    Sample(Rc<Sample>),
+}
+
+impl Spread<'_> {
+    fn equal(&self, order: Order, value: &Value) -> Option<f64> {
+        match self {
+            Spread::Histogram(histogram) => histogram.equal(order, value),
+            Spread::Sample(sample) => Some(sample.equal(order, value)),
+        }
+    }
+
+    fn below(&self, order: Order, value: &Value, included: bool) -> Option<f64> {
+        match self {
+            Spread::Histogram(histogram) => histogram.below(order, value, included),
+            Spread::Sample(sample) => Some(sample.below(order, value, included)),
+        }
+    }
+
+    fn equal_to_any(&self) -> f64 {
+        match self {
+            Spread::Histogram(histogram) => {
+                let distinct: u64 = histogram.buckets.iter().map(|bucket| bucket.distinct).sum();
+                histogram.not_null() / distinct.max(1) as f64
+            }
+            Spread::Sample(sample) => sample.equal_to_any(),
+        }
+    }
+
+    fn not_null(&self) -> f64 {
+        match self {
+            Spread::Histogram(histogram) => histogram.not_null(),
+            Spread::Sample(sample) => sample.not_null(),
+        }
+    }
+
+    /// Shares below this are not told: nobody has seen so little.
+    fn least(&self) -> f64 {
+        match self {
+            Spread::Histogram(_) => SHARE_MIN,
+            Spread::Sample(sample) => sample.least(),
+        }
+    }
+}
+
 impl Binder<'_> {
     /// The share of each of the conditions on a relation, as if those before it held: two bounds of one column are an interval.
     pub fn shares(&self, relation: &Relation, conditions: &[Expr]) -> Vec<f64> {
-        let told = match relation.source {
-            Source::Base(table) => self.tables[table as usize].def.columns.iter().any(|column| column.histogram.is_some()),
-            _ => false,
-        };
-        if !told {
-            return conditions.iter().map(selectivity).collect();
-        }
         let mut bounds = Bounds::new();
         conditions.iter().map(|e| self.share(relation, e, &mut bounds)).collect()
+    }
+
+    /// Share of the rows of a path that pass the conditions its ranges do not stand for.
+    pub(crate) fn filtered_share(&self, relation: &Relation, conditions: &[Expr], path: &Path) -> f64 {
+        if path.unique {
+            // Of one row there is nothing to know.
+            return conditions.iter().filter(|e| !self.is_in_ranges(relation, e, path)).map(selectivity).product();
+        }
+        let mut bounds = Bounds::new();
+        conditions.iter().filter(|e| !self.is_in_ranges(relation, e, path)).map(|e| self.share(relation, e, &mut bounds)).product()
+    }
+
+    /// Whether the ranges of a path say what a condition says: it reads no column of the relation but those that they bound.
+    fn is_in_ranges(&self, relation: &Relation, e: &Expr, path: &Path) -> bool {
+        let Source::Base(table) = relation.source else { return false };
+        let storage = &self.tables[table as usize].storage;
+        let columns = |index: u32, bounded: usize| storage.indexes[index as usize].full_parts.iter().take(bounded).map(|part| part.column);
+        let bounded: Vec<usize> = match (&path.ranges, path.index, &path.merge) {
+            (Some(ranges), Some(index), _) => columns(index, ranges.point_parts + usize::from(ranges.has_interval)).collect(),
+            (_, _, Some(merge)) => merge.arms.iter().flat_map(|arm| columns(arm.index, parts_used(&arm.ranges))).collect(),
+            _ => return false,
+        };
+        let is_bounded = |column: usize| bounded.contains(&column);
+        let (mut some, mut all) = (false, true);
+        e.walk(&mut |e| match &e.kind {
+            ExprKind::Slot(slot) => {
+                if let Some(column) = relation.column_of(*slot) {
+                    some = true;
+                    all &= is_bounded(column);
+                }
+            }
+            ExprKind::Subquery(..) => all = false,
+            _ => {}
+        });
+        some && all
     }
 
     fn share(&self, relation: &Relation, e: &Expr, bounds: &mut Bounds) -> f64 {
         self.told_share(relation, e, bounds).map_or_else(|| selectivity(e), |share| share.clamp(SHARE_MIN, 1.0))
     }
 
-    /// What histograms tell of a condition.
+    /// What histograms and rows tell of a condition.
     fn told_share(&self, relation: &Relation, e: &Expr, bounds: &mut Bounds) -> Option<f64> {
+        if !matches!(relation.source, Source::Base(_)) {
+            return None;
+        }
         let own = |e: &Expr| self.share(relation, e, &mut Bounds::new());
         match &e.kind {
             ExprKind::And(list) => Some(list.iter().map(|e| self.share(relation, e, bounds)).product()),
@@ -58,50 +143,94 @@ impl Binder<'_> {
             ExprKind::Or(list) => Some(1.0 - list.iter().map(|e| 1.0 - own(e)).product::<f64>()),
             ExprKind::Not(e) => Some(1.0 - own(e)),
             ExprKind::Compare(op, _, a, b) => {
-                let ((at, ty, histogram), op, constant) = match self.histogram(relation, a) {
+                let ((at, ty, spread), op, constant) = match self.spread(relation, a) {
                     Some(column) => (column, *op, b),
-                    None => (self.histogram(relation, b)?, op.flipped(), a),
+                    None => (self.spread(relation, b)?, op.flipped(), a),
                 };
-                let (order, value) = self.constant(ty, constant)?;
+                let Some((order, value)) = self.constant(ty, constant) else {
+                    // Some value that is not known yet.
+                    return match op {
+                        CmpOp::Eq if is_other_column(relation, constant) => Some(spread.equal_to_any()),
+                        _ => None,
+                    };
+                };
+                let least = spread.least();
                 match op {
-                    CmpOp::Eq | CmpOp::NullSafeEq => histogram.equal(order, &value),
-                    CmpOp::Ne => Some(histogram.not_null() - histogram.equal(order, &value)?),
-                    CmpOp::Lt | CmpOp::Le => narrowed(at, histogram, None, Some(histogram.below(order, &value, op == CmpOp::Le)?), bounds),
-                    CmpOp::Gt | CmpOp::Ge => narrowed(at, histogram, Some(histogram.below(order, &value, op == CmpOp::Gt)?), None, bounds),
+                    CmpOp::Eq | CmpOp::NullSafeEq => spread.equal(order, &value),
+                    CmpOp::Ne => Some(spread.not_null() - spread.equal(order, &value)?),
+                    CmpOp::Lt | CmpOp::Le => narrowed(at, &spread, None, Some(spread.below(order, &value, op == CmpOp::Le)?), bounds),
+                    CmpOp::Gt | CmpOp::Ge => narrowed(at, &spread, Some(spread.below(order, &value, op == CmpOp::Gt)?), None, bounds),
                 }
+                .map(|share| if matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) { share } else { share.max(least) })
             }
             ExprKind::Between { operand, low, high, negated, .. } => {
-                let (at, ty, histogram) = self.histogram(relation, operand)?;
+                let (at, ty, spread) = self.spread(relation, operand)?;
                 let ((order, low), (other, high)) = (self.constant(ty, low)?, self.constant(ty, high)?);
-                let (from, to) = (histogram.below(order, &low, false)?, histogram.below(other, &high, true)?);
-                match negated {
-                    true => Some(histogram.not_null() - (to - from).max(0.0)),
-                    false => narrowed(at, histogram, Some(from), Some(to), bounds),
-                }
+                let (from, to) = (spread.below(order, &low, false)?, spread.below(other, &high, true)?);
+                let share = match negated {
+                    true => Some(spread.not_null() - (to - from).max(0.0)),
+                    false => narrowed(at, &spread, Some(from), Some(to), bounds),
+                };
+                share.map(|share| share.max(spread.least()))
             }
             ExprKind::InList { operand, list, negated, .. } => {
-                let (_, ty, histogram) = self.histogram(relation, operand)?;
+                let (_, ty, spread) = self.spread(relation, operand)?;
                 let mut share = 0.0;
                 for item in list {
                     let (order, value) = self.constant(ty, item)?;
-                    share += histogram.equal(order, &value)?;
+                    share += spread.equal(order, &value)?;
                 }
-                Some(if *negated { histogram.not_null() - share } else { share })
+                Some(if *negated { spread.not_null() - share } else { share })
             }
             ExprKind::IsNull { operand, negated } => {
-                let (_, _, histogram) = self.histogram(relation, operand)?;
-                Some(if *negated { histogram.not_null() } else { histogram.nulls })
+                let (_, _, spread) = self.spread(relation, operand)?;
+                let share = if *negated { spread.not_null() } else { 1.0 - spread.not_null() };
+                Some(share.max(spread.least()))
+            }
+            ExprKind::Like { operand, pattern, escape, negated, collation } => {
+                let (_, ty, spread) = self.spread(relation, operand)?;
+                let Spread::Sample(sample) = &spread else { return None };
+                let Some(Value::Bytes(pattern)) = known_value(pattern, self.context.params()) else { return None };
+                if !crate::ranges::is_string(ty) {
+                    return None;
+                }
+                let share = sample.like(*collation, &pattern, *escape);
+                Some(if *negated { sample.not_null() - share } else { share }.max(sample.least()))
             }
             _ => None,
         }
     }
 
-    /// The histogram of a column: with its position and type.
-    fn histogram(&self, relation: &Relation, e: &Expr) -> Option<(usize, &ColumnType, &Histogram)> {
+    /// What is known of a column: with its position and type.
+    fn spread<'s>(&'s self, relation: &Relation, e: &Expr) -> Option<(usize, &'s ColumnType, Spread<'s>)> {
         let (ExprKind::Slot(slot), Source::Base(table)) = (&e.kind, &relation.source) else { return None };
-        let at = relation.slots.iter().position(|s| s.as_ref() == Some(slot))?;
+        let at = relation.column_of(*slot)?;
         let column = &self.tables[*table as usize].def.columns[at];
-        Some((at, &column.ty, column.histogram.as_deref()?))
+        let spread = match column.histogram.as_deref() {
+            Some(histogram) => Spread::Histogram(histogram),
+            None => Spread::Sample(self.sample(*table, at)?),
+        };
+        Some((at, &column.ty, spread))
+    }
+
+    /// Some rows of a column, remembered for the statement.
+    fn sample(&self, table: u32, column: usize) -> Option<Rc<Sample>> {
+        let entry = &self.tables[table as usize];
+        let total = self.context.rows_estimate(entry);
+        let long = |kind: TypeKind| {
+            use TypeKind::*;
+            matches!(kind, Json | TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob)
+        };
+        if total < SAMPLED_MIN || long(entry.def.columns[column].ty.kind) {
+            return None;
+        }
+        let key = (entry.def.id, column);
+        if let Some(known) = self.samples.borrow().get(&key) {
+            return known.clone();
+        }
+        let made = self.context.sample(entry, column).and_then(|values| Sample::of(values, total as f64)).map(Rc::new);
+        self.samples.borrow_mut().insert(key, made.clone());
+        made
     }
 
     /// A value that is known while planning, and how a column compares with it.
@@ -118,9 +247,14 @@ impl Binder<'_> {
     }
 }
 
+/// Whether it is a column, and not one of this relation.
+fn is_other_column(relation: &Relation, e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Slot(slot) if relation.column_of(slot).is_none())
+}
+
 /// The share of what a column's conditions so far have left that is between two more bounds.
-fn narrowed(column: usize, histogram: &Histogram, from: Option<f64>, to: Option<f64>, bounds: &mut Bounds) -> Option<f64> {
-    let had = bounds.get(&column).copied().unwrap_or((0.0, histogram.not_null()));
+fn narrowed(column: usize, spread: &Spread<'_>, from: Option<f64>, to: Option<f64>, bounds: &mut Bounds) -> Option<f64> {
+    let had = bounds.get(&column).copied().unwrap_or((0.0, spread.not_null()));
     let has = (from.map_or(had.0, |from| from.max(had.0)), to.map_or(had.1, |to| to.min(had.1)));
     let known = bounds.insert(column, has).is_some();
     let (before, now) = ((had.1 - had.0).max(SHARE_MIN), (has.1 - has.0).max(0.0));

@@ -12,7 +12,25 @@ use parser::ast;
 
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
+    let (plan, once) = plan_knowing(statement, sql, context, Vec::new())?;
+    match once {
+        None => Ok(plan),
+        // A common table expression that is named once is a derived table: that is known when all has been bound.
+        Some(once) => Ok(plan_knowing(statement, sql, context, once)?.0),
+    }
+}
+
+/// Plans a statement, given which of its common table expressions are named once. The other result: those that turned out to be.
+fn plan_knowing(
+    statement: &ast::Statement<'_>,
+    sql: &[u8],
+    context: &dyn PlanContext,
+    cte_once: Vec<bool>,
+) -> Result<(Plan, Option<Vec<bool>>)> {
     let mut b = Binder::new(context, sql);
+    b.merges = matches!(statement, ast::Statement::Query(_));
+    let known = !cte_once.is_empty();
+    b.cte_once = cte_once;
     let mut into = Vec::new();
     let mut counted = None;
     let (body, columns) = match statement {
@@ -42,6 +60,8 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
         ast::Statement::Do(exprs) => (Body::Query(row_of(&mut b, exprs)?), Vec::new()),
         _ => return Err(codes::not_supported_yet("this statement here")),
     };
+    let once: Vec<bool> = b.cte_uses.iter().map(|uses| *uses == 1).collect();
+    let once = (b.merges && !b.locks && !known && once.contains(&true)).then_some(once);
     let mut plan = finish(b, body, columns)?;
     if counted.is_some() {
         plan.short = None;
@@ -52,7 +72,7 @@ pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContex
         plan.columns = Vec::new();
         plan.into = into;
     }
-    Ok(plan)
+    Ok((plan, once))
 }
 
 /// A query with the limit that `sql_select_limit` gives to one that has none of its own.

@@ -597,6 +597,10 @@ impl PlanContext for Planning<'_> {
         self.engine.rows_per_key(&table.storage, index_no, parts).ok().flatten()
     }
 
+    fn sample(&self, table: &TableEntry, column: usize) -> Option<Vec<Value>> {
+        self.engine.sample_column(&table.storage, column).ok()
+    }
+
     fn rows_estimate(&self, table: &TableEntry) -> u64 {
         table.storage.rows_estimate()
     }

@@ -1,8 +1,8 @@
 //! Result rows on their way from the executor into the packet buffer.
 
-use crate::charsets::UTF8;
+use crate::charsets::{UTF8, conversion};
 use crate::row_output::{put_column, put_converted, put_field, put_value};
-use executor::{Block, RowConsumer};
+use executor::{Block, Field, RowConsumer};
 use mysql_error::codes;
 use planner::plan::OutputColumn;
 use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
@@ -104,6 +104,25 @@ fn write_fields(mut out: impl RowWriter, columns: &[OutputColumn], block: &Block
     out.end();
 }
 
+/// The same for a client that does not want UTF-8: `forms` has what each column's texts are converted to, if they are.
+fn convert_fields(
+    mut out: impl RowWriter,
+    columns: &[OutputColumn],
+    forms: &[Option<Charset>],
+    block: &Block<'_>,
+    row: usize,
+    zone: &TimeZone,
+) {
+    for (number, (column, form)) in columns.iter().zip(forms).enumerate().take(block.width()) {
+        match (block.field(row, number), *form) {
+            (Field::Bytes(text), Some(to)) if !text.is_ascii() => out.bytes_with(|out| to.encode(text, out)),
+            (Field::Value(value), Some(to)) => put_converted(&mut out, &column.ty, &value, zone, Some(to)),
+            (field, _) => put_field(&mut out, &column.ty, field, zone),
+        }
+    }
+    out.end();
+}
+
 impl RowConsumer for Output<'_, '_> {
     #[inline]
     fn begin(&mut self, _columns: &[OutputColumn]) -> executor::Result<()> {
@@ -148,10 +167,13 @@ impl RowConsumer for Output<'_, '_> {
 
     fn block(&mut self, block: &Block<'_>) -> executor::Result<()> {
         if self.results != UTF8 {
-            let mut values = Vec::new();
+            let forms: Vec<Option<Charset>> = self.columns.iter().map(|column| conversion(&column.ty, self.results)).collect();
             for row in 0..block.len() {
-                block.values(row, &mut values);
-                self.row(&values)?;
+                match self.sink.format() {
+                    RowFormat::Text => convert_fields(self.sink.text_row(), self.columns, &forms, block, row, &self.zone),
+                    RowFormat::Binary => convert_fields(self.sink.binary_row(), self.columns, &forms, block, row, &self.zone),
+                }
+                self.row_written()?;
             }
             return Ok(());
         }

@@ -16,8 +16,11 @@ use crate::run::{Flow, Result};
 use crate::spill::{LEVELS_MAX, Partitions, partition_of, sources};
 use ::memory::Kind;
 use planner::expr::Slot;
-use planner::plan::{AggregateKind, Group};
+use planner::plan::{Aggregate, AggregateKind, Group};
 use types::Value;
+
+/// Rows of one group behind each other from which on they are added together.
+const RUN_MIN: usize = 4;
 
 /// The groups so far, by number in the order in which they turned up.
 struct Groups<'a> {
@@ -74,6 +77,24 @@ impl<'a> Exec<'a> {
         }
         groups.finish(self, sink)
     }
+}
+
+/// Adds rows of a chunk to one group.
+fn add_rows(x: &mut Exec<'_>, aggregate: &Aggregate, sum: &mut Accumulator, argument: &Vector<'_>, rows: &[u16]) -> Result<()> {
+    let plain = !aggregate.distinct;
+    if plain && sums::add_run(aggregate, sum, argument, rows) {
+        return Ok(());
+    }
+    if plain && let Some(best) = sums::extreme(aggregate, argument, rows) {
+        return x.add_value(aggregate, sum, best);
+    }
+    for row in rows {
+        let at = usize::from(*row);
+        if !(plain && sums::add_one(aggregate, sum, argument, at)) {
+            x.add_value(aggregate, sum, argument.value(at))?;
+        }
+    }
+    Ok(())
 }
 
 impl<'a> Groups<'a> {
@@ -268,22 +289,21 @@ impl<'a> Groups<'a> {
             staying.as_slice()
         };
         let stride = group.aggregates.len();
+        let numbers = self.numbers.as_slice();
+        let runs = || numbers.chunk_by(|a, b| a == b);
+        let in_runs = !group.implicit && runs().count() * RUN_MIN <= rows.len();
         for (number, ((_, aggregate), argument)) in group.aggregates.iter().zip(&arguments).enumerate() {
             let plain = !aggregate.distinct;
             if group.implicit {
-                let sum = &mut self.sums[number];
-                if plain && sums::add_run(aggregate, sum, argument, rows) {
-                    continue;
-                }
-                if plain && let Some(best) = sums::extreme(aggregate, argument, rows) {
-                    x.add_value(aggregate, sum, best)?;
-                    continue;
-                }
-                for row in rows {
-                    let at = usize::from(*row);
-                    if !(plain && sums::add_one(aggregate, sum, argument, at)) {
-                        x.add_value(aggregate, sum, argument.value(at))?;
-                    }
+                add_rows(x, aggregate, &mut self.sums[number], argument, rows)?;
+                continue;
+            }
+            if in_runs {
+                let mut rest = rows;
+                for run in runs() {
+                    let (now, later) = rest.split_at(run.len().min(rest.len()));
+                    add_rows(x, aggregate, &mut self.sums[run[0] as usize * stride + number], argument, now)?;
+                    rest = later;
                 }
                 continue;
             }
@@ -304,8 +324,16 @@ impl<'a> Groups<'a> {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
         self.leaving.clear();
+        let integers = keys::Integers::of(parts);
+        let mut before: Option<(usize, u32)> = None;
         for row in chunk.rows() {
             let at = usize::from(*row);
+            if let (Some(integers), Some((before, number))) = (&integers, before)
+                && integers.are_same(before, at)
+            {
+                numbers.push(number);
+                continue;
+            }
             let key = keys::key_at(parts, &self.group.collations, at, &mut buffer);
             let number = match self.index.get(key) {
                 Some(number) => *number,
@@ -331,6 +359,7 @@ impl<'a> Groups<'a> {
                 }
             };
             numbers.push(number);
+            before = Some((at, number));
         }
         self.buffer = buffer;
         self.numbers = numbers;

@@ -127,9 +127,15 @@ impl<'a> Exec<'a> {
             return true;
         }
         let mut buffer = Vec::new();
+        let integers = keys::Integers::of(&parts);
+        let mut before = None;
         for row in chunk.rows() {
             let at = usize::from(*row);
-            heads[at] = head(self.key_at(join, &parts, at, &mut buffer));
+            heads[at] = match (&integers, before) {
+                (Some(integers), Some(before)) if integers.are_same(before, at) => heads[before],
+                _ => head(self.key_at(join, &parts, at, &mut buffer)),
+            };
+            before = Some(at);
         }
         true
     }

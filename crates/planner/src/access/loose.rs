@@ -31,7 +31,7 @@ impl Binder<'_> {
         }
         let of_table = |r: &&Relation| matches!(r.source, Source::Base(n) if n == t.table) && *r.alias == *t.alias && r.hints.is_empty();
         let Some(relation) = relations.iter().find(of_table) else { return };
-        let column = |slot: Slot| relation.slots.iter().position(|s| *s == Some(slot));
+        let column = |slot: Slot| relation.column_of(slot);
         let Some(grouped) =
             keys.iter().map(|key| if let ExprKind::Slot(slot) = key.kind { column(slot) } else { None }).collect::<Option<Vec<usize>>>()
         else {

@@ -56,7 +56,7 @@ impl Binder<'_> {
         asked.iter().for_each(|condition| slots_of(condition, &self.subplans, &mut slots));
         slots.sort_unstable();
         slots.dedup();
-        let columns: Vec<(u32, Slot)> = slots.iter().filter_map(|slot| Some((column_of(relation, *slot)?, *slot))).collect();
+        let columns: Vec<(u32, Slot)> = slots.iter().filter_map(|slot| Some((relation.column_of(*slot)? as u32, *slot))).collect();
         let parts = &entry.storage.indexes[index as usize].full_parts;
         let restore = KeyRestore::new(entry.storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize))?;
         Some(Box::new(KeyFilter { restore, columns, filter: conjunction(asked)? }))
@@ -69,14 +69,10 @@ impl Binder<'_> {
         }
         let mut slots = Vec::new();
         slots_of(condition, &self.subplans, &mut slots);
-        let columns: Option<Vec<usize>> = slots.iter().map(|slot| column_of(relation, *slot).map(|column| column as usize)).collect();
+        let columns: Option<Vec<usize>> = slots.iter().map(|slot| relation.column_of(*slot)).collect();
         let Some(columns) = columns.filter(|columns| !columns.is_empty()) else { return false };
         KeyRestore::is_possible(entry.storage.layout(), &entry.storage.indexes[index as usize].full_parts, columns)
     }
-}
-
-fn column_of(relation: &Relation, slot: Slot) -> Option<u32> {
-    relation.slots.iter().position(|s| *s == Some(slot)).map(|column| column as u32)
 }
 
 /// Comparisons of columns with constants, and what combines them.

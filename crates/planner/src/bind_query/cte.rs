@@ -17,13 +17,27 @@ impl<'c> Binder<'c> {
         Ok(())
     }
 
+    /// A number to count uses by.
+    fn new_cte(&mut self) -> usize {
+        self.cte_uses.push(0);
+        self.cte_uses.len() - 1
+    }
+
     fn bind_plain_cte(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
+        let number = self.new_cte();
+        if self.cte_once.get(number) == Some(&true) {
+            // As a derived table where it is named.
+            let bound = self.bind_query(cte.query)?;
+            let (columns, source) = self.waiting(bound);
+            let columns = named_columns(columns, cte.columns, cte.name)?;
+            return Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), columns });
+        }
         let mut bound = self.query(cte.query)?;
         bound.narrow_literals();
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
         let source = Source::Cte(Arc::new(bound.query), cache, bound.rows, bound.outer);
-        Ok(CteEntry { name: cte.name.to_owned(), source, depth: self.scopes.len(), columns })
+        Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), columns })
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
@@ -61,7 +75,8 @@ impl<'c> Binder<'c> {
         let (cache, result_cache) = (self.new_cache(), self.new_cache());
         let source = Source::RecursiveScan(cache);
         let depth = self.scopes.len();
-        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, depth, columns: columns.clone() });
+        let number = self.new_cte();
+        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, number, depth, columns: columns.clone() });
         let step = self.bind_union(&set.operands[split..], true);
         self.ctes.pop();
         let mut step = step?;
@@ -78,7 +93,7 @@ impl<'c> Binder<'c> {
         let (seed_query, step_query) = (Arc::new(seed_query), Arc::new(step.query));
         let outer = seed.outer.union(&step.outer).copied().collect();
         let parts = RecursiveCte { seed: seed_query, step: step_query, distinct: !set.all, cache, result_cache, types, outer };
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), depth, columns })
+        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, columns })
     }
 
     /// Makes the relations of the block being bound invisible to a derived table.

@@ -186,6 +186,7 @@ impl<'c> Binder<'c> {
         if factor.name.schema.is_none()
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
+            self.cte_uses[cte.number] += 1;
             // What it reads outside, the blocks between read, too.
             for scope in self.scopes.iter_mut().skip(cte.depth) {
                 scope.outer.extend(cte.source.outer_slots());

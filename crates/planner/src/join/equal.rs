@@ -27,6 +27,15 @@ pub enum Tag {
     Pair(u32),
     /// It follows from comparisons with a constant if that is what it seems: tested, and no news to an estimate.
     Check,
+    /// It lets pass so many of a thousand rows that others leave, which say a part of it.
+    Given(u32),
+}
+
+impl Tag {
+    /// [`Tag::Given`] of a share.
+    pub(super) fn given(share: f64) -> Tag {
+        Tag::Given((share * 1000.0).clamp(1.0, 1000.0) as u32)
+    }
 }
 
 /// A column in an equality.
@@ -66,7 +75,8 @@ pub(super) fn propagate(group: &mut Group) {
     }
     let mut added = Vec::new();
     let mut dropped = Vec::new();
-    let mut tags: Vec<Option<Tag>> = vec![None; group.conjuncts.len()];
+    let mut tags: Vec<Option<Tag>> = std::mem::take(&mut group.tags);
+    tags.resize(group.conjuncts.len(), None);
     for (number, class) in classes.iter().enumerate() {
         match constant_of(class, &group.conjuncts, &items) {
             Some(constant) => {
@@ -105,7 +115,7 @@ impl Group {
         let mut out = Vec::new();
         for at in ready {
             let tag = self.tags.get(at).copied().flatten();
-            let mut counts = true;
+            let mut counts = !matches!(tag, Some(Tag::Given(_)));
             if let (Some(tag), ExprKind::Compare(_, _, a, b)) = (tag, &self.conjuncts[at].kind)
                 && let (ExprKind::Slot(a), ExprKind::Slot(b)) = (&a.kind, &b.kind)
                 && own.contains(a) != own.contains(b)
@@ -115,11 +125,23 @@ impl Group {
                     Tag::Pair(class) if seen.contains(&key(class)) => continue,
                     Tag::Pair(class) => seen.push(key(class)),
                     Tag::Check => counts = false,
+                    Tag::Given(_) => {}
                 }
             }
             out.push((at, counts));
         }
         out
+    }
+}
+
+impl Group {
+    /// Share of the rows that the conjuncts of these let pass that say more than others have said before.
+    pub(super) fn given(&self, ready: impl Iterator<Item = usize>) -> f64 {
+        let share = |at| match self.tags.get(at) {
+            Some(Some(Tag::Given(share))) => f64::from(*share) / 1000.0,
+            _ => 1.0,
+        };
+        ready.map(share).product()
     }
 }
 

@@ -12,6 +12,9 @@ use std::collections::{BTreeSet, HashMap};
 /// How much less a table that is empty now counts in a join than a small one.
 const EMPTY_SHARE: f64 = 0.001;
 
+/// Rows below which what comes before is taken to have none.
+const NO_ROWS: f64 = 0.005;
+
 /// Rows up to which a join is by keys: they are found one by one, and the tables may grow.
 const FEW_ROWS: f64 = 50.0;
 
@@ -44,7 +47,9 @@ impl Search<'_, '_> {
             ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
             ItemKind::Nest(_) => false,
         };
-        let mut cost = rows * per_row;
+        // Where all rows are read for each row, it is once at least, whatever the estimate: but for a table without rows nothing is.
+        let executions = if is_keyed || rows < NO_ROWS { rows } else { rows.max(1.0) };
+        let mut cost = executions * per_row;
         let mut step = Step { item, hash: false, rows: 0.0 };
         let mut out_rows = match join {
             JoinKind::Inner => rows * each,
@@ -67,6 +72,8 @@ impl Search<'_, '_> {
                 step.hash = true;
             }
         }
+        let now = placed | 1 << item;
+        out_rows *= self.group.given((0..self.uses.len()).filter(|at| self.uses[*at] & !now == 0 && self.uses[*at] & !placed != 0));
         step.rows = out_rows.max(0.01);
         let rows = step.rows;
         (step, cost, rows)
@@ -205,6 +212,7 @@ impl Search<'_, '_> {
 
     pub(super) fn exhaustive(&mut self) -> Vec<Step> {
         let n = self.group.items.len();
+        let single = self.single_rows();
         let mut best: HashMap<u64, (f64, f64, Vec<Step>)> = HashMap::new();
         best.insert(0, (0.0, 1.0, Vec::new()));
         let full = (1u64 << n) - 1;
@@ -217,7 +225,9 @@ impl Search<'_, '_> {
             } else {
                 connected
             };
-            for i in candidates {
+            // Single rows found by constants come first, whatever follows: they cost one look each, and never more.
+            let first: Vec<usize> = candidates.iter().copied().filter(|i| single >> i & 1 == 1).collect();
+            for i in if first.is_empty() { candidates } else { first } {
                 let (step, c, r) = self.step(i, mask, rows);
                 let next = mask | 1 << i;
                 let total = cost + c;
@@ -232,6 +242,15 @@ impl Search<'_, '_> {
             Some((_, _, steps)) => steps,
             None => self.greedy(),
         }
+    }
+
+    /// Items of which at most one row is read, which constants tell.
+    fn single_rows(&mut self) -> u64 {
+        let is_single =
+            |path: Option<Path>| path.is_some_and(|path| path.unique && path.ranges.is_some_and(|ranges| ranges.constant && ranges.single));
+        (0..self.group.items.len())
+            .filter(|i| self.group.items[*i].join == JoinKind::Inner && is_single(self.path(*i, 0, false).0))
+            .fold(0, |mask, i| mask | 1 << i)
     }
 
     /// With few items a cross product of single rows (constants) is worth trying.

@@ -1,0 +1,158 @@
+//! What a few rows tell of a column: how often a value occurs, what share lies below a bound, how many different values there may be.
+//!
+//! Looked at where neither an index nor a histogram tells, once for a column in a statement. A value that was met often has the share at which it was met;
+//! all others have the same one, by the number of different values that the rows let expect in the whole table.
+
+use catalog::histogram::Order;
+use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use types::{Collation, Value};
+
+/// Times that a value was met from which on its share is told by that.
+const OFTEN: usize = 4;
+/// Rows from which something is told.
+const ROWS_MIN: usize = 20;
+
+/// Some rows of a column.
+#[derive(Debug)]
+pub struct Sample {
+    /// Their values, without NULLs.
+    values: Vec<Value>,
+    /// How many had NULL.
+    nulls: usize,
+    /// Different values that are expected in the whole table.
+    distinct: f64,
+    /// Share of a value that was met seldom, or not at all.
+    rare: f64,
+}
+
+impl Sample {
+    /// Of the values of some rows, and how many rows there are in all. `None` of too few.
+    pub fn of(found: Vec<Value>, total: f64) -> Option<Sample> {
+        let count = found.len();
+        if count < ROWS_MIN {
+            return None;
+        }
+        let values: Vec<Value> = found.into_iter().filter(|value| !value.is_null()).collect();
+        let nulls = count - values.len();
+        // Values that are alike byte for byte: more than are equal under a collation, which is near enough.
+        let mut marks: Vec<u64> = values.iter().map(mark).collect();
+        marks.sort_unstable();
+        let (mut kinds, mut once, mut often, mut of_often) = (0usize, 0usize, 0usize, 0usize);
+        for run in marks.chunk_by(|a, b| a == b) {
+            kinds += 1;
+            once += usize::from(run.len() == 1);
+            if run.len() >= OFTEN {
+                often += 1;
+                of_often += run.len();
+            }
+        }
+        let (rows, total) = (count as f64, total.max(count as f64));
+        // The estimator of Haas and others ("Sampling-Based Estimation of the Number of Distinct Values of an Attribute"), the first one there, of what was
+        // met seldom: exact where all is met, and for a column whose values are all different.
+        let seldom = values.len() - of_often;
+        let unmet = (1.0 - rows / total) * once as f64 / seldom.max(1) as f64;
+        let of_seldom = (kinds - often) as f64 / (1.0 - unmet).max(1.0 / total);
+        let distinct = often as f64 + of_seldom;
+        let rare = seldom.max(1) as f64 / rows / of_seldom.max(1.0);
+        Some(Sample { values, nulls, distinct: distinct.max(1.0), rare: rare.min(OFTEN as f64 / rows) })
+    }
+
+    fn rows(&self) -> f64 {
+        (self.values.len() + self.nulls) as f64
+    }
+
+    /// Share of the rows whose value is just this one.
+    pub fn equal(&self, order: Order, value: &Value) -> f64 {
+        let met = self.values.iter().filter(|own| order.compare(own, value) == Some(Ordering::Equal)).count();
+        if met >= OFTEN { met as f64 / self.rows() } else { self.rare }
+    }
+
+    /// Share of the rows that have some one value of which nothing is known.
+    pub fn equal_to_any(&self) -> f64 {
+        self.not_null() / self.distinct
+    }
+
+    /// Share of the rows whose value is smaller, or (`included`) the same.
+    pub fn below(&self, order: Order, value: &Value, included: bool) -> f64 {
+        let is_below = |own: &&Value| match order.compare(own, value) {
+            Some(Ordering::Less) => true,
+            Some(Ordering::Equal) => included,
+            _ => false,
+        };
+        self.values.iter().filter(is_below).count() as f64 / self.rows()
+    }
+
+    /// Share of the rows that match a pattern.
+    pub fn like(&self, collation: Collation, pattern: &[u8], escape: Option<char>) -> f64 {
+        let matches = |own: &&Value| matches!(own, Value::Bytes(text) if collation.like(text, pattern, escape.map(u32::from)));
+        self.values.iter().filter(matches).count() as f64 / self.rows()
+    }
+
+    /// Share of the rows that have a value.
+    pub fn not_null(&self) -> f64 {
+        self.values.len() as f64 / self.rows()
+    }
+
+    /// The least share that so few rows can tell.
+    pub fn least(&self) -> f64 {
+        0.5 / self.rows()
+    }
+}
+
+fn mark(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match value {
+        Value::Bytes(bytes) => bytes.hash(&mut hasher),
+        Value::Int(n) => n.hash(&mut hasher),
+        Value::UInt(n) => n.hash(&mut hasher),
+        other => format!("{other:?}").hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::ColumnType;
+
+    /// Every tenth of `total` values.
+    fn sample(total: i64, value: impl Fn(i64) -> i64) -> Sample {
+        Sample::of((0..total).step_by(10).map(|i| Value::Int(value(i))).collect(), total as f64).unwrap()
+    }
+
+    #[track_caller]
+    fn near(told: f64, is: f64) {
+        assert!(told > is / 3.0 && told < is * 3.0, "{told}, not {is}");
+    }
+
+    #[test]
+    fn shares_are_near_those_of_all_rows() {
+        let order = Order::of(&ColumnType::int());
+        let all_different = sample(5_000, |i| i);
+        near(all_different.equal(order, &Value::Int(3)), 1.0 / 5_000.0);
+        near(all_different.equal_to_any(), 1.0 / 5_000.0);
+        near(all_different.below(order, &Value::Int(1_000), false), 0.2);
+        let few = sample(5_000, |i| i / 10 % 7);
+        near(few.equal(order, &Value::Int(3)), 1.0 / 7.0);
+        near(few.equal_to_any(), 1.0 / 7.0);
+        let hundreds = sample(5_000, |i| i / 10 * 7_919 % 150);
+        near(hundreds.equal(order, &Value::Int(149)), 1.0 / 150.0);
+        near(hundreds.equal_to_any(), 1.0 / 150.0);
+        // One value in half of the rows, all others different.
+        let skewed = sample(5_000, |i| if i / 10 % 2 == 0 { 0 } else { i });
+        near(skewed.equal(order, &Value::Int(0)), 0.5);
+        near(skewed.equal(order, &Value::Int(30)), 1.0 / 5_000.0);
+    }
+
+    #[test]
+    fn nulls_and_patterns_count() {
+        let text = |i: i64| if i % 4 == 0 { Value::Null } else { Value::from(format!("a{}b", i % 10)) };
+        let sample = Sample::of((0..400).map(text).collect(), 4_000.0).unwrap();
+        near(sample.not_null(), 0.75);
+        near(sample.like(Collation::DEFAULT, b"%3%", Some('\\')), 0.1);
+        assert!(sample.least() > 0.0);
+        assert!(Sample::of(vec![Value::Null; 19], 100.0).is_none(), "too few rows to tell from");
+        assert_eq!(Sample::of(vec![Value::Null; 30], 100.0).unwrap().not_null(), 0.0);
+    }
+}
