@@ -1,3 +1,5 @@
+//! Comparisons of made-up servers: order, ratios, servers that fail.
+
 use super::*;
 use crate::random::Random;
 use crate::report::samples;

@@ -1,3 +1,5 @@
+//! Verdicts over made-up hours, and what is written when a run is cut off.
+
 use super::verdict::Judgement;
 use super::*;
 use crate::random::Random;

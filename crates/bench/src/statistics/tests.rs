@@ -1,3 +1,5 @@
+//! Ratios and intervals against tables and simulated experiments.
+
 use super::*;
 use crate::random::Random;
 use proptest::prelude::*;

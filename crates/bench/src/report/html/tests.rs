@@ -1,3 +1,5 @@
+//! The page is whole: well-formed, escaped, and shown by a browser where there is one.
+
 use super::*;
 use crate::report::samples;
 use std::path::PathBuf;

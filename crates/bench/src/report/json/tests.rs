@@ -1,3 +1,5 @@
+//! What is written is read again.
+
 use super::*;
 use crate::report::samples;
 use proptest::prelude::*;
