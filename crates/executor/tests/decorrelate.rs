@@ -79,11 +79,12 @@ fn a_join_without_an_index_is_grouped_once() {
                 -> Index lookup on c using PRIMARY
 -> Subquery #2 (grouped lookup on 2 keys)
     -> Aggregate using temporary table
-        -> Nested loop inner join
+        -> inner join hash join
             -> Filter
-                -> Table scan on orders
-            -> Filter
-                -> Index lookup on order_line using PRIMARY
+                -> Table scan on order_line
+            -> Hash
+                -> Filter
+                    -> Table scan on orders
 -> Subquery #3 (grouped lookup on 2 keys)
     -> Aggregate using temporary table
         -> Filter

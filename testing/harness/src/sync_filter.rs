@@ -20,8 +20,13 @@ pub fn with_sync_filter(program: &str, dir: &Path, settings: &[(&str, &str)]) ->
     let text = format!("#!/bin/sh\n{settings}LD_PRELOAD='{}' exec {program} \"$@\"\n", library.display());
     std::fs::write(&script, text).expect("a script in a directory of the test");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("made executable");
-    // It says so where the filter is refused.
-    let output = Command::new(&script).arg("version").output().expect("the program runs");
+    // It says so where the filter is refused. A process that another thread has just forked may hold the script open for writing until it runs its own program.
+    let output = loop {
+        match Command::new(&script).arg("version").output() {
+            Err(busy) if busy.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            output => break output.expect("the program runs"),
+        }
+    };
     if String::from_utf8_lossy(&output.stderr).contains("sync_filter:") {
         println!("left out: no right to filter system calls");
         return None;
