@@ -129,7 +129,7 @@ impl Prepared {
 
     /// It runs by this plan, and shares its text.
     fn run_by(&mut self, plan: Arc<CachedPlan>) {
-        if let Some(text) = plan.text.as_ref().filter(|text| **text == self.sql) {
+        if let Some(text) = plan.text.as_ref().filter(|text| text.len() <= SHARED_TEXT_MAX && **text == self.sql) {
             self.sql = Arc::clone(text);
             self.shares_text = true;
         }
@@ -141,6 +141,9 @@ impl Prepared {
         self.long_data.as_ref().map_or(0, |data| data.0.values().map(Vec::capacity).sum())
     }
 }
+
+/// Longer texts are each session's own, and booked as such: a plan that its cache has let go of must not keep them from the accounts.
+const SHARED_TEXT_MAX: usize = 4096;
 
 /// More prepared statements fill pages by themselves.
 const PACKED_MAX: usize = 256;
