@@ -27,8 +27,8 @@ impl World {
             3 | 4 => self.rename_table(&name),
             // Waits for what recovery has left to roll back, and nobody would do that meanwhile.
             _ if self.unfinished => Ok(()),
-            5 => self.add_column(&name),
-            6 => self.change_columns(&name),
+            5 if self.random.percent(40) => self.add_column(&name),
+            5 | 6 => self.change_columns(&name),
             7..10 => self.create_index(&name),
             10 | 11 => self.alter_by_copy(&name),
             _ => self.drop_index(&name),
