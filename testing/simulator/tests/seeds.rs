@@ -18,7 +18,7 @@ const EASY_PLANTS: [(Plant, u64); 18] = [
     (Plant::PreparedUnlocked, 150),
     (Plant::PrunedNeeded, 100),
     (Plant::KeptRowsPurged, 100),
-    (Plant::OlderSkipLost, 200),
+    (Plant::OlderSkipLost, 500),
     (Plant::LazyOverUndurable, 100),
     (Plant::PreparedTablesUnnamed, 100),
     (Plant::ParentUnlocked, 100),
