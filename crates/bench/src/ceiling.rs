@@ -16,6 +16,7 @@
 //! SQL: a statement is known by its first word. Cursors, compression, TLS.
 
 use crate::options::CeilingOptions;
+use crate::session;
 use protocol::auth::{self, Challenge};
 use protocol::command::byte;
 use protocol::handshake::write_auth_more_data;
@@ -35,19 +36,6 @@ const BUFFER_BYTES: usize = 64 << 10;
 const PACKET_BYTES_MAX: usize = 64 << 20;
 /// Statements that a connection may prepare; numbers go round.
 const STATEMENTS_MAX: usize = 65_536;
-const CAPABILITIES: Capabilities = Capabilities(
-    Capabilities::LONG_PASSWORD.bits()
-        | Capabilities::LONG_FLAG.bits()
-        | Capabilities::PROTOCOL_41.bits()
-        | Capabilities::CONNECT_WITH_DB.bits()
-        | Capabilities::TRANSACTIONS.bits()
-        | Capabilities::SECURE_CONNECTION.bits()
-        | Capabilities::PLUGIN_AUTH.bits()
-        | Capabilities::PLUGIN_AUTH_LENENC_DATA.bits()
-        | Capabilities::LOCAL_FILES.bits()
-        | Capabilities::DEPRECATE_EOF.bits(),
-);
-
 /// Serves until the process ends.
 pub fn serve(options: &CeilingOptions) -> Result<(), String> {
     let listener = listen(options)?;
@@ -265,7 +253,7 @@ impl Connection {
             server_version: format!("8.0.40-{VERSION}").as_bytes(),
             connection_id: id,
             challenge,
-            capabilities: CAPABILITIES,
+            capabilities: session::WANTED,
             charset: protocol::constants::CHARSET_UTF8MB4_0900_AI_CI as u8,
             status: ServerStatus::AUTOCOMMIT,
             // What every client knows, old and new; who does not answers with what it knows.
@@ -281,9 +269,9 @@ impl Connection {
             self.send()?;
             return Err(Ended);
         }
-        let response = HandshakeResponse::parse(packet, CAPABILITIES)?;
+        let response = HandshakeResponse::parse(packet, session::WANTED)?;
         let sha2 = response.auth_plugin == Some(auth::CACHING_SHA2_PASSWORD.as_bytes());
-        self.answers = Answers::new(response.capabilities.intersection(CAPABILITIES));
+        self.answers = Answers::new(response.capabilities.intersection(session::WANTED));
         if sha2 {
             write_auth_more_data(&[auth::FAST_AUTH_SUCCESS], &mut self.out);
         }

@@ -94,7 +94,8 @@ impl From<i64> for Param<'_> {
     }
 }
 
-const WANTED: Capabilities = Capabilities(
+/// What this client asks of a server, and what the canned one offers.
+pub(crate) const WANTED: Capabilities = Capabilities(
     Capabilities::LONG_PASSWORD.bits()
         | Capabilities::LONG_FLAG.bits()
         | Capabilities::PROTOCOL_41.bits()

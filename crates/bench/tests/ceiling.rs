@@ -5,8 +5,9 @@ use bench::outcome::Outcome;
 use bench::progress::{Now, Phase, Progress, Silent};
 use bench::{ceiling, run};
 use clap::{Parser, ValueEnum};
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
-use sync::atomic::{AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Arc, Mutex, Rank};
 
 /// A canned server of this process; its port.
@@ -51,21 +52,50 @@ fn any_password_is_taken() {
     assert!(run::measure(&options, &mut Silent).expect("a run").lost == 0);
 }
 
+/// The least that the server stops for.
 const STALL: Duration = Duration::from_millis(400);
 const RATE: u64 = 1000;
 
+/// Lets a server go on that has stopped, when the run has been told to be so much further.
+struct EndOfStall {
+    has_stopped: Arc<AtomicBool>,
+    go_on: Sender<()>,
+    /// How far the run was when this first saw that the server had stopped.
+    since: Option<f64>,
+}
+
+impl Progress for EndOfStall {
+    fn begin(&mut self, _: &str) {}
+
+    fn show(&mut self, now: &Now) {
+        if now.phase != Phase::Measure || !self.has_stopped.load(Ordering::SeqCst) {
+            return;
+        }
+        let since = *self.since.get_or_insert(now.done);
+        if now.done >= since + STALL.as_secs_f64() {
+            // Who has gone on needs to be told no more.
+            let _ = self.go_on.send(());
+        }
+    }
+
+    fn clear(&mut self) {}
+}
+
 /// A run beside a server that stops once for everybody, in the midst of the measured time.
 fn stalled(more: &[&str]) -> Outcome {
-    let (count, gate) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Rank::Leaf, ())));
+    let has_stopped = Arc::new(AtomicBool::new(false));
+    let (go_on, told) = channel();
+    let (count, gate) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Rank::Leaf, told)));
+    let mut watcher = EndOfStall { has_stopped: Arc::clone(&has_stopped), go_on, since: None };
     let port = canned(move || {
-        let gate = gate.lock();
+        let told = gate.lock();
         if count.fetch_add(1, Ordering::SeqCst) == RATE / 4 {
-            std::thread::sleep(STALL);
+            has_stopped.store(true, Ordering::SeqCst);
+            told.recv().expect("the run goes on");
         }
-        drop(gate);
     });
     let more = [&["--seconds", "3", "--warmup", "0"][..], more].concat();
-    run::measure(&options(port, "oltp_point_select", 4, &more), &mut Silent).expect("a run")
+    run::measure(&options(port, "oltp_point_select", 4, &more), &mut watcher).expect("a run")
 }
 
 /// How many took at least so long.

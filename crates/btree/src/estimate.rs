@@ -42,6 +42,22 @@ impl BTree {
 
     /// A key at about this share of the way through the tree, for samples; `None` for an empty leaf. Latches one page after the other.
     pub fn key_near(&self, share: f64) -> Result<Option<Vec<u8>>> {
+        self.leaf_near(share, |node, slot| node.key_vec(slot))
+    }
+
+    /// Shows values of up to `count_max` entries next to each other, at about this share of the way through the tree, for samples. Latches one page
+    /// after the other; `f` runs under the leaf's latch.
+    pub fn values_near(&self, share: f64, count_max: usize, f: &mut dyn FnMut(&[u8])) -> Result<()> {
+        let shown = self.leaf_near(share, |node, slot| {
+            // The last ones of the leaf, where the share is near its end.
+            let from = slot.min(node.count().saturating_sub(count_max));
+            (from..node.count()).take(count_max).for_each(|slot| f(node.leaf_value(slot)));
+        });
+        shown.map(|_| ())
+    }
+
+    /// What `f` makes of the leaf, and the slot in it, at about this share of the way; `None` where that is empty.
+    fn leaf_near<R>(&self, share: f64, f: impl FnOnce(Node<'_>, usize) -> R) -> Result<Option<R>> {
         holding::assert_none();
         let mut share = share.clamp(0.0, 1.0);
         let mut page = self.root;
@@ -55,38 +71,11 @@ impl BTree {
             let at = share * count as f64;
             let slot = (at as usize).min(count - 1);
             if !node.is_inner() {
-                return Ok(Some(node.key_vec(slot)));
+                return Ok(Some(f(node, slot)));
             }
             share = (at - slot as f64).clamp(0.0, 1.0);
             page = node.child(slot);
             // The child is latched before its parent is let go: nobody can free it in between.
-            guard = self.pool().shared(page)?;
-        }
-    }
-
-    /// Shows values of up to `count_max` entries next to each other, at about this share of the way through the tree, for samples. Latches one page
-    /// after the other; `f` runs under the leaf's latch.
-    pub fn values_near(&self, share: f64, count_max: usize, f: &mut dyn FnMut(&[u8])) -> Result<()> {
-        holding::assert_none();
-        let mut share = share.clamp(0.0, 1.0);
-        let mut page = self.root;
-        let mut guard = self.pool().shared(page)?;
-        loop {
-            let node = Node::open(&guard, page, self.index)?;
-            let count = node.count();
-            if count == 0 {
-                return Ok(());
-            }
-            let at = share * count as f64;
-            let slot = (at as usize).min(count - 1);
-            if !node.is_inner() {
-                // The last ones of the leaf, where the share is near its end.
-                let from = slot.min(count.saturating_sub(count_max));
-                (from..count).take(count_max).for_each(|slot| f(node.leaf_value(slot)));
-                return Ok(());
-            }
-            share = (at - slot as f64).clamp(0.0, 1.0);
-            page = node.child(slot);
             guard = self.pool().shared(page)?;
         }
     }

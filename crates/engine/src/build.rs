@@ -8,6 +8,7 @@
 //! 3. Copied rows carry no transaction id: every view sees them.
 
 use crate::engine::Engine;
+use crate::key_sort::Keys;
 use crate::table::{IndexSpec, Table, new_entry_value};
 use crate::version::header;
 use crate::{Error, Result, Session};
@@ -47,58 +48,15 @@ impl From<btree::Error> for BuildError {
 
 type BuildResult<T> = std::result::Result<T, BuildError>;
 
-/// What is more than a key's own parts take.
-const KEY_BYTES_MAX: usize = base::PAGE_BYTES;
-
-/// Keys of a new secondary index, gathered in one arena and sorted.
-struct KeyRun {
-    bytes: Vec<u8>,
-    /// Start, length of the user parts, end.
-    keys: Vec<(usize, u32, usize)>,
-}
-
-impl KeyRun {
-    fn new() -> KeyRun {
-        KeyRun { bytes: Vec::new(), keys: Vec::new() }
-    }
-
-    fn push(&mut self, row: RowRef<'_>, parts: &[KeyPart], primary_key: &[u8]) -> Result<()> {
-        let start = self.bytes.len();
-        // The statement is marked, and ends as one that was stopped.
-        memory::reserve(&mut self.bytes, KEY_BYTES_MAX + primary_key.len()).map_err(|_| Error::Killed)?;
-        memory::reserve(&mut self.keys, 1).map_err(|_| Error::Killed)?;
-        record::key::encode_columns(row, parts, &mut self.bytes).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
-        let user_bytes = (self.bytes.len() - start) as u32;
-        self.bytes.extend_from_slice(primary_key);
-        self.keys.push((start, user_bytes, self.bytes.len()));
-        Ok(())
-    }
-
-    /// Memory held.
-    fn bytes(&self) -> u64 {
-        (self.bytes.capacity() + self.keys.capacity() * size_of::<(usize, u32, usize)>()) as u64
-    }
-
-    fn sort(&mut self) {
-        let bytes = &self.bytes;
-        self.keys.sort_unstable_by(|a, b| bytes[a.0..a.2].cmp(&bytes[b.0..b.2]));
-    }
-
-    fn key(&self, no: usize) -> (&[u8], usize) {
-        let (start, user_bytes, end) = self.keys[no];
-        (&self.bytes[start..end], user_bytes as usize)
-    }
-
-    /// The primary key of the second of two entries with the same user parts, none of them NULL.
-    fn duplicate(&self, table: &Table, parts: &[KeyPart]) -> Result<Option<&[u8]>> {
-        for no in 1..self.keys.len() {
-            let ((before, before_bytes), (key, user_bytes)) = (self.key(no - 1), self.key(no));
-            if before[..before_bytes] == key[..user_bytes] && !key_has_null(table, parts, &key[..user_bytes])? {
-                return Ok(Some(&key[user_bytes..]));
-            }
+/// The primary key of the second of two sorted entries with the same user parts, none of them NULL.
+fn duplicate<'k>(keys: &'k Keys, table: &Table, parts: &[KeyPart]) -> Result<Option<&'k [u8]>> {
+    for no in 1..keys.len() {
+        let ((before, before_bytes), (key, user_bytes)) = (keys.key(no - 1), keys.key(no));
+        if before[..before_bytes] == key[..user_bytes] && !key_has_null(table, parts, &key[..user_bytes])? {
+            return Ok(Some(&key[user_bytes..]));
         }
-        Ok(None)
     }
+    Ok(None)
 }
 
 pub(crate) fn key_has_null(table: &Table, parts: &[KeyPart], mut user: &[u8]) -> Result<bool> {
@@ -130,7 +88,7 @@ impl Engine {
 
     /// Fills new, empty secondary trees with the keys of a table's rows.
     pub fn build_indexes(&self, session: &Session, table: &Table, new: &[IndexSpec]) -> BuildResult<()> {
-        let mut runs: Vec<KeyRun> = new.iter().map(|_| KeyRun::new()).collect();
+        let mut runs: Vec<Keys> = new.iter().map(|_| Keys::default()).collect();
         let mut cursor = table.primary().tree.cursor();
         cursor.first()?;
         let mut count = 0u64;
@@ -145,7 +103,7 @@ impl Engine {
             }
             count += 1;
             if count.is_multiple_of(1024) {
-                held.resize(runs.iter().map(KeyRun::bytes).sum());
+                held.resize(runs.iter().map(Keys::bytes).sum());
                 if session.cancel().is_cancelled() {
                     return Err(Error::Killed.into());
                 }
@@ -156,7 +114,7 @@ impl Engine {
         for (index_no, (run, index)) in runs.iter_mut().zip(new).enumerate() {
             run.sort();
             if index.unique
-                && let Some(primary_key) = run.duplicate(table, &index.parts)?
+                && let Some(primary_key) = duplicate(run, table, &index.parts)?
             {
                 let row = table.primary().tree.get(primary_key, |value| value.map(<[u8]>::to_vec))?.unwrap_or_default();
                 let row = self.with_full_row(table, &row, |row| row.bytes().to_vec())?;
@@ -167,9 +125,9 @@ impl Engine {
         Ok(())
     }
 
-    fn fill(&self, index: &IndexSpec, run: &KeyRun) -> Result<()> {
+    fn fill(&self, index: &IndexSpec, run: &Keys) -> Result<()> {
         let tree = BTree::open(&self.pool, &self.space, index.id, index.root);
-        let entries = (0..run.keys.len()).map(|no| {
+        let entries = (0..run.len()).map(|no| {
             let (key, user_bytes) = run.key(no);
             (key.to_vec(), new_entry_value(0, user_bytes).to_vec())
         });
@@ -189,7 +147,7 @@ impl Engine {
         mut convert: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> std::result::Result<(), E>,
     ) -> std::result::Result<u64, E> {
         let fail = |error: Error| E::from(BuildError::Engine(error));
-        let mut runs: Vec<KeyRun> = new.indexes[1..].iter().map(|_| KeyRun::new()).collect();
+        let mut runs: Vec<Keys> = new.indexes[1..].iter().map(|_| Keys::default()).collect();
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut cursor = old.primary().tree.cursor();
         cursor.first().map_err(|e| fail(e.into()))?;
@@ -221,7 +179,7 @@ impl Engine {
                 rows.push((key, bytes));
             }
             if rows.len().is_multiple_of(1024) {
-                held.resize(row_bytes + runs.iter().map(KeyRun::bytes).sum::<u64>());
+                held.resize(row_bytes + runs.iter().map(Keys::bytes).sum::<u64>());
                 if session.cancel().is_cancelled() {
                     return Err(fail(Error::Killed));
                 }
@@ -236,7 +194,7 @@ impl Engine {
         for (no, (run, index)) in runs.iter_mut().zip(&new.indexes[1..]).enumerate() {
             run.sort();
             if index.unique
-                && let Some(primary_key) = run.duplicate(new, &index.parts).map_err(fail)?
+                && let Some(primary_key) = duplicate(run, new, &index.parts).map_err(fail)?
             {
                 let row =
                     rows.binary_search_by(|(key, _)| key.as_slice().cmp(primary_key)).map_or_else(|_| Vec::new(), |at| rows[at].1.clone());

@@ -50,6 +50,32 @@ impl Counter {
     }
 }
 
+/// Several counts of seldom events under numbers: each shard holds all of them, so that they take a shard's padding together.
+#[derive(Debug)]
+pub struct CounterSet<const N: usize> {
+    // Relaxed throughout: a count orders nothing.
+    shards: Box<[CachePadded<[AtomicU64; N]>]>,
+}
+
+impl<const N: usize> Default for CounterSet<N> {
+    fn default() -> Self {
+        CounterSet { shards: (0..SHARDS).map(|_| CachePadded::new([const { AtomicU64::new(0) }; N])).collect() }
+    }
+}
+
+impl<const N: usize> CounterSet<N> {
+    /// Adds one to the count of a number below `N`.
+    #[inline]
+    pub fn inc(&self, number: usize) {
+        self.shards[shard()][number].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The sum of a number's counts.
+    pub fn get(&self, number: usize) -> u64 {
+        self.shards.iter().map(|shard| shard[number].load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +90,17 @@ mod tests {
         });
         COUNTER.add(5);
         assert_eq!(COUNTER.get(), 2005);
+    }
+
+    #[test]
+    fn counts_of_a_set_are_kept_apart() {
+        let set = CounterSet::<3>::default();
+        std::thread::scope(|scope| {
+            for n in 0..20 {
+                let set = &set;
+                scope.spawn(move || (0..100).for_each(|_| set.inc(n % 2)));
+            }
+        });
+        assert_eq!([0, 1, 2].map(|n| set.get(n)), [1000, 1000, 0]);
     }
 }

@@ -10,5 +10,5 @@
 mod counter;
 mod histogram;
 
-pub use counter::{Counter, SHARDS};
+pub use counter::{Counter, CounterSet, SHARDS};
 pub use histogram::{Histogram, Snapshot};

@@ -332,7 +332,8 @@ impl<'c> Binder<'c> {
                 }
             }
         }
-        if !locks && let Some(path) = self.merge_path(entry, conditions, &scope, total, &allowed) {
+        let target = merge::Target { entry, scope: &scope, total, allowed: &allowed };
+        if !locks && let Some(path) = self.merge_path(&target, conditions, &sargs) {
             for arm in path.merge.iter().flat_map(|merge| &merge.arms) {
                 if !possible.contains(&arm.index) {
                     possible.push(arm.index);

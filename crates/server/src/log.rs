@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
+use types::DateTime;
 
 /// Weight of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,18 +50,9 @@ pub fn warning(text: &str) {
 
 /// ISO 8601 in UTC with microseconds.
 fn timestamp(micros: u64) -> String {
-    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-    let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
-    // Days to a civil date, with years that begin in March so that the leap day is the last of its year.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = (era * 400 + year_of_era + u64::from(month >= 10), if month < 10 { month + 3 } else { month - 9 });
-    let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:06}Z")
+    let (whole, fraction) = (micros / 1_000_000, micros % 1_000_000);
+    let at = i64::try_from(whole * 1_000_000).ok().and_then(DateTime::from_unix_micros);
+    at.map_or_else(String::new, |at| format!("{}.{fraction:06}Z", at.to_string().replacen(' ', "T", 1)))
 }
 
 #[cfg(test)]

@@ -460,15 +460,15 @@ impl ClientSession {
                 self.with_sink(out, io, RowFormat::Text, |session, sink| session.prepare(&sql, sink));
             }
             Command::StmtClose(id) => {
-                self.shared().kinds.add("Com_stmt_close");
+                self.shared().status.com_stmt_close.inc();
                 self.prepared.close(id);
             }
             Command::StmtSendLongData { statement_id, param, data } => {
-                self.shared().kinds.add("Com_stmt_send_long_data");
+                self.shared().status.com_stmt_send_long_data.inc();
                 self.prepared.long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
             }
             Command::StmtReset(id) => {
-                self.shared().kinds.add("Com_stmt_reset");
+                self.shared().status.com_stmt_reset.inc();
                 let known = self.prepared.reset(id);
                 self.reply_simple(out, io, if known { Ok(()) } else { Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into()) });
             }

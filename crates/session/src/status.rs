@@ -50,12 +50,18 @@ counters! {
     com_select = "Com_select",
     /// SET.
     com_set_option = "Com_set_option",
+    /// COM_STMT_CLOSE.
+    com_stmt_close = "Com_stmt_close",
     /// COM_STMT_EXECUTE.
     com_stmt_execute = "Com_stmt_execute",
     /// COM_STMT_FETCH.
     com_stmt_fetch = "Com_stmt_fetch",
     /// COM_STMT_PREPARE.
     com_stmt_prepare = "Com_stmt_prepare",
+    /// COM_STMT_RESET.
+    com_stmt_reset = "Com_stmt_reset",
+    /// COM_STMT_SEND_LONG_DATA.
+    com_stmt_send_long_data = "Com_stmt_send_long_data",
     /// UPDATE.
     com_update = "Com_update",
     /// Connections since the start.

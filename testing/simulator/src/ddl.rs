@@ -201,19 +201,25 @@ impl World {
         Ok(())
     }
 
+    /// Adds a random index to a definition: whether it is unique, and its parts.
+    pub(crate) fn add_index(&mut self, def: &mut TableDef) -> (bool, Vec<record::KeyPart>) {
+        let mut no = def.indexes.len();
+        while def.index_no(&format!("i{no}")).is_some() {
+            no += 1;
+        }
+        let index = schema::secondary(&mut self.random, &self.options, def, format!("i{no}"));
+        let told = (index.unique, index.parts.clone());
+        def.indexes.push(index);
+        told
+    }
+
     fn create_index(&mut self, name: &str) -> Result<()> {
         let Some(entry) = self.entry(name)? else { return Ok(()) };
         if entry.def.indexes.len() > 4 {
             return Ok(());
         }
         let mut def = entry.def.clone();
-        let mut no = def.indexes.len();
-        while def.index_no(&format!("i{no}")).is_some() {
-            no += 1;
-        }
-        let index = schema::secondary(&mut self.random, &self.options, &def, format!("i{no}"));
-        let (unique, parts) = (index.unique, index.parts.clone());
-        def.indexes.push(index);
+        let (unique, parts) = self.add_index(&mut def);
         let state = self.altered(name, &def, Rows::clone);
         let live = self.live();
         let result = live.catalog.alter_table(&mut live.admin, &entry, def.clone(), Change::InPlace);

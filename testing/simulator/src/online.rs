@@ -75,13 +75,7 @@ impl World {
             return Ok(());
         }
         let mut def = entry.def.clone();
-        let mut no = def.indexes.len();
-        while def.index_no(&format!("i{no}")).is_some() {
-            no += 1;
-        }
-        let index = schema::secondary(&mut self.random, &self.options, &def, format!("i{no}"));
-        let (unique, parts) = (index.unique, index.parts.clone());
-        def.indexes.push(index);
+        let (unique, parts) = self.add_index(&mut def);
         let limits = BuildLimits { changed_bytes_max: 1 << 20, sort_bytes_max: 1 << 20, directory: None };
         let live = self.live();
         let begun = live.catalog.begin_online(&entry, def, limits, Arc::default());

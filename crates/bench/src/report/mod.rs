@@ -27,6 +27,7 @@ use crate::outcome::Outcome;
 use crate::soak::Soak;
 use machine::Machine;
 use std::path::Path;
+use types::DateTime;
 
 /// What one call of the program measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -163,17 +164,8 @@ pub fn replace(path: &Path, text: &str) -> Result<(), String> {
 
 /// Seconds since 1970 as a date and a time, UTC.
 pub fn date_and_time(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    // Howard Hinnant's "civil from days": years begin in March, so that a leap day is the last.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
+    let micros = i64::try_from(unix_seconds).ok().and_then(|seconds| seconds.checked_mul(1_000_000));
+    micros.and_then(DateTime::from_unix_micros).map_or_else(String::new, |at| at.to_string())
 }
 
 /// That of now.

@@ -9,7 +9,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::plan::{MergeArm, MergeKind};
 use crate::ranges::{Ranges, Sargs};
 use crate::switches::Switch;
-use catalog::TableEntry;
+use catalog::{IndexDef, TableEntry};
 
 /// Cost of an entry that an arm reads, keeps and sorts.
 const KEPT_ENTRY_COST: f64 = 1.5;
@@ -25,25 +25,33 @@ pub struct Merge {
     pub arms: Vec<MergeArm>,
 }
 
-/// An arm, and how many entries it reads.
+/// The table that is read.
+pub(super) struct Target<'t> {
+    pub(super) entry: &'t TableEntry,
+    pub(super) scope: &'t TableScope<'t>,
+    /// Rows that it is taken to have.
+    pub(super) total: f64,
+    /// Which indexes may be used.
+    pub(super) allowed: &'t dyn Fn(u32) -> bool,
+}
+
+/// An arm.
 struct Arm {
     index: u32,
     ranges: Ranges,
-    rows: f64,
-    /// Its entries come in the order of the primary key: one value for all parts of the index.
-    in_order: bool,
+}
+
+impl Arm {
+    /// Whether its entries come in the order of the primary key: one value for all parts of the index.
+    fn is_in_order(&self, entry: &TableEntry) -> bool {
+        let parts = entry.def.indexes[self.index as usize].parts.len();
+        self.ranges.single && !self.ranges.has_interval && self.ranges.point_parts == parts
+    }
 }
 
 impl Binder<'_> {
-    /// The best union or intersection of indexes; `allowed` says which may be used.
-    pub(super) fn merge_path(
-        &self,
-        entry: &TableEntry,
-        conditions: &[Expr],
-        scope: &TableScope<'_>,
-        total: f64,
-        allowed: &dyn Fn(u32) -> bool,
-    ) -> Option<Path> {
+    /// The best union or intersection of indexes; `sargs` is what is usable of the conditions.
+    pub(super) fn merge_path(&self, target: &Target<'_>, conditions: &[Expr], sargs: &Sargs) -> Option<Path> {
         let switches = self.context.switches();
         if !switches.has(Switch::IndexMerge) {
             return None;
@@ -57,89 +65,87 @@ impl Binder<'_> {
         for condition in conditions {
             if let ExprKind::Or(branches) = &condition.kind
                 && branches.len() <= ARMS_MAX
-                && let Some(path) = self.union_path(entry, branches, scope, total, allowed)
+                && let Some(path) = self.union_path(target, branches)
             {
                 consider(path);
             }
         }
         if switches.has(Switch::IndexMergeIntersection) {
-            self.intersection_path(entry, conditions, scope, total, allowed).into_iter().for_each(consider);
+            self.intersection_path(target, sargs).into_iter().for_each(consider);
         }
         best
     }
 
-    fn union_path(
-        &self,
-        entry: &TableEntry,
-        branches: &[Expr],
-        scope: &TableScope<'_>,
-        total: f64,
-        allowed: &dyn Fn(u32) -> bool,
-    ) -> Option<Path> {
+    fn union_path(&self, target: &Target<'_>, branches: &[Expr]) -> Option<Path> {
         let switches = self.context.switches();
-        let arms = branches
-            .iter()
-            .map(|branch| {
-                let arms = self.arms(entry, std::slice::from_ref(branch), scope, total, allowed);
-                arms.into_iter().min_by(|a, b| a.rows.total_cmp(&b.rows))
-            })
-            .collect::<Option<Vec<Arm>>>()?;
-        // Ranges of one index are one scan.
-        if arms.iter().all(|arm| arm.index == arms[0].index) {
+        let found: Vec<Vec<Arm>> =
+            branches.iter().map(|branch| arms(target, &Sargs::collect(std::slice::from_ref(branch), target.scope))).collect();
+        // Every branch needs an index; and ranges of one index are one scan.
+        let first = found.first()?.first()?.index;
+        if found.iter().any(Vec::is_empty) || found.iter().flatten().all(|arm| arm.index == first) {
             return None;
         }
-        let in_order = arms.iter().all(|arm| arm.in_order);
+        let least = |arms: Vec<Arm>| self.counted(target, arms).into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let arms = found.into_iter().map(least).collect::<Option<Vec<(Arm, f64)>>>()?;
+        if arms.iter().all(|(arm, _)| arm.index == arms[0].0.index) {
+            return None;
+        }
+        let in_order = arms.iter().all(|(arm, _)| arm.is_in_order(target.entry));
         let (kind, switch) =
             if in_order { (MergeKind::Union, Switch::IndexMergeUnion) } else { (MergeKind::SortUnion, Switch::IndexMergeSortUnion) };
-        let rows: f64 = arms.iter().map(|arm| arm.rows).sum::<f64>().min(total);
+        let rows: f64 = arms.iter().map(|(_, rows)| rows).sum::<f64>().min(target.total);
         switches.has(switch).then(|| path(kind, arms, rows))
     }
 
     /// Of two indexes whose parts all have one value: more rarely pay.
-    fn intersection_path(
-        &self,
-        entry: &TableEntry,
-        conditions: &[Expr],
-        scope: &TableScope<'_>,
-        total: f64,
-        allowed: &dyn Fn(u32) -> bool,
-    ) -> Option<Path> {
-        let mut arms = self.arms(entry, conditions, scope, total, &|no| no != 0 && allowed(no));
-        arms.retain(|arm| arm.in_order);
-        arms.sort_by(|a, b| a.rows.total_cmp(&b.rows));
-        let first = arms.first()?;
-        let columns = |arm: &Arm| -> Vec<usize> { entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
+    fn intersection_path(&self, target: &Target<'_>, sargs: &Sargs) -> Option<Path> {
+        let mut arms = arms(target, sargs);
+        arms.retain(|arm| arm.index != 0 && arm.is_in_order(target.entry));
+        // Before anything is counted: most statements have one index or none.
+        if arms.len() < 2 {
+            return None;
+        }
+        let mut arms = self.counted(target, arms);
+        arms.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let columns =
+            |arm: &Arm| -> Vec<usize> { target.entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
         // Of the same columns they would say the same.
-        let taken = columns(first);
-        let second = arms.iter().skip(1).position(|arm| columns(arm).iter().all(|column| !taken.contains(column)))? + 1;
+        let taken = columns(&arms[0].0);
+        let second = arms.iter().skip(1).position(|(arm, _)| columns(arm).iter().all(|column| !taken.contains(column)))? + 1;
         let (second, first) = (arms.swap_remove(second), arms.swap_remove(0));
-        let rows = (first.rows * second.rows / total.max(1.0)).max(1.0);
+        let rows = (first.1 * second.1 / target.total.max(1.0)).max(1.0);
         Some(path(MergeKind::Intersection, vec![first, second], rows))
     }
 
-    /// What each index finds by these conditions.
-    fn arms(&self, entry: &TableEntry, conditions: &[Expr], scope: &TableScope<'_>, total: f64, allowed: &dyn Fn(u32) -> bool) -> Vec<Arm> {
-        let sargs = Sargs::collect(conditions, scope);
-        let mut arms = Vec::new();
-        for (no, index) in entry.def.indexes.iter().enumerate() {
-            if !allowed(no as u32) || index.parts.is_empty() {
-                continue;
-            }
-            let parts: Vec<(u32, bool)> = index.parts.iter().map(|part| (part.column as u32, part.prefix_chars.is_some())).collect();
-            let Some(ranges) = sargs.ranges_for(&parts) else { continue };
-            let unique = index.unique && ranges.point_parts >= parts.len() && parts.iter().all(|part| !part.1);
-            let unique = unique && super::all_points_not_null(&ranges, parts.len());
-            let rows = self.estimate_rows(entry, no, &ranges, parts.len(), unique, total);
-            let in_order = ranges.single && !ranges.has_interval && ranges.point_parts == parts.len();
-            arms.push(Arm { index: no as u32, ranges, rows, in_order });
-        }
-        arms
+    /// Arms with the entries that each reads.
+    fn counted(&self, target: &Target<'_>, arms: Vec<Arm>) -> Vec<(Arm, f64)> {
+        let count = |arm: Arm| {
+            let index = &target.entry.def.indexes[arm.index as usize];
+            let parts = &index.parts;
+            let unique = index.unique
+                && arm.ranges.point_parts >= parts.len()
+                && parts.iter().all(|part| part.prefix_chars.is_none())
+                && super::all_points_not_null(&arm.ranges, parts.len());
+            let rows = self.estimate_rows(target.entry, arm.index as usize, &arm.ranges, parts.len(), unique, target.total);
+            (arm, rows)
+        };
+        arms.into_iter().map(count).collect()
     }
 }
 
-fn path(kind: MergeKind, arms: Vec<Arm>, rows: f64) -> Path {
-    let gathered: f64 = arms.iter().map(|arm| SEEK_COST * arm.ranges.spec.any.len().max(1) as f64 + arm.rows * KEPT_ENTRY_COST).sum();
-    let arms = arms.into_iter().map(|arm| MergeArm { index: arm.index, ranges: arm.ranges.spec }).collect();
+/// What each index finds.
+fn arms(target: &Target<'_>, sargs: &Sargs) -> Vec<Arm> {
+    let indexes = target.entry.def.indexes.iter().enumerate().filter(|(no, index)| (target.allowed)(*no as u32) && !index.parts.is_empty());
+    let arm = |(no, index): (usize, &IndexDef)| {
+        let parts: Vec<(u32, bool)> = index.parts.iter().map(|part| (part.column as u32, part.prefix_chars.is_some())).collect();
+        Some(Arm { index: no as u32, ranges: sargs.ranges_for(&parts)? })
+    };
+    indexes.filter_map(arm).collect()
+}
+
+fn path(kind: MergeKind, arms: Vec<(Arm, f64)>, rows: f64) -> Path {
+    let gathered: f64 = arms.iter().map(|(arm, rows)| SEEK_COST * arm.ranges.spec.any.len().max(1) as f64 + rows * KEPT_ENTRY_COST).sum();
+    let arms = arms.into_iter().map(|(arm, _)| MergeArm { index: arm.index, ranges: arm.ranges.spec }).collect();
     Path {
         index: None,
         ranges: None,
