@@ -19,7 +19,7 @@ use crate::history::Finished;
 use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
-use crate::undo_record::{Change, NOTHING, OldHeader, Skip, UndoRecord, common_ends};
+use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
 use crate::version::{Chain, Headers, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
@@ -201,13 +201,60 @@ impl Session {
         let mut skip = None;
         let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(newest.txn).collect();
         if !newest.undo.is_none() && !blind.is_empty() {
-            let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
-            skip = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips, &mut seen_alive);
-            self.buffers.chain = chain.into_buffers();
+            let told = |bytes: &[u8]| told_by_record(bytes, newest, replaced, &blind, &mut seen_alive);
+            skip = match self.engine.undo.read_in_memory(newest.undo, told) {
+                Ok(Some(Told::Skip(skip))) => Some(skip),
+                // What cannot be read is told of when it is read for more than this.
+                Ok(Some(Told::NoSkip) | None) | Err(_) => None,
+                Ok(Some(Told::Further)) => {
+                    let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
+                    let skip = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips, &mut seen_alive);
+                    self.buffers.chain = chain.into_buffers();
+                    skip
+                }
+            };
         }
         // Soon replaced again: then nobody comes by the record any more.
         let is_hot = newest.txn.0.saturating_add(self.engine.config.prune_lag) >= self.running.id.0;
         Some(Plan { skip, stays: seen_alive && !is_hot })
+    }
+}
+
+/// What the record of a row's newest change tells about a skip from there.
+enum Told {
+    Skip(PlannedSkip),
+    /// The ordinary step leads to what an old view sees, or somebody else deals with the row.
+    NoSkip,
+    /// What is behind it must be looked at.
+    Further,
+}
+
+/// [`plan_skip_behind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
+fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], seen_alive: &mut bool) -> Told {
+    let Ok(UndoRecord { txn, change: Change::Update { old, prefix, suffix, middle, skip, .. }, .. }) = decode(bytes) else {
+        return Told::Further;
+    };
+    let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
+    if txn != newest.txn || old.flags & EXTERNAL != 0 {
+        return Told::NoSkip;
+    }
+    if is_seen(old.txn) {
+        *seen_alive |= old.flags & DELETE_MARK == 0;
+        return Told::NoSkip;
+    }
+    let Some(skip) = skip.filter(|skip| is_seen(skip.old.txn)) else { return Told::Further };
+    if skip.old.flags & EXTERNAL != 0 {
+        return Told::NoSkip;
+    }
+    if is_nothing(&skip.old.into()) {
+        return Told::Skip(PlannedSkip::to_nothing());
+    }
+    *seen_alive |= skip.old.flags & DELETE_MARK == 0;
+    let (first, second) =
+        (Difference { prefix, suffix, middle }, Difference { prefix: skip.prefix, suffix: skip.suffix, middle: skip.middle });
+    match compose(&replaced[HEADER_BYTES..], first, second) {
+        Some((prefix, suffix, middle)) => Told::Skip(PlannedSkip { old: skip.old, prefix, suffix, middle }),
+        None => Told::NoSkip,
     }
 }
 

@@ -9,6 +9,7 @@
 
 use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u8, put_varint};
 use record::header::RowHeader;
+use smallvec::SmallVec;
 
 /// Header fields of the row version that a change replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,6 +247,37 @@ pub(crate) fn older_body(newer: &[u8], prefix: usize, suffix: usize, middle: &[u
     Some(())
 }
 
+/// A body told as a difference to a newer one: the lengths of what they share at the beginning and at the end, and what lies between in the older.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Difference<'a> {
+    pub prefix: usize,
+    pub suffix: usize,
+    pub middle: &'a [u8],
+}
+
+/// Prefix, suffix and middle of the difference from `newer` to a body two steps back: by `first` to the one between, by `second` on from there. Builds no body, and looks at
+/// nothing that both steps left as it was; so the difference may be longer than it must be, where the second step took back what the first did. `None` when a difference does not fit (damage).
+pub(crate) fn compose(newer: &[u8], first: Difference<'_>, second: Difference<'_>) -> Option<(usize, usize, SmallVec<[u8; 64]>)> {
+    let tail = newer.len().checked_sub(first.suffix).filter(|tail| *tail >= first.prefix)?;
+    let middle_end = first.prefix.checked_add(first.middle.len())?;
+    let between_bytes = middle_end + first.suffix;
+    let second_tail = between_bytes.checked_sub(second.suffix).filter(|tail| *tail >= second.prefix)?;
+    let (prefix, suffix) = (first.prefix.min(second.prefix), first.suffix.min(second.suffix));
+    let mut middle = SmallVec::new();
+    // A part of the body between, of the three pieces that it is made of.
+    let add_between = |middle: &mut SmallVec<[u8; 64]>, from: usize, to: usize| {
+        middle.extend_from_slice(&newer[from.min(first.prefix)..to.min(first.prefix)]);
+        let within = |at: usize| at.clamp(first.prefix, middle_end) - first.prefix;
+        middle.extend_from_slice(&first.middle[within(from)..within(to)]);
+        let behind = |at: usize| tail + at.max(middle_end) - middle_end;
+        middle.extend_from_slice(&newer[behind(from)..behind(to)]);
+    };
+    add_between(&mut middle, prefix, second.prefix);
+    middle.extend_from_slice(second.middle);
+    add_between(&mut middle, second_tail, between_bytes - suffix);
+    Some((prefix, suffix, middle))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +348,41 @@ mod tests {
             let mut out = Vec::new();
             older_body(&b, prefix, suffix, &a[prefix..a.len() - suffix], &mut out).unwrap();
             prop_assert_eq!(out, a);
+        }
+
+        #[test]
+        fn composed_differences_lead_where_both_do(
+            oldest in proptest::collection::vec(0u8..2, 0..40),
+            between in proptest::collection::vec(0u8..2, 0..40),
+            newest in proptest::collection::vec(0u8..2, 0..40),
+            // Differences need not be as short as they could be.
+            cut in 0usize..8,
+        ) {
+            let difference = |older: &[u8], newer: &[u8]| {
+                let (prefix, suffix) = common_ends(older, newer);
+                (prefix.saturating_sub(cut), suffix.saturating_sub(cut / 2))
+            };
+            let (prefix, suffix) = difference(&between, &newest);
+            let first = Difference { prefix, suffix, middle: &between[prefix..between.len() - suffix] };
+            let (prefix, suffix) = difference(&oldest, &between);
+            let second = Difference { prefix, suffix, middle: &oldest[prefix..oldest.len() - suffix] };
+            let (prefix, suffix, middle) = compose(&newest, first, second).unwrap();
+            let mut out = Vec::new();
+            older_body(&newest, prefix, suffix, &middle, &mut out).unwrap();
+            prop_assert_eq!(out, oldest);
+        }
+
+        #[test]
+        fn composing_what_does_not_fit_is_an_error(
+            newer in proptest::collection::vec(0u8..2, 0..8),
+            lengths in proptest::array::uniform6(0usize..12),
+        ) {
+            let [p1, s1, m1, p2, s2, m2] = lengths;
+            let zeros = [0u8; 12];
+            let first = Difference { prefix: p1, suffix: s1, middle: &zeros[..m1] };
+            let second = Difference { prefix: p2, suffix: s2, middle: &zeros[..m2] };
+            let fits = p1 + s1 <= newer.len() && p2 + s2 <= p1 + m1 + s1;
+            prop_assert_eq!(compose(&newer, first, second).is_some(), fits);
         }
     }
 }
