@@ -4,9 +4,10 @@ use std::ptr::NonNull;
 
 use base::{Lsn, PAGE_BYTES, PageNo};
 // Std's, not `sync`'s: these lie over mapped memory, which a model checker's atomics cannot.
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crate::mapping::Mapping;
+use crate::racy::RacyBytes;
 use crate::word::FRAMES_MAX;
 
 /// Uses that a frame can collect before the clock takes them away one by one.
@@ -90,66 +91,11 @@ impl Frames {
         unsafe { std::slice::from_raw_parts_mut(self.pointer(frame), PAGE_BYTES) }
     }
 
-    /// One byte, without a latch; zero past the page.
+    /// The page's bytes for reading without a latch; see [`RacyBytes`].
     #[inline(always)]
-    pub fn racy_u8(&self, frame: usize, offset: usize) -> u8 {
-        if offset >= PAGE_BYTES {
-            return 0;
-        }
-        // SAFETY: inside the frame, which stays mapped as long as `self`; racing stores are put up with, see `word.rs`.
-        unsafe { AtomicU8::from_ptr(self.pointer(frame).add(offset)) }.load(Ordering::Relaxed)
-    }
-
-    /// Two bytes, without a latch; zero past the page.
-    #[inline(always)]
-    pub fn racy_u16(&self, frame: usize, offset: usize) -> u16 {
-        if offset.is_multiple_of(2) && offset + 2 <= PAGE_BYTES {
-            // SAFETY: as in `racy_u8`; frames are aligned to 16 KiB, so the address is aligned to 2.
-            let value = unsafe { AtomicU16::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
-            return u16::from_le(value);
-        }
-        u16::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
-    }
-
-    /// Four bytes, without a latch; zero past the page.
-    #[inline(always)]
-    pub fn racy_u32(&self, frame: usize, offset: usize) -> u32 {
-        if offset.is_multiple_of(4) && offset + 4 <= PAGE_BYTES {
-            // SAFETY: as in `racy_u8`; the address is aligned to 4.
-            let value = unsafe { AtomicU32::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
-            return u32::from_le(value);
-        }
-        u32::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
-    }
-
-    /// Eight bytes, without a latch; zero past the page.
-    #[inline(always)]
-    pub fn racy_u64(&self, frame: usize, offset: usize) -> u64 {
-        if offset.is_multiple_of(8) && offset + 8 <= PAGE_BYTES {
-            // SAFETY: as in `racy_u8`; the address is aligned to 8.
-            let value = unsafe { AtomicU64::from_ptr(self.pointer(frame).add(offset).cast()) }.load(Ordering::Relaxed);
-            return u64::from_le(value);
-        }
-        u64::from_le_bytes(std::array::from_fn(|i| self.racy_u8(frame, offset.saturating_add(i))))
-    }
-
-    /// Copies from `offset` on, without a latch; zeros past the page.
-    pub fn racy_copy(&self, frame: usize, offset: usize, out: &mut [u8]) {
-        let lead = (offset.next_multiple_of(8) - offset).min(out.len());
-        let (head, rest) = out.split_at_mut(lead);
-        for (i, byte) in head.iter_mut().enumerate() {
-            *byte = self.racy_u8(frame, offset + i);
-        }
-        let mut at = offset + lead;
-        let mut words = rest.chunks_exact_mut(8);
-        for word in &mut words {
-            word.copy_from_slice(&self.racy_u64(frame, at).to_le_bytes());
-            at += 8;
-        }
-        for byte in words.into_remainder() {
-            *byte = self.racy_u8(frame, at);
-            at += 1;
-        }
+    pub fn racy(&self, frame: usize) -> RacyBytes<'_> {
+        // SAFETY: the memory stays mapped as long as `self` and is aligned to 16 KiB; racing stores are put up with, see `word.rs`.
+        unsafe { RacyBytes::new(&*self.pointer(frame).cast()) }
     }
 
     pub fn page(&self, frame: usize) -> PageNo {
@@ -284,27 +230,6 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn racy_reads_equal_the_bytes_at_any_offset_and_give_zeros_past_the_page() {
-        let frames = Frames::new(2).expect("memory");
-        // SAFETY: nobody else knows these frames.
-        let bytes = unsafe { frames.bytes_mut(1) };
-        bytes.iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 7 + 1) as u8);
-        let expected: Vec<u8> = bytes.iter().copied().chain([0; 64]).collect();
-        for offset in (0..40).chain(PAGE_BYTES - 20..PAGE_BYTES + 10) {
-            let at = |i: usize| expected[offset + i];
-            assert_eq!(frames.racy_u8(1, offset), at(0), "offset {offset}");
-            assert_eq!(frames.racy_u16(1, offset), u16::from_le_bytes([at(0), at(1)]), "offset {offset}");
-            assert_eq!(frames.racy_u32(1, offset), u32::from_le_bytes(std::array::from_fn(at)), "offset {offset}");
-            assert_eq!(frames.racy_u64(1, offset), u64::from_le_bytes(std::array::from_fn(at)), "offset {offset}");
-            let mut copy = [0xEE; 29];
-            frames.racy_copy(1, offset, &mut copy);
-            assert_eq!(copy[..], expected[offset..offset + 29], "offset {offset}");
-        }
-        assert_eq!(frames.racy_u64(1, usize::MAX), 0);
-        assert_eq!(frames.racy_u8(0, 0), 0, "the other frame is untouched");
-    }
 
     #[test]
     fn a_reader_of_the_dirty_lsns_misses_nothing_while_a_page_is_written() {

@@ -8,6 +8,7 @@ use base::{Lsn, PageNo};
 use page_store::header;
 
 use crate::pool::BufferPool;
+use crate::racy::RacyBytes;
 use crate::word::{self, Acquired, Word};
 
 /// Guards stay on their thread: a latch has an owner.
@@ -138,14 +139,14 @@ pub struct OptimisticGuard<'p> {
     cell: &'p AtomicU64,
     page: PageNo,
     seen: Word,
-    frame: u32,
+    bytes: RacyBytes<'p>,
 }
 
 impl<'p> OptimisticGuard<'p> {
     /// `seen` is readable and names `frame`.
     #[inline(always)]
     pub(crate) fn new(pool: &'p BufferPool, cell: &'p AtomicU64, page: PageNo, seen: Word, frame: usize) -> Self {
-        OptimisticGuard { pool, cell, page, seen, frame: frame as u32 }
+        OptimisticGuard { pool, cell, page, seen, bytes: pool.frames().racy(frame) }
     }
 
     /// The page's number.
@@ -157,31 +158,31 @@ impl<'p> OptimisticGuard<'p> {
     /// The byte at `offset`.
     #[inline(always)]
     pub fn u8_at(&self, offset: usize) -> u8 {
-        self.pool.frames().racy_u8(self.frame as usize, offset)
+        self.bytes.u8_at(offset)
     }
 
     /// The little-endian integer at `offset`; fastest where the offset is even.
     #[inline(always)]
     pub fn u16_at(&self, offset: usize) -> u16 {
-        self.pool.frames().racy_u16(self.frame as usize, offset)
+        self.bytes.u16_at(offset)
     }
 
     /// The little-endian integer at `offset`; fastest where the offset is a multiple of 4.
     #[inline(always)]
     pub fn u32_at(&self, offset: usize) -> u32 {
-        self.pool.frames().racy_u32(self.frame as usize, offset)
+        self.bytes.u32_at(offset)
     }
 
     /// The little-endian integer at `offset`; fastest where the offset is a multiple of 8.
     #[inline(always)]
     pub fn u64_at(&self, offset: usize) -> u64 {
-        self.pool.frames().racy_u64(self.frame as usize, offset)
+        self.bytes.u64_at(offset)
     }
 
     /// Copies the bytes of `range` to the start of `out`.
     #[inline]
     pub fn copy(&self, range: Range<usize>, out: &mut [u8]) {
-        self.pool.frames().racy_copy(self.frame as usize, range.start, &mut out[..range.len()]);
+        self.bytes.copy(range.start, &mut out[..range.len()]);
     }
 
     /// Whether everything read so far is one state of the page, and the page is still in it.

@@ -30,6 +30,7 @@ mod mtr;
 mod ops;
 mod park;
 mod pool;
+mod racy;
 mod read_ahead;
 mod redo;
 mod replacement;
