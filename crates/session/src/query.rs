@@ -265,7 +265,7 @@ impl ClientSession {
                     }
                     Value::Double(value)
                 }
-                LiteralKind::String if !literal.escaped && literal.text(sql).is_ascii() => Value::bytes(literal.text(sql)),
+                LiteralKind::String if !literal.escaped && types::is_ascii(literal.text(sql)) => Value::bytes(literal.text(sql)),
                 LiteralKind::String => {
                     let mut text = Vec::new();
                     literal.write_string(sql, mode, &mut text).map_err(parse_error)?;

@@ -39,6 +39,12 @@ impl ByteString {
         std::str::from_utf8(self).ok()
     }
 
+    /// Whether all bytes are ASCII.
+    #[inline]
+    pub fn is_ascii(&self) -> bool {
+        is_ascii(self)
+    }
+
     /// The bytes as text for messages; what is not UTF-8 is replaced.
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self)
@@ -74,6 +80,19 @@ fn copy_short(source: &[u8]) -> [u8; INLINE_BYTES_MAX] {
         }
     }
     bytes
+}
+
+/// Whether all bytes are ASCII. The standard library's function looks at the last bytes, up to 31, one by one.
+#[inline]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    if let Some(last) = bytes.last_chunk::<16>() {
+        let all = bytes.as_chunks().0.iter().fold(u128::from_ne_bytes(*last), |all, word| all | u128::from_ne_bytes(*word));
+        return all & u128::from_ne_bytes([0x80; 16]) == 0;
+    }
+    if let (Some(head), Some(tail)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return (u64::from_ne_bytes(*head) | u64::from_ne_bytes(*tail)) & u64::from_ne_bytes([0x80; 8]) == 0;
+    }
+    bytes.iter().fold(0, |all, byte| all | byte) < 0x80
 }
 
 impl Default for ByteString {
@@ -175,6 +194,19 @@ impl fmt::Debug for ByteString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_beyond_ascii_are_seen_at_each_place() {
+        for len in 0..70 {
+            let mut bytes = vec![0x7F; len];
+            assert!(is_ascii(&bytes), "{len}");
+            for at in 0..len {
+                bytes[at] = 0x80;
+                assert!(!is_ascii(&bytes), "{at} of {len}");
+                bytes[at] = 0x7F;
+            }
+        }
+    }
 
     #[test]
     fn contents_survive_on_both_sides_of_the_inline_bound() {

@@ -27,7 +27,7 @@ mod store;
 mod temporal;
 mod value;
 
-pub use bytes::ByteString;
+pub use bytes::{ByteString, is_ascii};
 pub use charset::Charset;
 pub use collation::{Collation, LikeLead, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
