@@ -35,6 +35,26 @@ fn begins_literal(byte: Option<&u8>) -> bool {
     matches!(byte, Some(b'0'..=b'9' | b'\'' | b'"'))
 }
 
+/// Most digits of which no number is too large for an `i64`.
+const DIGITS_MAX: usize = 18;
+
+/// A whole number of few digits before what can be no part of it, as the lexer reads it: most literals are such.
+#[inline]
+fn plain_number(sql: &[u8], start: usize) -> Option<LiftedLiteral> {
+    let rest = sql.get(start..)?;
+    let (mut int, mut digits) = (0, 0);
+    for byte in rest {
+        match byte {
+            b'0'..=b'9' if digits < DIGITS_MAX => int = 10 * int + u64::from(byte - b'0'),
+            b' ' | b',' | b')' | b';' | b'\n' => break,
+            _ => return None,
+        }
+        digits += 1;
+    }
+    let end = start + digits;
+    (digits > 0).then_some(LiftedLiteral { kind: LiteralKind::Int, escaped: false, start: start as u32, end: end as u32, int })
+}
+
 impl Template {
     /// Keeps a text whose [`crate::fingerprint`] is cacheable and reaches to its end, with the literals that it lifted. `None` when it is too long or unusual.
     #[must_use]
@@ -67,11 +87,19 @@ impl Template {
             if !begins_literal(sql.get(lexer.pos)) {
                 return false;
             }
-            let token = lexer.next();
-            if !matches!(token.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::String) {
-                return false;
-            }
-            let literal = lifted(sql, &token);
+            let literal = match plain_number(sql, lexer.pos) {
+                Some(number) => {
+                    lexer.pos = number.end as usize;
+                    number
+                }
+                None => {
+                    let token = lexer.next();
+                    if !matches!(token.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::String) {
+                        return false;
+                    }
+                    lifted(sql, &token)
+                }
+            };
             if literal.kind != place.kind {
                 return false;
             }
