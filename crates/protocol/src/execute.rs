@@ -25,6 +25,13 @@ pub struct ParamType {
     pub unsigned: bool,
 }
 
+impl ParamType {
+    #[inline]
+    fn from_bytes(column_type: u8, flags: u8) -> Result<ParamType, Malformed> {
+        Ok(ParamType { column_type: ColumnType::from_byte(column_type).ok_or(Malformed)?, unsigned: flags & 0x80 != 0 })
+    }
+}
+
 /// A parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParamValue<'a> {
@@ -105,10 +112,16 @@ impl<'a> Execute<'a> {
             types.clear();
             // Three bytes are the least a type takes with a name, two without: bound the reservation by what arrived.
             types.reserve(param_count.min(bytes.rest().len() / 2));
-            for index in 0..total {
-                let param_type = param_type(&mut bytes)?;
-                let name = if counted { bytes.lenenc_bytes()? } else { b"" };
-                if index < param_count { types.push(param_type) } else { attribute_types.push((param_type, name)) }
+            if counted {
+                for index in 0..total {
+                    let param_type = param_type(&mut bytes)?;
+                    let name = bytes.lenenc_bytes()?;
+                    if index < param_count { types.push(param_type) } else { attribute_types.push((param_type, name)) }
+                }
+            } else {
+                for [column_type, flags] in bytes.take(2 * total)?.as_chunks().0 {
+                    types.push(ParamType::from_bytes(*column_type, *flags)?);
+                }
             }
         } else if types.len() != param_count || total != param_count {
             return Err(Malformed);
@@ -182,9 +195,8 @@ fn decode_attributes<'a>(bytes: &'a [u8], count: usize, mut each: impl FnMut(Att
 }
 
 fn param_type(bytes: &mut Bytes<'_>) -> Result<ParamType, Malformed> {
-    let column_type = ColumnType::from_byte(bytes.u8()?).ok_or(Malformed)?;
-    let unsigned = bytes.u8()? & 0x80 != 0;
-    Ok(ParamType { column_type, unsigned })
+    let [column_type, flags] = bytes.array()?;
+    ParamType::from_bytes(column_type, flags)
 }
 
 /// Reads one binary value; also what a client reads from a binary row.

@@ -43,6 +43,7 @@ impl<'a> OkReply<'a> {
     }
 
     /// Writes the packet that ends rows: EOF, or OK with the EOF mark for clients with DEPRECATE_EOF.
+    #[inline]
     pub fn write_end_of_rows(&self, capabilities: Capabilities, out: &mut PacketWriter) {
         if capabilities.contains(Capabilities::DEPRECATE_EOF) {
             self.write_with(EOF_HEADER, capabilities, out);
@@ -51,16 +52,24 @@ impl<'a> OkReply<'a> {
         }
     }
 
+    #[inline]
     fn write_with(&self, header: u8, capabilities: Capabilities, out: &mut PacketWriter) {
-        let mut status = self.status;
-        let track = capabilities.contains(Capabilities::SESSION_TRACK);
-        status.set(ServerStatus::SESSION_STATE_CHANGED, track && !self.session_state.is_empty());
         if self.affected_rows < 251 && self.last_insert_id < 251 && self.info.is_empty() && self.session_state.is_empty() {
             // As most are.
+            let mut status = self.status;
+            status.remove(ServerStatus::SESSION_STATE_CHANGED);
             let [status, warnings] = [status.bits(), self.warnings.min(0xFFFF) as u16].map(u16::to_le_bytes);
             let (rows, id) = (self.affected_rows as u8, self.last_insert_id as u8);
             return out.small_packet([header, rows, id, status[0], status[1], warnings[0], warnings[1]]);
         }
+        self.write_long(header, capabilities, out);
+    }
+
+    #[inline(never)]
+    fn write_long(&self, header: u8, capabilities: Capabilities, out: &mut PacketWriter) {
+        let mut status = self.status;
+        let track = capabilities.contains(Capabilities::SESSION_TRACK);
+        status.set(ServerStatus::SESSION_STATE_CHANGED, track && !self.session_state.is_empty());
         let payload = out.begin();
         payload.push(header);
         put_lenenc_int(payload, self.affected_rows);
