@@ -119,26 +119,44 @@ impl<'a> Exec<'a> {
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
-        let plain_read = session.plain_read();
-        Exec { session: Some(session), plain_read, ..Exec::bare(plan, params, context, scratch) }
+        let mut x = Exec::bare(plan, params, context, scratch);
+        x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
+        x.plain_read = session.plain_read();
+        x.session = Some(session);
+        x
+    }
+
+    /// Prepares the change of one row by expressions over its columns: what reads of tables, subqueries and caches need is not made.
+    #[inline]
+    pub(crate) fn of_one_row(
+        plan: &'a Plan,
+        params: &'a [Value],
+        session: &'a mut engine::Session,
+        context: &'a mut dyn StatementContext,
+        scratch: &mut Scratch,
+    ) -> Exec<'a> {
+        let mut x = Exec::bare(plan, params, context, scratch);
+        x.session = Some(session);
+        x
     }
 
     /// An execution that reads and writes no table.
     pub(crate) fn without_engine(plan: &'a Plan, context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
-        Exec::bare(plan, &[], context, scratch)
+        let mut x = Exec::bare(plan, &[], context, scratch);
+        x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
+        x
     }
 
+    #[inline]
     fn bare(plan: &'a Plan, params: &'a [Value], context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
         let mut frame = std::mem::take(&mut scratch.frame);
         frame.clear();
-        frame.resize(plan.frame_slots as usize, Value::Null);
+        frame.resize_with(plan.frame_slots as usize, || Value::Null);
         let memory = Memory::with_operators(context.statement_memory_max(), context.operator_memory_max());
         let mut caches = Vec::new();
         caches.resize_with(plan.cache_count as usize, || None);
         let mut subqueries = Vec::new();
         subqueries.resize_with(plan.subplans.len(), Default::default);
-        let mut lookups = Vec::new();
-        lookups.resize_with(plan.table_nodes as usize, LookupState::default);
         Exec {
             stack_base: planner::stack_address(),
             null_lenient: false,
@@ -157,7 +175,7 @@ impl<'a> Exec<'a> {
             kernels: matches!(plan.body, Body::Query(_)),
             hushed: None,
             chunks: Vec::new(),
-            lookups,
+            lookups: Vec::new(),
             ticks: TICKS,
             plain_read: Read::Snapshot,
             stops_early: None,

@@ -141,7 +141,7 @@ fn point_update(
         Ok(KeyState::Misfit) => Ok(None),
         Ok(KeyState::NoRow) => Ok(Some(Changes::default())),
         Ok(KeyState::Ready) => {
-            let mut x = Exec::new(plan, params, session, context, scratch);
+            let mut x = Exec::of_one_row(plan, params, session, context, scratch);
             let mode = x.context.sql_mode();
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
