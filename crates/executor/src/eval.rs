@@ -213,10 +213,18 @@ impl Exec<'_> {
                 Ok(if unknown { Value::Null } else { Value::bool(*negated) })
             }
             ExprKind::InRows { operand, list, negated, collations } => {
-                let row = operand.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                let (mut row, mut candidate) = (Vec::new(), Vec::new());
                 let mut unknown = false;
                 for item in list {
-                    let candidate = item.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                    match self.equal_numbers(operand, item) {
+                        Some(true) => return Ok(Value::bool(!*negated)),
+                        Some(false) => continue,
+                        None => {}
+                    }
+                    if row.is_empty() {
+                        self.eval_row(operand, &mut row)?;
+                    }
+                    self.eval_row(item, &mut candidate)?;
                     match convert::compare_rows(CmpOp::Eq, &row, &candidate, collations, &*self.context) {
                         Value::Int(1) => return Ok(Value::bool(!*negated)),
                         Value::Null => unknown = true,
@@ -226,8 +234,9 @@ impl Exec<'_> {
                 Ok(if unknown { Value::Null } else { Value::bool(*negated) })
             }
             ExprKind::CompareRows(op, collations, a, b) => {
-                let x = a.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
-                let y = b.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>>>()?;
+                let (mut x, mut y) = (Vec::new(), Vec::new());
+                self.eval_row(a, &mut x)?;
+                self.eval_row(b, &mut y)?;
                 Ok(convert::compare_rows(*op, &x, &y, collations, &*self.context))
             }
             ExprKind::Like { operand, pattern, escape, negated, collation } => {
@@ -295,6 +304,26 @@ impl Exec<'_> {
             ExprKind::SystemVariable(scope, name) => self.context.system_variable(*scope, name),
             ExprKind::NoDefault(column) => Err(codes::no_default_for_field(column).into()),
         }
+    }
+
+    /// Evaluates the parts of a row.
+    fn eval_row(&mut self, parts: &[Expr], row: &mut Vec<Value>) -> Result<()> {
+        row.clear();
+        for part in parts {
+            let value = self.eval(part)?;
+            row.push(value);
+        }
+        Ok(())
+    }
+
+    /// Whether two rows are equal all of whose parts stand ready as whole numbers; `None` of others.
+    fn equal_numbers(&self, a: &[Expr], b: &[Expr]) -> Option<bool> {
+        let mut equal = true;
+        for (a, b) in a.iter().zip(b) {
+            let (Value::Int(a), Value::Int(b)) = (self.leaf(a)?, self.leaf(b)?) else { return None };
+            equal &= a == b;
+        }
+        Some(equal)
     }
 
     /// Evaluates one source of an expression with a common type.
