@@ -4,8 +4,11 @@ use crate::batch::block::{Block, fitted};
 use crate::batch::chunk::Chunk;
 use crate::exec::Exec;
 use crate::execute::{Outcome, RowConsumer};
+use crate::output::fits;
 use crate::run::{Flow, Result};
-use planner::plan::Query;
+use planner::expr::ExprKind;
+use planner::plan::{OutputColumn, Query};
+use smallvec::SmallVec;
 use types::Value;
 
 /// A consumer that is told of the columns when the first row comes, so that an error before it is the whole answer.
@@ -15,7 +18,7 @@ struct Results<'r> {
 }
 
 impl Results<'_> {
-    fn block(&mut self, columns: &[planner::plan::OutputColumn], block: &Block<'_>) -> Result<()> {
+    fn block(&mut self, columns: &[OutputColumn], block: &Block<'_>) -> Result<()> {
         if block.is_empty() {
             return Ok(());
         }
@@ -26,7 +29,7 @@ impl Results<'_> {
         self.consumer.block(block)
     }
 
-    fn row(&mut self, columns: &[planner::plan::OutputColumn], values: &[Value]) -> Result<()> {
+    fn row(&mut self, columns: &[OutputColumn], values: &[Value]) -> Result<()> {
         if self.count == 0 {
             self.consumer.begin(columns)?;
         }
@@ -41,12 +44,21 @@ impl<'a> Exec<'a> {
         let columns = self.plan.columns.as_slice();
         let mut results = Results { consumer, count: 0 };
         let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
+        let slots = lendable(query);
         if self.prefers_batches(&query.root) {
             self.run_batches(&query.root, &mut |x, chunk| x.output_chunk(query, chunk, &mut values, &mut results))?;
         } else {
             self.run(&query.root, &mut |x| {
-                x.output(query, &mut values)?;
-                results.row(columns, &values)?;
+                match &slots {
+                    Some(slots) if x.lend(slots, columns, &mut values) => {
+                        results.row(columns, &values)?;
+                        x.take_back(slots, &mut values);
+                    }
+                    _ => {
+                        x.output(query, &mut values)?;
+                        results.row(columns, &values)?;
+                    }
+                }
                 Ok(Flow::Continue)
             })?;
         }
@@ -54,6 +66,23 @@ impl<'a> Exec<'a> {
             results.consumer.begin(columns)?;
         }
         Ok(Outcome::Rows { count: results.count })
+    }
+
+    /// Puts the frame's values into the result's row without copying them. False, and nothing is done, where one must be shown in another form.
+    fn lend(&mut self, slots: &[usize], columns: &[OutputColumn], values: &mut Vec<Value>) -> bool {
+        if slots.len() != columns.len() || !slots.iter().zip(columns).all(|(slot, column)| fits(&self.frame[*slot], &column.ty)) {
+            return false;
+        }
+        values.clear();
+        values.extend(slots.iter().map(|slot| std::mem::take(&mut self.frame[*slot])));
+        true
+    }
+
+    /// Puts lent values back: the next row may share them with this one.
+    fn take_back(&mut self, slots: &[usize], values: &mut Vec<Value>) {
+        for (slot, value) in slots.iter().zip(values.drain(..)) {
+            self.frame[*slot] = value;
+        }
     }
 
     /// Gives out the rows of a chunk: their values by columns, or all of each row before the next one.
@@ -83,4 +112,24 @@ impl<'a> Exec<'a> {
         results.block(columns, &Block::new(&fit, chunk.rows()))?;
         Ok(Flow::Continue)
     }
+}
+
+/// Most columns of a result whose values are lent: to see that none is shown twice costs the square.
+const LENT_MAX: usize = 64;
+
+/// The slots of a query that shows nothing but slots, each once: what their rows show can be lent.
+fn lendable(query: &Query) -> Option<SmallVec<[usize; 16]>> {
+    if query.output.len() > LENT_MAX {
+        return None;
+    }
+    let mut slots = SmallVec::new();
+    for e in &query.output {
+        let ExprKind::Slot(slot) = e.kind else { return None };
+        let slot = slot as usize;
+        if slots.contains(&slot) {
+            return None;
+        }
+        slots.push(slot);
+    }
+    Some(slots)
 }
