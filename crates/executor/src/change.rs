@@ -16,9 +16,10 @@ use crate::execute::Changes;
 use crate::foreign_keys::Removal;
 use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
-use planner::expr::Expr;
+use planner::expr::{Expr, Slot};
 use planner::plan::{Delete, Update, UpdateTarget};
 use record::RowRef;
+use smallvec::SmallVec;
 use types::Value;
 
 /// A change that waits for the end of the read: target, row bytes, key, new values.
@@ -42,14 +43,14 @@ impl<'a> Exec<'a> {
         let several = update.targets.len() > 1 || !matches!(update.input, planner::plan::Node::Table(_) | planner::plan::Node::Sort { .. });
         self.run(&update.input, &mut |x| {
             for (n, target) in update.targets.iter().enumerate() {
-                let row = x.get(target.row_slot).clone();
-                let key = x.get(target.row_slot + 1).clone();
+                let row = x.hand_over(target.row_slot, several);
+                let key = x.hand_over(target.row_slot + 1, several);
                 let Value::Bytes(key_bytes) = &key else { continue };
                 if several && !insert_key(&mut done[n], key_bytes)? {
                     continue;
                 }
                 changes.matched += 1;
-                let values = match x.new_values(target, changes.matched) {
+                let values = match x.new_values(target, changes.matched, several) {
                     Ok(Some(values)) => values,
                     Ok(None) => continue,
                     Err(Error::Sql(error)) if update.ignore && crate::change::rules::is_ignorable(&error) => {
@@ -77,22 +78,33 @@ impl<'a> Exec<'a> {
         Ok(changes)
     }
 
-    /// New values of the row in the frame, `None` when nothing changes.
-    pub(crate) fn new_values(&mut self, target: &'a UpdateTarget, row_no: u64) -> Result<Option<Vec<Value>>> {
+    /// A slot's value: a copy where the row in the frame may be used again (`keeps`).
+    fn hand_over(&mut self, slot: Slot, keeps: bool) -> Value {
+        let value = &mut self.frame[slot as usize];
+        if keeps { value.clone() } else { std::mem::take(value) }
+    }
+
+    /// New values of the row in the frame, `None` when nothing changes. They are taken from the frame unless that `keeps` them.
+    fn new_values(&mut self, target: &'a UpdateTarget, row_no: u64, keeps: bool) -> Result<Option<Vec<Value>>> {
         let plan = self.plan;
         let def = &plan.tables[target.table as usize].def;
         let first = target.first_slot as usize;
         let count = def.columns.len();
-        let before: Vec<Value> = self.frame[first..first + count].to_vec();
+        // By column what it was; of a column that is set twice the first is what the row has.
+        let mut before: SmallVec<[(usize, Value); 4]> = SmallVec::new();
         for (column, e) in &target.set {
             let v = self.eval(e)?;
             let v = self.store_value(v, &def.columns[*column as usize], row_no).map_err(|e| with_table(e, &def.name))?;
-            self.frame[first + *column as usize] = v;
+            let column = first + *column as usize;
+            before.push((column, std::mem::replace(&mut self.frame[column], v)));
         }
-        let mut values: Vec<Value> = self.frame[first..first + count].to_vec();
-        if same_row(&before, &values) {
+        before.sort_by_key(|(column, _)| *column);
+        before.dedup_by_key(|(column, _)| *column);
+        if before.iter().all(|(column, old)| self.frame[*column] == *old) {
             return Ok(None);
         }
+        let row = first as Slot..(first + count) as Slot;
+        let mut values: Vec<Value> = row.map(|slot| self.hand_over(slot, keeps)).collect();
         for (i, c) in def.columns.iter().enumerate() {
             if c.on_update_now && !target.set.iter().any(|(s, _)| *s as usize == i) {
                 values[i] = self.current_timestamp(c);
