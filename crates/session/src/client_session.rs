@@ -52,6 +52,8 @@ pub struct ClientSession {
     pub(crate) params: Vec<Value>,
     /// Literals lifted from the running statement's text.
     pub(crate) lifted: Vec<LiftedLiteral>,
+    /// [`Settings::zone`] once more: rows are written by it while the executor has `core`.
+    pub(crate) zone: Arc<TimeZone>,
     /// Syntax trees live here for one statement.
     pub(crate) arena: Bump,
     /// Hash of what plans depend on beside the text: database, modes, collation. 0 when it must be computed.
@@ -145,6 +147,7 @@ impl ClientSession {
         let transaction = TransactionState::new(engine.lock_owner());
         let server_locks = ServerLocks::new(&core.shared, engine.lock_owner());
         let mut session = ClientSession {
+            zone: Arc::clone(&core.settings.zone),
             core,
             connection,
             dependencies: Arc::clone(engine.dependencies()),

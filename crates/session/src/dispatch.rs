@@ -374,7 +374,7 @@ impl ClientSession {
         let results = self.core.settings.charsets.results;
         let block = result_columns::block(columns, results);
         let status = self.server_status();
-        let zone = Arc::clone(&self.core.settings.zone);
+        let zone = &self.zone;
         let mut output = Output { sink, block: &block, columns, zone, results, status, begun: false, dependencies: None };
         // A client that has gone is noticed when the reply is sent.
         let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));

@@ -13,20 +13,27 @@ impl Info {
     pub(crate) const NONE: Info = Info { bytes: [0; BYTES_MAX], len: 0 };
 
     /// Labels and the numbers behind them.
+    #[inline]
     pub(crate) fn new(labels: [&str; 3], numbers: [u64; 3]) -> Info {
         let mut info = Info::NONE;
         for (label, number) in labels.iter().zip(numbers) {
             info.put(label.as_bytes());
-            info.number(number);
+            match number {
+                0..10 => info.put(&[b'0' + number as u8]),
+                _ => info.number(number),
+            }
         }
         info
     }
 
+    // Inlined, so that labels are copied without a call.
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
+    #[inline(never)]
     fn number(&mut self, mut number: u64) {
         let mut digits = [0; 20];
         let mut first = digits.len();

@@ -7,7 +7,6 @@ use mysql_error::codes;
 use planner::plan::OutputColumn;
 use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
 use record::RowRef;
-use std::sync::Arc;
 use types::{Charset, TimeZone, Value};
 
 /// Writes one result.
@@ -19,7 +18,7 @@ pub struct Output<'a, 's> {
     /// Its columns.
     pub columns: &'a [OutputColumn],
     /// The session's time zone.
-    pub zone: Arc<TimeZone>,
+    pub zone: &'a TimeZone,
     /// What rows are written in: `character_set_results` where a column needs another form than the server's, [`UTF8`] otherwise.
     pub results: Option<Charset>,
     /// Status for clients that want an EOF after the head.
@@ -50,8 +49,8 @@ impl Output<'_, '_> {
             row.end();
         }
         match self.sink.format() {
-            RowFormat::Text => put(self.sink.text_row(), self.columns, values, &self.zone, self.results),
-            RowFormat::Binary => put(self.sink.binary_row(), self.columns, values, &self.zone, self.results),
+            RowFormat::Text => put(self.sink.text_row(), self.columns, values, self.zone, self.results),
+            RowFormat::Binary => put(self.sink.binary_row(), self.columns, values, self.zone, self.results),
         }
     }
 
@@ -73,8 +72,8 @@ impl Output<'_, '_> {
             Ok(())
         }
         match self.sink.format() {
-            RowFormat::Text => put(self.sink.text_row(), row, columns, &self.zone, self.results)?,
-            RowFormat::Binary => put(self.sink.binary_row(), row, columns, &self.zone, self.results)?,
+            RowFormat::Text => put(self.sink.text_row(), row, columns, self.zone, self.results)?,
+            RowFormat::Binary => put(self.sink.binary_row(), row, columns, self.zone, self.results)?,
         }
         self.sink.look_starved().map_err(stopped)?;
         Ok(self.sink.packets().len() >= protocol::result::FLUSH_BYTES)
@@ -145,19 +144,19 @@ impl RowConsumer for Output<'_, '_> {
             self.convert_row(values);
             return self.row_written();
         }
-        let (columns, zone) = (self.columns, &self.zone);
+        let (columns, zone) = (self.columns, self.zone);
         match self.sink.format() {
             RowFormat::Text => {
                 let mut row = self.sink.text_row();
                 for (column, value) in columns.iter().zip(values) {
-                    put_value(&mut row, &column.ty, value, &**zone);
+                    put_value(&mut row, &column.ty, value, zone);
                 }
                 row.end();
             }
             RowFormat::Binary => {
                 let mut row = self.sink.binary_row();
                 for (column, value) in columns.iter().zip(values) {
-                    put_value(&mut row, &column.ty, value, &**zone);
+                    put_value(&mut row, &column.ty, value, zone);
                 }
                 row.end();
             }
@@ -170,8 +169,8 @@ impl RowConsumer for Output<'_, '_> {
             let forms: Vec<Option<Charset>> = self.columns.iter().map(|column| conversion(&column.ty, self.results)).collect();
             for row in 0..block.len() {
                 match self.sink.format() {
-                    RowFormat::Text => convert_fields(self.sink.text_row(), self.columns, &forms, block, row, &self.zone),
-                    RowFormat::Binary => convert_fields(self.sink.binary_row(), self.columns, &forms, block, row, &self.zone),
+                    RowFormat::Text => convert_fields(self.sink.text_row(), self.columns, &forms, block, row, self.zone),
+                    RowFormat::Binary => convert_fields(self.sink.binary_row(), self.columns, &forms, block, row, self.zone),
                 }
                 self.row_written()?;
             }
@@ -179,8 +178,8 @@ impl RowConsumer for Output<'_, '_> {
         }
         for row in 0..block.len() {
             match self.sink.format() {
-                RowFormat::Text => write_fields(self.sink.text_row(), self.columns, block, row, &self.zone),
-                RowFormat::Binary => write_fields(self.sink.binary_row(), self.columns, block, row, &self.zone),
+                RowFormat::Text => write_fields(self.sink.text_row(), self.columns, block, row, self.zone),
+                RowFormat::Binary => write_fields(self.sink.binary_row(), self.columns, block, row, self.zone),
             }
             self.row_written()?;
         }
@@ -195,12 +194,12 @@ impl RowConsumer for Output<'_, '_> {
         match self.sink.format() {
             RowFormat::Text => {
                 let mut out = self.sink.text_row();
-                write_columns(&mut out, row, columns, &self.zone)?;
+                write_columns(&mut out, row, columns, self.zone)?;
                 out.end();
             }
             RowFormat::Binary => {
                 let mut out = self.sink.binary_row();
-                write_columns(&mut out, row, columns, &self.zone)?;
+                write_columns(&mut out, row, columns, self.zone)?;
                 out.end();
             }
         }

@@ -88,6 +88,12 @@ impl CachedPlan {
         self.catalog_version == catalog_version && !self.plan.is_outgrown()
     }
 
+    /// Whether a prepared statement may be run by it as it is.
+    #[inline]
+    pub fn is_ready(&self, catalog_version: u64, settings: &Settings) -> bool {
+        self.is_fresh(catalog_version) && !self.provisional && self.suits(settings)
+    }
+
     /// Whether user variables are of the types that it was made for.
     #[inline]
     pub fn knows(&self, variables: &UserVariables) -> bool {

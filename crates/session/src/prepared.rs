@@ -5,7 +5,7 @@
 
 use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
-use crate::context::Planning;
+use crate::context::{Planning, Settings};
 use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
 use crate::hinted::Assignment;
@@ -135,6 +135,13 @@ impl Prepared {
         }
         self.planned = true;
         self.plan = Some(plan);
+    }
+
+    /// Takes out a plan that is good for whatever parameters.
+    #[inline]
+    fn take_plan(&mut self, version: u64, settings: &Settings) -> Option<Arc<CachedPlan>> {
+        let hinted = !self.hinted.is_empty();
+        self.plan.take_if(|plan| !hinted && plan.plan.free_params.is_empty() && plan.is_ready(version, settings))
     }
 
     fn long_data_bytes(&self) -> usize {
@@ -444,7 +451,23 @@ impl ClientSession {
         if let Some(error) = bad {
             return Err(error.into());
         }
+        let version = self.core.shared.catalog.version();
+        // As most are: nothing is looked up again.
+        if let Some(plan) = prepared.take_plan(version, &self.core.settings)
+            && self.run_and_keep(id, plan, sink)? == Ran::Done
+        {
+            return Ok(());
+        }
         self.run_prepared(id, sink)
+    }
+
+    /// Runs a prepared statement's plan, which it has again afterwards.
+    fn run_and_keep(&mut self, id: u32, plan: Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        let ran = self.run_cached(&plan, sink);
+        if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
+            prepared.plan = Some(plan);
+        }
+        ran
     }
 
     /// Runs a prepared statement with the values in `self.params`.
@@ -474,7 +497,7 @@ impl ClientSession {
             }
             // Taken out while it runs, so that nothing shared is written.
             let settings = &self.core.settings;
-            let plan = match prepared.plan.take_if(|plan| plan.is_fresh(version) && !plan.provisional && plan.suits(settings)) {
+            let plan = match prepared.plan.take_if(|plan| plan.is_ready(version, settings)) {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
@@ -482,11 +505,7 @@ impl ClientSession {
                 }
             };
             let plan = if plan.plan.free_params.is_empty() { plan } else { self.suited_to_params(id, plan)? };
-            let ran = self.run_cached(&plan, sink);
-            if let Some(prepared) = self.prepared.by_id.get_mut(&id) {
-                prepared.plan = Some(plan);
-            }
-            if ran? == Ran::Done {
+            if self.run_and_keep(id, plan, sink)? == Ran::Done {
                 return Ok(());
             }
         }

@@ -12,7 +12,7 @@ use executor::{Changes, StatementContext};
 use lock_manager::WaitsFor;
 use planner::Plan;
 use planner::plan::{Body, Insert, InsertSource};
-use protocol::{Capabilities, OkReply, ResultSink};
+use protocol::{Capabilities, OkReply, ResultSink, ServerStatus};
 use std::sync::Arc;
 
 /// How far a plan got.
@@ -150,13 +150,15 @@ impl ClientSession {
 
     #[inline]
     pub(crate) fn execute_plan(&mut self, plan: &CachedPlan, sink: &mut ResultSink<'_>) -> executor::Result<executor::Outcome> {
+        // Later clients are told after the rows.
+        let told_first = !sink.capabilities().contains(Capabilities::DEPRECATE_EOF);
         let mut output = Output {
             sink,
             block: &plan.columns,
             columns: &plan.plan.columns,
-            zone: Arc::clone(&self.core.settings.zone),
+            zone: &self.zone,
             results: plan.written_in,
-            status: self.server_status(),
+            status: if told_first { self.server_status() } else { ServerStatus::default() },
             begun: false,
             dependencies: Some(&self.dependencies),
         };

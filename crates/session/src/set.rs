@@ -227,6 +227,7 @@ impl ClientSession {
             ("time_zone", Value::Bytes(text)) => {
                 if let Some(zone) = TimeZone::parse(&text.to_text()) {
                     settings.zone = Arc::new(zone);
+                    self.zone = Arc::clone(&settings.zone);
                 }
             }
             ("transaction_isolation", Value::Bytes(text)) => {
