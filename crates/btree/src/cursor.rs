@@ -94,7 +94,7 @@ pub struct Cursor<'t> {
     /// Leaves passed since the last descent.
     pub(crate) pace: Pace,
     /// The entry is on another leaf than the one that the last move began on.
-    hopped: bool,
+    pub(crate) hopped: bool,
 }
 
 impl BTree {

@@ -33,6 +33,7 @@ mod layout;
 mod leaf_scan;
 mod merge;
 mod node;
+mod onward;
 mod ops;
 pub mod overflow;
 #[cfg(test)]

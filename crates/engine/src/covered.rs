@@ -40,8 +40,8 @@ use std::sync::Arc;
 /// What covering scans of a session use again.
 #[derive(Default)]
 pub(crate) struct Buffers {
-    key: Vec<u8>,
-    row: RestoreBuffer,
+    pub(crate) key: Vec<u8>,
+    pub(crate) row: RestoreBuffer,
     entries: EntryBatch,
 }
 
@@ -173,7 +173,7 @@ fn scan_leaf(
 
 /// An entry of a settled leaf.
 #[inline]
-fn report(
+pub(crate) fn report(
     entry: KeyRef<'_>,
     value: &[u8],
     restore: &KeyRestore,
@@ -194,7 +194,7 @@ fn report(
 }
 
 #[inline]
-fn go_on(step: Result<Step>, failed: &mut Option<Error>) -> ControlFlow<()> {
+pub(crate) fn go_on(step: Result<Step>, failed: &mut Option<Error>) -> ControlFlow<()> {
     match step {
         Ok(Step::Continue) => ControlFlow::Continue(()),
         Ok(Step::Stop) => ControlFlow::Break(()),

@@ -15,6 +15,7 @@ mod covered;
 mod disk_full;
 mod early_release;
 pub(crate) mod gaps;
+mod keys_scan;
 mod locking;
 mod log_bytes;
 mod mvcc;
