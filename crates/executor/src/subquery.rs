@@ -1,5 +1,6 @@
 //! Subqueries of expressions: run once, once per distinct outer values, or looked up in a grouped table.
 
+use crate::batch::Grouped;
 use crate::convert;
 use crate::errors::subquery_rows;
 use crate::exec::Exec;
@@ -29,7 +30,7 @@ pub struct State {
     /// Set of an IN subquery: keys, and whether a NULL is among the rows.
     set: Option<Rc<(KeySet, bool, usize)>>,
     /// Grouped lookup: rows by key, and the answer for absent keys.
-    grouped: Option<Rc<(KeyMap<Box<[Value]>>, Box<[Value]>)>>,
+    pub(crate) grouped: Option<Rc<Grouped>>,
 }
 
 impl<'a> Exec<'a> {
@@ -253,30 +254,7 @@ impl<'a> Exec<'a> {
     }
 
     fn grouped_lookup(&mut self, number: u32, lookup: &'a Lookup) -> Result<Value> {
-        let n = number as usize;
-        let grouped = match &self.subqueries[n].grouped {
-            Some(g) => g.clone(),
-            None => {
-                let width = lookup.probe.len();
-                let mut map: KeyMap<Box<[Value]>> = KeyMap::default();
-                let rows = self.collect_query(&lookup.grouped, lookup.grouped.output.len())?;
-                for row in rows {
-                    let mut key = Vec::new();
-                    let mut whole = true;
-                    for ((v, c), f) in row[..width].iter().zip(&lookup.collations).zip(&lookup.forms) {
-                        whole &= self.form_key(v, *c, *f, &mut key);
-                    }
-                    if whole {
-                        map.insert(key.into(), row[width..].into());
-                    }
-                }
-                let mut empty = self.collect_query(&lookup.empty, 1)?;
-                let empty = empty.pop().unwrap_or_else(|| vec![Value::Null].into_boxed_slice());
-                let built = Rc::new((map, empty));
-                self.subqueries[n].grouped = Some(built.clone());
-                built
-            }
-        };
+        let grouped = self.grouped(number, lookup)?;
         let mut key = Vec::new();
         for ((e, c), f) in lookup.probe.iter().zip(&lookup.collations).zip(&lookup.forms) {
             let value = self.eval(e)?;

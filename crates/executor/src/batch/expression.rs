@@ -228,6 +228,11 @@ impl Exec<'_> {
         if !found {
             return None;
         }
+        if let (SubqueryKind::Scalar, Some(lookup)) = (kind, &sub.lookup)
+            && let Some(column) = self.grouped_column(number, lookup, chunk, rows)
+        {
+            return Some(Vector::Owned(column));
+        }
         let outer_slots = sub.outer_slots.iter().copied();
         self.column_by_rows(e, outer_slots, chunk, rows).map(Vector::Owned)
     }
