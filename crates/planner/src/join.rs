@@ -3,6 +3,7 @@
 mod equal;
 mod factor;
 mod search;
+mod turned;
 
 use self::search::Search;
 use crate::access::{Path, Wanted};
@@ -438,11 +439,12 @@ impl<'c> Binder<'c> {
                         None => rest.push(c),
                     }
                 }
-                cost += build_cost + build_rows * BUILD_COST + rows * PROBE_COST;
+                let turned = !ordered && group.turns(relations, placed, step.item, rows, build_rows);
+                cost += build_cost + turned::hash_cost(rows, build_rows, turned);
                 rows = step.rows;
                 build_exprs.extend(build_keys.iter().cloned());
                 let outer_slots = self.foreign_slots(relations, item, group, &build_exprs);
-                node = Some(Node::Hash(Box::new(HashJoin {
+                let join = HashJoin {
                     probe: node.take().unwrap_or(Node::Unit),
                     build,
                     probe_keys,
@@ -462,7 +464,9 @@ impl<'c> Binder<'c> {
                     cache: self.new_cache(),
                     outer_slots,
                     order: ordered.then(|| self.number_key()),
-                })));
+                };
+                let join = if turned { self.turn(join, relations, group, placed) } else { join };
+                node = Some(Node::Hash(Box::new(join)));
             }
             if item.is_missing {
                 let null = |slot: &Slot| {

@@ -1,6 +1,7 @@
 //! The order of a join: all orders of few items, the cheapest next one of many.
 
-use super::{BUILD_COST, Group, ItemKind, PROBE_COST, Step, item_mask, lateral_mask};
+use super::turned::hash_cost;
+use super::{Group, ItemKind, Step, item_mask, lateral_mask};
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
@@ -66,7 +67,8 @@ impl Search<'_, '_> {
                 out_rows = out_rows.min((rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0));
             }
             let met = if joined { 0.0 } else { rows * build_rows };
-            let hash = build_cost + build_rows * BUILD_COST + rows * PROBE_COST + met;
+            let turned = self.group.turns(self.relations, placed, item, rows, build_rows);
+            let hash = build_cost + hash_cost(rows, build_rows, turned) + met;
             if hash < cost && !locked {
                 cost = hash;
                 step.hash = true;
