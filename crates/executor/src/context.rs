@@ -132,6 +132,10 @@ pub trait StatementContext: LocalTime {
     fn cte_max_recursion_depth(&self) -> u64 {
         1000
     }
+    /// join_buffer_size.
+    fn join_buffer_bytes(&self) -> usize {
+        256 << 10
+    }
     /// div_precision_increment.
     fn div_precision_increment(&self) -> u8 {
         4

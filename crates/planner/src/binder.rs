@@ -44,6 +44,8 @@ pub struct Relation {
     pub nullable: bool,
     /// Index hints: (kind, index numbers).
     pub hints: Vec<(parser::ast::IndexHintKind, Vec<u32>)>,
+    /// Hints about looking up many keys at once.
+    pub batches: crate::hints::BatchHints,
     /// Locking.
     pub lock: crate::plan::LockMode,
     /// DML target: slot of the row's bytes.
@@ -73,6 +75,7 @@ impl Relation {
             columns,
             nullable: false,
             hints: Vec::new(),
+            batches: Default::default(),
             lock: crate::plan::LockMode::None,
             keep_row: None,
             also: Vec::new(),

@@ -7,7 +7,9 @@ pub use json::json;
 pub use text::Names;
 
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Access, Body, HashJoin, InsertSource, JoinKind, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode};
+use crate::plan::{
+    Access, Body, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode,
+};
 use crate::short::ShortPlan;
 use catalog::TableDef;
 use std::collections::HashMap;
@@ -108,6 +110,9 @@ impl Rows<'_> {
             Node::Nested { outer, inner, kind: join, .. } => {
                 self.node(outer, id, kind, extra);
                 let mut more = join_extra(*join);
+                if is_batched(inner) {
+                    more.push("Using join buffer (Batched Key Access)".into());
+                }
                 self.node(inner, id, kind, &mut more);
             }
             Node::Hash(h) => {
@@ -403,6 +408,11 @@ impl Tree<'_> {
     }
 }
 
+/// Whether the right side of a nested loop is looked up by batches because that was asked for.
+fn is_batched(inner: &Node) -> bool {
+    matches!(inner, Node::Table(table) if table.key_batches == KeyBatches::Always)
+}
+
 /// A number with three digits, as MySQL shows estimates and times.
 fn significant(value: f64) -> String {
     if value == 0.0 {
@@ -494,6 +504,7 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
                         ("const" | "eq_ref", true) => "Single-row covering index lookup",
                         ("const" | "eq_ref", false) => "Single-row index lookup",
                         ("ref", true) => "Covering index lookup",
+                        ("ref", false) if t.key_batches == KeyBatches::Always => "Multi-range index lookup",
                         ("ref", false) => "Index lookup",
                         (_, true) => "Covering index range scan",
                         _ => "Index range scan",
@@ -514,8 +525,14 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
             line(depth, &format!("Materialize table function  (rows={}){}", crate::json_table::ROWS, actual.replacen("  ", " ", 1)), out);
         }
         Node::Nested { outer, inner, kind, .. } => {
-            line(depth, &format!("Nested loop {}{actual}", join_word(*kind)), out);
-            tree_node(plan, outer, depth + 1, out);
+            if is_batched(inner) {
+                line(depth, &format!("Batched key access {}{actual}", join_word(*kind)), out);
+                line(depth + 1, "Batch input rows", out);
+                tree_node(plan, outer, depth + 2, out);
+            } else {
+                line(depth, &format!("Nested loop {}{actual}", join_word(*kind)), out);
+                tree_node(plan, outer, depth + 1, out);
+            }
             tree_node(plan, inner, depth + 1, out);
         }
         Node::Hash(h) => {

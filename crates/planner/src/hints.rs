@@ -1,8 +1,8 @@
 //! Optimizer hints: `/*+ … */` behind SELECT, INSERT, REPLACE, UPDATE and DELETE.
 //!
 //! Honoured: `JOIN_FIXED_ORDER`, `JOIN_ORDER`, `JOIN_PREFIX`, `JOIN_SUFFIX`, `INDEX` and `NO_INDEX` (and their JOIN_, GROUP_ and ORDER_ forms, which are
-//! one here), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block; `SET_VAR`, which is the session's to carry out
-//! ([`hinted_variables`]). Hints that choose an algorithm which the planner has no two of (`BKA`, `MRR`, `SKIP_SCAN` …) are read and change
+//! one here), `BKA`, `NO_BKA`, `MRR` and `NO_MRR` (of joins by keys: `join/batches.rs`), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block; `SET_VAR`, which is the session's to carry out
+//! ([`hinted_variables`]). Hints that choose an algorithm which the planner has no two of (`BNL`, `SKIP_SCAN` …) are read and change
 //! nothing. What cannot be read, or names what is not there, warns as in MySQL.
 
 use crate::binder::{Binder, Source};
@@ -11,8 +11,6 @@ use parser::ast::IndexHintKind;
 
 /// Hints that are read and change nothing.
 const WITHOUT_EFFECT: &[&str] = &[
-    "BKA",
-    "NO_BKA",
     "BNL",
     "NO_BNL",
     "HASH_JOIN",
@@ -22,8 +20,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "MERGE",
     "INDEX_MERGE",
     "NO_INDEX_MERGE",
-    "MRR",
-    "NO_MRR",
     "NO_ICP",
     "NO_RANGE_OPTIMIZATION",
     "SKIP_SCAN",
@@ -44,6 +40,28 @@ pub enum Place {
     Prefix,
     /// Last.
     Suffix,
+}
+
+/// Whether many keys of a table are looked up at once; nothing is said where `None`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchHints {
+    /// `BKA`, `NO_BKA`.
+    pub keys: Option<bool>,
+    /// `MRR`, `NO_MRR`.
+    pub rows: Option<bool>,
+}
+
+impl BatchHints {
+    /// The hint of this name, and what it says.
+    fn named(&mut self, name: &str) -> Option<(&mut Option<bool>, bool)> {
+        Some(match name {
+            "BKA" => (&mut self.keys, true),
+            "NO_BKA" => (&mut self.keys, false),
+            "MRR" => (&mut self.rows, true),
+            "NO_MRR" => (&mut self.rows, false),
+            _ => return None,
+        })
+    }
 }
 
 /// Hints of a statement as a whole.
@@ -109,6 +127,8 @@ pub fn hinted_variables<'h>(texts: &[&'h str]) -> Vec<HintedVariable<'h>> {
 struct Hint<'h> {
     name: String,
     arguments: &'h str,
+    /// Where its parentheses close.
+    end: usize,
 }
 
 fn warning(code: u16, message: String) -> Warning {
@@ -124,6 +144,7 @@ fn split(text: &str) -> (Vec<Hint<'_>>, Option<&str>) {
         let name = rest[..end].to_ascii_uppercase();
         let known = WITHOUT_EFFECT.contains(&name.as_str())
             || index_kind(&name).is_some()
+            || BatchHints::default().named(&name).is_some()
             || matches!(
                 name.as_str(),
                 "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" | "MAX_EXECUTION_TIME" | "NO_MERGE" | "QB_NAME"
@@ -148,7 +169,8 @@ fn split(text: &str) -> (Vec<Hint<'_>>, Option<&str>) {
             (None, c) => c == ')',
         });
         let Some((close, _)) = close else { return (hints, Some(&rest[rest.len()..])) };
-        hints.push(Hint { name, arguments: inside[..close].trim() });
+        let end = text.len() - inside[close..].len();
+        hints.push(Hint { name, arguments: inside[..close].trim(), end });
         rest = inside[close + 1..].trim_start();
     }
     (hints, None)
@@ -227,6 +249,9 @@ impl Binder<'_> {
                     name => {
                         if let Some(kind) = index_kind(name) {
                             self.index_hint(&hint, kind, block_name);
+                        } else if !self.batch_hint(&hint, block_name) {
+                            self.hint_syntax(&text[hint.end..]);
+                            return fixed;
                         }
                     }
                 }
@@ -278,6 +303,61 @@ impl Binder<'_> {
             }
         }
         tables
+    }
+
+    /// `BKA(t, …)`, for all tables without any; `MRR(t i, …)`, of one. `false` when it cannot be read.
+    fn batch_hint(&mut self, hint: &Hint<'_>, block_name: Option<&str>) -> bool {
+        if BatchHints::default().named(&hint.name).is_none() {
+            return true;
+        }
+        let list = names(hint.arguments);
+        let (tables, indexes) = if hint.name.ends_with("MRR") { list.split_at(list.len().min(1)) } else { (list.as_slice(), &[][..]) };
+        if tables.is_empty() {
+            if hint.name.ends_with("MRR") {
+                return false;
+            }
+            let all = 0..self.scope().relations.len();
+            self.say_batches(&hint.name, "", all.collect());
+        }
+        let block = self.scopes.len();
+        for table in tables {
+            let shown: String = std::iter::once(table).chain(indexes).map(|name| format!("`{name}` ")).collect();
+            let Some(at) = self.table_of_hint(table, block_name) else {
+                let indexes: String = indexes.iter().map(|name| format!(" `{name}`")).collect();
+                self.warnings.push(warning(3128, format!("Unresolved name `{table}`@`select#{block}`{indexes} for {} hint", hint.name)));
+                continue;
+            };
+            let mut known = indexes.is_empty();
+            if let Source::Base(number) = self.scope().relations[at].source {
+                for index in indexes {
+                    match self.tables[number as usize].def.index_no(index) {
+                        Some(_) => known = true,
+                        None => self
+                            .warnings
+                            .push(warning(3128, format!("Unresolved name `{table}`@`select#{block}` `{index}` for {} hint", hint.name))),
+                    }
+                }
+            }
+            if known {
+                self.say_batches(&hint.name, &shown, vec![at]);
+            }
+        }
+        true
+    }
+
+    /// Notes what a hint says of tables; a table that another one has said it of keeps that.
+    fn say_batches(&mut self, name: &str, shown: &str, tables: Vec<usize>) {
+        let mut conflicting = false;
+        for at in tables {
+            if let Some((said, says)) = self.scope().relations[at].batches.named(name) {
+                conflicting |= said.is_some();
+                said.get_or_insert(says);
+            }
+        }
+        if conflicting {
+            let shown = if shown.is_empty() { " " } else { shown };
+            self.warnings.push(warning(3126, format!("Hint {name}({shown}) is ignored as conflicting/duplicated")));
+        }
     }
 
     fn index_hint(&mut self, hint: &Hint<'_>, kind: IndexHintKind, block_name: Option<&str>) {

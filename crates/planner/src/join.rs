@@ -1,5 +1,6 @@
 //! Join groups: what is joined with what, in which order, by which method.
 
+mod batches;
 mod equal;
 mod factor;
 mod search;
@@ -11,7 +12,7 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -394,7 +395,10 @@ impl<'c> Binder<'c> {
             let (conditions, after) = if inner { (ready, Vec::new()) } else { (item.on.clone(), ready) };
             let step_wanted = if at == 0 { wanted } else { None };
             if !step.hash {
-                let (inner_node, r, c, o) = self.item_node(relations, item, conditions, &later, step_wanted)?;
+                let (mut inner_node, r, c, o) = self.item_node(relations, item, conditions, &later, step_wanted)?;
+                if let (Some(_), ItemKind::Relation(at), Node::Table(table)) = (&node, &item.kind, &mut inner_node) {
+                    table.key_batches = self.key_batches(&relations[*at], table, item.join);
+                }
                 if at == 0 {
                     ordered = o && wanted.is_some_and(|w| !w.order.is_empty());
                 }
@@ -635,6 +639,7 @@ impl<'c> Binder<'c> {
                     possible,
                     rows_hint: None,
                     keep_row: relation.keep_row,
+                    key_batches: KeyBatches::ByCost,
                 })))
             }
             Source::Virtual(_) => unreachable!("computed tables have a node of their own"),

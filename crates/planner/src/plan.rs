@@ -533,6 +533,19 @@ pub struct TableNode {
     pub rows_hint: Option<u64>,
     /// DML target: the row's bytes go into this slot and its primary key into the next one.
     pub keep_row: Option<Slot>,
+    /// Where it is looked up for each row of a nested loop: whether many of them may be looked up together.
+    pub key_batches: KeyBatches,
+}
+
+/// Whether the keys of many left rows are looked up together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyBatches {
+    /// One by one.
+    Never,
+    /// Where the left rows come by chunks.
+    ByCost,
+    /// The statement or the session asks for it: MySQL's batched key access.
+    Always,
 }
 
 /// A condition that the entries of a secondary index tell: part of the table's filter, which holds all the same.

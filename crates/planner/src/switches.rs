@@ -50,8 +50,14 @@ pub enum Switch {
     IndexMergeIntersection = 3,
     /// An index's entries are asked what they can tell before rows are fetched.
     IndexConditionPushdown = 5,
+    /// Keys are looked up together, and rows fetched in the order of the primary key.
+    Mrr = 6,
+    /// Only where that is cheaper.
+    MrrCostBased = 7,
     /// Joins by hash tables; MySQL's switch for them is still named after what they have replaced.
     BlockNestedLoop = 8,
+    /// Joins by keys look them up together, and EXPLAIN shows it.
+    BatchedKeyAccess = 9,
     /// Subqueries are run once, and their rows looked up or joined.
     Materialization = 10,
     /// IN and EXISTS become joins.

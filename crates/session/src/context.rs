@@ -360,6 +360,10 @@ impl StatementContext for Core {
         self.number("cte_max_recursion_depth")
     }
 
+    fn join_buffer_bytes(&self) -> usize {
+        self.number("join_buffer_size") as usize
+    }
+
     fn div_precision_increment(&self) -> u8 {
         self.number("div_precision_increment") as u8
     }

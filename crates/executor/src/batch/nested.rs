@@ -1,28 +1,39 @@
 //! Index joins: the rows of the left side come by chunks, each finds its partners by a key, and the pairs go on as chunks.
 //!
+//! Where it may pay, the keys of a chunk's rows are looked up together, in their own order (`nested/together.rs`). A range that each left row has its own
+//! of is scanned by chunks for one left row after the other.
+//!
 //! # Invariants
 //! 1. Only keys that stand ready (columns, constants) are looked up here, so that looking neither warns nor fails for a row that nobody asks for.
 //! 2. Pairs come in the order of the left rows, and for each in the order of the index: as row by row.
 //! 3. What a key cannot say exactly widens the range; the table's filter has all conditions.
 
+mod left;
+mod together;
+
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
+use crate::batch::column::Column;
 use crate::batch::compare::TRUE;
 use crate::batch::decode::{append_row, readers};
 use crate::batch::expression::Vector;
-use crate::batch::harmless;
+use crate::batch::{harmless, rows};
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
 use engine::{Direction, KeyRange, Read, RowKey, Step};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{Fit, fit};
-use planner::plan::{Access, JoinKind, LockMode, Node, PrefixRange, TableNode};
+use planner::plan::{Access, JoinKind, KeyBatches, LockMode, Node, PrefixRange, TableNode};
 use record::{KeyPart, RowRef};
+use std::cell::Cell;
 use types::{ColumnType, Value};
 
 /// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes.
 const PARTNERS_MAX: f64 = 64.0;
+
+/// Rows that a range of each left row is expected to have at least, for chunks of their own.
+const SCANNED_MIN: f64 = 32.0;
 
 /// The right side of a join that is looked up by keys.
 struct Lookup<'a> {
@@ -35,7 +46,12 @@ struct Lookup<'a> {
     parts: Vec<(&'a Expr, bool, &'a ColumnType, &'a KeyPart)>,
     /// Of the table, and of the join.
     filter: Option<&'a Expr>,
+    /// Most left rows whose keys are looked up together: fewer once they were too many.
+    rows_together: Cell<usize>,
 }
+
+/// What gets the pairs: with the left row of each.
+type Pass<'p, 'a> = &'p mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>;
 
 /// What a left row asks of the index.
 enum Asked {
@@ -61,12 +77,15 @@ impl<'a> Exec<'a> {
     pub(super) fn nests_by_batch(&self, node: &Node) -> bool {
         let Node::Nested { outer, inner, kind, on, .. } = node else { return false };
         let Node::Table(table) = &**inner else { return false };
+        if self.scans_for_each(node) {
+            return true;
+        }
         let kinds = match kind {
             JoinKind::Inner => on.is_none(),
             JoinKind::Semi | JoinKind::Anti => {
                 on.is_none() && table.rows <= PARTNERS_MAX && table.filter.as_ref().is_none_or(harmless::is_harmless)
             }
-            JoinKind::Left => false,
+            JoinKind::Left => on.is_none() && table.filter.as_ref().is_none_or(harmless::is_harmless),
         };
         kinds
             && !self.plan.volatile
@@ -75,7 +94,36 @@ impl<'a> Exec<'a> {
             && self.plain_read == Read::Snapshot
             && table.keep_row.is_none()
             && points(table).is_some()
-            && self.prefers_batches(outer)
+            && (self.prefers_batches(outer) || table.key_batches == KeyBatches::Always)
+    }
+
+    /// Whether a nested loop is over ranges that are scanned by chunks: not over keys, whose rows are fewer.
+    fn scans_for_each(&self, node: &Node) -> bool {
+        let Node::Nested { inner, kind: JoinKind::Inner, on: None, .. } = node else { return false };
+        let Node::Table(table) = &**inner else { return false };
+        table.rows >= SCANNED_MIN && self.scans_by_batch(table) && points(table).is_none()
+    }
+
+    /// Runs a nested loop that [`Exec::scans_for_each`] row of the left side.
+    fn scan_for_each(&mut self, outer: &'a Node, inner: &'a Node, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let mut slots = Vec::new();
+        rows::written_slots(outer, &mut slots);
+        self.run_many(outer, &mut |x| {
+            let left: Vec<Value> = slots.iter().map(|slot| x.get(*slot).clone()).collect();
+            x.run_batches(inner, &mut |x, chunk| {
+                for (slot, value) in slots.iter().zip(&left) {
+                    let mut column = Column::new();
+                    for _ in 0..chunk.len() {
+                        column.push(value);
+                    }
+                    chunk.put(*slot, column);
+                }
+                let flow = sink(x, chunk)?;
+                // The rest of the range is judged by them.
+                slots.iter().zip(&left).for_each(|(slot, value)| x.set(*slot, value.clone()));
+                Ok(flow)
+            })
+        })
     }
 
     fn lookup_of(&self, node: &'a TableNode) -> Option<Lookup<'a>> {
@@ -90,7 +138,8 @@ impl<'a> Exec<'a> {
         let parts: Vec<_> = parts.map(|(p, part)| (&p[0].value, p[0].null_safe, &def.columns[part.column].ty, part)).collect();
         let whole = parts.len() == prefix.points.len() && parts.iter().all(|(_, _, _, part)| part.prefix_chars.is_none());
         let unique = *unique && index_no == 0 && whole && parts.len() == def.indexes[0].parts.len();
-        Some(Lookup { node, index_no, backward: *backward, unique, parts, filter: node.filter.as_ref() })
+        let rows_together = Cell::new(if *backward { 0 } else { together::rows_max(node.key_batches) });
+        Some(Lookup { node, index_no, backward: *backward, unique, parts, filter: node.filter.as_ref(), rows_together })
     }
 
     /// Runs a nested loop that [`Exec::nests_by_batch`].
@@ -98,6 +147,9 @@ impl<'a> Exec<'a> {
     pub(super) fn nested_batches(&mut self, node: &'a Node, sink: Sink<'_, 'a>) -> Result<Flow> {
         let Node::Nested { outer, inner, kind, .. } = node else { return Err(internal("not a nested loop")) };
         let Node::Table(table) = &**inner else { return Err(internal("not a table")) };
+        if self.scans_for_each(node) {
+            return self.scan_for_each(outer, inner, sink);
+        }
         let lookup = self.lookup_of(table).ok_or_else(|| internal("no key"))?;
         match kind {
             JoinKind::Inner => self.run_batches(outer, &mut |x, chunk| {
@@ -106,14 +158,16 @@ impl<'a> Exec<'a> {
                     None => sink(x, pairs),
                 })
             }),
-            _ => {
+            JoinKind::Left => self.run_batches(outer, &mut |x, chunk| x.left_by_key(&lookup, chunk, sink)),
+            JoinKind::Semi | JoinKind::Anti => {
                 let semi = *kind == JoinKind::Semi;
                 let mut matched: Vec<bool> = Vec::new();
                 self.run_batches(outer, &mut |x, chunk| {
                     matched.clear();
                     matched.resize(chunk.len(), false);
                     x.pairs_by_key(&lookup, chunk, &mut |x, left, pairs| {
-                        x.mark_matched(lookup.filter, left, pairs, &mut matched)?;
+                        let passing = x.passing(lookup.filter, pairs)?;
+                        left.iter().zip(passing).for_each(|(row, passes)| matched[usize::from(*row)] |= passes);
                         Ok(Flow::Continue)
                     })?;
                     let kept: Vec<u16> = chunk.rows().iter().copied().filter(|row| matched[usize::from(*row)] == semi).collect();
@@ -127,46 +181,48 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// Notes which left rows have a pair that passes.
-    fn mark_matched(&mut self, filter: Option<&'a Expr>, left: &[u16], pairs: &mut Chunk, matched: &mut [bool]) -> Result<()> {
-        let Some(filter) = filter else {
-            left.iter().for_each(|row| matched[usize::from(*row)] = true);
-            return Ok(());
-        };
+    /// Which pairs pass a filter that neither warns nor fails.
+    fn passing(&mut self, filter: Option<&'a Expr>, pairs: &Chunk) -> Result<Vec<bool>> {
+        let Some(filter) = filter else { return Ok(vec![true; pairs.len()]) };
         if let Some(truths) = self.truths(filter, pairs, pairs.rows()) {
-            for (row, truth) in left.iter().zip(&truths) {
-                matched[usize::from(*row)] |= *truth == TRUE;
-            }
-            return Ok(());
+            return Ok(truths.iter().map(|truth| *truth == TRUE).collect());
         }
-        for (at, row) in left.iter().enumerate() {
+        let mut passing = Vec::with_capacity(pairs.len());
+        for at in 0..pairs.len() {
             self.tick()?;
-            if !matched[usize::from(*row)] {
-                pairs.load(at, &mut self.frame);
-                matched[usize::from(*row)] = self.is_true(filter)?;
-            }
+            pairs.load(at, &mut self.frame);
+            passing.push(self.is_true(filter)?);
         }
         self.forget_lookups();
-        Ok(())
+        Ok(passing)
     }
 
     /// Finds the partners of a chunk's rows; `pass` gets the left row of each pair, and the pairs.
-    #[allow(clippy::type_complexity)]
-    fn pairs_by_key(
+    fn pairs_by_key(&mut self, lookup: &Lookup<'a>, chunk: &Chunk, pass: Pass<'_, 'a>) -> Result<Flow> {
+        let mut keys = Vec::with_capacity(lookup.parts.len());
+        for (e, ..) in &lookup.parts {
+            keys.push(self.vector(e, chunk, chunk.rows()).ok_or_else(|| internal("a key that does not stand ready"))?);
+        }
+        match lookup.rows_together.get() {
+            0 => self.pairs_one_by_one(lookup, &keys, chunk, chunk.rows(), pass),
+            _ => self.pairs_together(lookup, &keys, chunk, pass),
+        }
+    }
+
+    /// The same for some of the rows, looked up one after the other.
+    fn pairs_one_by_one(
         &mut self,
         lookup: &Lookup<'a>,
+        keys: &[Vector<'_>],
         chunk: &Chunk,
-        pass: &mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>,
+        rows: &[u16],
+        pass: Pass<'_, 'a>,
     ) -> Result<Flow> {
         let plan = self.plan;
         let node = lookup.node;
         let table = &plan.tables[node.table as usize].storage;
         let readers = readers(node, table.layout());
         let (rows_max, bytes_max) = (self.chunk_rows_max(), self.chunk_bytes_max());
-        let mut keys = Vec::with_capacity(lookup.parts.len());
-        for (e, ..) in &lookup.parts {
-            keys.push(self.vector(e, chunk, chunk.rows()).ok_or_else(|| internal("a key that does not stand ready"))?);
-        }
         let mut right = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
         let mut pairs = self.take_chunk(std::iter::empty());
         let mut left: Vec<u16> = Vec::new();
@@ -175,9 +231,9 @@ impl<'a> Exec<'a> {
         // Where the pair of the last key is, when it was found by the whole key and is still here; and whether there was none.
         let mut last: Option<Option<usize>> = None;
         let mut flow = Flow::Continue;
-        'rows: for row in chunk.rows() {
+        'rows: for row in rows {
             self.tick()?;
-            let asked = key_of(lookup, &keys, usize::from(*row), &mut key);
+            let asked = key_of(lookup, keys, usize::from(*row), &mut key);
             let by_key = matches!(asked, Asked::Key) && lookup.unique;
             match asked {
                 Asked::Nothing => continue,
@@ -259,7 +315,6 @@ impl<'a> Exec<'a> {
     }
 
     /// Passes the pairs on and empties what held them.
-    #[allow(clippy::type_complexity)]
     fn pass_pairs_of(
         &mut self,
         chunk: &Chunk,
@@ -267,7 +322,7 @@ impl<'a> Exec<'a> {
         right: &mut Chunk,
         pairs: &mut Chunk,
         lookup: &Lookup<'a>,
-        pass: &mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>,
+        pass: Pass<'_, 'a>,
     ) -> Result<Flow> {
         self.check_cancel()?;
         pairs.reset(chunk.slots().iter().copied());

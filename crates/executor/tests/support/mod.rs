@@ -31,6 +31,7 @@ pub struct Context {
     pub memory_max: usize,
     /// Bytes an operator may hold before it goes to `spill`.
     pub operator_max: usize,
+    pub join_buffer: usize,
     /// Where temporary files are made.
     pub spill: Option<Arc<spill::Directory>>,
     /// How often a statement may look whether it is cancelled until it is.
@@ -112,6 +113,9 @@ impl StatementContext for Context {
     }
     fn statement_memory_max(&self) -> usize {
         self.memory_max
+    }
+    fn join_buffer_bytes(&self) -> usize {
+        self.join_buffer
     }
     fn operator_memory_max(&self) -> usize {
         self.operator_max
@@ -216,6 +220,7 @@ fn context() -> Context {
         last_insert_id: 0,
         memory_max: executor::STATEMENT_BYTES_MAX,
         operator_max: usize::MAX,
+        join_buffer: 256 << 10,
         spill: None,
         looks_left: std::cell::Cell::new(u32::MAX),
     }

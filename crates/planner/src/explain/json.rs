@@ -276,11 +276,21 @@ impl<'p> Writer<'p> {
             }
             Node::Nested { outer, inner, kind, on, .. } => {
                 self.joined(outer, how, prefix, out);
-                self.joined(inner, Joined { kind: Some(*kind), condition: on.as_ref(), hash: false }, prefix, out);
+                self.joined(
+                    inner,
+                    Joined { kind: Some(*kind), condition: on.as_ref(), batched: super::is_batched(inner), ..Joined::default() },
+                    prefix,
+                    out,
+                );
             }
             Node::Hash(h) => {
                 self.joined(&h.probe, how, prefix, out);
-                self.joined(&h.build, Joined { kind: Some(h.kind), condition: h.on.as_ref(), hash: true }, prefix, out);
+                self.joined(
+                    &h.build,
+                    Joined { kind: Some(h.kind), condition: h.on.as_ref(), hash: true, ..Joined::default() },
+                    prefix,
+                    out,
+                );
             }
             Node::Filter { input, predicate } => self.joined(input, Joined { condition: Some(predicate), ..how }, prefix, out),
             Node::Project { input, .. } | Node::Limit { input, .. } => self.joined(input, how, prefix, out),
@@ -435,6 +445,8 @@ impl<'p> Writer<'p> {
         }
         if how.hash {
             members.push(("using_join_buffer", text("hash join")));
+        } else if how.batched {
+            members.push(("using_join_buffer", text("Batched Key Access")));
         }
         let costs = vec![
             ("read_cost", cost(read)),
@@ -472,6 +484,7 @@ struct Joined<'p> {
     kind: Option<JoinKind>,
     condition: Option<&'p Expr>,
     hash: bool,
+    batched: bool,
 }
 
 /// Calls `f` with the conditions and computed expressions of a block's operators, those of derived tables left out.
