@@ -237,7 +237,8 @@ impl<'a> Exec<'a> {
                 places.push(*place);
                 if left.len() == rows_max {
                     flow = self.pass_gathered(lookup, chunk, right, (&left, &places), &mut pairs, pass)?;
-                    (left.clear(), places.clear());
+                    left.clear();
+                    places.clear();
                     if flow == Flow::Stop {
                         break 'askers;
                     }
