@@ -100,7 +100,7 @@ impl Deferred {
 
 /// A run that is being read; those with the smallest key come first.
 struct Run {
-    word: u128,
+    head: Head,
     key: Vec<u8>,
     user_bytes: usize,
     block: Vec<u8>,
@@ -122,7 +122,7 @@ impl Run {
         let key = reader.bytes().map_err(damaged)?;
         self.key.clear();
         self.key.extend_from_slice(key);
-        self.word = Head::of(key, 0).word;
+        self.head = Head::of(key, 0);
         self.at = self.block.len() - reader.rest().len();
         Ok(true)
     }
@@ -131,7 +131,7 @@ impl Run {
 impl Ord for Run {
     fn cmp(&self, other: &Run) -> Ordering {
         // The heap's top is its greatest.
-        other.word.cmp(&self.word).then_with(|| other.key.cmp(&self.key))
+        other.head.cmp(&self.head).then_with(|| other.key.cmp(&self.key))
     }
 }
 
@@ -174,7 +174,8 @@ impl Session {
             };
             let mut heap = BinaryHeap::with_capacity(runs.len());
             for places in runs {
-                let mut run = Run { word: 0, key: Vec::new(), user_bytes: 0, block: Vec::new(), at: 0, places: places.into_iter() };
+                let mut run =
+                    Run { head: Head::of(&[], 0), key: Vec::new(), user_bytes: 0, block: Vec::new(), at: 0, places: places.into_iter() };
                 if run.next(file)? {
                     heap.push(run);
                 }

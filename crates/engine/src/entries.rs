@@ -57,26 +57,36 @@ impl Entries {
     pub(crate) fn gather(&mut self, table: &Table, index: &Index, staged: &Staged) -> Result<()> {
         memory::reserve(&mut self.places, staged.len()).map_err(|_| Error::Killed)?;
         memory::reserve(&mut self.order, staged.len()).map_err(|_| Error::Killed)?;
-        for row in 0..staged.len() {
-            let Some((_, key, bytes)) = staged.at(row) else { break };
-            let row_ref = RowRef::new(table.layout(), bytes);
-            // What the key takes is known afterwards only; parts are of the row, so it is not more than that, but for collations whose weights are longer than their text.
-            memory::reserve(&mut self.bytes, 2 * bytes.len() + key.len()).map_err(|_| Error::Killed)?;
-            let start = self.bytes.len();
-            let user_bytes = table.secondary_key(index, row_ref, key, &mut self.bytes)?;
-            let value = self.bytes.len();
-            self.bytes.extend_from_slice(&new_entry_value(0, user_bytes));
-            let no = self.places.len() as u32;
-            self.places.push(EntryPlace {
-                start: start as u32,
-                user: (start + user_bytes) as u32,
-                value: value as u32,
-                end: self.bytes.len() as u32,
-                row: row as u32,
-                has_null: index.unique && has_null(index, row_ref)?,
-            });
-            self.order.push(Head::of(&self.bytes[start..value], no));
+        if index.unique {
+            return (0..)
+                .map_while(|row| staged.at(row))
+                .enumerate()
+                .try_for_each(|(row, (_, key, bytes))| self.add(table, index, row, key, bytes));
         }
+        // As they lie in memory: nobody asks where the row stands among the others.
+        staged.in_turn().try_for_each(|(key, bytes)| self.add(table, index, 0, key, bytes))
+    }
+
+    /// Adds the key of a row.
+    #[inline]
+    fn add(&mut self, table: &Table, index: &Index, row: usize, key: &[u8], bytes: &[u8]) -> Result<()> {
+        let row_ref = RowRef::new(table.layout(), bytes);
+        // What the key takes is known afterwards only; parts are of the row, so it is not more than that, but for collations whose weights are longer than their text.
+        memory::reserve(&mut self.bytes, 2 * bytes.len() + key.len()).map_err(|_| Error::Killed)?;
+        let start = self.bytes.len();
+        let user_bytes = table.secondary_key(index, row_ref, key, &mut self.bytes)?;
+        let value = self.bytes.len();
+        self.bytes.extend_from_slice(&new_entry_value(0, user_bytes));
+        let no = self.places.len() as u32;
+        self.places.push(EntryPlace {
+            start: start as u32,
+            user: (start + user_bytes) as u32,
+            value: value as u32,
+            end: self.bytes.len() as u32,
+            row: row as u32,
+            has_null: index.unique && has_null(index, row_ref)?,
+        });
+        self.order.push(Head::of(&self.bytes[start..value], no));
         Ok(())
     }
 
@@ -88,7 +98,7 @@ impl Entries {
         self.bytes.extend_from_slice(&new_entry_value(0, user_bytes));
         let value = start + key.len() as u32;
         let place = EntryPlace { start, user: start + user_bytes as u32, value, end: self.bytes.len() as u32, row: 0, has_null: false };
-        self.order.push(Head { word: 0, no: self.places.len() as u32 });
+        self.order.push(Head::of(&[], self.places.len() as u32));
         self.places.push(place);
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! 2. What is held is bounded by [`Staged::BYTES_MAX`] and by what memory the statement may have: past either, [`Staged::is_full`].
 
 use crate::{Error, Result};
+use std::cmp::Ordering;
 
 /// Where a row lies in the arena: its bytes, then its key.
 #[derive(Debug, Clone, Copy)]
@@ -17,23 +18,35 @@ struct Place {
 /// An entry of an index by the first bytes of its key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head {
-    pub(crate) word: u128,
+    word: u128,
+    /// The bytes behind it: with them most keys are known as a whole, and the arena need not be asked.
+    more: u64,
     pub(crate) no: u32,
 }
 
 impl Head {
+    #[inline]
     pub(crate) fn of(key: &[u8], no: u32) -> Head {
-        let word = match key.first_chunk::<16>() {
-            Some(word) => u128::from_be_bytes(*word),
-            None => key.iter().enumerate().fold(0, |word, (at, byte)| word | u128::from(*byte) << (120 - 8 * at)),
-        };
-        Head { word, no }
+        let mut bytes = [0; 24];
+        match key.first_chunk::<24>() {
+            Some(first) => bytes = *first,
+            None => bytes[..key.len()].copy_from_slice(key),
+        }
+        let [word @ .., _, _, _, _, _, _, _, _] = bytes;
+        let [.., a, b, c, d, e, f, g, h] = bytes;
+        Head { word: u128::from_be_bytes(word), more: u64::from_be_bytes([a, b, c, d, e, f, g, h]), no }
+    }
+
+    /// The order of the keys as far as their first bytes tell it.
+    #[inline]
+    pub(crate) fn cmp(&self, other: &Head) -> Ordering {
+        (self.word, self.more).cmp(&(other.word, other.more))
     }
 }
 
 /// Brings entries into the order of their keys; those of one key into that of their numbers.
 pub(crate) fn sort_heads<'k>(heads: &mut [Head], key: impl Fn(u32) -> &'k [u8]) {
-    heads.sort_unstable_by(|a, b| a.word.cmp(&b.word).then_with(|| key(a.no).cmp(key(b.no))).then(a.no.cmp(&b.no)));
+    heads.sort_unstable_by(|a, b| a.cmp(b).then_with(|| key(a.no).cmp(key(b.no))).then(a.no.cmp(&b.no)));
 }
 
 /// Rows of one table that wait to be inserted together.
@@ -134,8 +147,7 @@ impl Staged {
         order.clear();
         memory::reserve(&mut order, self.rows.len()).map_err(|_| Error::Killed)?;
         order.extend((0..self.rows.len() as u32).map(|no| Head::of(self.key(no), no)));
-        let above =
-            |pair: &[Head]| pair[0].word < pair[1].word || pair[0].word == pair[1].word && self.key(pair[0].no) < self.key(pair[1].no);
+        let above = |pair: &[Head]| pair[0].cmp(&pair[1]).then_with(|| self.key(pair[0].no).cmp(self.key(pair[1].no))).is_lt();
         if !order.windows(2).all(above) {
             sort_heads(&mut order, |no| self.key(no));
         }
@@ -150,6 +162,11 @@ impl Staged {
         let Head { no, .. } = *self.order.get(place)?;
         let Place { start, key, end } = self.rows[no as usize];
         Some((no, &self.bytes[key as usize..end as usize], &self.bytes[start as usize..key as usize]))
+    }
+
+    /// The rows as they were staged: key and bytes.
+    pub(crate) fn in_turn(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..self.rows.len()).map(|no| (self.key(no as u32), self.row(no)))
     }
 
     /// Forgets all rows.
