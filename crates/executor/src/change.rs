@@ -3,6 +3,7 @@
 pub(crate) mod auto_increment;
 pub(crate) mod insert;
 pub(crate) mod load;
+pub(crate) mod placed;
 pub(crate) mod rules;
 pub(crate) mod store;
 pub(crate) mod together;

@@ -1,7 +1,7 @@
 //! Entry points: runs a plan.
 
 use crate::batch::Block;
-use crate::change::load::LoadRows;
+use crate::change::load::LoadLines;
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
@@ -128,12 +128,12 @@ pub fn execute_load(
     session: &mut engine::Session,
     context: &mut dyn StatementContext,
     scratch: &mut Scratch,
-    rows: &mut LoadRows<'_>,
+    lines: &mut dyn LoadLines,
 ) -> Result<Changes> {
     let Body::Insert(insert) = &plan.body else { return Err(internal("not a load plan")) };
     let mut x = Exec::new(plan, &[], session, context, scratch);
     x.read_as_source();
-    let result = x.run_insert(insert, Some(rows));
+    let result = x.run_insert(insert, Some(lines));
     x.finish(scratch);
     result
 }

@@ -45,7 +45,7 @@ mod window;
 
 pub use analysis::analyze;
 pub use batch::{Block, Field};
-pub use change::load::{LoadRow, LoadRows};
+pub use change::load::{LoadLines, LoadRow, LoadText};
 pub use change::rules::RuleRun;
 pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, to_charset, to_f64, to_i64};

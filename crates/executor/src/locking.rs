@@ -110,7 +110,7 @@ fn stops_early(plan: &Plan) -> bool {
             Body::Query(query) => node_stops(&query.root),
             Body::Insert(insert) => match &insert.source {
                 planner::plan::InsertSource::Query(query) => node_stops(&query.root),
-                planner::plan::InsertSource::Values(_) | planner::plan::InsertSource::External(_) => false,
+                _ => false,
             },
             Body::Update(update) => update.limit.is_some() || node_stops(&update.input),
             Body::Delete(delete) => delete.limit.is_some() || node_stops(&delete.input),

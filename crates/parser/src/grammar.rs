@@ -10,6 +10,7 @@ mod dml;
 mod expr;
 mod function;
 mod json_table;
+mod literal_rows;
 mod load;
 mod query;
 mod set;

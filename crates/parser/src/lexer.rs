@@ -151,6 +151,18 @@ impl<'a> Lexer<'a> {
         Lexer { sql, pos: 0, mode, in_version_comment: false, version_comment: false, after_dot: false, after_name: false }
     }
 
+    /// Whether the text is inside of a version comment.
+    pub(crate) fn is_in_comment(&self) -> bool {
+        self.in_version_comment
+    }
+
+    /// Goes on behind what somebody else has read: neither a name nor a dot stands before it.
+    pub(crate) fn go_to(&mut self, pos: usize) {
+        self.pos = pos;
+        self.after_dot = false;
+        self.after_name = false;
+    }
+
     #[inline]
     fn at(&self, pos: usize) -> u8 {
         self.sql.get(pos).copied().unwrap_or(0)

@@ -14,7 +14,7 @@ use crate::views::{InsertTarget, take_view_filter};
 use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, codes};
-use parser::ast;
+use parser::{Bump, ast};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use types::{Collation, ColumnType, TypeKind, Value};
@@ -110,26 +110,14 @@ impl<'c> Binder<'c> {
         let new_slots = self.row_slots(&entry.def.columns);
         let mut upsert = None;
         let source = match i.source {
-            ast::InsertSource::Values(rows) => {
-                let mut bound = Vec::with_capacity(rows.len());
-                let mut scope = Scope::new();
-                scope.clause = Clause::FieldList;
-                // Columns of the row being built may be named in later values; they read the new row.
-                let mut relation = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
-                target.rename(&mut relation);
-                relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
-                scope.relations.push(relation);
-                self.scopes.push(scope);
-                if !i.hints.is_empty() {
-                    self.take_hints(i.hints);
+            ast::InsertSource::Values(rows) => self.insert_values(i, rows, &named, &target, &database, new_slots)?,
+            ast::InsertSource::Literals(rows) => match self.literal_rows(&rows, &named, def, i.hints) {
+                Some(rows) => InsertSource::Literals(rows),
+                None => {
+                    let arena = Bump::new();
+                    self.insert_values(i, &crate::literal_rows::as_expressions(&rows, &arena), &named, &target, &database, new_slots)?
                 }
-                self.changed.push((def.id, i.table.name.to_owned()));
-                let result = self.insert_rows(rows, &named, no_list, def, new_slots, &mut bound);
-                self.changed.clear();
-                self.scopes.pop();
-                result?;
-                InsertSource::Values(bound)
-            }
+            },
             ast::InsertSource::Query(q) => {
                 self.hints_of_insert(i.hints);
                 let bound = self.bind_source(q)?;
@@ -265,6 +253,38 @@ impl<'c> Binder<'c> {
         }
         block.scope = scope;
         Ok(Upsert { existing_slots, on_duplicate, source_slots })
+    }
+
+    /// VALUES as expressions.
+    fn insert_values(
+        &mut self,
+        i: &ast::Insert<'_>,
+        rows: &[&[ast::Expr<'_>]],
+        named: &[usize],
+        target: &InsertTarget,
+        database: &str,
+        new_slots: Slot,
+    ) -> Result<InsertSource> {
+        let entry = &target.entry;
+        let mut bound = Vec::with_capacity(rows.len());
+        let mut scope = Scope::new();
+        scope.clause = Clause::FieldList;
+        // Columns of the row being built may be named in later values; they read the new row.
+        let mut relation = self.base_relation(Arc::clone(entry), i.table.name.to_owned(), database.to_owned(), Vec::new());
+        target.rename(&mut relation);
+        relation.slots = (0..entry.def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
+        scope.relations.push(relation);
+        self.scopes.push(scope);
+        if !i.hints.is_empty() {
+            self.take_hints(i.hints);
+        }
+        self.changed.push((entry.def.id, i.table.name.to_owned()));
+        let no_list = i.columns.is_none_or(<[_]>::is_empty);
+        let result = self.insert_rows(rows, named, no_list, &entry.def, new_slots, &mut bound);
+        self.changed.clear();
+        self.scopes.pop();
+        result?;
+        Ok(InsertSource::Values(bound))
     }
 
     fn insert_rows(

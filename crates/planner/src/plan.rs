@@ -10,6 +10,7 @@
 
 use crate::expr::{Expr, Slot};
 use crate::json_table::JsonTableNode;
+use crate::literal_rows::LiteralRows;
 use crate::row_rules::RowRules;
 use crate::short::ShortPlan;
 use crate::typing;
@@ -724,6 +725,8 @@ pub struct Insert {
 pub enum InsertSource {
     /// VALUES: for each row one entry per given column; `None` is DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
+    /// VALUES of plain literals.
+    Literals(LiteralRows),
     /// SELECT.
     Query(Query),
     /// Rows are handed in at execution (LOAD DATA).

@@ -38,7 +38,7 @@ impl Shape {
             Body::Query(query) => shape.query(query),
             Body::Insert(insert) => match &insert.source {
                 InsertSource::Query(query) => shape.query(query),
-                InsertSource::Values(_) | InsertSource::External(_) => {}
+                InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::External(_) => {}
             },
             Body::Update(update) => {
                 shape.node(&update.input, false);

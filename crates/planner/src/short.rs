@@ -171,11 +171,15 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
             Some(ShortPlan::PointDelete(PointWrite { table: t.table, key, reads: Vec::new() }))
         }
         Body::Insert(i) => {
-            let InsertSource::Values(rows) = &i.source else { return None };
             let constant =
                 |value: &Option<Expr>| value.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
-            let plain = i.rules.is_none() && !i.replace && !i.ignore && i.on_duplicate.is_empty() && rows.iter().flatten().all(constant);
-            plain.then_some(ShortPlan::Insert)
+            let constants = match &i.source {
+                InsertSource::Values(rows) => rows.iter().flatten().all(constant),
+                InsertSource::Literals(_) => true,
+                InsertSource::Query(_) | InsertSource::External(_) => false,
+            };
+            let plain = i.rules.is_none() && !i.replace && !i.ignore && i.on_duplicate.is_empty();
+            (constants && plain).then_some(ShortPlan::Insert)
         }
     }
 }

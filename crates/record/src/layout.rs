@@ -25,6 +25,27 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
+/// What a column of a new row is to hold.
+#[derive(Debug, Clone, Copy)]
+pub enum Cell<'v> {
+    /// A value of the column's type, or NULL.
+    Value(&'v Value),
+    /// A string column: these bytes.
+    Text(&'v [u8]),
+}
+
+impl<'v> Cell<'v> {
+    /// The bytes of a variable column; `None` for NULL and for what is no string.
+    #[inline]
+    fn text(self) -> Option<&'v [u8]> {
+        match self {
+            Cell::Text(text) => Some(text),
+            Cell::Value(Value::Bytes(text) | Value::Json(text)) => Some(text),
+            Cell::Value(_) => None,
+        }
+    }
+}
+
 /// Where a column of today's table comes from in rows of an older schema version.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnSource {
@@ -221,9 +242,21 @@ impl RowLayout {
     /// When the layout is one of an older version.
     #[inline]
     pub fn encode_from<'v>(&self, value: impl Fn(usize) -> &'v Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.encode_cells(|column| Cell::Value(value(column)), out)
+    }
+
+    /// The same, of what is not all values.
+    ///
+    /// # Errors
+    /// As [`RowLayout::encode`].
+    ///
+    /// # Panics
+    /// When the layout is one of an older version.
+    #[inline]
+    pub fn encode_cells<'v>(&self, cell: impl Fn(usize) -> Cell<'v>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         assert!(self.is_current, "rows are written with the current layout");
         let start = out.len();
-        let result = self.encode_columns(value, out, start);
+        let result = self.encode_columns(cell, out, start);
         if result.is_err() {
             out.truncate(start);
         }
@@ -340,26 +373,24 @@ impl RowLayout {
     }
 
     #[inline]
-    fn encode_columns<'v>(&self, value: impl Fn(usize) -> &'v Value, out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
+    fn encode_columns<'v>(&self, cell: impl Fn(usize) -> Cell<'v>, out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
         out.extend_from_slice(&self.fresh_header());
         out.resize(start + self.fixed_at as usize, 0);
         let mut variable_bytes = 0;
         for (column, (ty, place)) in self.stored.iter().enumerate() {
-            let value = value(column);
-            if value.is_null() {
-                if place.null_mask == 0 {
-                    return Err(EncodeError { column });
+            match cell(column) {
+                Cell::Value(Value::Null) => {
+                    if place.null_mask == 0 {
+                        return Err(EncodeError { column });
+                    }
+                    out[start + place.null_at as usize] |= place.null_mask;
+                    if place.fixed {
+                        out.resize(out.len() + place.bytes as usize, 0);
+                    }
                 }
-                out[start + place.null_at as usize] |= place.null_mask;
-                if place.fixed {
-                    out.resize(out.len() + place.bytes as usize, 0);
-                }
-            } else if place.fixed {
-                raw::append(ty, value, out).ok_or(EncodeError { column })?;
-            } else if let Value::Bytes(text) | Value::Json(text) = value {
-                variable_bytes += text.len();
-            } else {
-                return Err(EncodeError { column });
+                Cell::Value(value) if place.fixed => raw::append(ty, value, out).ok_or(EncodeError { column })?,
+                Cell::Text(_) if place.fixed => return Err(EncodeError { column }),
+                text => variable_bytes += text.text().ok_or(EncodeError { column })?.len(),
             }
         }
         let count = self.variable_count();
@@ -367,9 +398,7 @@ impl RowLayout {
         let variable = || self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed).map(|(column, _)| column);
         let mut end = 0usize;
         for column in variable() {
-            if let Value::Bytes(text) | Value::Json(text) = value(column) {
-                end += text.len();
-            }
+            end += cell(column).text().map_or(0, <[u8]>::len);
             if narrow {
                 out.extend_from_slice(&(end as u16).to_le_bytes());
             } else {
@@ -379,7 +408,7 @@ impl RowLayout {
             }
         }
         for column in variable() {
-            if let Value::Bytes(text) | Value::Json(text) = value(column) {
+            if let Some(text) = cell(column).text() {
                 out.extend_from_slice(text);
             }
         }

@@ -178,8 +178,8 @@ impl ClientSession {
         match body {
             Body::Query(_) => status.com_select.inc(),
             Body::Insert(insert) => match (&insert.source, insert.replace) {
-                (InsertSource::Values(_), false) => status.com_insert.inc(),
-                (InsertSource::Values(_), true) => status.com_replace.inc(),
+                (InsertSource::Values(_) | InsertSource::Literals(_), false) => status.com_insert.inc(),
+                (InsertSource::Values(_) | InsertSource::Literals(_), true) => status.com_replace.inc(),
                 (_, false) => status.com_insert_select.inc(),
                 (_, true) => status.com_replace_select.inc(),
             },

@@ -2,10 +2,12 @@
 //!
 //! Every rule here was observed on MySQL 9.7; the cases are in `store/tests.rs`.
 
+mod direct;
 mod numeric;
 mod strings;
 mod temporal;
 
+pub use direct::{Direct, Field, store_directly};
 pub use numeric::year_operand;
 
 #[cfg(test)]

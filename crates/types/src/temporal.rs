@@ -11,6 +11,7 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use parse::date_time_of_usual_text;
 pub use parse::{
     ParsedDateTime, ParsedTime, datetime_from_number, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
 };

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
-use crate::change::load::LoadRows;
+use crate::change::load::LoadLines;
 use crate::change::store::duplicate_entry;
 use crate::change::together::{self, Together};
 use crate::document::with_table;
@@ -23,14 +23,16 @@ pub(crate) struct Inserter<'a> {
     pub(super) auto_column: Option<usize>,
     pub(super) row_no: u64,
     counter: AutoIncrement,
-    row: Vec<u8>,
+    pub(super) row: Vec<u8>,
     pub(super) values: Vec<Value>,
+    /// Values of a row that is made of texts.
+    pub(super) made: Vec<Value>,
     /// The row before violated a CHECK constraint, and was left out for that.
     refused: bool,
     /// Rows that did, and are not counted.
     left_out: u64,
     /// Rows that wait to go in together, where rows of this statement may.
-    together: Option<Together<'a>>,
+    pub(super) together: Option<Together<'a>>,
     pub(crate) changes: Changes,
 }
 
@@ -51,13 +53,14 @@ enum Way {
 
 impl<'a> Exec<'a> {
     /// Runs an INSERT or REPLACE. `external` yields the rows of LOAD DATA.
-    pub(crate) fn run_insert(&mut self, insert: &'a Insert, external: Option<&mut LoadRows<'_>>) -> Result<Changes> {
+    pub(crate) fn run_insert(&mut self, insert: &'a Insert, external: Option<&mut dyn LoadLines>) -> Result<Changes> {
         let plan = self.plan;
         let entry = &plan.tables[insert.table as usize];
         let mode = self.context.sql_mode();
         let rows_known = match &insert.source {
             InsertSource::Values(rows) => rows.len() as u64,
-            _ => 0,
+            InsertSource::Literals(rows) => rows.len() as u64,
+            InsertSource::Query(_) | InsertSource::External(_) => 0,
         };
         self.lenient = insert.ignore || !mode.is_strict();
         // A single-row INSERT refuses NULL even without strict mode.
@@ -70,6 +73,7 @@ impl<'a> Exec<'a> {
             counter: AutoIncrement::new(if rows_known > 0 { Rows::Known(rows_known) } else { Rows::Bulk }),
             row: Vec::new(),
             values: Vec::with_capacity(entry.def.columns.len()),
+            made: Vec::new(),
             refused: false,
             left_out: 0,
             together: None,
@@ -88,7 +92,7 @@ impl<'a> Exec<'a> {
     /// Where rows of this statement may wait for each other.
     fn together(&mut self, insert: &'a Insert, entry: &'a Arc<TableEntry>, rows_known: u64) -> Option<Together<'a>> {
         let enough = match &insert.source {
-            InsertSource::Values(_) => rows_known >= together::ROWS_MIN,
+            InsertSource::Values(_) | InsertSource::Literals(_) => rows_known >= together::ROWS_MIN,
             InsertSource::Query(_) => true,
             InsertSource::External(load) => load.set.is_empty() && load.fields.iter().all(|field| matches!(field, LoadField::Column(_))),
         };
@@ -120,7 +124,7 @@ impl<'a> Exec<'a> {
         computed
     }
 
-    fn insert_rows(&mut self, insert: &'a Insert, external: Option<&mut LoadRows<'_>>, state: &mut Inserter<'a>) -> Result<()> {
+    fn insert_rows(&mut self, insert: &'a Insert, external: Option<&mut dyn LoadLines>, state: &mut Inserter<'a>) -> Result<()> {
         match &insert.source {
             InsertSource::Values(rows) => {
                 self.lock_counter(state)?;
@@ -146,26 +150,35 @@ impl<'a> Exec<'a> {
                 let rows = self.collect_query(query, width)?;
                 self.lock_counter(state)?;
                 for row in rows {
-                    self.tick()?;
-                    state.row_no += 1;
-                    let told = self.context.warning_total();
-                    let computed = self.source_row(state, &row).and_then(|()| self.expression_values(state, false));
-                    self.unless_before(state, told, computed)?;
-                    for (at, slot) in &insert.source_slots {
-                        self.frame[*slot as usize] = row[*at as usize].clone();
-                    }
-                    self.insert_row(state, Way::Together, told)?;
-                    state.left_out += u64::from(std::mem::take(&mut state.refused));
-                    state.counter.row_done();
+                    self.insert_computed(insert, state, &row)?;
+                }
+            }
+            InsertSource::Literals(rows) => {
+                self.lock_counter(state)?;
+                for row in 0..rows.len() {
+                    self.insert_computed(insert, state, &rows.values(row))?;
                 }
             }
             InsertSource::External(load) => {
-                let Some(external) = external else { return Err(internal("INSERT without rows")) };
+                let Some(lines) = external else { return Err(internal("INSERT without rows")) };
                 self.lock_counter(state)?;
+                let direct = self.direct_load(state, load)?;
                 loop {
                     let told = self.context.warning_total();
-                    let line = external();
-                    let Some(line) = self.unless_before(state, told, line)? else { break };
+                    let found = lines.next();
+                    if !self.unless_before(state, told, found)? {
+                        break;
+                    }
+                    if let Some(direct) = &direct
+                        && self.load_directly(state, direct, lines, told)?
+                    {
+                        self.tick()?;
+                        state.row_no += 1;
+                        state.counter.row_done();
+                        continue;
+                    }
+                    let line = lines.row();
+                    let line = self.unless_before(state, told, line)?;
                     self.tick()?;
                     state.row_no += 1;
                     let has_more = line.has_more;
@@ -186,6 +199,22 @@ impl<'a> Exec<'a> {
         let Some(together) = &mut state.together else { return Ok(()) };
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         together.finish(session, &mut *self.context, &mut state.changes)
+    }
+
+    /// Inserts a row whose given values are there.
+    fn insert_computed(&mut self, insert: &'a Insert, state: &mut Inserter<'a>, row: &[Value]) -> Result<()> {
+        self.tick()?;
+        state.row_no += 1;
+        let told = self.context.warning_total();
+        let computed = self.source_row(state, row).and_then(|()| self.expression_values(state, false));
+        self.unless_before(state, told, computed)?;
+        for (at, slot) in &insert.source_slots {
+            self.frame[*slot as usize] = row[*at as usize].clone();
+        }
+        self.insert_row(state, Way::Together, told)?;
+        state.left_out += u64::from(std::mem::take(&mut state.refused));
+        state.counter.row_done();
+        Ok(())
     }
 
     /// Before the first row goes in: the AUTO-INC lock, where the mode asks for it.
@@ -371,9 +400,14 @@ impl<'a> Exec<'a> {
 
     /// Adds the row to those that wait; `false` when it is too large.
     fn gather(&mut self, state: &mut Inserter<'a>, generated: Option<u64>, told: u32) -> Result<bool> {
-        let Inserter { together: Some(together), entry, row, values, auto_column, changes, .. } = state else { return Ok(false) };
-        row.clear();
-        entry.storage.layout().encode(values, row).map_err(|e| internal(&format!("{e:?}")))?;
+        state.row.clear();
+        state.entry.storage.layout().encode(&state.values, &mut state.row).map_err(|e| internal(&format!("{e:?}")))?;
+        self.add_encoded(state, generated, told)
+    }
+
+    /// The same for a row whose bytes are there.
+    pub(super) fn add_encoded(&mut self, state: &mut Inserter<'a>, generated: Option<u64>, told: u32) -> Result<bool> {
+        let Inserter { together: Some(together), row, values, auto_column, changes, .. } = state else { return Ok(false) };
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let row_id = || auto_column.and_then(|at| id_of(&values[at]));
         if !together.add(row, row_id, told, session, &*self.context)? {

@@ -32,8 +32,40 @@ pub struct Insert<'a> {
 pub enum InsertSource<'a> {
     /// VALUES lists, or the one of SET. `DEFAULT` stands as [`super::ExprKind::Default`].
     Values(&'a [&'a [Expr<'a>]]),
+    /// A long VALUES of plain literals.
+    Literals(LiteralRows<'a>),
     /// A query.
     Query(&'a Query<'a>),
+}
+
+/// Rows of plain literals, all with the same number of fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiteralRows<'a> {
+    /// Fields of a row.
+    pub width: usize,
+    /// The fields of all rows.
+    pub fields: &'a [PlainLiteral<'a>],
+}
+
+/// A field of [`LiteralRows`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainLiteral<'a> {
+    /// NULL.
+    Null,
+    /// Digits, perhaps behind a minus, perhaps with a point between them.
+    Number(&'a [u8]),
+    /// A string of the connection's character set, which is UTF-8, with escapes resolved.
+    String(&'a [u8]),
+}
+
+impl<'a> PlainLiteral<'a> {
+    /// Its text; of NULL none.
+    pub fn text(&self) -> &'a [u8] {
+        match self {
+            PlainLiteral::Null => &[],
+            PlainLiteral::Number(text) | PlainLiteral::String(text) => text,
+        }
+    }
 }
 
 /// Alias of the new row.

@@ -100,7 +100,10 @@ impl<'a> Parser<'a> {
         };
         if values {
             self.bump();
-            insert.source = InsertSource::Values(self.list(Self::insert_row)?);
+            insert.source = match self.literal_rows() {
+                Some(rows) => InsertSource::Literals(rows),
+                None => InsertSource::Values(self.list(Self::insert_row)?),
+            };
             return Ok(());
         }
         if !matches!(self.tok, Token { kw: Kw::SELECT | Kw::WITH | Kw::TABLE | Kw::VALUES, .. } | Token { tok: Tok::LParen, .. }) {

@@ -29,6 +29,19 @@ impl Line {
         })
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// One of them; `None` says NULL.
+    #[inline]
+    pub fn field(&self, no: usize) -> Option<&[u8]> {
+        let (end, null) = self.ends[no];
+        let start = if no == 0 { 0 } else { self.ends[no - 1].0 };
+        (!null).then(|| &self.bytes[start..end])
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -61,6 +74,8 @@ pub(super) struct Lines<'a, 's> {
     widths: Vec<usize>,
     /// Nothing tells the end of a line but the number of its fields.
     counted: bool,
+    /// The bytes that end a field and a line, where each is one byte and nothing else does.
+    ends: Option<(u8, u8)>,
     line: Line,
 }
 
@@ -73,7 +88,11 @@ impl<'a, 's> Lines<'a, 's> {
             special[usize::from(*byte)] = true;
         }
         let counted = !format.is_fixed() && (format.line_end.is_empty() || format.line_end == format.field_end);
-        Lines { input, format, special, wanted, widths, counted, line: Line::default() }
+        let ends = match (format.field_end.as_slice(), format.line_end.as_slice(), format.enclosed) {
+            ([field], [line], None) if field != line && ![Some(*field), Some(*line)].contains(&format.escape) => Some((*field, *line)),
+            _ => None,
+        };
+        Lines { input, format, special, wanted, widths, counted, ends, line: Line::default() }
     }
 
     /// Passes by whole lines.
@@ -84,6 +103,11 @@ impl<'a, 's> Lines<'a, 's> {
                 return;
             }
         }
+    }
+
+    /// The line that was read last.
+    pub fn line(&self) -> &Line {
+        &self.line
     }
 
     /// The next line; `None` at the end of the file (or when reading has failed).
@@ -136,6 +160,9 @@ impl<'a, 's> Lines<'a, 's> {
 
     /// Reads a field into `field`, from `start` on, and what ends it; whether it says NULL.
     fn field(&mut self, field: &mut Vec<u8>, start: usize) -> (bool, End) {
+        if let Some(end) = self.plain_field(field) {
+            return (false, end);
+        }
         let enclosed = self.format.enclosed.is_some_and(|quote| starts_with(&mut self.input, &[quote]));
         self.input.skip(usize::from(enclosed));
         let mut null = false;
@@ -187,6 +214,22 @@ impl<'a, 's> Lines<'a, 's> {
         let field = &field[start..];
         let word = !enclosed && self.format.enclosed.is_some() && field == b"NULL";
         (word || (null && field == b"N"), end)
+    }
+
+    /// Reads a field that has nothing special in it and that ends in what is at hand, which is most of them.
+    #[inline]
+    fn plain_field(&mut self, field: &mut Vec<u8>) -> Option<End> {
+        let (field_end, line_end) = self.ends?;
+        let rest = self.input.rest();
+        let run = rest.iter().position(|byte| self.special[usize::from(*byte)])?;
+        let end = match rest[run] {
+            byte if byte == field_end => End::Field,
+            byte if byte == line_end => End::Line,
+            _ => return None,
+        };
+        self.input.push(field, run);
+        self.input.skip(usize::from(!self.input.has_failed()));
+        Some(end)
     }
 
     /// What stands behind an escape character; whether it is the N of NULL.

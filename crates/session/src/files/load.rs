@@ -11,7 +11,7 @@ use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::variables::find;
 use env::outside;
-use executor::{LoadRow, StatementContext};
+use executor::{LoadLines, LoadRow, LoadText, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
 use planner::plan::{Body, InsertSource, LoadField};
@@ -91,10 +91,9 @@ impl ClientSession {
         let widths = fields.iter().map(|field| field.width).collect();
         let mut lines = Lines::new(Input::new(source), format, fields.len(), widths);
         lines.skip_lines(load.ignore_lines);
-        let result = executor::execute_load(&plan, &mut self.engine, &mut self.core, &mut self.scratch, &mut || match lines.next() {
-            Some(line) => row_of(line, &fields, file).map(Some),
-            None => lines.input.failure().map_or(Ok(None), |failure| Err(failed(failure, load.file))),
-        });
+        let mut lines = FileLines { lines, fields: &fields, file, name: load.file };
+        let result = executor::execute_load(&plan, &mut self.engine, &mut self.core, &mut self.scratch, &mut lines);
+        let FileLines { mut lines, .. } = lines;
         lines.input.finish();
         let gone = lines.input.failure();
         drop(lines);
@@ -201,7 +200,44 @@ fn fields(plan: &planner::Plan, format: &Format, file: Charset) -> Result<Vec<Fi
     Ok(fields)
 }
 
-/// A line as the executor takes it.
+/// The lines as the executor takes them.
+struct FileLines<'f, 'a, 's> {
+    lines: Lines<'a, 's>,
+    fields: &'f [Field],
+    file: Charset,
+    name: &'f [u8],
+}
+
+impl LoadLines for FileLines<'_, '_, '_> {
+    fn next(&mut self) -> executor::Result<bool> {
+        if self.lines.next().is_some() {
+            return Ok(true);
+        }
+        self.lines.input.failure().map_or(Ok(false), |failure| Err(failed(failure, self.name)))
+    }
+
+    fn is_whole(&self) -> bool {
+        let line = self.lines.line();
+        line.len() == self.fields.len() && !line.has_more
+    }
+
+    #[inline]
+    fn text(&self, field: usize) -> LoadText<'_> {
+        match self.lines.line().field(field) {
+            None => LoadText::Null,
+            Some(_) if self.fields[field].refused => LoadText::Other,
+            // The same in every character set that a file may be in.
+            Some(text) if text.is_ascii() || self.file == Charset::Utf8mb4 && std::str::from_utf8(text).is_ok() => LoadText::Text(text),
+            Some(_) => LoadText::Other,
+        }
+    }
+
+    fn row(&self) -> executor::Result<LoadRow> {
+        row_of(self.lines.line(), self.fields, self.file)
+    }
+}
+
+/// A line as values.
 fn row_of(line: &Line, fields: &[Field], file: Charset) -> executor::Result<LoadRow> {
     let mut values = Vec::with_capacity(fields.len());
     for (text, known) in line.fields().zip(fields) {

@@ -203,6 +203,31 @@ pub fn parse_datetime_full(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime>
     Some(ParsedDateTime { value, truncated, has_time, fraction_digits, offset_seconds })
 }
 
+/// A date, or a date with a time in whole seconds, in the form in which they are printed, of a day that exists: `YYYY-MM-DD[ hh:mm:ss]`. It means that in every mode; `None`
+/// says nothing.
+pub(crate) fn date_time_of_usual_text(text: &[u8]) -> Option<DateTime> {
+    let (date, time) = text.split_first_chunk::<10>()?;
+    let [.., b'-', _, _, b'-', _, _] = date else { return None };
+    let mut other = false;
+    let mut pair = |high: u8, low: u8| {
+        let (high, low) = (high.wrapping_sub(b'0'), low.wrapping_sub(b'0'));
+        other |= high > 9 || low > 9;
+        high.wrapping_mul(10).wrapping_add(low)
+    };
+    let year = u16::from(pair(date[0], date[1])) * 100 + u16::from(pair(date[2], date[3]));
+    let (month, day) = (pair(date[5], date[6]), pair(date[8], date[9]));
+    let (hour, minute, second) = match *time {
+        [] => (0, 0, 0),
+        [b' ', a, b, b':', c, d, b':', e, f] => (pair(a, b), pair(c, d), pair(e, f)),
+        _ => return None,
+    };
+    let real = year > 0 && (1..=12).contains(&month) && day > 0 && (day <= 28 || day <= days_in_month(year, month));
+    if other || !real || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    Some(DateTime::from_fields(Date::from_fields(year, month, day), hour, minute, second, 0))
+}
+
 /// `+hh:mm` or `-hh:mm` directly after the time. `None`: it looks like one and is wrong.
 fn offset_suffix(scanner: &mut Scanner<'_>) -> Option<Option<i32>> {
     let [sign @ (b'+' | b'-'), a, b, b':', c, d, ..] = *scanner.rest else { return Some(None) };

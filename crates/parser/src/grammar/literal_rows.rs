@@ -1,0 +1,164 @@
+//! VALUES lists of nothing but plain literals, read byte by byte without a token or an expression for each.
+//!
+//! # Invariants
+//! 1. What is read here means what the grammar's rules make of it. Whatever else stands in a list, a hexadecimal number, an expression, a comment, leaves the whole of it to
+//!    them: nothing has been read then.
+
+use super::Parser;
+use crate::ast::{LiteralRows, PlainLiteral};
+use crate::lexer::Tok;
+use crate::mode::SqlMode;
+use crate::text;
+use bumpalo::collections::Vec as ArenaVec;
+
+/// Fewer rows are not worth a form of their own.
+const ROWS_MIN: usize = 8;
+
+/// Most fields that room is made for before they are read.
+const FIELDS_AHEAD_MAX: usize = 1 << 16;
+
+/// Longer numbers have rules of their own.
+const NUMBER_BYTES_MAX: usize = 36;
+
+/// Reads fields.
+struct Scanner<'a> {
+    sql: &'a [u8],
+    at: usize,
+    mode: SqlMode,
+}
+
+impl<'a> Parser<'a> {
+    /// Rows of literals from the parenthesis looked at on, up to the token behind them; `None` when there are others or only few.
+    pub(super) fn literal_rows(&mut self) -> Option<LiteralRows<'a>> {
+        if self.lifter.is_some() || !self.at_tok(Tok::LParen) || self.lexer.is_in_comment() {
+            return None;
+        }
+        let mut scanner = Scanner { sql: self.lexer.sql, at: self.lexer.pos, mode: self.lexer.mode };
+        let mut fields = ArenaVec::new_in(self.arena);
+        let (mut rows, mut width) = (0, 0);
+        loop {
+            loop {
+                fields.push(self.literal_field(&mut scanner)?);
+                match scanner.behind_spaces()? {
+                    b',' => scanner.at += 1,
+                    b')' => break,
+                    _ => return None,
+                }
+            }
+            scanner.at += 1;
+            rows += 1;
+            if rows == 1 {
+                width = fields.len();
+                // As many fields as such rows would make of the text that is left, if that is not too many.
+                let row_bytes = scanner.at - self.tok.start as usize;
+                fields.reserve(((scanner.sql.len() - scanner.at) / row_bytes.max(1) * width).min(FIELDS_AHEAD_MAX));
+            }
+            if fields.len() != rows * width {
+                return None;
+            }
+            let end = scanner.at;
+            if scanner.behind_spaces() != Some(b',') {
+                scanner.at = end;
+                break;
+            }
+            scanner.at += 1;
+            if scanner.behind_spaces()? != b'(' {
+                return None;
+            }
+            scanner.at += 1;
+        }
+        if rows < ROWS_MIN {
+            return None;
+        }
+        self.lexer.go_to(scanner.at);
+        self.tok.end = scanner.at as u32;
+        self.bump();
+        Some(LiteralRows { width, fields: fields.into_bump_slice() })
+    }
+
+    #[inline]
+    fn literal_field(&self, scanner: &mut Scanner<'a>) -> Option<PlainLiteral<'a>> {
+        match scanner.behind_spaces()? {
+            b'0'..=b'9' | b'-' => scanner.number(),
+            b'\'' => {
+                let (inside, escaped) = scanner.string()?;
+                let inside = if escaped { text::unescape_in(inside, b'\'', scanner.mode, self.arena) } else { inside };
+                // What is not UTF-8 is a binary string.
+                let known = inside.is_ascii() || std::str::from_utf8(inside).is_ok();
+                known.then_some(PlainLiteral::String(inside))
+            }
+            _ => scanner.null(),
+        }
+    }
+}
+
+impl<'a> Scanner<'a> {
+    /// The byte behind spaces.
+    #[inline]
+    fn behind_spaces(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.sql.get(self.at)?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Whether a literal may end here.
+    #[inline]
+    fn is_end(&self) -> bool {
+        matches!(self.sql.get(self.at), Some(b',' | b')' | b' ' | b'\n' | b'\r' | b'\t'))
+    }
+
+    #[inline]
+    fn skip_digits(&mut self) -> bool {
+        let from = self.at;
+        while self.sql.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        self.at > from
+    }
+
+    /// Digits, perhaps behind a minus, perhaps with a point and more of them.
+    #[inline]
+    fn number(&mut self) -> Option<PlainLiteral<'a>> {
+        let from = self.at;
+        self.at += usize::from(self.sql[from] == b'-');
+        if !self.skip_digits() {
+            return None;
+        }
+        if self.sql.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            if !self.skip_digits() {
+                return None;
+            }
+        }
+        let text = &self.sql[from..self.at];
+        (self.is_end() && text.len() <= NUMBER_BYTES_MAX).then_some(PlainLiteral::Number(text))
+    }
+
+    /// What stands between quotes, and whether there is something to be resolved.
+    #[inline]
+    fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        let from = self.at + 1;
+        let backslash = if self.mode.has(SqlMode::NO_BACKSLASH_ESCAPES) { b'\'' } else { b'\\' };
+        let (mut escaped, mut at) = (false, from);
+        loop {
+            at += memchr::memchr2(b'\'', backslash, self.sql.get(at..)?)?;
+            if self.sql[at] == b'\'' && self.sql.get(at + 1) != Some(&b'\'') {
+                break;
+            }
+            escaped = true;
+            at += 2;
+        }
+        self.at = at + 1;
+        self.is_end().then(|| (&self.sql[from..at], escaped))
+    }
+
+    fn null(&mut self) -> Option<PlainLiteral<'a>> {
+        let word = self.sql.get(self.at..self.at + 4)?;
+        self.at += 4;
+        (word.eq_ignore_ascii_case(b"NULL") && self.is_end()).then_some(PlainLiteral::Null)
+    }
+}
