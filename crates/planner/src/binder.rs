@@ -242,6 +242,8 @@ pub struct Scope {
     pub in_aggregate: bool,
     /// Clause being bound.
     pub clause: Clause,
+    /// What is wrong with an ON condition: told once the select list and WHERE have nothing wrong, as MySQL does.
+    pub on_error: Option<SqlError>,
     /// Slots of enclosing blocks that this block (or one inside it) reads.
     pub outer: BTreeSet<Slot>,
     /// Something volatile was bound.
@@ -273,6 +275,7 @@ impl Scope {
             aggregates_allowed: false,
             in_aggregate: false,
             clause: Clause::Fields,
+            on_error: None,
             outer: BTreeSet::new(),
             volatile: false,
             loose_columns: Vec::new(),
@@ -510,6 +513,9 @@ impl<'c> Binder<'c> {
             let scope = &self.scopes[depth];
             if table.is_none() {
                 let clause = scope.clause;
+                if depth == innermost && matches!(clause, Clause::GroupBy | Clause::OrderBy) && !scope.in_aggregate {
+                    self.one_item(depth, column)?;
+                }
                 let by_alias_first = depth == innermost && matches!(clause, Clause::OrderBy) && !scope.in_aggregate;
                 if by_alias_first && let Some(expr) = self.alias(depth, column) {
                     return Ok(expr);
@@ -567,6 +573,7 @@ impl<'c> Binder<'c> {
             }
             if table.is_none()
                 && matches!(self.scopes[depth].clause, Clause::Having | Clause::GroupBy | Clause::OrderBy)
+                && !self.scopes[depth].in_aggregate
                 && let Some(expr) = self.alias(depth, column)
             {
                 return Ok(expr);
@@ -604,6 +611,13 @@ impl<'c> Binder<'c> {
         if (0..scope.relations.len()).flat_map(columns).any(grouped) {
             return Ok(None);
         }
+        let found = self.one_item(depth, name)?.cloned();
+        Ok(found.map(|item| self.noted_alias(depth, name, item)))
+    }
+
+    /// The item of the select list with this name: the first that is computed, else the column that all of them are; 1052 when they are several.
+    fn one_item(&self, depth: usize, name: &str) -> Result<Option<&Expr>> {
+        let scope = &self.scopes[depth];
         let mut found: Option<&Expr> = None;
         for (_, item) in scope.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name)) {
             let is_column = matches!(item.kind, ExprKind::Slot(slot) if scope.relations.iter().any(|r| r.slots.contains(&Some(slot))));
@@ -618,8 +632,7 @@ impl<'c> Binder<'c> {
                 _ => found = Some(item),
             }
         }
-        let found = found.cloned();
-        Ok(found.map(|item| self.noted_alias(depth, name, item)))
+        Ok(found)
     }
 
     fn noted_alias(&mut self, depth: usize, name: &str, expr: Expr) -> Expr {

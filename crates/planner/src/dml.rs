@@ -10,7 +10,7 @@ use crate::members::stored_in;
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
-use crate::views::{InsertTarget, take_view_filter};
+use crate::views::InsertTarget;
 use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, codes};
@@ -381,6 +381,23 @@ impl<'c> Binder<'c> {
         let trees = self.changed_tables(u.tables, u.hints, "UPDATE")?;
         let depth = self.scopes.len() - 1;
         let multi = self.has_several(depth);
+        let targets = self.update_targets(u);
+        // What is wrong with WHERE is told first.
+        let filter = self.where_clause(u.filter)?;
+        let targets = targets?;
+        let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
+        // Changing what the scan is ordered by could make it meet a row again.
+        let moved = moves_rows(&input, &targets, self);
+        let sorted = matches!(input, Node::Sort { .. });
+        if limit.is_some() {
+            hint_one(&mut input);
+        }
+        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, limit, ignore: u.ignore })
+    }
+
+    /// The tables that an UPDATE changes, with what it assigns.
+    fn update_targets(&mut self, u: &ast::Update<'_>) -> Result<Vec<UpdateTarget>> {
+        let depth = self.scopes.len() - 1;
         // Resolve the targets of the assignments first: they decide which tables are locked and kept.
         let mut resolved: Vec<(usize, u32, &ast::Assignment<'_>)> = Vec::with_capacity(u.assignments.len());
         self.scope().clause = Clause::FieldList;
@@ -425,20 +442,7 @@ impl<'c> Binder<'c> {
             };
             targets[at].set.push((c, value));
         }
-        self.scope().clause = Clause::Where;
-        let mut filter = take_view_filter(self.scope());
-        if let Some(condition) = u.filter {
-            self.condition(condition)?.into_conjuncts(&mut filter);
-            self.use_generated(&mut filter)?;
-        }
-        let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
-        // Changing what the scan is ordered by could make it meet a row again.
-        let moved = moves_rows(&input, &targets, self);
-        let sorted = matches!(input, Node::Sort { .. });
-        if limit.is_some() {
-            hint_one(&mut input);
-        }
-        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, limit, ignore: u.ignore })
+        Ok(targets)
     }
 
     /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
@@ -613,12 +617,7 @@ impl<'c> Binder<'c> {
             self.changed.push((self.tables[table as usize].def.id, name));
             targets.push(DeleteTarget { table, row_slot });
         }
-        self.scope().clause = Clause::Where;
-        let mut filter = take_view_filter(self.scope());
-        if let Some(condition) = d.filter {
-            self.condition(condition)?.into_conjuncts(&mut filter);
-            self.use_generated(&mut filter)?;
-        }
+        let filter = self.where_clause(d.filter)?;
         let (mut input, limit) = self.dml_input(trees, filter, d.order_by, d.limit, multi)?;
         if limit.is_some() {
             hint_one(&mut input);

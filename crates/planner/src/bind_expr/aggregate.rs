@@ -1,7 +1,7 @@
 //! Calls of aggregate functions.
 
 use super::DIV_INCREMENT;
-use crate::binder::{Binder, Clause, Result};
+use crate::binder::{Binder, Result};
 use crate::expr::Expr;
 use crate::members::{member_number, sorting};
 use crate::plan::{Aggregate, AggregateKind, SortKey};
@@ -22,7 +22,6 @@ impl<'c> Binder<'c> {
             return Err(codes::invalid_group_func_use());
         }
         scope.in_aggregate = true;
-        let clause = std::mem::replace(&mut scope.clause, Clause::Fields);
         let args = if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject) {
             self.document_args(call.args)
         } else {
@@ -42,7 +41,6 @@ impl<'c> Binder<'c> {
         });
         let scope = self.scope();
         scope.in_aggregate = false;
-        scope.clause = clause;
         let (args, order) = order?;
         let aggregate = self.aggregate_of(call, kind, args, order);
         let ty = aggregate.ty.clone();

@@ -7,6 +7,7 @@ use crate::expr::{CmpOp, Expr};
 use crate::logical::JoinTree;
 use crate::plan::{LockMode, LockWait, OutputColumn};
 use crate::typing;
+use crate::views::take_view_filter;
 use catalog::{DefaultValue, TableEntry, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -43,6 +44,7 @@ impl<'c> Binder<'c> {
             return Err(codes::too_many_tables(RELATIONS_MAX));
         }
         let start = self.scope().relations.len();
+        let mut on_error = self.scope().on_error.take();
         // Which operands an outer join of the chain may put NULLs for.
         let outer_side = self.views.outer_side;
         let right_follows = |joins: &[&ast::Join<'_>]| joins.iter().any(|join| join.kind == ast::JoinKind::Right);
@@ -52,6 +54,8 @@ impl<'c> Binder<'c> {
         let mut tree = tree?;
         for no in (0..chain.len()).rev() {
             let join = chain[no];
+            // The conditions of later joins come first, and those inside an operand before its own.
+            on_error = self.scope().on_error.take().or(on_error);
             let middle = self.scope().relations.len();
             // What a RIGHT JOIN keeps does not depend on its other side.
             let unseen = (join.kind == ast::JoinKind::Right).then_some(start..middle);
@@ -75,7 +79,10 @@ impl<'c> Binder<'c> {
                     let scope = self.scope();
                     scope.visible = visible;
                     scope.clause = clause;
-                    bound?.into_conjuncts(&mut on);
+                    match bound {
+                        Ok(condition) => condition.into_conjuncts(&mut on),
+                        Err(error) => _ = scope.on_error.get_or_insert(error),
+                    }
                     self.use_generated(&mut on)?;
                 }
                 ast::JoinCondition::Using(names) => {
@@ -117,7 +124,20 @@ impl<'c> Binder<'c> {
                 ast::JoinKind::Right => JoinTree::Left { left: Box::new(right), right: Box::new(tree), on },
             };
         }
+        let scope = self.scope();
+        scope.on_error = scope.on_error.take().or(on_error);
         Ok(tree)
+    }
+
+    /// WHERE, with the conditions of merged views; then what is wrong with the conditions of joins is told.
+    pub(crate) fn where_clause(&mut self, condition: Option<&ast::Expr<'_>>) -> Result<Vec<Expr>> {
+        self.scope().clause = Clause::Where;
+        let mut filter = take_view_filter(self.scope());
+        if let Some(condition) = condition {
+            self.condition(condition)?.into_conjuncts(&mut filter);
+            self.use_generated(&mut filter)?;
+        }
+        self.scope().on_error.take().map_or(Ok(filter), Err)
     }
 
     fn merge_columns(

@@ -27,12 +27,8 @@ impl<'c> Binder<'c> {
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let fixed = (!select.hints.is_empty() || !self.hints.of_insert.is_empty()) && self.take_hints(select.hints);
         self.apply_locks(q.locking)?;
-        self.scope().clause = Clause::Where;
-        let mut filter = crate::views::take_view_filter(self.scope());
-        if let Some(condition) = select.filter {
-            self.condition(condition)?.into_conjuncts(&mut filter);
-            self.use_generated(&mut filter)?;
-        }
+        // What is wrong with the select list is told first.
+        let filter = self.where_clause(select.filter);
         if select.rollup {
             self.let_columns_be_null();
         }
@@ -40,6 +36,7 @@ impl<'c> Binder<'c> {
         self.scope().aggregates_allowed = true;
         self.bind_windows(select.windows)?;
         let items = self.select_items(select)?;
+        let filter = filter?;
         for (expr, column) in &items {
             let alias = (column.name.to_string(), expr.clone());
             self.scope().aliases.push(alias);
@@ -55,15 +52,9 @@ impl<'c> Binder<'c> {
                 },
                 // A constant groups nothing, but it can be summed up.
                 ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) if !select.rollup => continue,
-                _ => self.expr(&item.expr)?,
+                _ => self.group_expr(&item.expr, &items)?,
             };
-            let aggregated = |b: &Self, e: &Expr| {
-                let scope = b.scopes.last().expect("a block is being bound");
-                e.any(&mut |x| matches!(x.kind, ExprKind::Slot(s) if scope.aggregates.iter().any(|(a, _)| *a == s)))
-            };
-            if aggregated(self, &expr) {
-                return Err(codes::wrong_group_field("aggregate"));
-            }
+            self.refuse_aggregate_in_group(&expr, &items)?;
             if let Some(alias) = self.window_alias(&expr) {
                 return Err(codes::wrong_group_field(alias));
             }
@@ -125,17 +116,61 @@ impl<'c> Binder<'c> {
         Ok(block)
     }
 
+    /// An expression that is grouped by: an aggregate may be but an item of the select list, and is refused by its name then.
+    fn group_expr(&mut self, expr: &ast::Expr<'_>, items: &[(Expr, OutputColumn)]) -> Result<Expr> {
+        if let ast::ExprKind::Aggregate(call) = &expr.kind
+            && call.over.is_none()
+        {
+            let bound = self.expr(expr).map_err(|_| codes::invalid_group_func_use())?;
+            let is_item = items.iter().any(|(item, _)| same(item, &bound));
+            return if is_item { Ok(bound) } else { Err(codes::invalid_group_func_use()) };
+        }
+        self.scope().aggregates_allowed = false;
+        let bound = self.expr(expr);
+        self.scope().aggregates_allowed = true;
+        bound
+    }
+
+    /// 1056 when rows are grouped by an aggregate, which an item's name may mean.
+    fn refuse_aggregate_in_group(&self, expr: &Expr, items: &[(Expr, OutputColumn)]) -> Result<()> {
+        let Some(scope) = self.scopes.last() else { return Ok(()) };
+        let aggregated = expr.any(&mut |x| matches!(x.kind, ExprKind::Slot(s) if scope.aggregates.iter().any(|(a, _)| *a == s)));
+        if !aggregated {
+            return Ok(());
+        }
+        let item = items.iter().find(|(item, _)| same(item, expr));
+        // MySQL has no name for an expression over an item.
+        Err(codes::wrong_group_field(item.map_or("???", |(_, column)| &column.name)))
+    }
+
+    /// 1051 for a star of a table that is not there: stars are looked at before expressions.
+    fn check_stars(&mut self, items: &[ast::SelectItem<'_>]) -> Result<()> {
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard if self.scope().relations.is_empty() => return Err(codes::no_tables_used()),
+                ast::SelectItem::TableWildcard(name) if self.relation_of_star(name).is_none() => {
+                    return Err(codes::bad_table_error(name.name));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn relation_of_star(&self, name: &ast::ObjectName<'_>) -> Option<usize> {
+        let relations = &self.scopes.last()?.relations;
+        relations.iter().position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| r.database == s))
+    }
+
     fn select_items(&mut self, select: &ast::Select<'_>) -> Result<Vec<(Expr, OutputColumn)>> {
         let items = select.items;
         let mut out = Vec::with_capacity(items.len());
         let depth = self.scopes.len() - 1;
+        self.check_stars(items)?;
         for (no, item) in items.iter().enumerate() {
             let block = (std::ptr::from_ref(select).addr(), no);
             match item {
                 ast::SelectItem::Wildcard => {
-                    if self.scope().relations.is_empty() {
-                        return Err(codes::no_tables_used());
-                    }
                     // Merged columns of USING and NATURAL joins come first.
                     let merged = self.scope().merged.clone();
                     for (name, expr) in &merged {
@@ -150,28 +185,20 @@ impl<'c> Binder<'c> {
                     self.note_star(block, depth, &columns, &merged);
                 }
                 ast::SelectItem::TableWildcard(name) => {
-                    let found = self.scopes[depth]
-                        .relations
-                        .iter()
-                        .position(|r| !r.of_view && r.alias == name.name && name.schema.is_none_or(|s| r.database == s));
-                    match found {
-                        Some(r) => {
-                            self.accesses.all_columns = true;
-                            let mut columns = Vec::new();
-                            for c in 0..self.scopes[depth].relations[r].columns.len() {
-                                if self.scopes[depth].relations[r].columns[c].invisible {
-                                    continue;
-                                }
-                                columns.push((r, c));
-                                let expr = self.column_expr(depth, r, c);
-                                let meta = self.column_meta(depth, r, c);
-                                out.push((expr, meta));
-                            }
-                            self.accesses.all_columns = false;
-                            self.note_star(block, depth, &columns, &[]);
+                    let r = self.relation_of_star(name).ok_or_else(|| codes::bad_table_error(name.name))?;
+                    self.accesses.all_columns = true;
+                    let mut columns = Vec::new();
+                    for c in 0..self.scopes[depth].relations[r].columns.len() {
+                        if self.scopes[depth].relations[r].columns[c].invisible {
+                            continue;
                         }
-                        None => return Err(codes::bad_table_error(name.name)),
+                        columns.push((r, c));
+                        let expr = self.column_expr(depth, r, c);
+                        let meta = self.column_meta(depth, r, c);
+                        out.push((expr, meta));
                     }
+                    self.accesses.all_columns = false;
+                    self.note_star(block, depth, &columns, &[]);
                 }
                 ast::SelectItem::Expr { expr, alias } => {
                     let name = String::from_utf8_lossy(item.column_name(self.sql)).into_owned();
