@@ -74,6 +74,11 @@ impl<'a> Exec<'a> {
 
     /// Reads the row of a whole primary key.
     pub(crate) fn lookup_locking(&mut self, node: &'a TableNode, key: &[u8], read: Read, next: Next<'_, 'a>) -> Result<Flow> {
+        self.lookup_locked(node, key, RowLock::Held, read, next)
+    }
+
+    /// [`Exec::lookup_locking`] of a row that this statement may have locked before: `had` says how.
+    pub(crate) fn lookup_locked(&mut self, node: &'a TableNode, key: &[u8], had: RowLock, read: Read, next: Next<'_, 'a>) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
@@ -81,7 +86,7 @@ impl<'a> Exec<'a> {
         let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_row, key, frame))?;
         let Some((decoded, lock)) = found else { return Ok(Flow::Continue) };
         decoded?;
-        self.locked_row(node, key, lock, next)
+        self.locked_row(node, key, if lock == RowLock::Held { had } else { lock }, next)
     }
 
     /// Passes the row in the frame on, or gives its lock back.

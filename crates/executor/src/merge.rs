@@ -2,12 +2,16 @@
 //!
 //! # Invariants
 //! 1. An arm gives the keys of the rows that it finds in the statement's snapshot; the rows are read in the same one, so a key that was gathered is there.
-//! 2. Keys are held whole, in memory that may be refused ([`memory::reserve`]): a statement past its limit ends with 1038.
+//! 2. A locking read locks what its arms find, as scans of those indexes do, entries and gaps included; then the rows, which are locked by then, are read as they
+//!    are now. Where rows are given back (READ COMMITTED) those are that are in one arm only of an intersection, that do not pass, or that come behind
+//!    the last one that is wanted. Until then they are locked: a row may have to be waited for meanwhile.
+//! 3. Keys are held whole, in memory that may be refused ([`memory::reserve`]): a statement past its limit ends with 1038.
 
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
-use engine::{Direction, KeyRange, Read, Step};
+use crate::scan::{BATCH_FIRST, BATCH_MAX};
+use engine::{Direction, KeyRange, Read, RowBatch, RowLock, Step};
 use planner::plan::{MergeArm, MergeKind, TableNode};
 use record::KeyRestore;
 
@@ -15,41 +19,68 @@ use record::KeyRestore;
 #[derive(Default)]
 struct Keys {
     bytes: Vec<u8>,
-    /// Start and end of each.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
+}
+
+/// Start and end of a key, and how its row is locked.
+#[derive(Clone, Copy)]
+struct Place {
+    start: usize,
+    end: usize,
+    lock: RowLock,
 }
 
 impl Keys {
-    fn key(&self, place: (usize, usize)) -> &[u8] {
-        &self.bytes[place.0..place.1]
+    fn key(&self, place: Place) -> &[u8] {
+        &self.bytes[place.start..place.end]
     }
 
-    /// In order, and each once.
+    /// Takes a key in, or is refused the memory.
+    fn push(&mut self, lock: RowLock, append: impl FnOnce(&mut Vec<u8>)) -> std::result::Result<(), memory::Excess> {
+        let start = self.bytes.len();
+        memory::reserve(&mut self.places, 1)?;
+        memory::reserve(&mut self.bytes, base::PAGE_BYTES)?;
+        append(&mut self.bytes);
+        self.places.push(Place { start, end: self.bytes.len(), lock });
+        Ok(())
+    }
+
+    /// In order, and each once; locked for the first time if any look at it was that.
     fn settle(&mut self) {
         let Keys { bytes, places } = self;
-        places.sort_unstable_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
-        places.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
+        places.sort_unstable_by(|a, b| bytes[a.start..a.end].cmp(&bytes[b.start..b.end]));
+        places.dedup_by(|later, kept| {
+            let same = bytes[later.start..later.end] == bytes[kept.start..kept.end];
+            if same && later.lock == RowLock::New {
+                kept.lock = RowLock::New;
+            }
+            same
+        });
     }
 
-    /// Leaves those that are in the other list, too; both are settled.
-    fn keep_common(&mut self, other: &Keys) {
-        let mut rest = other.places.iter().map(|place| other.key(*place)).peekable();
+    /// Leaves those that are in the other list, too, and tells which keys are in one list alone; both are settled.
+    fn keep_common(&mut self, other: &Keys, mut alone: impl FnMut(&[u8], RowLock)) {
+        let mut rest = other.places.iter().peekable();
         let bytes = &self.bytes;
         self.places.retain(|place| {
-            let key = &bytes[place.0..place.1];
-            while rest.next_if(|there| *there < key).is_some() {}
-            rest.peek() == Some(&key)
+            let key = &bytes[place.start..place.end];
+            while let Some(there) = rest.next_if(|there| other.key(**there) < key) {
+                alone(other.key(*there), there.lock);
+            }
+            let common = rest.next_if(|there| other.key(**there) == key).is_some();
+            if !common {
+                alone(key, place.lock);
+            }
+            common
         });
+        rest.for_each(|there| alone(other.key(*there), there.lock));
     }
 }
 
 impl<'a> Exec<'a> {
     /// Runs a table node that merges indexes.
     pub(crate) fn merge(&mut self, node: &'a TableNode, kind: MergeKind, arms: &'a [MergeArm], next: Next<'_, 'a>) -> Result<Flow> {
-        if self.read_of(node.lock) != Read::Snapshot {
-            // A plan that was made for a consistent read and runs where reads lock: all rows, and what is between them.
-            return self.scan(node, 0, KeyRange::all(), false, next);
-        }
+        let read = self.read_of(node.lock);
         let mut found = Keys::default();
         match (kind, arms) {
             (MergeKind::Intersection, [first, rest @ ..]) => {
@@ -62,7 +93,9 @@ impl<'a> Exec<'a> {
                     let mut more = Keys::default();
                     self.gather_keys(node, arm, &mut more)?;
                     more.settle();
-                    found.keep_common(&more);
+                    let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                    let table = &self.plan.tables[node.table as usize].storage;
+                    found.keep_common(&more, |key, lock| session.give_back(table, key, lock));
                 }
             }
             _ => {
@@ -71,6 +104,9 @@ impl<'a> Exec<'a> {
                 }
                 found.settle();
             }
+        }
+        if read != Read::Snapshot {
+            return self.merged_locking(node, &found, read, next);
         }
         for place in &found.places {
             self.tick()?;
@@ -81,10 +117,30 @@ impl<'a> Exec<'a> {
         Ok(Flow::Continue)
     }
 
+    /// Reads rows that are locked.
+    fn merged_locking(&mut self, node: &'a TableNode, found: &Keys, read: Read, next: Next<'_, 'a>) -> Result<Flow> {
+        let mut flow = Flow::Continue;
+        for place in &found.places {
+            let key = found.key(*place);
+            if flow == Flow::Continue {
+                self.tick()?;
+                flow = self.lookup_locked(node, key, place.lock, read, next)?;
+            } else {
+                let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                session.give_back(&self.plan.tables[node.table as usize].storage, key, place.lock);
+            }
+        }
+        Ok(flow)
+    }
+
     /// The primary keys that an arm finds.
     fn gather_keys(&mut self, node: &'a TableNode, arm: &'a MergeArm, keys: &mut Keys) -> Result<()> {
         let index_no = arm.index as usize;
         let ranges = self.key_ranges(node.table, index_no, &arm.ranges)?;
+        let read = self.read_of(node.lock);
+        if read != Read::Snapshot {
+            return ranges.into_iter().try_for_each(|range| self.gather_locking(node, index_no, range, read, keys));
+        }
         let table = &self.plan.tables[node.table as usize].storage;
         // Of an entry nothing but the primary key at its end is wanted.
         let cover = KeyRestore::new(table.layout(), &table.indexes[index_no].full_parts, []);
@@ -93,18 +149,30 @@ impl<'a> Exec<'a> {
             let mut scan = session.scan(table, index_no, range, Direction::Forward, Read::Snapshot)?;
             let mut kept = Ok(());
             scan.for_each_with(cover.as_ref(), |_, key| {
-                let start = keys.bytes.len();
-                kept = memory::reserve(&mut keys.places, 1).and_then(|()| memory::reserve(&mut keys.bytes, base::PAGE_BYTES));
-                if kept.is_err() {
-                    return Step::Stop;
-                }
-                key.append_to(&mut keys.bytes);
-                keys.places.push((start, keys.bytes.len()));
-                Step::Continue
+                kept = keys.push(RowLock::Held, |bytes| key.append_to(bytes));
+                if kept.is_err() { Step::Stop } else { Step::Continue }
             })?;
             kept?;
             self.check_cancel()?;
         }
         Ok(())
+    }
+
+    /// The primary keys of the rows in a range of an index, which are locked.
+    fn gather_locking(&mut self, node: &'a TableNode, index_no: usize, range: KeyRange, read: Read, keys: &mut Keys) -> Result<()> {
+        let table = &self.plan.tables[node.table as usize].storage;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        let mut scan = session.scan(table, index_no, range, Direction::Forward, read)?;
+        let (mut batch, mut size) = (RowBatch::default(), BATCH_FIRST);
+        loop {
+            let count = scan.next_batch(&mut batch, size)?;
+            for at in 0..count {
+                keys.push(batch.lock(at), |bytes| bytes.extend_from_slice(batch.key(at)))?;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            size = (size * 2).min(BATCH_MAX);
+        }
     }
 }

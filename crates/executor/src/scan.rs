@@ -5,7 +5,7 @@ use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use engine::{Direction, KeyRange, Read, RowBatch, Wait};
 use planner::expr::Slot;
-use planner::keys;
+use planner::keys::{self, KeyRanges};
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
 use record::RowRef;
 use types::Value;
@@ -56,17 +56,22 @@ impl<'a> Exec<'a> {
                 }
                 Ok(Flow::Continue)
             }
-            Access::Groups { index, parts, ends } => self.groups(node, *index as usize, *parts as usize, *ends, next),
+            Access::Groups(groups) => self.groups(node, groups, next),
             Access::Merge { kind, arms } => self.merge(node, *kind, arms, next),
         }
     }
 
     /// Evaluates the bounds of an access.
     pub fn key_ranges(&mut self, table: u32, index_no: usize, spec: &'a RangeSpec) -> Result<Vec<KeyRange>> {
+        Ok(self.ranges_behind(table, index_no, 0, spec)?.ranges)
+    }
+
+    /// Evaluates bounds on the parts of an index that come behind some leading ones; the bytes of those are left out.
+    pub(crate) fn ranges_behind(&mut self, table: u32, index_no: usize, leading: usize, spec: &'a RangeSpec) -> Result<KeyRanges> {
         let plan = self.plan;
         let def = &plan.tables[table as usize].def;
         let mut failed = None;
-        let ranges = keys::key_ranges(def, index_no, spec, &mut |e| match self.eval_bound(e) {
+        let ranges = keys::ranges_behind(def, index_no, leading, spec, &mut |e| match self.eval_bound(e) {
             Ok(v) => Some(v),
             Err(e) => {
                 failed = Some(e);
@@ -75,7 +80,7 @@ impl<'a> Exec<'a> {
         });
         match (ranges, failed) {
             (_, Some(e)) => Err(e),
-            (Some(r), None) => Ok(r.ranges),
+            (Some(ranges), None) => Ok(ranges),
             (None, None) => Err(internal("range without values")),
         }
     }

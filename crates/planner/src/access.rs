@@ -3,13 +3,14 @@
 mod loose;
 mod merge;
 mod pushed;
+mod skip;
 
 pub use merge::Merge;
 
 use crate::binder::{Binder, Relation, Source};
 use crate::expr::{Expr, ExprKind, Slot, Unit};
 use crate::keys;
-use crate::plan::{Interval, SortKey};
+use crate::plan::{Groups, Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
 use catalog::TableEntry;
@@ -89,6 +90,8 @@ pub struct Path {
     pub ordered: bool,
     /// Several indexes, where `index` is `None`.
     pub merge: Option<Merge>,
+    /// Ranges behind free parts of the index, where `ranges` is `None`.
+    pub groups: Option<Groups>,
     /// Entries are asked before their rows are fetched.
     pub asks_entries: bool,
 }
@@ -163,6 +166,7 @@ impl<'c> Binder<'c> {
                 backward: false,
                 ordered: false,
                 merge: None,
+                groups: None,
                 asks_entries: false,
             };
             return (path, Vec::new());
@@ -184,19 +188,11 @@ impl<'c> Binder<'c> {
         let mut forced = false;
         let switches = self.context.switches();
         let sees_invisible = switches.has(Switch::UseInvisibleIndexes);
-        let allowed = |no: u32| -> bool {
-            let mut ok = sees_invisible || !entry.def.indexes[no as usize].invisible;
-            for (kind, numbers) in &relation.hints {
-                match kind {
-                    IndexHintKind::Ignore => ok &= !numbers.contains(&no),
-                    IndexHintKind::Use | IndexHintKind::Force => ok &= numbers.contains(&no),
-                }
-            }
-            ok
-        };
+        let allowed = |no: u32| allows(relation, entry, no, sees_invisible);
         if relation.hints.iter().any(|(k, n)| *k == IndexHintKind::Force && !n.is_empty()) {
             forced = true;
         }
+        // The least cost so far is what it answers.
         let mut consider = |mut path: Path, preferred: bool| {
             let mut cost = path.cost;
             // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
@@ -223,6 +219,7 @@ impl<'c> Binder<'c> {
             if best.as_ref().is_none_or(|(c, _)| cost < *c) {
                 best = Some((cost, path));
             }
+            best.as_ref().map_or(f64::INFINITY, |(least, _)| *least)
         };
         let primary_ordered = |path_parts: &[(u32, bool)], points: usize| match wanted {
             Some(w) => order_matches(w.order, relation, path_parts, points, conditions),
@@ -235,7 +232,7 @@ impl<'c> Binder<'c> {
         let keyed: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
         let bounded = allowed(0) && sargs.ranges_for(&keyed).is_some_and(|r| r.spec.any.len() == 1);
         let order = order.filter(|_| !bounded);
-        consider(
+        let mut least = consider(
             Path {
                 index: None,
                 ranges: None,
@@ -246,6 +243,7 @@ impl<'c> Binder<'c> {
                 backward: order == Some(true),
                 ordered: order.is_some(),
                 merge: None,
+                groups: None,
                 asks_entries: false,
             },
             false,
@@ -302,18 +300,19 @@ impl<'c> Binder<'c> {
                         ordered: order.is_some() || (unique && ranges.single),
                         ranges: Some(ranges),
                         merge: None,
+                        groups: None,
                         asks_entries: false,
                     };
                     if no != 0 && !covering && !locks && switches.has(Switch::IndexConditionPushdown) {
                         self.ask_entries(&mut path, entry, relation, conditions, &scope);
                     }
-                    consider(path, forced);
+                    least = consider(path, forced);
                 }
                 None => {
                     let order = primary_ordered(&directions, 0);
                     let per_row = if covering && has_range { per_row.max(ALMOST_ROW_COST) } else { per_row };
                     if covering || order.is_some() || forced {
-                        consider(
+                        least = consider(
                             Path {
                                 index: Some(no),
                                 ranges: None,
@@ -324,6 +323,7 @@ impl<'c> Binder<'c> {
                                 backward: order == Some(true),
                                 ordered: order.is_some(),
                                 merge: None,
+                                groups: None,
                                 asks_entries: false,
                             },
                             forced,
@@ -332,15 +332,24 @@ impl<'c> Binder<'c> {
                 }
             }
         }
-        let target = merge::Target { entry, scope: &scope, total, allowed: &allowed };
-        if !locks && let Some(path) = self.merge_path(&target, conditions, &sargs) {
-            for arm in path.merge.iter().flat_map(|merge| &merge.arms) {
-                if !possible.contains(&arm.index) {
-                    possible.push(arm.index);
-                }
+        let of = skip::SkipOf { entry, relation, conditions, sargs: &sargs, total, wanted };
+        for no in 0..entry.def.indexes.len() as u32 {
+            if !locks
+                && self.may_skip(&of, no, least)
+                && allowed(no)
+                && let Some((path, hinted)) = self.skip_path(&of, no)
+            {
+                possible.push(no);
+                least = consider(path, forced || hinted);
             }
-            consider(path, false);
         }
+        let target = merge::Target { entry, relation, scope: &scope, total, allowed: &allowed };
+        if let Some((path, hinted)) = self.merge_path(&target, conditions, &sargs) {
+            possible.extend(path.merge.iter().flat_map(|merge| &merge.arms).map(|arm| arm.index));
+            consider(path, hinted);
+        }
+        possible.sort_unstable();
+        possible.dedup();
         (best.map(|(_, p)| p).expect("the full scan is always considered"), possible)
     }
 
@@ -401,6 +410,12 @@ impl<'c> Binder<'c> {
         }
         Some(rows)
     }
+}
+
+/// Whether hints and visibility let an index be used.
+fn allows(relation: &Relation, entry: &TableEntry, no: u32, sees_invisible: bool) -> bool {
+    let hinted = |(kind, numbers): &(IndexHintKind, Vec<u32>)| numbers.contains(&no) == (*kind != IndexHintKind::Ignore);
+    (sees_invisible || !entry.def.indexes[no as usize].invisible) && relation.hints.iter().all(hinted)
 }
 
 /// Whether all columns of a relation that are used come back from the entries of an index.

@@ -46,6 +46,8 @@ pub struct Relation {
     pub hints: Vec<(parser::ast::IndexHintKind, Vec<u32>)>,
     /// Hints about looking up many keys at once.
     pub batches: crate::hints::BatchHints,
+    /// Hints that choose a way to read it.
+    pub ways: Vec<crate::hints::WayHint>,
     /// Locking.
     pub lock: crate::plan::LockMode,
     /// DML target: slot of the row's bytes.
@@ -76,6 +78,7 @@ impl Relation {
             nullable: false,
             hints: Vec::new(),
             batches: Default::default(),
+            ways: Vec::new(),
             lock: crate::plan::LockMode::None,
             keep_row: None,
             also: Vec::new(),

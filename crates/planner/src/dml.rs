@@ -650,7 +650,7 @@ fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
     let Node::Table(t) = input else { return true };
     let def = &b.tables[t.table as usize].def;
     let index = match &t.access {
-        Access::Full { .. } | Access::Merge { .. } | Access::Groups { .. } => 0,
+        Access::Full { .. } | Access::Merge { .. } | Access::Groups(_) => 0,
         Access::Index { index, unique, .. } => {
             if *unique {
                 return false;

@@ -8,7 +8,7 @@ pub use text::Names;
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{
-    Access, Body, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode,
+    Access, Body, GroupEnds, Groups, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode,
 };
 use crate::short::ShortPlan;
 use catalog::TableDef;
@@ -191,12 +191,13 @@ impl Rows<'_> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
-            Access::Groups { index, .. } => ("range", Some(*index), None),
+            Access::Groups(groups) => ("range", Some(groups.index), None),
             Access::Merge { .. } => ("index_merge", None, None),
         };
-        let groups = if let Access::Groups { index, parts, .. } = &t.access { Some((*index, *parts)) } else { None };
-        if groups.is_some() {
-            extra.insert(0, "Using index for group-by".into());
+        let groups = if let Access::Groups(groups) = &t.access { Some(groups) } else { None };
+        if let Some(groups) = groups {
+            let what = if groups.ends == GroupEnds::All { "skip scan" } else { "group-by" };
+            extra.insert(0, format!("Using index for {what}"));
         } else if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
         }
@@ -230,7 +231,7 @@ impl Rows<'_> {
                 (Value::from(length.to_string()), refs)
             }
             _ => {
-                let bytes = |(i, parts): (u32, u32)| parts_bytes(def, &def.indexes[i as usize].parts, parts as usize);
+                let bytes = |groups: &Groups| parts_bytes(def, &def.indexes[groups.index as usize].parts, groups.bounded_within().end);
                 (groups.map_or(Value::Null, |groups| Value::from(bytes(groups).to_string())), Value::Null)
             }
         };
@@ -492,8 +493,9 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
                         def.indexes[*index as usize].name
                     )
                 }
-                Access::Groups { index, .. } => {
-                    format!("Covering index skip scan for grouping on {} using {}", t.alias, def.indexes[*index as usize].name)
+                Access::Groups(groups) => {
+                    let what = if groups.ends == GroupEnds::All { "" } else { " for grouping" };
+                    format!("Covering index skip scan{what} on {} using {}", t.alias, def.indexes[groups.index as usize].name)
                 }
                 Access::Merge { .. } => {
                     let how = merged(def, &t.access).map_or_else(String::new, |merged| merged.how);

@@ -1,9 +1,13 @@
 //! Optimizer hints: `/*+ … */` behind SELECT, INSERT, REPLACE, UPDATE and DELETE.
 //!
 //! Honoured: `JOIN_FIXED_ORDER`, `JOIN_ORDER`, `JOIN_PREFIX`, `JOIN_SUFFIX`, `INDEX` and `NO_INDEX` (and their JOIN_, GROUP_ and ORDER_ forms, which are
-//! one here), `BKA`, `NO_BKA`, `MRR` and `NO_MRR` (of joins by keys: `join/batches.rs`), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the own block; `SET_VAR`, which is the session's to carry out
-//! ([`hinted_variables`]). Hints that choose an algorithm which the planner has no two of (`BNL`, `SKIP_SCAN` …) are read and change
+//! one here), `SKIP_SCAN`, `INDEX_MERGE` and their NO_ forms, `BKA`, `NO_BKA`, `MRR` and `NO_MRR` (of joins by keys: `join/batches.rs`), `MAX_EXECUTION_TIME`, `QB_NAME` for the names of the
+//! own block; `SET_VAR`, which is the session's to carry out ([`hinted_variables`]). Hints that choose an algorithm which the planner has no two of (`BNL` …) are read and change
 //! nothing. What cannot be read, or names what is not there, warns as in MySQL.
+
+mod ways;
+
+pub use ways::{Way, WayHint};
 
 use crate::binder::{Binder, Source};
 use mysql_error::{Warning, WarningLevel};
@@ -18,12 +22,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "DERIVED_CONDITION_PUSHDOWN",
     "NO_DERIVED_CONDITION_PUSHDOWN",
     "MERGE",
-    "INDEX_MERGE",
-    "NO_INDEX_MERGE",
     "NO_ICP",
     "NO_RANGE_OPTIMIZATION",
-    "SKIP_SCAN",
-    "NO_SKIP_SCAN",
     "SEMIJOIN",
     "NO_SEMIJOIN",
     "SUBQUERY",
@@ -145,6 +145,7 @@ fn split(text: &str) -> (Vec<Hint<'_>>, Option<&str>) {
         let known = WITHOUT_EFFECT.contains(&name.as_str())
             || index_kind(&name).is_some()
             || BatchHints::default().named(&name).is_some()
+            || ways::way_of(&name).is_some()
             || matches!(
                 name.as_str(),
                 "JOIN_FIXED_ORDER" | "JOIN_ORDER" | "JOIN_PREFIX" | "JOIN_SUFFIX" | "MAX_EXECUTION_TIME" | "NO_MERGE" | "QB_NAME"
@@ -249,6 +250,8 @@ impl Binder<'_> {
                     name => {
                         if let Some(kind) = index_kind(name) {
                             self.index_hint(&hint, kind, block_name);
+                        } else if let Some(way) = ways::way_of(name) {
+                            self.way_hint(&hint, way, block_name);
                         } else if !self.batch_hint(&hint, block_name) {
                             self.hint_syntax(&text[hint.end..]);
                             return fixed;

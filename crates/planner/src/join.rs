@@ -613,6 +613,7 @@ impl<'c> Binder<'c> {
                 });
                 let has_storage = true;
                 let access = match (path.index, has_storage) {
+                    _ if let Some(groups) = path.groups => Access::Groups(groups),
                     (None, _) if let Some(merge) = path.merge => Access::Merge { kind: merge.kind, arms: merge.arms },
                     (None, _) => Access::Full { backward: path.backward },
                     (Some(index), _) => Access::Index {

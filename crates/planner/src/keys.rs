@@ -37,10 +37,22 @@ pub struct KeyRanges {
 
 /// Evaluates and encodes ranges; sorted and without overlap. `None` when `eval` does not know a value.
 pub fn key_ranges(def: &TableDef, index_no: usize, spec: &RangeSpec, eval: &mut dyn FnMut(&Expr) -> Option<Value>) -> Option<KeyRanges> {
+    ranges_behind(def, index_no, 0, spec, eval)
+}
+
+/// [`key_ranges`] of the parts of an index that come behind so many leading ones, whose bytes are left out.
+pub fn ranges_behind(
+    def: &TableDef,
+    index_no: usize,
+    leading: usize,
+    spec: &RangeSpec,
+    eval: &mut dyn FnMut(&Expr) -> Option<Value>,
+) -> Option<KeyRanges> {
     let mut parts: Vec<KeyPart> = def.indexes[index_no].parts.clone();
     if index_no != 0 {
         parts.extend_from_slice(&def.indexes[0].parts);
     }
+    parts.drain(..leading.min(parts.len()));
     let mut out = KeyRanges { ranges: Vec::new(), exact: true };
     for prefix in &spec.any {
         one_range(def, &parts, prefix, eval, &mut out)?;

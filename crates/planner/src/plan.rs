@@ -8,6 +8,7 @@
 //! # Start at
 //! [`Plan`], then [`Node`].
 
+use crate::explain::parts_used;
 use crate::expr::{Expr, Slot};
 use crate::json_table::JsonTableNode;
 use crate::literal_rows::LiteralRows;
@@ -20,6 +21,7 @@ use base::TableId;
 use catalog::{TableEntry, VirtualTableDef};
 use mysql_error::Warning;
 use record::KeyRestore;
+use std::ops::Range;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
@@ -597,14 +599,7 @@ pub enum Access {
         first_only: bool,
     },
     /// One entry, or two, of each group of entries that have the leading parts of an index in common; the index covers.
-    Groups {
-        /// Position in the table's indexes.
-        index: u32,
-        /// How many parts.
-        parts: u32,
-        /// Which entries.
-        ends: GroupEnds,
-    },
+    Groups(Groups),
     /// Rows that several indexes find, fetched once each, in primary key order.
     Merge {
         /// Whether a row is in any arm, or in all.
@@ -614,9 +609,41 @@ pub enum Access {
     },
 }
 
+/// Groups of entries that have the leading parts of an index in common, and what is read of each.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// How many parts.
+    pub parts: u32,
+    /// Ranges of those parts: the groups in them are read, or all.
+    pub ranges: Option<RangeSpec>,
+    /// The filter asks for nothing but the parts in common.
+    pub alike: bool,
+    /// Ranges of the parts behind: the first that find a row count. Where there are none, all of a group, which is alike then.
+    pub within: Vec<RangeSpec>,
+    /// Which entries.
+    pub ends: GroupEnds,
+}
+
+impl Groups {
+    /// The parts that ranges bound behind those in common.
+    pub(crate) fn bounded_within(&self) -> Range<usize> {
+        let parts = self.parts as usize;
+        parts..parts + self.within.first().map_or(0, parts_used)
+    }
+
+    /// All parts that ranges bound.
+    pub(crate) fn bounded(&self) -> impl Iterator<Item = usize> {
+        (0..self.ranges.as_ref().map_or(0, parts_used)).chain(self.bounded_within())
+    }
+}
+
 /// Which entries of a group are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupEnds {
+    /// All in the ranges: a skip scan.
+    All,
     /// The first.
     First,
     /// The last.

@@ -108,6 +108,10 @@ impl Binder<'_> {
         let storage = &self.tables[table as usize].storage;
         let columns = |index: u32, bounded: usize| storage.indexes[index as usize].full_parts.iter().take(bounded).map(|part| part.column);
         let bounded: Vec<usize> = match (&path.ranges, path.index, &path.merge) {
+            (_, Some(index), _) if let Some(groups) = &path.groups => {
+                let parts = &storage.indexes[index as usize].full_parts;
+                groups.bounded().filter_map(|at| Some(parts.get(at)?.column)).collect()
+            }
             (Some(ranges), Some(index), _) => columns(index, ranges.point_parts + usize::from(ranges.has_interval)).collect(),
             (_, _, Some(merge)) => merge.arms.iter().flat_map(|arm| columns(arm.index, parts_used(&arm.ranges))).collect(),
             _ => return false,

@@ -136,7 +136,7 @@ fn first_of(access: &Access) -> First {
     match access {
         Access::Full { .. } | Access::Index { ranges: None, first_only: false, .. } => First::Whole,
         Access::Index { ranges: Some(spec), first_only: false, .. } if is_range(spec) => First::Ranges,
-        Access::Groups { .. } | Access::Merge { .. } => First::Ranges,
+        Access::Groups(_) | Access::Merge { .. } => First::Ranges,
         Access::Index { .. } => First::Other,
     }
 }

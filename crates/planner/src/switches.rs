@@ -72,6 +72,8 @@ pub enum Switch {
     DerivedMerge = 18,
     /// Invisible indexes are seen.
     UseInvisibleIndexes = 19,
+    /// Ranges of key parts behind others that are free.
+    SkipScan = 20,
     /// With LIMIT an index that yields the order is taken for what it saves.
     PreferOrderingIndex = 23,
     /// Conditions go into derived tables.
@@ -191,6 +193,7 @@ mod tests {
             (Switch::ConditionFanoutFilter, "condition_fanout_filter"),
             (Switch::DerivedMerge, "derived_merge"),
             (Switch::UseInvisibleIndexes, "use_invisible_indexes"),
+            (Switch::SkipScan, "skip_scan"),
             (Switch::PreferOrderingIndex, "prefer_ordering_index"),
             (Switch::DerivedConditionPushdown, "derived_condition_pushdown"),
         ] {

@@ -63,6 +63,7 @@ impl Binder<'_> {
             backward: false,
             ordered: false,
             merge: None,
+            groups: None,
             asks_entries: false,
         }
     }

@@ -20,7 +20,7 @@ impl<'a> Exec<'a> {
     pub(super) fn scans_by_batch(&self, node: &TableNode) -> bool {
         let many = match &node.access {
             Access::Full { .. } => true,
-            Access::Groups { .. } | Access::Merge { .. } => false,
+            Access::Groups(_) | Access::Merge { .. } => false,
             Access::Index { unique, first_only, .. } => !unique && !first_only,
         };
         many && node.rows >= ROWS_MIN
@@ -37,7 +37,7 @@ impl<'a> Exec<'a> {
     pub(super) fn scan_batches(&mut self, node: &'a TableNode, sink: Sink<'_, 'a>) -> Result<Flow> {
         let (index_no, ranges, backward) = match &node.access {
             Access::Full { backward } => (0, vec![KeyRange::all()], *backward),
-            Access::Groups { .. } | Access::Merge { .. } => return Err(internal("groups and merged indexes are read by rows")),
+            Access::Groups(_) | Access::Merge { .. } => return Err(internal("groups and merged indexes are read by rows")),
             Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], *backward),
             Access::Index { index, ranges: Some(spec), backward, .. } => {
                 let mut ranges = self.key_ranges(node.table, *index as usize, spec)?;

@@ -1,17 +1,47 @@
-//! Loose index scans: where only the groups of an index's leading parts are asked for, with the least or largest of the next part, the first or
+//! Loose index scans: where only the groups of an index's leading parts are asked for, with the least or largest of a part behind them, the first or
 //! last entry of each group is all that is read (MySQL: `Using index for group-by`).
+//!
+//! Conditions may bound the parts that make the groups (those groups are read), give parts behind them one value each, and bound the part whose ends
+//! are asked for: each group is then entered where its range begins or ends.
 //!
 //! The groups' operator above stays what it is: it gets one row of each group, or two, instead of all.
 
-use super::{Binder, ROW_COST, SEEK_COST};
+use super::skip::{GROUP_COST, range_part};
+use super::{Binder, ENTRY_COST, FETCH_COST, ROW_COST, TableScope, allows};
 use crate::binder::{Relation, Source};
+use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
-use crate::plan::{Access, Aggregate, AggregateKind, GroupEnds, LockMode, Node};
+use crate::plan::{Access, Aggregate, AggregateKind, GroupEnds, Groups, Interval, LockMode, Node, PrefixRange, RangeSpec, TableNode};
+use crate::ranges::{Ranges, Sargs};
+use crate::switches::Switch;
+use catalog::TableEntry;
 use record::KeyRestore;
+use std::collections::BTreeSet;
 
-/// Finding the next group, beside what reading an entry costs.
-const GROUP_COST: f64 = 4.0 * SEEK_COST;
+/// What is asked of a table's groups.
+struct Asked {
+    /// Columns that make the groups.
+    grouped: Vec<usize>,
+    /// The column whose ends are asked for.
+    of: Option<usize>,
+    least: bool,
+    largest: bool,
+    /// NULL may be among what the least is taken of; it counts for nothing, and would come first.
+    nullable: bool,
+    /// Columns that are read above.
+    read: Vec<usize>,
+    /// Columns that the filter reads.
+    filtered: Vec<usize>,
+}
+
+/// A way to answer it, and how many groups there are.
+struct Found {
+    groups: Groups,
+    cover: Option<Box<KeyRestore>>,
+    count: f64,
+    cost: f64,
+}
 
 impl Binder<'_> {
     /// Reads one or two entries of each group, where `node` reads a table and nothing but `keys` and ends of a column beside them are asked of it.
@@ -25,77 +55,192 @@ impl Binder<'_> {
         read: &[Slot],
     ) {
         let Node::Table(t) = node else { return };
-        let whole = matches!(t.access, Access::Full { .. } | Access::Index { ranges: None, first_only: false, .. });
-        if !whole || t.lock != LockMode::None || t.keep_row.is_some() {
-            return;
-        }
-        let of_table = |r: &&Relation| matches!(r.source, Source::Base(n) if n == t.table) && *r.alias == *t.alias && r.hints.is_empty();
-        let Some(relation) = relations.iter().find(of_table) else { return };
-        let column = |slot: Slot| relation.column_of(slot);
-        let Some(grouped) =
-            keys.iter().map(|key| if let ExprKind::Slot(slot) = key.kind { column(slot) } else { None }).collect::<Option<Vec<usize>>>()
+        let of_table = |r: &&Relation| matches!(r.source, Source::Base(n) if n == t.table) && *r.alias == *t.alias;
+        let Some(relation) = relations.iter().find(of_table).filter(|_| is_replaceable(t)) else { return };
+        let Some(asked) = self.asked(t, relation, keys, aggregates, read) else { return };
+        let own: BTreeSet<Slot> = relation.slots.iter().flatten().copied().collect();
+        let scope = TableScope { relation, blocked: &own, binder: self };
+        let sargs = Sargs::collect(t.filter.as_slice(), &scope);
+        let entry = &self.tables[t.table as usize];
+        let sees_invisible = self.context.switches().has(Switch::UseInvisibleIndexes);
+        let indexes = (0..entry.def.indexes.len()).filter(|no| allows(relation, entry, *no as u32, sees_invisible));
+        let found = indexes.filter_map(|no| self.loose_index(t, no, &sargs, &asked)).min_by(|a, b| a.cost.total_cmp(&b.cost));
+        let Some(found) = found.filter(|found| found.cost < present_cost(t, self.context.rows_estimate(entry) as f64, &found.groups))
         else {
             return;
         };
+        let index = found.groups.index;
+        if found.groups.ranges.is_some() || !found.groups.within.is_empty() {
+            t.filtered = 100.0;
+            if !t.possible.contains(&index) {
+                t.possible.push(index);
+                t.possible.sort_unstable();
+            }
+        }
+        t.rows = found.count * if found.groups.ends == GroupEnds::Both { 2.0 } else { 1.0 };
+        t.access = Access::Groups(found.groups);
+        t.cover = found.cover;
+        t.key_filter = None;
+        // Of each range one row is wanted.
+        t.rows_hint = Some(1);
+    }
+
+    /// What is asked, if entries of an index may tell it.
+    fn asked(&self, t: &TableNode, relation: &Relation, keys: &[&Expr], aggregates: &[(Slot, Aggregate)], read: &[Slot]) -> Option<Asked> {
+        let column = |slot: Slot| relation.column_of(slot);
+        let of_key = |key: &&Expr| if let ExprKind::Slot(slot) = key.kind { column(slot) } else { None };
+        let grouped = keys.iter().map(of_key).collect::<Option<Vec<usize>>>().filter(|grouped| !grouped.is_empty())?;
+        let impure = |e: &Expr| {
+            e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)) || matches!(x.kind, ExprKind::Func(f, _) if f.is_volatile()))
+        };
+        if t.filter.as_ref().is_some_and(impure) {
+            return None;
+        }
         let mut filtered = Vec::new();
         t.filter.iter().for_each(|filter| slots_of(filter, &self.subplans, &mut filtered));
-        let is_key = |slot: &Slot| column(*slot).is_some_and(|column| grouped.contains(&column));
-        let pure = |e: &Expr| {
-            !e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)) || matches!(x.kind, ExprKind::Func(f, _) if f.is_volatile()))
-        };
-        if grouped.is_empty()
-            || !filtered.iter().chain(read.iter().filter(|slot| column(**slot).is_some())).all(is_key)
-            || !t.filter.as_ref().is_none_or(pure)
-        {
-            return;
-        }
+        let filtered = filtered.into_iter().filter_map(column).collect();
+        let read = read.iter().filter_map(|slot| column(*slot)).collect();
+        let mut asked = Asked { grouped, of: None, least: aggregates.is_empty(), largest: false, nullable: false, read, filtered };
         // All of one column, and of nothing else.
-        let mut of = None;
-        let (mut least, mut largest) = (aggregates.is_empty(), false);
         for (_, aggregate) in aggregates {
-            let Some(ExprKind::Slot(slot)) = aggregate.args.first().map(|e| &e.kind) else { return };
-            let Some(column) = column(*slot).filter(|column| of.is_none_or(|of| of == *column)) else { return };
-            of = Some(column);
+            let Some(ExprKind::Slot(slot)) = aggregate.args.first().map(|e| &e.kind) else { return None };
+            let column = column(*slot).filter(|column| asked.of.is_none_or(|of| of == *column))?;
+            asked.of = Some(column);
             match aggregate.kind {
-                // NULL would come first, and counts for nothing.
-                AggregateKind::Min if !relation.columns[column].ty.nullable => least = true,
-                AggregateKind::Max => largest = true,
-                _ => return,
+                AggregateKind::Min => {
+                    asked.least = true;
+                    asked.nullable = relation.columns[column].ty.nullable;
+                }
+                AggregateKind::Max => asked.largest = true,
+                _ => return None,
             }
         }
+        Some(asked)
+    }
+
+    /// How an index answers it, if it does.
+    fn loose_index(&self, t: &TableNode, no: usize, sargs: &Sargs, asked: &Asked) -> Option<Found> {
         let entry = &self.tables[t.table as usize];
-        let total = self.context.rows_estimate(entry) as f64;
-        for (no, index) in entry.def.indexes.iter().enumerate().skip(1) {
-            let parts = &index.parts;
-            let leading = || parts.iter().take(grouped.len());
-            let fits = parts.len() >= grouped.len()
-                && leading().all(|part| part.prefix_chars.is_none() && grouped.contains(&part.column))
-                && grouped.iter().all(|column| leading().any(|part| part.column == *column));
-            let next = parts.get(grouped.len());
-            let ends_fit = of.is_none_or(|of| next.is_some_and(|part| part.column == of && part.prefix_chars.is_none()));
-            if !fits || !ends_fit || index.invisible {
-                continue;
+        let index = &entry.def.indexes[no];
+        let parts: Vec<(u32, bool)> = index.parts.iter().map(range_part).collect();
+        let column = |at: usize| parts.get(at).filter(|(_, is_prefix)| !is_prefix).map(|(column, _)| *column as usize);
+        let has_one_value = |column: usize| {
+            let one = |ranges: Ranges| ranges.single && !ranges.has_interval && ranges.point_parts == 1;
+            sargs.ranges_for(&[(column as u32, false)]).is_some_and(one)
+        };
+        // The parts that make the groups, behind such as have one value.
+        let (mut common, mut met) = (0, 0);
+        while met < asked.grouped.len() {
+            let column = column(common)?;
+            let count = asked.grouped.iter().filter(|grouped| **grouped == column).count();
+            if count == 0 && (met > 0 || !has_one_value(column)) {
+                return None;
             }
-            let full_parts = &entry.storage.indexes[no].full_parts;
-            let columns = t.columns.iter().map(|(column, _)| *column as usize);
-            let Some(cover) = KeyRestore::new(entry.storage.layout(), full_parts, columns) else { continue };
-            let each = self.rows_per_key(entry, no, grouped.len()).unwrap_or(1.0).max(1.0);
-            let groups = (total / each).max(1.0);
-            let descending = next.is_some_and(|part| part.descending);
-            let ends = match (least, largest) {
-                (true, true) => GroupEnds::Both,
-                (true, false) if !descending => GroupEnds::First,
-                (false, true) if descending => GroupEnds::First,
-                _ => GroupEnds::Last,
-            };
-            if groups * GROUP_COST * if ends == GroupEnds::First { 1.0 } else { 2.0 } >= total * ROW_COST / 2.0 {
-                continue;
-            }
-            t.access = Access::Groups { index: no as u32, parts: grouped.len() as u32, ends };
-            t.cover = Some(Box::new(cover));
-            t.key_filter = None;
-            t.rows = groups * if ends == GroupEnds::Both { 2.0 } else { 1.0 };
-            return;
+            met += count;
+            common += 1;
         }
+        // Then parts with one value, and the one whose ends are asked for.
+        let mut end = common;
+        if let Some(of) = asked.of {
+            while column(end)? != of {
+                if !has_one_value(column(end)?) {
+                    return None;
+                }
+                end += 1;
+            }
+        }
+        let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
+        let within = within(sargs.ranges_for(behind), end - common, asked)?;
+        let told = common + within.first().map_or(0, parts_used);
+        let is_told = |column: &usize| parts[..told].iter().any(|part| part.0 as usize == *column);
+        let alike = asked.filtered.iter().all(|column| parts[..common].iter().any(|part| part.0 as usize == *column));
+        let is_one = |column: &usize| parts[..end].iter().any(|part| part.0 as usize == *column);
+        if !asked.filtered.iter().all(is_told) || !asked.read.iter().all(is_one) {
+            return None;
+        }
+        let cover = match no {
+            0 => None,
+            _ => {
+                let columns = t.columns.iter().map(|(column, _)| *column as usize);
+                Some(Box::new(KeyRestore::new(entry.storage.layout(), &entry.storage.indexes[no].full_parts, columns)?))
+            }
+        };
+        let leading = sargs.ranges_for(&parts[..common]);
+        let descending = asked.of.is_some() && index.parts[end].descending;
+        let ends = match (asked.least, asked.largest) {
+            (true, true) => GroupEnds::Both,
+            (true, false) if !descending => GroupEnds::First,
+            (false, true) if descending => GroupEnds::First,
+            _ => GroupEnds::Last,
+        };
+        let count = self.loose_groups(entry, no, leading.as_ref(), common);
+        let looks = match (within.first(), ends) {
+            (None, GroupEnds::First) => 0,
+            (None, _) => 1,
+            (Some(spec), GroupEnds::Both) => 2 * spec.any.len(),
+            (Some(spec), _) => spec.any.len(),
+        };
+        let cost = count * GROUP_COST * (1 + looks) as f64;
+        let groups = Groups { index: no as u32, parts: common as u32, alike, ranges: leading.map(|ranges| ranges.spec), within, ends };
+        Some(Found { groups, cover, count, cost })
+    }
+
+    /// How many groups are read.
+    fn loose_groups(&self, entry: &TableEntry, no: usize, leading: Option<&Ranges>, common: usize) -> f64 {
+        let total = self.context.rows_estimate(entry) as f64;
+        let declared = entry.def.indexes[no].parts.len();
+        let among = leading.map_or(total, |ranges| self.estimate_rows(entry, no, ranges, declared, false, total.max(1.0)));
+        (among / self.rows_per_key(entry, no, common).unwrap_or(1.0).max(1.0)).max(1.0)
+    }
+}
+
+/// Whether a way to read a table may give way to a loose scan.
+fn is_replaceable(t: &TableNode) -> bool {
+    let reads_many = match &t.access {
+        Access::Full { .. } | Access::Groups(_) => true,
+        Access::Index { unique, first_only, .. } => !unique && !first_only,
+        Access::Merge { .. } => false,
+    };
+    reads_many && t.lock == LockMode::None && t.keep_row.is_none()
+}
+
+/// What the rows cost that are read now, by half: they come in batches.
+fn present_cost(t: &TableNode, total: f64, instead: &Groups) -> f64 {
+    match &t.access {
+        Access::Full { .. } | Access::Index { ranges: None, .. } => total * ROW_COST / 2.0,
+        Access::Index { index: 0, .. } => t.rows * ROW_COST / 2.0,
+        Access::Index { .. } if t.cover.is_some() => t.rows * ENTRY_COST.0,
+        Access::Index { .. } | Access::Merge { .. } => t.rows * FETCH_COST / 2.0,
+        // The same groups, and more of each.
+        Access::Groups(present) if present.index == instead.index => f64::INFINITY,
+        Access::Groups(_) => t.rows * ENTRY_COST.0,
+    }
+}
+
+/// What is read of each group: nothing is said of all of it. `infix`: so many parts have one value before the one whose ends are asked for.
+fn within(behind: Option<Ranges>, infix: usize, asked: &Asked) -> Option<Vec<RangeSpec>> {
+    let spec = behind.map(|ranges| ranges.spec);
+    if asked.of.is_none() {
+        return Some(spec.into_iter().collect());
+    }
+    let one_value = |any: &PrefixRange| any.points.len() >= infix && any.points[..infix].iter().all(|points| points.len() == 1);
+    if infix > 0 && !spec.as_ref().is_some_and(|spec| matches!(spec.any.as_slice(), [any] if one_value(any))) {
+        return None;
+    }
+    let is_bounded = |any: &PrefixRange| any.points.len() > infix || any.interval.is_some();
+    match spec {
+        Some(spec) if spec.any.iter().all(is_bounded) => {
+            let is_single = spec.any.len() == 1 && spec.any[0].points.iter().all(|points| points.len() == 1);
+            let has_null = |any: &PrefixRange| any.points.get(infix).is_some_and(|points| points.iter().any(|point| point.null_safe));
+            // NULL and values: the least is none of the ends.
+            if asked.nullable && !is_single && spec.any.iter().any(has_null) { None } else { Some(vec![spec]) }
+        }
+        spec if asked.nullable => {
+            // Where there are only NULLs, one of them.
+            let all = spec.map_or_else(PrefixRange::default, |spec| spec.any.into_iter().next().unwrap_or_default());
+            let values = PrefixRange { points: all.points.clone(), interval: Some(Interval { not_null: true, ..Interval::default() }) };
+            Some(vec![RangeSpec { any: vec![values] }, RangeSpec { any: vec![all] }])
+        }
+        spec => Some(spec.into_iter().collect()),
     }
 }

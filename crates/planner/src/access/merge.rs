@@ -5,8 +5,10 @@
 //! the order of the primary key. The condition stays in the filter, as with any range.
 
 use super::{Binder, FETCH_COST, Path, SEEK_COST, TableScope};
+use crate::binder::Relation;
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{MergeArm, MergeKind};
+use crate::hints::Way;
+use crate::plan::{LockMode, LockWait, MergeArm, MergeKind};
 use crate::ranges::{Ranges, Sargs};
 use crate::switches::Switch;
 use catalog::{IndexDef, TableEntry};
@@ -23,11 +25,14 @@ pub struct Merge {
     pub kind: MergeKind,
     /// What each index reads.
     pub arms: Vec<MergeArm>,
+    /// Entries that they read together.
+    pub found: f64,
 }
 
 /// The table that is read.
 pub(super) struct Target<'t> {
     pub(super) entry: &'t TableEntry,
+    pub(super) relation: &'t Relation,
     pub(super) scope: &'t TableScope<'t>,
     /// Rows that it is taken to have.
     pub(super) total: f64,
@@ -50,14 +55,27 @@ impl Arm {
 }
 
 impl Binder<'_> {
-    /// The best union or intersection of indexes; `sargs` is what is usable of the conditions.
-    pub(super) fn merge_path(&self, target: &Target<'_>, conditions: &[Expr], sargs: &Sargs) -> Option<Path> {
+    /// The best union or intersection of indexes, and whether a hint wants one; `sargs` is what is usable of the conditions.
+    pub(super) fn merge_path(&self, target: &Target<'_>, conditions: &[Expr], sargs: &Sargs) -> Option<(Path, bool)> {
+        let Target { entry, relation, .. } = target;
+        let hinted = !relation.ways.is_empty()
+            && (0..entry.def.indexes.len() as u32).any(|no| relation.wants_way(Way::IndexMerge, no) == Some(true));
         let switches = self.context.switches();
-        if !switches.has(Switch::IndexMerge) {
+        let on = |switch: Switch| hinted || switches.has(switch);
+        // Who leaves locked rows out wants few of many: rows that are gathered first would be locked for nobody.
+        let skips_locked = matches!(relation.lock, LockMode::Share(LockWait::SkipLocked) | LockMode::Exclusive(LockWait::SkipLocked));
+        // To `sql_safe_updates` several indexes are none.
+        let refused = relation.keep_row.is_some() && self.context.safe_updates();
+        if !on(Switch::IndexMerge) || skips_locked || refused {
             return None;
         }
+        let locks = relation.keep_row.is_some() || relation.lock != LockMode::None;
         let mut best: Option<Path> = None;
-        let mut consider = |path: Path| {
+        let mut consider = |mut path: Path| {
+            if locks {
+                // Each row that an arm finds is fetched, to be locked.
+                path.cost += path.merge.iter().map(|merge| merge.found).sum::<f64>() * FETCH_COST;
+            }
             if best.as_ref().is_none_or(|b| path.cost < b.cost) {
                 best = Some(path);
             }
@@ -65,19 +83,19 @@ impl Binder<'_> {
         for condition in conditions {
             if let ExprKind::Or(branches) = &condition.kind
                 && branches.len() <= ARMS_MAX
-                && let Some(path) = self.union_path(target, branches)
+                && let Some(path) = self.union_path(target, branches, &on)
             {
                 consider(path);
             }
         }
-        if switches.has(Switch::IndexMergeIntersection) {
+        // With the rows of one arm fetched for their locks, the other saves nothing.
+        if on(Switch::IndexMergeIntersection) && (hinted || !locks) {
             self.intersection_path(target, sargs).into_iter().for_each(consider);
         }
-        best
+        best.map(|path| (path, hinted))
     }
 
-    fn union_path(&self, target: &Target<'_>, branches: &[Expr]) -> Option<Path> {
-        let switches = self.context.switches();
+    fn union_path(&self, target: &Target<'_>, branches: &[Expr], on: &dyn Fn(Switch) -> bool) -> Option<Path> {
         let found: Vec<Vec<Arm>> =
             branches.iter().map(|branch| arms(target, &Sargs::collect(std::slice::from_ref(branch), target.scope))).collect();
         // Every branch needs an index; and ranges of one index are one scan.
@@ -94,7 +112,7 @@ impl Binder<'_> {
         let (kind, switch) =
             if in_order { (MergeKind::Union, Switch::IndexMergeUnion) } else { (MergeKind::SortUnion, Switch::IndexMergeSortUnion) };
         let rows: f64 = arms.iter().map(|(_, rows)| rows).sum::<f64>().min(target.total);
-        switches.has(switch).then(|| path(kind, arms, rows))
+        on(switch).then(|| path(kind, arms, rows))
     }
 
     /// Of two indexes whose parts all have one value: more rarely pay.
@@ -135,7 +153,8 @@ impl Binder<'_> {
 
 /// What each index finds.
 fn arms(target: &Target<'_>, sargs: &Sargs) -> Vec<Arm> {
-    let indexes = target.entry.def.indexes.iter().enumerate().filter(|(no, index)| (target.allowed)(*no as u32) && !index.parts.is_empty());
+    let allowed = |no: u32| (target.allowed)(no) && target.relation.wants_way(Way::IndexMerge, no) != Some(false);
+    let indexes = target.entry.def.indexes.iter().enumerate().filter(|(no, index)| allowed(*no as u32) && !index.parts.is_empty());
     let arm = |(no, index): (usize, &IndexDef)| {
         let parts: Vec<(u32, bool)> = index.parts.iter().map(|part| (part.column as u32, part.prefix_chars.is_some())).collect();
         Some(Arm { index: no as u32, ranges: sargs.ranges_for(&parts)? })
@@ -144,6 +163,7 @@ fn arms(target: &Target<'_>, sargs: &Sargs) -> Vec<Arm> {
 }
 
 fn path(kind: MergeKind, arms: Vec<(Arm, f64)>, rows: f64) -> Path {
+    let found = arms.iter().map(|(_, rows)| rows).sum();
     let gathered: f64 = arms.iter().map(|(arm, rows)| SEEK_COST * arm.ranges.spec.any.len().max(1) as f64 + rows * KEPT_ENTRY_COST).sum();
     let arms = arms.into_iter().map(|(arm, _)| MergeArm { index: arm.index, ranges: arm.ranges.spec }).collect();
     Path {
@@ -155,7 +175,8 @@ fn path(kind: MergeKind, arms: Vec<(Arm, f64)>, rows: f64) -> Path {
         cost: gathered + rows * FETCH_COST,
         backward: false,
         ordered: false,
-        merge: Some(Merge { kind, arms }),
+        merge: Some(Merge { kind, arms, found }),
+        groups: None,
         asks_entries: false,
     }
 }

@@ -5,7 +5,7 @@
 use super::text::Names;
 use super::{access_type, is_covering, key_bytes, merged};
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Access, Body, InsertSource, JoinKind, Node, Plan, Query, TableNode};
+use crate::plan::{Access, Body, GroupEnds, InsertSource, JoinKind, Node, Plan, Query, TableNode};
 
 /// Cost of evaluating a row.
 const ROW_EVALUATED: f64 = 0.1;
@@ -366,7 +366,7 @@ impl<'p> Writer<'p> {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
             Access::Index { index, ranges: Some(spec), unique, .. } => (access_type(spec, *unique), Some(*index), Some(spec)),
-            Access::Groups { index, .. } => ("range", Some(*index), None),
+            Access::Groups(groups) => ("range", Some(groups.index), None),
             Access::Merge { .. } => ("index_merge", None, None),
         };
         members.push(("access_type", text(access)));
@@ -383,8 +383,9 @@ impl<'p> Writer<'p> {
             if index != 0 && spec.is_some() {
                 parts.extend_from_slice(&def.indexes[0].parts);
             }
-            let used = spec
-                .map_or(parts.len(), |spec| spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0));
+            let all = if let Access::Groups(groups) = &t.access { groups.bounded_within().end } else { parts.len() };
+            let used =
+                spec.map_or(all, |spec| spec.any.iter().map(|a| a.points.len() + usize::from(a.interval.is_some())).max().unwrap_or(0));
             let used = &parts[..used.min(parts.len())];
             members.push(("used_key_parts", Json::Array(used.iter().map(|p| text(&def.columns[p.column].name)).collect())));
             let length: u64 = used.iter().map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum();
@@ -394,11 +395,15 @@ impl<'p> Writer<'p> {
                 members.push(("ref", Json::Array(refs)));
             }
         }
-        let covering = is_covering(self.plan, t);
+        let (covering, what) = match &t.access {
+            Access::Groups(groups) if groups.ends == GroupEnds::All => (true, "using_index_for_skip_scan"),
+            Access::Groups(_) => (true, "using_index_for_group_by"),
+            _ => (is_covering(self.plan, t), "using_index"),
+        };
         self.finish(&mut members, t.rows, t.filtered, how, prefix, !covering);
         if covering {
             let at = members.iter().position(|(name, _)| *name == "cost_info").unwrap_or(members.len());
-            members.insert(at, ("using_index", Json::Bool(true)));
+            members.insert(at, (what, Json::Bool(true)));
         }
         let mut columns: Vec<u32> = t.columns.iter().map(|(column, _)| *column).collect();
         columns.sort_unstable();
