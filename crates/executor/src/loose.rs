@@ -26,7 +26,7 @@ impl<'a> Exec<'a> {
     pub(crate) fn groups(&mut self, node: &'a TableNode, groups: &'a Groups, next: Next<'_, 'a>) -> Result<Flow> {
         let index_no = groups.index as usize;
         let ranges = match &groups.ranges {
-            Some(spec) => self.key_ranges(node.table, index_no, spec)?,
+            Some(spec) => self.key_ranges(node.table, index_no, spec)?.ranges,
             None => vec![KeyRange::all()],
         };
         if self.read_of(node.lock) != Read::Snapshot {

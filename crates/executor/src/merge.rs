@@ -136,7 +136,7 @@ impl<'a> Exec<'a> {
     /// The primary keys that an arm finds.
     fn gather_keys(&mut self, node: &'a TableNode, arm: &'a MergeArm, keys: &mut Keys) -> Result<()> {
         let index_no = arm.index as usize;
-        let ranges = self.key_ranges(node.table, index_no, &arm.ranges)?;
+        let ranges = self.key_ranges(node.table, index_no, &arm.ranges)?.ranges;
         let read = self.read_of(node.lock);
         if read != Read::Snapshot {
             return ranges.into_iter().try_for_each(|range| self.gather_locking(node, index_no, range, read, keys));

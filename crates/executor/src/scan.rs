@@ -41,8 +41,9 @@ impl<'a> Exec<'a> {
             Access::Index { index, ranges: None, backward, .. } => self.scan(node, *index as usize, KeyRange::all(), *backward, next),
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
-                let mut ranges = self.key_ranges(node.table, index_no, spec)?;
-                if *unique && index_no == 0 && ranges.len() == 1 && single_point(spec) {
+                let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, index_no, spec)?;
+                // What a column cannot hold in the order of its keys (a number for a text) leaves the range open.
+                if *unique && exact && index_no == 0 && ranges.len() == 1 && single_point(spec) {
                     let key = ranges.pop().expect("one range").lower;
                     return self.lookup(node, key, next);
                 }
@@ -62,8 +63,8 @@ impl<'a> Exec<'a> {
     }
 
     /// Evaluates the bounds of an access.
-    pub fn key_ranges(&mut self, table: u32, index_no: usize, spec: &'a RangeSpec) -> Result<Vec<KeyRange>> {
-        Ok(self.ranges_behind(table, index_no, 0, spec)?.ranges)
+    pub fn key_ranges(&mut self, table: u32, index_no: usize, spec: &'a RangeSpec) -> Result<KeyRanges> {
+        self.ranges_behind(table, index_no, 0, spec)
     }
 
     /// Evaluates bounds on the parts of an index that come behind some leading ones; the bytes of those are left out.

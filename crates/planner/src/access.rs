@@ -289,7 +289,8 @@ impl<'c> Binder<'c> {
                         && all_points_not_null(&ranges, declared);
                     let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
                     let count = ranges.spec.any.len().max(1) as f64;
-                    let order = primary_ordered(&directions, if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 });
+                    let sure = if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 };
+                    let order = primary_ordered(&directions, sure);
                     let mut path = Path {
                         index: Some(no),
                         unique,
@@ -297,7 +298,7 @@ impl<'c> Binder<'c> {
                         rows,
                         cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
                         backward: order == Some(true),
-                        ordered: order.is_some() || (unique && ranges.single),
+                        ordered: order.is_some() || (unique && sure >= declared),
                         ranges: Some(ranges),
                         merge: None,
                         groups: None,

@@ -322,9 +322,10 @@ fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) ->
         return false;
     }
     if is_string(column) {
-        // A string column compared with a number is compared as DOUBLE: no key order. A parameter's
-        // type is known only at execution, where a number leaves the range unbounded.
-        let value_is_string = is_string(&value.ty) || matches!(value.kind, ExprKind::Param(_));
+        // A string column compared with a number is compared as DOUBLE: no key order. The type of a
+        // prepared statement's parameter is known only at execution, where a number leaves the range unbounded.
+        let is_unknown = matches!(value.kind, ExprKind::Param(_)) && value.ty.kind == TypeKind::Null;
+        let value_is_string = is_string(&value.ty) || is_unknown;
         return value_is_string && column.collation == collation;
     }
     !matches!(column.kind, TypeKind::Json | TypeKind::Bit | TypeKind::Set | TypeKind::Enum)

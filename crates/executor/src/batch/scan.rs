@@ -40,7 +40,7 @@ impl<'a> Exec<'a> {
             Access::Groups(_) | Access::Merge { .. } => return Err(internal("groups and merged indexes are read by rows")),
             Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], *backward),
             Access::Index { index, ranges: Some(spec), backward, .. } => {
-                let mut ranges = self.key_ranges(node.table, *index as usize, spec)?;
+                let mut ranges = self.key_ranges(node.table, *index as usize, spec)?.ranges;
                 if *backward {
                     ranges.reverse();
                 }
