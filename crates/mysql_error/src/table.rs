@@ -591,6 +591,7 @@ errors! {
     ER_WRONG_COMPRESSION_ALGORITHM_CLIENT = 3922 b"HY000" wrong_compression_algorithm_client(algorithm) "Invalid compression algorithm '{algorithm}'.";
     ER_WRONG_COMPRESSION_LEVEL_CLIENT = 3923 b"HY000" wrong_compression_level_client(level) "Invalid compression level for client: '{level}'.";
     ER_CONSTRAINT_NOT_FOUND = 3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
+    ER_TABLE_VALUE_CONSTRUCTOR_MUST_HAVE_COLUMNS = 3942 b"HY000" table_value_constructor_must_have_columns() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948 b"42000" client_local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_MISPLACED_INTO = 3954 b"HY000" misplaced_into() "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK = 3955 b"HY000" account_blocked_by_password_lock(user, host, days, remaining, failed) "Access denied for user '{user}'@'{host}'. Account is blocked for {days} day(s) ({remaining} day(s) remaining) due to {failed} consecutive failed logins.";

@@ -63,6 +63,9 @@ impl<'c> Binder<'c> {
         match body {
             ast::QueryBody::Values(rows) => {
                 let width = rows.first().map_or(0, |r| r.len());
+                if width == 0 {
+                    return Err(codes::table_value_constructor_must_have_columns());
+                }
                 let mut bound = Vec::with_capacity(rows.len());
                 self.scopes.push(Scope::new());
                 for row in *rows {
