@@ -10,7 +10,7 @@ use super::data_type::{resolve_collation, smallest_text, variable_length, warn_o
 use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
 use super::foreign_keys::{self, DraftForeignKey};
-use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes};
+use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes, warn_of_repeated};
 use super::online::{self, Beside};
 use super::options::Options;
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
@@ -19,7 +19,7 @@ use crate::error_map::Outcome;
 use catalog::{Change, CheckDef, ColumnDef, DefaultValue, ROW_VERSIONS_MAX, RowVersions, TableDef, Visibility, older_versions};
 use engine::{Direction, Isolation, KeyRange, Read, Step};
 use executor::{RuleRun, StatementContext};
-use mysql_error::{SqlError, codes};
+use mysql_error::{SqlError, Warning, codes};
 use parser::ast::{AlterAction, AlterTable, ColumnPosition, CreateIndex, DropIndex, ObjectName};
 use types::{Charset, Collation, ColumnType, SqlMode, TypeKind, Value};
 
@@ -64,7 +64,8 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     foreign_keys::check_dropped_columns(old, &draft.columns, &foreign, &children)?;
     let written = draft.keys.len();
     foreign_keys::place_made_keys(&draft.columns, &mut draft.keys, written, &foreign)?;
-    let (new, from) = draft.finish(old, &foreign)?;
+    let (new, from, warnings) = draft.finish(old, &foreign)?;
+    session.ddl_warnings(warnings);
     let _names = session.take_check_names(&new, Some(old))?;
     let is_new = |key: &catalog::ForeignKeyDef| !old.foreign_keys.iter().any(|before| before.name == key.name);
     foreign_keys::check_key_columns(&new)?;
@@ -447,14 +448,19 @@ impl Draft {
         Ok(())
     }
 
-    /// The definition, and where each column comes from. Indexes that stand keep their trees.
-    pub(super) fn finish(&self, old: &TableDef, foreign: &[DraftForeignKey]) -> Result<(TableDef, Vec<Option<usize>>), SqlError> {
+    /// The definition, where each column comes from, and what is to be said of it. Indexes that stand keep their trees.
+    pub(super) fn finish(
+        &self,
+        old: &TableDef,
+        foreign: &[DraftForeignKey],
+    ) -> Result<(TableDef, Vec<Option<usize>>, Vec<Warning>), SqlError> {
         let mut columns = self.columns.clone();
         let (mut indexes, drafts) = define_indexes(&mut columns, &self.keys, &old.name)?;
         let name = match &self.new_name {
             Some((database, table)) => FullName { database: database.clone(), table: table.clone() },
             None => FullName { database: old.database.clone(), table: old.name.clone() },
         };
+        let warnings = warn_of_repeated(&self.keys, &indexes, &drafts, &name);
         let made = |no: usize| drafts[no].is_some_and(|draft| self.keys[draft].made);
         let foreign_keys = foreign_keys::define(&name, &old.name, &columns, &indexes, made, foreign)?;
         let from: Vec<Option<usize>> = columns.iter().map(|column| column.from).collect();
@@ -494,7 +500,7 @@ impl Draft {
         check_size(&new)?;
         check_columns(&new)?;
         check_expressions(&new)?;
-        Ok((new, from))
+        Ok((new, from, warnings))
     }
 }
 

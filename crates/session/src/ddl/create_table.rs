@@ -5,7 +5,7 @@ use super::create_select::{self, Made, Selected};
 use super::definition::{Definer, DraftColumn, define_column};
 use super::expression::check_expressions;
 use super::foreign_keys::{self, DraftForeignKey};
-use super::key::{DraftKey, define_indexes};
+use super::key::{DraftKey, define_indexes, warn_of_repeated};
 use super::options::Options;
 use super::{DdlDone, FullName, check_table_name, find_column, full_name};
 use crate::client_session::ClientSession;
@@ -143,6 +143,7 @@ pub(super) fn define(
     }
     foreign_keys::place_made_keys(&columns, &mut keys, of_columns, foreign)?;
     let (indexes, drafts) = define_indexes(&mut columns, &keys, &name.table)?;
+    definer.warnings.extend(warn_of_repeated(&keys, &indexes, &drafts, name));
     let made = |no: usize| drafts[no].is_some_and(|draft| keys[draft].made);
     let foreign_keys = foreign_keys::define(name, &name.table, &columns, &indexes, made, foreign)?;
     let mut shown_options = Vec::new();

@@ -1,9 +1,10 @@
 //! Keys as written to index definitions: names, lengths, order.
 
+use super::FullName;
 use super::definition::{Definer, DraftColumn, comment_text};
 use super::expression::{Owner, index_expression_type, stored};
 use catalog::{ColumnDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, Visibility};
-use mysql_error::{SqlError, codes};
+use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{KeyDef, KeyKind, KeyTarget};
 use record::KeyPart;
 use types::{ColumnType, TypeKind};
@@ -161,6 +162,27 @@ pub(super) fn define_indexes(
         drafts.insert(0, None);
     }
     Ok((indexes, drafts))
+}
+
+/// 1831 for each key written now that is as another one is, by what [`define_indexes`] made of them.
+pub(super) fn warn_of_repeated(keys: &[DraftKey], indexes: &[IndexDef], drafts: &[Option<usize>], table: &FullName) -> Vec<Warning> {
+    let parts_of = |no: usize| drafts.iter().position(|draft| *draft == Some(no)).map(|at| &indexes[at].parts);
+    let is_functional = |key: &DraftKey| key.parts.iter().any(|part| matches!(part.column, KeyColumn::Expression(_)));
+    let comes_before = |no: usize, other: usize| other < no || keys[other].from.is_some();
+    let is_repeated = |no: usize| {
+        (0..keys.len()).any(|other| {
+            other != no
+                && comes_before(no, other)
+                && !keys[other].primary
+                && keys[other].unique == keys[no].unique
+                && parts_of(other) == parts_of(no)
+        })
+    };
+    let is_written = |key: &DraftKey| key.from.is_none() && !key.made && !key.primary && !is_functional(key);
+    let repeated = (0..keys.len()).filter(|no| is_written(&keys[*no]) && is_repeated(*no));
+    let index = |no: usize| drafts.iter().position(|draft| *draft == Some(no)).map(|at| indexes[at].name.as_str());
+    let warning = |name: &str| codes::dup_index(name, &table.database, &table.table).into_warning(WarningLevel::Warning);
+    repeated.filter_map(index).map(warning).collect()
 }
 
 /// A key whose expressions have become hidden columns, which are added to the table's.

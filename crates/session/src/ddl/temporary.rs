@@ -217,7 +217,8 @@ fn alter(
             session.shared().catalog.database(database).map_err(|error| session.catalog_error(error))?;
         }
     }
-    let (mut new, from) = draft.finish(old, &[])?;
+    let (mut new, from, warnings) = draft.finish(old, &[])?;
+    session.ddl_warnings(warnings);
     foreign_keys::check_key_columns(&new)?;
     if draft.wanted_counter().is_none() {
         new.auto_increment_start = entry.storage.auto_increment();
