@@ -70,7 +70,7 @@ pub fn is_predicate(kind: &ExprKind) -> bool {
 pub fn is_boolean(e: &Expr) -> bool {
     match &e.kind {
         kind if is_predicate(kind) => true,
-        ExprKind::Subquery(_, kind) => !matches!(**kind, SubqueryKind::Scalar),
+        ExprKind::Subquery(_, kind) => !matches!(**kind, SubqueryKind::Scalar { .. }),
         ExprKind::Func(Func::JsonValid | Func::JsonContains | Func::JsonContainsPath | Func::JsonOverlaps | Func::MemberOf, _) => true,
         ExprKind::Func(func, _) => lookup(func.name()).is_some_and(|info| info.returns == Returns::Bool),
         _ => false,

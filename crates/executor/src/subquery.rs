@@ -39,7 +39,7 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let sub = &plan.subplans[number as usize];
         match kind {
-            SubqueryKind::Scalar => {
+            SubqueryKind::Scalar { .. } => {
                 if let Some(lookup) = &sub.lookup {
                     return self.grouped_lookup(number, lookup);
                 }

@@ -10,6 +10,7 @@ mod window;
 
 use crate::bind_expr::cast::map_unit;
 use crate::bind_expr::operator::comparison;
+use crate::bind_query::SubqueryColumn;
 use crate::binder::{Binder, Clause, DEPTH_MAX, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
@@ -132,11 +133,11 @@ impl<'c> Binder<'c> {
             A::In { expr, list, negated } => self.in_list(expr, list, negated)?,
             A::InSubquery { expr, query, negated } => {
                 let needle = self.row_or_single(expr)?;
-                let (subplan, types) = self.subquery(query)?;
-                if types.len() != needle.len() {
+                let (subplan, columns) = self.subquery(query)?;
+                if columns.len() != needle.len() {
                     return Err(codes::operand_columns(needle.len()));
                 }
-                let collations = needle.iter().zip(&types).map(|(n, t)| self.collation_with(n, t)).collect::<Result<_>>()?;
+                let collations = needle.iter().zip(&columns).map(|(n, c)| self.collation_with(n, c)).collect::<Result<_>>()?;
                 let kind = SubqueryKind::In { needle, negated, collations };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
@@ -181,11 +182,11 @@ impl<'c> Binder<'c> {
             }
             A::Quantified { op, left, all, query } => {
                 let needle = self.expr(left)?;
-                let (subplan, types) = self.subquery(query)?;
-                if types.len() != 1 {
+                let (subplan, columns) = self.subquery(query)?;
+                if columns.len() != 1 {
                     return Err(codes::operand_columns(1));
                 }
-                let collation = self.collation_with(&needle, &types[0])?;
+                let collation = self.collation_with(&needle, &columns[0])?;
                 let kind = SubqueryKind::Quantified { needle: Box::new(needle), op: comparison(op), all, collation };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
@@ -195,12 +196,11 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) }
             }
             A::Subquery(query) => {
-                let (subplan, types) = self.subquery(query)?;
-                if types.len() != 1 {
+                let (subplan, columns) = self.subquery(query)?;
+                if columns.len() != 1 {
                     return Err(codes::operand_columns(1));
                 }
-                let ty = ColumnType { nullable: true, ..types[0].clone() };
-                Expr { kind: ExprKind::Subquery(subplan, Box::new(SubqueryKind::Scalar)), ty }
+                columns[0].value(subplan)
             }
             A::Row(_) => return Err(codes::operand_columns(1)),
             A::Case(case) => self.case(case)?,
@@ -317,9 +317,8 @@ impl<'c> Binder<'c> {
         self.collation_for(operands, "=")
     }
 
-    fn collation_with(&self, needle: &Expr, ty: &ColumnType) -> Result<Collation> {
-        let other = Expr::slot(0, ty.clone());
-        self.collation_of(&[needle, &other])
+    fn collation_with(&self, needle: &Expr, column: &SubqueryColumn) -> Result<Collation> {
+        self.collation_of(&[needle, &column.value(0)])
     }
 
     #[inline(never)]

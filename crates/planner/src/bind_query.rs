@@ -12,9 +12,10 @@ pub(crate) use set_operation::convert_to;
 
 use crate::binder::{Binder, Result, Scope, Source};
 use crate::derived::{UnionBlocks, Waiting};
-use crate::expr::{Expr, ExprKind, Slot};
+use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{LimitSpec, Node, OutputColumn, Query, Subplan};
+use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
@@ -56,6 +57,27 @@ fn narrow(expr: &mut Expr, column: &mut OutputColumn) {
     {
         column.ty = ColumnType { nullable: column.ty.nullable, length: column.ty.length, ..ColumnType::int() };
         expr.ty = column.ty.clone();
+    }
+}
+
+/// What the binding of an expression knows of a subquery's column.
+pub struct SubqueryColumn {
+    /// Type.
+    pub ty: ColumnType,
+    /// How strongly a string holds to its collation.
+    pub coercibility: u8,
+}
+
+impl SubqueryColumn {
+    fn new(expr: &Expr, meta: &OutputColumn) -> SubqueryColumn {
+        let coercibility = if matches!(expr.kind, ExprKind::Slot(_)) { meta.coercibility } else { typing::coercibility(expr) };
+        SubqueryColumn { ty: expr.ty.clone(), coercibility }
+    }
+
+    /// The single value of a subquery with this column.
+    pub fn value(&self, subplan: u32) -> Expr {
+        let kind = SubqueryKind::Scalar { coercibility: self.coercibility };
+        Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: ColumnType { nullable: true, ..self.ty.clone() } }
     }
 }
 
@@ -112,38 +134,39 @@ impl<'c> Binder<'c> {
         Ok(BoundQuery { query, columns, rows, outer, volatile })
     }
 
-    /// Binds a subquery of an expression; its plan is made when the enclosing block is planned.
-    pub fn subquery(&mut self, q: &ast::Query<'_>) -> Result<(u32, Vec<ColumnType>)> {
+    /// Binds a subquery of an expression; its plan is made when the enclosing block is planned. The second result is its columns.
+    pub fn subquery(&mut self, q: &ast::Query<'_>) -> Result<(u32, Vec<SubqueryColumn>)> {
         let bound = self.bind_source(q)?;
         let number = self.subplans.len() as u32;
         let empty = Query { root: Node::Empty, output: Vec::new() };
-        let types: Vec<ColumnType>;
+        let columns: Vec<SubqueryColumn>;
+        let types = |columns: &[SubqueryColumn]| columns.iter().map(|column| column.ty.clone()).collect();
         match bound {
             Bound::Block(block) => {
-                types = block.items.iter().map(|(e, _)| e.ty.clone()).collect();
+                columns = block.items.iter().map(|(expr, meta)| SubqueryColumn::new(expr, meta)).collect();
                 self.subplans.push(Subplan {
                     query: empty,
                     outer_slots: block.scope.outer.iter().copied().collect(),
                     volatile: block.scope.volatile,
-                    types: types.clone(),
+                    types: types(&columns),
                     lookup: None,
                 });
                 self.pending.push(Some(block));
             }
             Bound::Union(_) => unreachable!("bind_source plans it"),
             Bound::Planned(p) => {
-                types = p.columns.iter().map(|c| c.ty.clone()).collect();
+                columns = p.columns.iter().map(|c| SubqueryColumn { ty: c.ty.clone(), coercibility: c.coercibility }).collect();
                 self.subplans.push(Subplan {
                     query: p.query,
                     outer_slots: p.outer.into_iter().collect(),
                     volatile: p.volatile,
-                    types: types.clone(),
+                    types: types(&columns),
                     lookup: None,
                 });
                 self.pending.push(None);
             }
         }
-        Ok((number, types))
+        Ok((number, columns))
     }
 
     /// Binds the subquery of an EXISTS: nobody looks at the columns of its rows, so that they need not be read.

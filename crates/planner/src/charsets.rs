@@ -3,7 +3,7 @@
 //! Inside the server all text is UTF-8 (`types::Charset`), so only what is not UTF-8 outside, latin1, needs a conversion between text and
 //! bytes; it is a cast that the binder puts around the operand. Expressions of other character sets stay as they are.
 
-use crate::binder::{Binder, Result};
+use crate::binder::{Binder, Relation, Result};
 use crate::expr::{CastTo, Expr, ExprKind};
 use crate::func::Func;
 use crate::typing::{self, Clash, display_chars, is_string_class};
@@ -165,7 +165,20 @@ pub(crate) fn named_charset(binder: &mut Binder<'_>, name: &str) -> Result<Chars
 impl<'c> Binder<'c> {
     /// The collation under which the operands of an operation are compared or joined.
     pub(crate) fn collation_for(&self, operands: &[&Expr], operation: &str) -> Result<Collation> {
-        typing::comparison_collation(operands.iter().copied()).map_err(|clash| illegal_mix(operands, clash, operation))
+        let found = typing::comparison_collation(operands.iter().copied()).or_else(|clash| {
+            let operands = operands.iter().copied();
+            typing::comparison_collation_by(operands, |e| self.coercibility_within(e)).map_err(|_| clash)
+        });
+        found.map_err(|clash| illegal_mix(operands, clash, operation))
+    }
+
+    /// How strongly an expression holds to its collation: a derived table's column as strongly as what it is made of.
+    fn coercibility_within(&self, expr: &Expr) -> u8 {
+        let ExprKind::Slot(slot) = expr.kind else { return typing::coercibility(expr) };
+        let mut relations = self.scopes.iter().flat_map(|scope| &scope.relations);
+        let column =
+            |relation: &Relation| relation.slots.iter().position(|s| *s == Some(slot)).map(|c| relation.columns[c].meta.coercibility);
+        relations.find_map(column).unwrap_or(typing::IMPLICIT)
     }
 }
 

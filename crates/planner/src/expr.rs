@@ -153,7 +153,10 @@ pub enum Unit {
 #[derive(Clone, Debug)]
 pub enum SubqueryKind {
     /// The single value of its single row; NULL without a row; 1242 with more than one.
-    Scalar,
+    Scalar {
+        /// How strongly a string holds to its collation: as much as in the subquery.
+        coercibility: u8,
+    },
     /// Whether it has a row.
     Exists {
         /// `NOT EXISTS`.
@@ -417,7 +420,7 @@ macro_rules! for_each_operand {
                 $f(amount);
             }
             Subquery(_, kind) => match kind.$deref() {
-                SubqueryKind::Scalar | SubqueryKind::Exists { .. } => {}
+                SubqueryKind::Scalar { .. } | SubqueryKind::Exists { .. } => {}
                 SubqueryKind::In { needle, .. } | SubqueryKind::Row { needle, .. } => needle.$iter().for_each($f),
                 SubqueryKind::Quantified { needle, .. } => $f(needle),
             },

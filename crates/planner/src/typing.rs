@@ -3,7 +3,7 @@
 //! The kind [`TypeKind::Null`] stands for NULL and for parameters whose type is not known yet; it
 //! yields to any other type.
 
-use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
 use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 
@@ -310,6 +310,10 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
         _ if !is_string_class(&expr.ty) => 5,
         ExprKind::Func(func, _) if crate::charsets::makes_own_text(*func) => COERCIBLE,
         ExprKind::Slot(_) => IMPLICIT,
+        ExprKind::Subquery(_, kind) => match **kind {
+            SubqueryKind::Scalar { coercibility } => coercibility,
+            _ => COERCIBLE,
+        },
         ExprKind::Cast(_, CastTo::Char { .. }) if of_casts < COERCIBLE => of_casts,
         _ => {
             let mut strongest = COERCIBLE;
@@ -414,12 +418,17 @@ pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) ->
 
 /// The collation two string operands are compared under; `Err` with both when they clash (1267).
 pub fn comparison_collation<'e>(operands: impl Iterator<Item = &'e Expr>) -> Result<Collation, Clash> {
+    comparison_collation_by(operands, coercibility)
+}
+
+/// The same, where more is known of how strongly they hold to theirs.
+pub fn comparison_collation_by<'e>(operands: impl Iterator<Item = &'e Expr>, rank: impl Fn(&Expr) -> u8) -> Result<Collation, Clash> {
     let mut best: Option<(u8, Collation)> = None;
     for e in operands {
         if !is_string_class(&e.ty) {
             continue;
         }
-        let (rank, collation) = (coercibility(e), e.ty.collation);
+        let (rank, collation) = (rank(e), e.ty.collation);
         let clash = |left| Clash { left, right: (rank, collation) };
         best = Some(match best {
             None => (rank, collation),

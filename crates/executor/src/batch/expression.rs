@@ -215,8 +215,8 @@ impl Exec<'_> {
         let once = sub.outer_slots.is_empty();
         let found = match kind {
             // Run where the evaluator would run it, for the first row; it finds the answer again when something here has to give up.
-            SubqueryKind::Scalar | SubqueryKind::Exists { .. } if once => return self.eval(e).ok().map(Vector::Constant),
-            SubqueryKind::Scalar => sub.lookup.as_ref().is_some_and(|lookup| {
+            SubqueryKind::Scalar { .. } | SubqueryKind::Exists { .. } if once => return self.eval(e).ok().map(Vector::Constant),
+            SubqueryKind::Scalar { .. } => sub.lookup.as_ref().is_some_and(|lookup| {
                 lookup.forms.iter().all(|form| *form == KeyForm::Same) && lookup.probe.iter().all(harmless::is_harmless)
             }),
             SubqueryKind::In { needle, .. } if once => match needle.as_slice() {

@@ -130,11 +130,11 @@ impl<'c> Binder<'c> {
         }
         if let (ast::ExprKind::Row(l), ast::ExprKind::Subquery(query)) = (&left.kind, &right.kind) {
             let needle = self.exprs(l)?;
-            let (subplan, types) = self.subquery(query)?;
-            if types.len() != needle.len() {
+            let (subplan, columns) = self.subquery(query)?;
+            if columns.len() != needle.len() {
                 return Err(codes::operand_columns(needle.len()));
             }
-            let collations = needle.iter().zip(&types).map(|(n, t)| self.collation_with(n, t)).collect::<Result<_>>()?;
+            let collations = needle.iter().zip(&columns).map(|(n, c)| self.collation_with(n, c)).collect::<Result<_>>()?;
             let kind = SubqueryKind::Row { needle, op, collations };
             return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) });
         }

@@ -1,7 +1,7 @@
 //! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
 
 use crate::binder::{Binder, Clause, Result, Scope, Source};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::{Block, same};
 use crate::plan::{OutputColumn, SortKey};
 use crate::typing;
@@ -280,11 +280,19 @@ impl<'c> Binder<'c> {
             }
         }
         let coercibility = match expr.kind {
-            // An aggregate's result, of which no more is known here.
-            ExprKind::Slot(_) => typing::COERCIBLE,
+            ExprKind::Slot(slot) => self.coercibility_of_result(slot),
             _ => typing::coercibility_in_union(expr),
         };
         OutputColumn { name: name.into(), ty: expr.ty.clone(), coercibility, ..OutputColumn::default() }
+    }
+
+    /// An aggregate's result holds to its collation as the arguments do.
+    fn coercibility_of_result(&self, slot: Slot) -> u8 {
+        let aggregates = self.scopes.last().map_or(&[][..], |scope| &scope.aggregates);
+        match aggregates.iter().find(|(of, _)| *of == slot) {
+            Some((_, aggregate)) => aggregate.args.iter().map(typing::coercibility_in_union).fold(typing::COERCIBLE, u8::min),
+            None => typing::IMPLICIT,
+        }
     }
 
     /// ORDER BY: positions, aliases, expressions.

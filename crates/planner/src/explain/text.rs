@@ -187,7 +187,7 @@ impl Names {
             ExprKind::Subquery(number, kind) => {
                 let select = format!("(select #{})", number + 2);
                 match &**kind {
-                    SubqueryKind::Scalar => out.push_str(&select),
+                    SubqueryKind::Scalar { .. } => out.push_str(&select),
                     SubqueryKind::Exists { negated } => out.push_str(&format!("{}exists{select}", if *negated { "not " } else { "" })),
                     SubqueryKind::In { needle, negated, .. } => {
                         self.list(needle.iter(), ",", quoted, out);
