@@ -2,6 +2,7 @@
 
 use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
+use crate::paths;
 use crate::schema::{COLUMNS, TABLES, value};
 use env::SplitMix64 as Random;
 
@@ -14,11 +15,13 @@ pub enum Kind {
     Queries,
     /// INSERT, UPDATE, DELETE, with the table as it is afterwards.
     Changes,
+    /// Queries that can be planned in many ways.
+    Paths,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Expressions, Kind::Queries, Kind::Changes];
+    pub const ALL: [Kind; 4] = [Kind::Expressions, Kind::Queries, Kind::Changes, Kind::Paths];
 
     /// The kind of this name.
     pub fn from_name(name: &str) -> Option<Kind> {
@@ -31,6 +34,7 @@ impl Kind {
             Kind::Expressions => "expressions",
             Kind::Queries => "queries",
             Kind::Changes => "changes",
+            Kind::Paths => "paths",
         }
     }
 }
@@ -68,6 +72,7 @@ impl Generator {
             }
             Kind::Queries => self.query(true),
             Kind::Changes => self.change(),
+            Kind::Paths => paths::query(&mut self.random, ""),
         }
     }
 
@@ -301,6 +306,18 @@ impl Generator {
             }
             _ => self.from(),
         }
+    }
+
+    /// A hint, and a query with it.
+    pub(crate) fn hinted(&mut self) -> (String, Node) {
+        let hint = paths::switches(&mut self.random);
+        let query = paths::query(&mut self.random, &hint);
+        (hint, query)
+    }
+
+    /// A change of the definition of a table that [`Kind::Paths`] reads; now and then one that is refused.
+    pub fn alteration(&mut self) -> String {
+        paths::alteration(&mut self.random)
     }
 
     /// A condition on these tables.

@@ -16,6 +16,7 @@ mod generate;
 pub mod metamorphic;
 mod node;
 mod pair;
+mod paths;
 mod schema;
 
 pub use answer::{Answer, Difference};

@@ -7,8 +7,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const USAGE: &str =
-    "usage: differential --ours HOST:PORT --with HOST:PORT [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes]
+    "usage: differential --ours HOST:PORT --with HOST:PORT [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes|paths]
                     [--sql-mode MODE] [--without NAME,NAME…] [--show broken,result,error,warnings,types,texts]";
+
+/// Statements between one change of the tables' definitions and the next.
+const STATEMENTS_BETWEEN_ALTERATIONS: u64 = 100;
 
 /// Questions that making one statement smaller may cost.
 const SHRINK_TRIES: usize = 300;
@@ -98,6 +101,12 @@ fn run(options: &Options) -> Result<bool, String> {
             break;
         }
         let kind = options.kinds[asked as usize % options.kinds.len()];
+        if kind == Kind::Paths && asked % STATEMENTS_BETWEEN_ALTERATIONS < options.kinds.len() as u64 {
+            let alteration = generator.alteration();
+            for side in [&mut pair.ours, &mut pair.theirs] {
+                side.ask(Kind::Queries, &alteration);
+            }
+        }
         let statement = generator.statement(kind);
         asked += 1;
         let Some((difference, ..)) = pair.compare(kind, &statement) else { continue };

@@ -10,6 +10,7 @@
 //! | `outer` | a left join | the join, and the rows that NOT EXISTS a partner for |
 //! | `semi` | rows for which a partner EXISTS | the rows of the join, each once |
 //! | `keys` | a query | the same on tables without any key |
+//! | `switches` | a query | the same, some ways to run it switched off by a hint |
 //!
 //! # Invariants
 //! 1. The same seed makes the same tables and checks.
@@ -21,6 +22,7 @@ use crate::functions::literals;
 use crate::generate::{Generator, Kind};
 use crate::node::{MARK, Node, Sort, shrink};
 use crate::pair::Side;
+use crate::paths;
 use crate::schema;
 use env::SplitMix64 as Random;
 use harness::Target;
@@ -54,11 +56,13 @@ pub enum Relation {
     Semi,
     /// With and without keys.
     Keys,
+    /// With and without some flags of `optimizer_switch`.
+    Switches,
 }
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 9] = [
+    pub const ALL: [Relation; 10] = [
         Relation::Rows,
         Relation::Distinct,
         Relation::Aggregates,
@@ -68,6 +72,7 @@ impl Relation {
         Relation::Outer,
         Relation::Semi,
         Relation::Keys,
+        Relation::Switches,
     ];
 
     /// Its name.
@@ -82,6 +87,7 @@ impl Relation {
             Relation::Outer => "outer",
             Relation::Semi => "semi",
             Relation::Keys => "keys",
+            Relation::Switches => "switches",
         }
     }
 
@@ -206,6 +212,11 @@ pub fn survey(
 /// The next check: a root of fixed form whose parts are what `sides` makes statements of.
 pub fn check(generator: &mut Generator, relation: Relation) -> Node {
     let parts = match relation {
+        Relation::Switches => {
+            let (hint, query) = generator.hinted();
+            vec![Node::leaf(Sort::Fixed, hint), query]
+        }
+        Relation::Keys if generator.pick(&["types", "paths"]) == "paths" => vec![generator.statement(Kind::Paths)],
         Relation::Rows | Relation::Keys => {
             let (from, tables) = generator.tables();
             vec![generator.items(tables), from, generator.predicate(tables)]
@@ -268,6 +279,8 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
             let asked = vec![format!("SELECT {list} FROM {from} WHERE {condition}")];
             (asked.clone(), asked)
         }
+        (Relation::Keys, [query]) => (vec![query.clone()], vec![query.clone()]),
+        (Relation::Switches, [hint, query]) => (vec![query.replacen(hint.as_str(), "", 1)], vec![query.clone()]),
         (Relation::Aggregates, [counted, list, from, condition]) => {
             let all = format!("SELECT COUNT(*), COUNT({counted}), {list} FROM {from}");
             let names = named(&format!("COUNT(*), COUNT({counted}), {list}"), list);
@@ -306,7 +319,8 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
 /// Makes the tables without keys. A mode that takes every value, for rows that got in by IGNORE.
 fn copies() -> Vec<String> {
     let mut made = vec!["SET sql_mode = ''".to_owned()];
-    for (table, _) in schema::TABLES {
+    let tables = schema::TABLES.iter().map(|(table, _)| table).chain(paths::TABLES.iter().map(|(table, _)| table));
+    for table in tables {
         made.push(format!("DROP TABLE IF EXISTS {DATABASE_WITHOUT_KEYS}.{table}"));
         made.push(format!("CREATE TABLE {DATABASE_WITHOUT_KEYS}.{table} AS SELECT * FROM {DATABASE}.{table}"));
     }

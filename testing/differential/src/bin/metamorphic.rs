@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "usage: metamorphic (--server HOST:PORT | --program PATH) [--seed S] [--minutes M | --rounds N] [--relation NAME]";
 
 /// Checks between one set of tables and the next.
-const CHECKS_A_ROUND: usize = 270;
+const CHECKS_A_ROUND: usize = 300;
 /// Changes that are made to the rows in the middle of a round.
 const CHANGES_A_ROUND: usize = 10;
+/// The same, of the definitions of tables.
+const ALTERATIONS_A_ROUND: usize = 6;
 
 struct Options {
     server: Option<String>,
@@ -81,8 +83,9 @@ fn run(options: &Options) -> Result<bool, String> {
                 total.0 += held;
                 total.1 += passed_over;
             }
-            let changes: Vec<String> = (0..CHANGES_A_ROUND).map(|_| changes.statement(Kind::Changes).text()).collect();
-            subject.change(&changes)?;
+            let mut made: Vec<String> = (0..CHANGES_A_ROUND).map(|_| changes.statement(Kind::Changes).text()).collect();
+            made.extend((0..ALTERATIONS_A_ROUND).map(|_| changes.alteration()));
+            subject.change(&made)?;
         }
         round += 1;
     }
