@@ -228,7 +228,7 @@ impl Exec<'_> {
         if !found {
             return None;
         }
-        if let (SubqueryKind::Scalar, Some(lookup)) = (kind, &sub.lookup)
+        if let (SubqueryKind::Scalar { .. }, Some(lookup)) = (kind, &sub.lookup)
             && let Some(column) = self.grouped_column(number, lookup, chunk, rows)
         {
             return Some(Vector::Owned(column));
