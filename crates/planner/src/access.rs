@@ -221,6 +221,7 @@ impl<'c> Binder<'c> {
             }
             best.as_ref().map_or(f64::INFINITY, |(least, _)| *least)
         };
+        let orders_by_own = wanted.is_none_or(|wanted| wanted.order.iter().all(|key| reads_only(&key.expr, relation)));
         let primary_ordered = |path_parts: &[(u32, bool)], points: usize| match wanted {
             Some(w) => order_matches(w.order, relation, path_parts, points, conditions),
             None => None,
@@ -298,7 +299,7 @@ impl<'c> Binder<'c> {
                         rows,
                         cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
                         backward: order == Some(true),
-                        ordered: order.is_some() || (unique && sure >= declared),
+                        ordered: order.is_some() || (unique && sure >= declared && orders_by_own),
                         ranges: Some(ranges),
                         merge: None,
                         groups: None,
@@ -504,6 +505,16 @@ fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
 /// What a key part gives an order by: (column, descending). The order of prefixes is not that of the values: such a part is no column.
 fn ordering_part(part: &record::KeyPart) -> (u32, bool) {
     (if part.prefix_chars.is_some() { u32::MAX } else { part.column as u32 }, part.descending)
+}
+
+/// Whether an expression reads nothing but this table: then a single row of it leaves nothing to order, however many rows others add to it.
+fn reads_only(expr: &Expr, relation: &Relation) -> bool {
+    let mut is_foreign = |e: &Expr| match e.kind {
+        ExprKind::Slot(slot) => relation.column_of(slot).is_none(),
+        ExprKind::Subquery(..) => true,
+        _ => false,
+    };
+    !expr.any(&mut is_foreign)
 }
 
 /// Leading parts that hold one value in what is read. A parameter of another or yet unknown type may turn out to be a number: against a text
