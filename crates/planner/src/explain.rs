@@ -8,7 +8,8 @@ pub use text::Names;
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{
-    Access, Body, GroupEnds, Groups, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode, VirtualNode,
+    Access, Body, GroupEnds, Groups, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode,
+    VirtualNode,
 };
 use crate::short::ShortPlan;
 use catalog::TableDef;

@@ -52,8 +52,8 @@ pub(crate) mod tests;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
 pub use block::{Block, Field};
-pub(crate) use grouped::Grouped;
 use chunk::Chunk;
+pub(crate) use grouped::Grouped;
 pub use join::HashTable;
 use planner::plan::Node;
 

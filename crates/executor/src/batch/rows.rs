@@ -57,7 +57,10 @@ impl<'a> Exec<'a> {
                 return Ok(Flow::Continue);
             }
             chunk.set_len(count);
+            // What is above may use the frame, and what is below goes on with the row that is in it.
+            let row: Vec<types::Value> = slots.iter().map(|slot| x.frame[*slot as usize].clone()).collect();
             let flow = x.pass_collected(&mut chunk, sink)?;
+            slots.iter().zip(row).for_each(|(slot, value)| x.frame[*slot as usize] = value);
             chunk.reset(slots.iter().copied());
             (count, bytes) = (0, 0);
             rows_max = (rows_max * 2).min(rows_limit);

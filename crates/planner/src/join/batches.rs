@@ -16,7 +16,8 @@ impl Binder<'_> {
         }
         let by_cost = switches.has(Switch::MrrCostBased) && hints.rows != Some(true);
         let asked = hints.keys == Some(true) || switches.has(Switch::BatchedKeyAccess) && !by_cost;
-        let always = asked && matches!(kind, JoinKind::Inner | JoinKind::Left) && fetches_rows_of_keys(table) && relation.lock == LockMode::None;
+        let always =
+            asked && matches!(kind, JoinKind::Inner | JoinKind::Left) && fetches_rows_of_keys(table) && relation.lock == LockMode::None;
         if always { KeyBatches::Always } else { KeyBatches::ByCost }
     }
 }
