@@ -366,6 +366,21 @@ fn who_takes_a_member_out_shows_that_it_came() {
 }
 
 #[test]
+fn a_removal_without_an_answer_shows_where_the_member_came_by_other_traces() {
+    // Neither commit was answered. That 51 is there shows that T0 has committed, so T1 must have taken 50 out.
+    let steps = [(0, Insert(50, 1)), (0, Insert(51, 1)), (0, Lose), (1, Remove(50, 1)), (1, Lose)];
+    judge(Kind::LostCommit, &[], &steps, &[], &[(51, 1)]);
+}
+
+#[test]
+fn a_removal_without_an_answer_of_what_was_taken_back_shows_nothing() {
+    // T1 may have found nothing to move.
+    let moved = [(1, Remove(50, 1)), (1, Insert(51, 2)), (1, Lose)];
+    let steps = [&[(0, Savepoint), (0, Insert(50, 1)), (0, Back), (0, Commit)][..], &moved].concat();
+    judge(Kind::LostCommit, &[], &steps, &[], &[]);
+}
+
+#[test]
 fn savepoints_within_one_another_take_back_what_came_since() {
     let steps = [
         (0, Append(1, 10)),

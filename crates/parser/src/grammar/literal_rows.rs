@@ -33,6 +33,11 @@ impl<'a> Parser<'a> {
         if self.lifter.is_some() || !self.at_tok(Tok::LParen) || self.lexer.is_in_comment() {
             return None;
         }
+        // Nearly all have one row: they are not to be read twice.
+        let rest = self.lexer.sql.get(self.lexer.pos..)?;
+        if memchr::memchr_iter(b'(', rest).take(ROWS_MIN - 1).count() < ROWS_MIN - 1 {
+            return None;
+        }
         let mut scanner = Scanner { sql: self.lexer.sql, at: self.lexer.pos, mode: self.lexer.mode };
         let mut fields = ArenaVec::new_in(self.arena);
         let (mut rows, mut width) = (0, 0);

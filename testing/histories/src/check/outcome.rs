@@ -168,8 +168,8 @@ impl Outcome {
             }
         }
         for pair in &effects.removes {
-            // That a pair is gone tells something where it certainly came, and nobody else may have taken it.
-            let came = self.inserted_by.get(pair).is_some_and(|by| matches!(history.txns[*by].end, End::Committed { .. }));
+            // That a pair is gone tells something where it certainly came, by an answer or by other traces, and nobody else may have taken it.
+            let came = self.inserted_by.get(pair).is_some_and(|by| self.committed[*by] && self.effects[*by].inserts.contains(pair));
             if history.final_sets.contains(pair) {
                 traces.push(false);
             } else if came && takers[pair].len() == 1 {
@@ -177,6 +177,20 @@ impl Outcome {
             }
         }
         traces
+    }
+
+    /// A transaction, and those that wrote, or tried to write, a list that it has appended to, or took out what it has put in.
+    fn others_of(&self, history: &History, index: usize) -> Vec<usize> {
+        let lost = &self.effects[index];
+        let is_its_list = |list: &Key| lost.appends.iter().any(|(key, _)| key == list);
+        let touches = |event: &Event| match event {
+            Event::Append { key, .. } | Event::TriedAppend { key, .. } => is_its_list(key),
+            Event::Remove { element, group } => lost.inserts.contains(&(*element, *group)),
+            _ => false,
+        };
+        let others = (0..history.txns.len())
+            .filter(|other| *other != index && history.txns[*other].statements.iter().flat_map(|statement| &statement.events).any(touches));
+        std::iter::once(index).chain(others).collect()
     }
 
     /// What is there at the end is what the committed transactions did.
@@ -202,7 +216,7 @@ impl Outcome {
         for (index, (missing, all)) in by_txn.into_iter().filter(|(_, (missing, _))| !missing.is_empty()) {
             // What is missing of an acknowledged commit is lost, be it all or a part.
             let text = format!("T{index} committed, and this is not there at the end ({} of {all}): {}", missing.len(), missing.join(", "));
-            found.push(Anomaly { kind: Kind::LostCommit, text, txns: vec![index] });
+            found.push(Anomaly { kind: Kind::LostCommit, text, txns: self.others_of(history, index) });
         }
         let remains: BTreeSet<(Key, Element)> = self
             .effects
