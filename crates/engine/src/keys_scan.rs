@@ -12,7 +12,8 @@ use crate::session::Session;
 use crate::table::Table;
 use crate::version::visible;
 use crate::{Error, Read, Result};
-use btree::Scanned;
+use btree::{Cursor, KeyRef, Scanned};
+use lock_manager::Cancel;
 use record::{KeyRestore, RowRef};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -102,29 +103,17 @@ impl Session {
         let mut cursor = table.primary().tree.cursor();
         let mut no = 0;
         for (key, wanted) in keys.iter().enumerate() {
-            let upper = after_prefix(wanted);
-            cursor.seek_onward(wanted)?;
-            loop {
-                if cancel.is_cancelled() {
-                    return Err(Error::Killed);
+            let all = scan_onward(&mut cursor, wanted, cancel, |_, stored| {
+                match visible(&engine.undo, view, running.id, stored, &mut buffers.version)? {
+                    None => Ok(Step::Continue),
+                    Some(version) => {
+                        no += 1;
+                        engine.with_full_row(table, version, |row| f(FoundKey { key, no: no - 1 }, row))
+                    }
                 }
-                let mut failed = None;
-                let scanned = cursor.scan_leaf(upper_bound(&upper), |_, stored| {
-                    let shown = visible(&engine.undo, view, running.id, stored, &mut buffers.version).and_then(|version| match version {
-                        None => Ok(Step::Continue),
-                        Some(version) => {
-                            no += 1;
-                            engine.with_full_row(table, version, |row| f(FoundKey { key, no: no - 1 }, row))
-                        }
-                    });
-                    go_on(shown, &mut failed)
-                })?;
-                match (failed, scanned) {
-                    (Some(error), _) => return Err(error),
-                    (None, Scanned::Stopped) => return Ok(false),
-                    (None, Scanned::EndOfRange) => break,
-                    (None, Scanned::NextLeaf) => {}
-                }
+            })?;
+            if !all {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -220,32 +209,46 @@ impl Session {
         let mut cursor = table.indexes[index_no].tree.cursor();
         let (mut whole, mut bytes) = (Vec::new(), 0);
         for (key, wanted) in keys.iter().enumerate() {
-            let upper = after_prefix(wanted);
-            cursor.seek_onward(wanted)?;
-            loop {
-                if self.cancel.is_cancelled() {
-                    return Err(Error::Killed);
+            let all = scan_onward(&mut cursor, wanted, &self.cancel, |entry, value| {
+                whole.clear();
+                entry.append_to(&mut whole);
+                bytes += whole.len();
+                if entries.len() == ENTRIES_MAX || bytes > ENTRY_BYTES_MAX {
+                    return Ok(Step::Stop);
                 }
-                let mut failed = None;
-                let scanned = cursor.scan_leaf(upper_bound(&upper), |entry, value| {
-                    whole.clear();
-                    entry.append_to(&mut whole);
-                    bytes += whole.len();
-                    if entries.len() == ENTRIES_MAX || bytes > ENTRY_BYTES_MAX {
-                        return ControlFlow::Break(());
-                    }
-                    key_of.push(key as u32);
-                    go_on(entries.push(&whole, value).map(|()| Step::Continue), &mut failed)
-                })?;
-                match (failed, scanned) {
-                    (Some(error), _) => return Err(error),
-                    (None, Scanned::Stopped) => return Ok(false),
-                    (None, Scanned::EndOfRange) => break,
-                    (None, Scanned::NextLeaf) => {}
-                }
+                key_of.push(key as u32);
+                entries.push(&whole, value)?;
+                Ok(Step::Continue)
+            })?;
+            if !all {
+                return Ok(false);
             }
         }
         Ok(true)
+    }
+}
+
+/// Shows `f` the entries that begin with `wanted`, which is not below what the cursor was asked for before; `false` when it stopped.
+fn scan_onward(
+    cursor: &mut Cursor<'_>,
+    wanted: &[u8],
+    cancel: &Cancel,
+    mut f: impl FnMut(KeyRef<'_>, &[u8]) -> Result<Step>,
+) -> Result<bool> {
+    let upper = after_prefix(wanted);
+    cursor.seek_onward(wanted)?;
+    loop {
+        if cancel.is_cancelled() {
+            return Err(Error::Killed);
+        }
+        let mut failed = None;
+        let scanned = cursor.scan_leaf(upper_bound(&upper), |entry, value| go_on(f(entry, value), &mut failed))?;
+        match (failed, scanned) {
+            (Some(error), _) => return Err(error),
+            (None, Scanned::Stopped) => return Ok(false),
+            (None, Scanned::EndOfRange) => return Ok(true),
+            (None, Scanned::NextLeaf) => {}
+        }
     }
 }
 
