@@ -391,9 +391,10 @@ impl Engine {
         self.prune.looked_at.fetch_add(1, Ordering::Relaxed);
         let mut glances = SmallVec::<[Glance; 32]>::new();
         for (address, _) in &work.records {
-            glances.push(self.undo.read(*address, |bytes| decode(bytes).map(|record| glance(views, &record)))??);
+            let look = |bytes: &[u8]| decode(bytes).map(|record| glance(views, &record));
+            glances.push(self.undo.read_near(&mut session.buffers.near, *address, look)??);
         }
-        if !self.read_and_look(&mut work, |record| glances.push(glance(views, record))) {
+        if !self.read_and_look(session, &mut work, |record| glances.push(glance(views, record))) {
             return Ok(Some(UndoPtr::NONE));
         }
         let is_new = work.finished.needed.is_none();
@@ -454,7 +455,7 @@ impl Engine {
 
     /// Whether a view comes by this undo record on its way to a row that it sees. Also of records that purge deals with when all see them only.
     fn is_needed(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, address: UndoPtr) -> Result<bool> {
-        let bytes = self.undo.read(address, SmallVec::<[u8; 256]>::from_slice)?;
+        let bytes = self.undo.read_near(&mut session.buffers.near, address, SmallVec::<[u8; 256]>::from_slice)?;
         let record = decode(&bytes)?;
         match record.change {
             // Only a rollback would ask for these.

@@ -25,6 +25,7 @@ use record::header::DELETE_MARK;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use sync::{CachePadded, Mutex, Rank};
+use undo::Near;
 
 /// Latches for rows, by hash: two workers never purge records of one row at once.
 pub(crate) struct RowLatches {
@@ -108,7 +109,7 @@ impl Engine {
         // Of one that is new to purge, all that somebody may have read already.
         let known = if work.begun { work.records.len() } else { 0 };
         work.begun = true;
-        self.read_all(&mut work);
+        self.read_all(session, &mut work);
         let fresh = work.records[known..].iter().map(|(address, _)| *address);
         work.postponed = self.purge_records(session, work.finished, Why::SeenByAll, again.into_iter().chain(fresh));
         let done = work.postponed.is_empty() && work.unread.is_none();
@@ -121,19 +122,19 @@ impl Engine {
     }
 
     /// Reads what is not read yet of a transaction's chain; `false` when that cannot be done now.
-    pub(crate) fn read_all(&self, work: &mut Postponed) -> bool {
-        self.read_few(work, usize::MAX)
+    pub(crate) fn read_all(&self, session: &mut Session, work: &mut Postponed) -> bool {
+        self.read_few(session, work, usize::MAX)
     }
 
     /// The same for a transaction of up to `max` records; `false` when there are more, too.
-    pub(crate) fn read_few(&self, work: &mut Postponed, max: usize) -> bool {
-        work.unread = self.read_chain(work.unread, &mut work.records, max, |_| ());
+    pub(crate) fn read_few(&self, session: &mut Session, work: &mut Postponed, max: usize) -> bool {
+        work.unread = self.read_chain(&mut session.buffers.near, work.unread, &mut work.records, max, |_| ());
         work.unread.is_none()
     }
 
     /// [`Engine::read_all`], with a look at each record that was not read yet.
-    pub(crate) fn read_and_look(&self, work: &mut Postponed, look: impl FnMut(&UndoRecord<'_>)) -> bool {
-        work.unread = self.read_chain(work.unread, &mut work.records, usize::MAX, look);
+    pub(crate) fn read_and_look(&self, session: &mut Session, work: &mut Postponed, look: impl FnMut(&UndoRecord<'_>)) -> bool {
+        work.unread = self.read_chain(&mut session.buffers.near, work.unread, &mut work.records, usize::MAX, look);
         work.unread.is_none()
     }
 
@@ -141,13 +142,14 @@ impl Engine {
     /// crash) or is damaged. Returns the record that cannot be read now but may be later, or none.
     fn read_chain(
         &self,
+        near: &mut Near,
         mut at: UndoPtr,
         records: &mut Vec<(UndoPtr, usize)>,
         max: usize,
         mut look: impl FnMut(&UndoRecord<'_>),
     ) -> UndoPtr {
         while !at.is_none() && records.len() < max {
-            let read = self.undo.read(at, |bytes| {
+            let read = self.undo.read_near(near, at, |bytes| {
                 let record = UndoRecord::decode(bytes)?;
                 look(&record);
                 Ok((bytes.len(), record.previous))
@@ -201,7 +203,7 @@ impl Engine {
 
     fn purge_record(self: &Arc<Engine>, session: &mut Session, address: UndoPtr, why: Why) -> Result<Removed> {
         // Most records leave nothing behind but themselves.
-        let bytes = self.undo.read(address, |bytes| -> Result<Option<Vec<u8>>> {
+        let bytes = self.undo.read_near(&mut session.buffers.near, address, |bytes| -> Result<Option<Vec<u8>>> {
             let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
             Ok(leaves_something(&record.change).then(|| bytes.to_vec()))
         })??;

@@ -228,7 +228,7 @@ impl Engine {
             }
         };
         let mut work = Postponed::new(shard, finished);
-        if !self.read_few(&mut work, HELP_RECORDS_MAX) {
+        if !self.read_few(session, &mut work, HELP_RECORDS_MAX) {
             self.history.put_back(shard, &finished);
             return false;
         }
@@ -319,6 +319,8 @@ impl Session {
         let engine = Arc::clone(&self.engine);
         self.helps = true;
         let _ = (0..HELP_TRANSACTIONS).all(|_| engine.purge_one(self));
+        // There may be thousands of sessions.
+        self.buffers.near.clear();
         self.helps = false;
     }
 

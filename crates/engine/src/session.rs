@@ -129,6 +129,7 @@ pub struct Buffers {
     pub(crate) covered: crate::covered::Buffers,
     pub(crate) prune: crate::prune::CachedViews,
     pub(crate) chain: crate::version::ChainBuffers,
+    pub(crate) near: undo::Near,
     pub(crate) run: btree::RunPlan,
 }
 

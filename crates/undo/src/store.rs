@@ -62,7 +62,7 @@ pub struct UndoStore {
     /// Addresses that were released since [`UndoStore::forget_released_at_once`].
     forgotten: OnceLock<Mutex<HashSet<u64>>>,
     pub(crate) spilled: AtomicU64,
-    file_reads: AtomicU64,
+    pub(crate) file_reads: AtomicU64,
 }
 
 /// Where the next record of a shard goes.
@@ -150,7 +150,7 @@ impl UndoStore {
     /// [`UndoError::Released`] also for an address in a segment that recovery has rebuilt without this record: it was released before the checkpoint
     /// that recovery started from, and other records of its segment were not.
     pub fn read<R>(&self, ptr: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<R, UndoError> {
-        if self.forgotten.get().is_some_and(|forgotten| forgotten.lock().contains(&ptr.0)) {
+        if self.is_forgotten(ptr) {
             return Err(UndoError::Released);
         }
         let mut copy = COPY.take();
@@ -160,6 +160,11 @@ impl UndoStore {
             COPY.set(copy);
         }
         result
+    }
+
+    /// Whether the record was released, and who releases forgets at once.
+    pub(crate) fn is_forgotten(&self, ptr: UndoPtr) -> bool {
+        self.forgotten.get().is_some_and(|forgotten| forgotten.lock().contains(&ptr.0))
     }
 
     /// [`Self::read`] for those who would rather do without than read the file: `None` when the record is not in memory.

@@ -210,6 +210,47 @@ fn recovery_of_more_undo_than_memory_spills_and_gives_memory_back() {
 }
 
 #[test]
+fn near_reads_find_what_reads_find_with_few_reads_of_the_file() {
+    let mut random = Random::new(11);
+    let store = store(&disk(11));
+    let lengths: Vec<usize> = (0..9_000)
+        .map(|n| match n % 900 {
+            0 => 70_000,
+            1 => 2 * MIB,
+            _ => (random.next() % 1500) as usize,
+        })
+        .collect();
+    let ptrs: Vec<_> =
+        lengths.iter().enumerate().map(|(n, bytes)| store.append(n / 1000, &record(n as u64, *bytes)).expect("room")).collect();
+    store.spill().expect("no fault");
+    let before = store.stats();
+    let mut near = undo::Near::default();
+    // As a transaction's records are read: the newest first.
+    for (n, ptr) in ptrs.iter().enumerate().rev() {
+        let found = store.read_near(&mut near, *ptr, <[u8]>::to_vec).expect("there");
+        assert!(found == record(n as u64, lengths[n]), "record {n} of {} bytes", lengths[n]);
+    }
+    let reads = store.stats().file_reads - before.file_reads;
+    assert!(before.spilled > 0 && (1..2_000).contains(&reads), "{reads} reads of the file for {} records, {before:?}", ptrs.len());
+    // In any order, beside releases that recycle segments: the record while it is there, afterwards nothing else.
+    let mut released = vec![false; ptrs.len()];
+    for _ in 0..40_000 {
+        let n = (random.next() % ptrs.len() as u64) as usize;
+        match store.read_near(&mut near, ptrs[n], <[u8]>::to_vec) {
+            Ok(found) => assert!(found == record(n as u64, lengths[n]), "record {n}"),
+            Err(error) => assert!(released[n] && matches!(error, UndoError::Released), "record {n}: {error}"),
+        }
+        if !std::mem::replace(&mut released[n], true) {
+            store.release(ptrs[n], lengths[n]);
+        }
+        if random.next().is_multiple_of(100) {
+            let other = store.append(0, &record(u64::MAX, 5_000)).expect("room");
+            store.release(other, 5_000);
+        }
+    }
+}
+
+#[test]
 fn restored_segments_take_no_appends_and_numbers_go_on() {
     let sim = disk(9);
     let store_1 = store(&sim);
