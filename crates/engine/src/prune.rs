@@ -20,7 +20,7 @@ use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
-use crate::version::{Chain, Headers, header, is_nothing};
+use crate::version::{Chain, ChainBuffers, Headers, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
 use lock_manager::metadata::Share;
@@ -30,9 +30,13 @@ use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 use txn::{ReadView, Snapshots};
+use undo::UndoStore;
 
-/// Versions that a writer looks at, at most, for those that nobody needs.
-const PLAN_STEPS_MAX: usize = 32;
+/// Versions that a writer looks at, as a rule, for those that nobody needs.
+const PLAN_STEPS: usize = 16;
+/// And once in so many times that this did not do, so many: a row whose writers were not settled as often as that, one after the other, gets its skip all the same, and the next one is near.
+const PLAN_FAR_EACH: u32 = 32;
+const PLAN_STEPS_FAR: usize = 1024;
 /// Transactions that finish between two looks of writers at the views, at least, and places for views that one of them may pay for.
 const LOOK_AFTER_MIN: u64 = 16;
 const PLACES_PER_TRANSACTION: u64 = 8;
@@ -65,6 +69,8 @@ pub(crate) struct Prune {
 pub(crate) struct CachedViews {
     generation: u64,
     views: Option<Arc<Snapshots>>,
+    /// Times that [`PLAN_STEPS`] did not do.
+    too_far: u32,
 }
 
 impl Prune {
@@ -190,9 +196,11 @@ impl Session {
         let prune = &self.engine.prune;
         let generation = prune.generation.load(Ordering::Acquire);
         if self.buffers.prune.generation != generation {
-            self.buffers.prune = CachedViews { generation, views: prune.views.lock().clone() };
+            let cached = &mut self.buffers.prune;
+            (cached.generation, cached.views) = (generation, prune.views.lock().clone());
         }
-        let views = self.buffers.prune.views.as_deref()?;
+        let CachedViews { views, too_far, .. } = &mut self.buffers.prune;
+        let views = views.as_deref()?;
         let newest = header(replaced).ok()?;
         if newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
             return None;
@@ -207,10 +215,14 @@ impl Session {
                 // What cannot be read is told of when it is read for more than this.
                 Ok(Some(Told::NoSkip) | None) | Err(_) => None,
                 Ok(Some(Told::Further)) => {
-                    let mut chain = Chain::with(&self.engine.undo, newest, replaced, std::mem::take(&mut self.buffers.chain));
-                    let skip = plan_skip_behind(&mut chain, newest, replaced, &blind, &prune.loses_older_skips, &mut seen_alive);
-                    self.buffers.chain = chain.into_buffers();
-                    skip
+                    let behind = SkipBehind {
+                        undo: &self.engine.undo,
+                        newest,
+                        replaced,
+                        blind: &blind,
+                        loses_older_skips: &prune.loses_older_skips,
+                    };
+                    behind.skip(too_far, &mut self.buffers.chain, &mut seen_alive)
                 }
             };
         }
@@ -229,10 +241,14 @@ enum Told {
     Further,
 }
 
-/// [`plan_skip_behind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
+/// [`SkipBehind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
 fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], seen_alive: &mut bool) -> Told {
-    let Ok(UndoRecord { txn, change: Change::Update { old, prefix, suffix, middle, skip, .. }, .. }) = decode(bytes) else {
-        return Told::Further;
+    let Ok(UndoRecord { txn, change, .. }) = decode(bytes) else { return Told::Further };
+    let (old, prefix, suffix, middle, skip) = match change {
+        Change::Update { old, prefix, suffix, middle, skip, .. } => (old, prefix, suffix, middle, skip),
+        // Nobody sees what was before the row was there: the ordinary step says so.
+        Change::Insert | Change::InsertRun { .. } => return Told::NoSkip,
+        Change::Delete { .. } | Change::Chain { .. } => return Told::Further,
     };
     let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
     if txn != newest.txn || old.flags & EXTERNAL != 0 {
@@ -258,48 +274,87 @@ fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&Re
     }
 }
 
-/// Where the views `blind`, which do not see the version `replaced` that the chain stands on, go on from it. Notes when one of them is found to see the row.
-fn plan_skip_behind(
-    chain: &mut Chain<'_>,
+/// Where the views `blind`, which do not see the version `replaced`, go on from it, found by going back from there.
+struct SkipBehind<'a> {
+    undo: &'a UndoStore,
+    /// The header of `replaced`.
     newest: RowHeader,
-    replaced: &[u8],
-    blind: &[&ReadView],
-    loses_older_skips: &AtomicBool,
-    seen_alive: &mut bool,
-) -> Option<PlannedSkip> {
-    let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
-    for step in 0..PLAN_STEPS_MAX {
-        let version = match chain.step_unless_spilled() {
-            Ok(Some(Some(version))) => version,
-            // Those views see no version at all.
-            Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Some(PlannedSkip::to_nothing()),
-            _ => return None,
-        };
-        if version.flags & EXTERNAL != 0 {
-            return None;
+    replaced: &'a [u8],
+    blind: &'a [&'a ReadView],
+    loses_older_skips: &'a AtomicBool,
+}
+
+/// What the headers behind a version tell of a skip from it.
+enum Way {
+    /// To nothing: those views see no version at all.
+    Nothing,
+    /// To the version so many steps behind.
+    Steps(usize),
+    /// There is none: the ordinary step leads to what they see, or somebody else deals with the row, or what is needed for it is not in memory.
+    None,
+    /// It is further away than was looked.
+    TooFar,
+}
+
+impl SkipBehind<'_> {
+    /// Notes in `seen_alive` when one of the views is found to see the row.
+    fn skip(&self, too_far: &mut u32, buffers: &mut ChainBuffers, seen_alive: &mut bool) -> Option<PlannedSkip> {
+        let steps = if *too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1 { PLAN_STEPS_FAR } else { PLAN_STEPS };
+        match self.way(steps, seen_alive) {
+            Way::Nothing => Some(PlannedSkip::to_nothing()),
+            Way::Steps(steps) => self.build(steps, buffers),
+            Way::None => None,
+            Way::TooFar => {
+                *too_far = too_far.wrapping_add(1);
+                None
+            }
         }
-        if !is_seen(version.txn) {
-            continue;
-        }
-        *seen_alive |= version.flags & DELETE_MARK == 0;
-        // The ordinary step leads there.
-        if step == 0 {
-            return None;
-        }
-        if is_nothing(&version) {
-            return Some(PlannedSkip::to_nothing());
-        }
-        if !chain.skips() || blind.iter().all(|view| view.sees(version.txn, TxnId::NONE)) || loses_older_skips.load(Ordering::Relaxed) {
-            return Some(PlannedSkip::new(version, &chain.buffer, replaced));
-        }
-        // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
-        let mut above = Chain::new(chain.undo(), newest, replaced, Vec::new());
-        for _ in 0..step {
-            above.step_unless_spilled().ok()???;
-        }
-        return (step > 1 && !above.skips()).then(|| PlannedSkip::new(above.version(), &above.buffer, replaced));
     }
-    None
+
+    fn is_seen(&self, version: RowHeader) -> bool {
+        self.blind.iter().any(|view| view.sees(version.txn, TxnId::NONE))
+    }
+
+    /// By headers alone: most of what is met is passed by.
+    fn way(&self, steps: usize, seen_alive: &mut bool) -> Way {
+        let mut headers = Headers::new(self.undo, self.newest);
+        for step in 0..steps {
+            let above_skips = headers.skips();
+            let version = match headers.step_unless_spilled() {
+                Ok(Some(Some(version))) => version,
+                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Way::Nothing,
+                _ => return Way::None,
+            };
+            if version.flags & EXTERNAL != 0 {
+                return Way::None;
+            }
+            if !self.is_seen(version) {
+                continue;
+            }
+            *seen_alive |= version.flags & DELETE_MARK == 0;
+            if step == 0 {
+                return Way::None;
+            }
+            if is_nothing(&version) {
+                return Way::Nothing;
+            }
+            let all_see = || self.blind.iter().all(|view| view.sees(version.txn, TxnId::NONE));
+            if !headers.skips() || all_see() || self.loses_older_skips.load(Ordering::Relaxed) {
+                return Way::Steps(step + 1);
+            }
+            // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
+            return if step > 1 && !above_skips { Way::Steps(step) } else { Way::None };
+        }
+        Way::TooFar
+    }
+
+    fn build(&self, steps: usize, buffers: &mut ChainBuffers) -> Option<PlannedSkip> {
+        let mut chain = Chain::with(self.undo, self.newest, self.replaced, std::mem::take(buffers));
+        let there = (0..steps).all(|_| matches!(chain.step_unless_spilled(), Ok(Some(Some(_)))));
+        let skip = there.then(|| PlannedSkip::new(chain.version(), &chain.buffer, self.replaced));
+        *buffers = chain.into_buffers();
+        skip
+    }
 }
 
 impl Engine {

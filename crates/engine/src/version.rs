@@ -6,7 +6,7 @@
 //! 2. A row whose header has no undo address has no older version.
 //! 3. Where a record on the way was released, no open view sees anything behind it.
 
-use crate::undo_record::{Change, UndoRecord, older_body};
+use crate::undo_record::{Change, OldHeader, UndoRecord, older_body};
 use crate::{Error, Result};
 use base::TxnId;
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
@@ -119,10 +119,6 @@ impl<'u> Chain<'u> {
     /// The buffers, for another chain.
     pub(crate) fn into_buffers(self) -> ChainBuffers {
         ChainBuffers { buffer: self.buffer, scratch: self.scratch, skip_middle: self.skip_middle }
-    }
-
-    pub(crate) fn undo(&self) -> &'u UndoStore {
-        self.undo
     }
 
     /// The header of the version that the chain stands on.
@@ -266,25 +262,59 @@ impl<'u> Headers<'u> {
             return Ok(None);
         }
         let writer = self.version.txn;
-        let (older, skip) = self.undo.read(at, |bytes| -> Result<_> {
-            let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
-            if record.txn != writer {
-                return Err(Error::corrupt(format!("undo record of transaction {} behind a row of {writer}", record.txn)));
-            }
-            Ok(match record.change {
-                Change::Update { old, skip, .. } => (Some(old), skip.map(|skip| skip.old)),
-                Change::Delete { old, .. } => (Some(old), None),
-                Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => (None, None),
-            })
-        })??;
-        self.skip = skip.map(RowHeader::from);
-        match older {
+        let found = self.undo.read(at, |bytes| Behind::of(bytes, writer))??;
+        Ok(self.went_back(found))
+    }
+
+    /// As [`Chain::step_unless_spilled`].
+    pub(crate) fn step_unless_spilled(&mut self) -> Result<Option<Option<RowHeader>>> {
+        if self.skip.is_some() {
+            return self.step().map(Some);
+        }
+        let at = self.version.undo;
+        if at.is_none() {
+            return Ok(Some(None));
+        }
+        let writer = self.version.txn;
+        match self.undo.read_in_memory(at, |bytes| Behind::of(bytes, writer))? {
+            None => Ok(None),
+            Some(found) => Ok(Some(self.went_back(found?))),
+        }
+    }
+
+    fn went_back(&mut self, behind: Behind) -> Option<RowHeader> {
+        self.skip = behind.skip.map(RowHeader::from);
+        match behind.older {
             Some(older) => self.version = older.into(),
             None => {
                 self.version.txn = TxnId::NONE;
                 self.version.flags |= DELETE_MARK;
             }
         }
-        Ok((!is_nothing(&self.version)).then_some(self.version))
+        (!is_nothing(&self.version)).then_some(self.version)
+    }
+}
+
+/// What an undo record says of the versions behind the one that it belongs to.
+struct Behind {
+    /// The one before; `None` where there was no row.
+    older: Option<OldHeader>,
+    /// Where readers go on that do not see that one.
+    skip: Option<OldHeader>,
+}
+
+impl Behind {
+    /// Of a record that is to be of a change by `writer`.
+    fn of(bytes: &[u8], writer: TxnId) -> Result<Behind> {
+        let record = UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))?;
+        if record.txn != writer {
+            return Err(Error::corrupt(format!("undo record of transaction {} behind a row of {writer}", record.txn)));
+        }
+        let (older, skip) = match record.change {
+            Change::Update { old, skip, .. } => (Some(old), skip.map(|skip| skip.old)),
+            Change::Delete { old, .. } => (Some(old), None),
+            Change::Insert | Change::InsertRun { .. } | Change::Chain { .. } => (None, None),
+        };
+        Ok(Behind { older, skip })
     }
 }

@@ -197,6 +197,42 @@ fn undo_under_a_snapshot_goes_to_disk_and_is_read_from_there() {
     f.check_purged(400);
 }
 
+/// A row that changed a hundred times while some younger view did not see who changed it gets a skip over all of that afterwards: else each later version of it would stay, too.
+#[test]
+fn a_row_that_was_not_settled_for_long_is_skipped_over_later() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    f.insert(&mut writer, 1, 0, "first", None).unwrap();
+    writer.commit().unwrap();
+    let mut change = |round: i64| {
+        writer.begin(Isolation::RepeatableRead, false);
+        f.update(&mut writer, 1, round, &format!("round {round}")).unwrap();
+        writer.commit().unwrap();
+    };
+    // As many as are looked at one by one; the next one bounds what counts as seen by all others.
+    let mut old: Vec<Session> = (0..txn::Snapshots::OLD_MAX).map(|_| f.session()).collect();
+    let seen: Vec<Rows> = old.iter_mut().map(|view| rows(&f, view)).collect();
+    (1..=3).for_each(&mut change);
+    let mut younger = f.session();
+    let seen_by_younger = rows(&f, &mut younger);
+    (4..=300).for_each(&mut change);
+    f.engine.purge_all();
+    assert!(f.engine.history_length() >= 297, "{}", f.engine.history_length());
+    assert_eq!(rows(&f, &mut younger), seen_by_younger);
+    younger.commit().unwrap();
+    for round in 301..=400 {
+        f.engine.purge_all();
+        change(round);
+    }
+    f.engine.purge_all();
+    assert!(f.engine.history_length() < 20, "{} transactions are kept", f.engine.history_length());
+    for (view, seen) in old.iter_mut().zip(seen) {
+        assert_eq!(rows(&f, view), seen);
+        view.commit().unwrap();
+    }
+    f.check_purged(1);
+}
+
 /// A rollback takes the entry of its own version away only where no older one needs it, also behind a transaction that was purged between snapshots.
 #[test]
 fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() {
