@@ -381,6 +381,23 @@ fn a_removal_without_an_answer_of_what_was_taken_back_shows_nothing() {
 }
 
 #[test]
+fn one_of_two_removals_without_an_answer_may_have_been_the_one() {
+    let came = [(0, Insert(50, 1)), (0, Commit)];
+    let moved = [(1, Remove(50, 1)), (1, Insert(51, 2)), (1, Lose)];
+    let removed = [(2, Remove(50, 1)), (2, Lose)];
+    // T1 has not committed: 51 is not there. So it was T2.
+    let first_did_not = [&came[..], &moved, &removed].concat();
+    judge(Kind::LostCommit, &[], &first_did_not, &[], &[]);
+    // Either.
+    let again = [(1, Remove(50, 1)), (1, Lose)];
+    judge(Kind::LostCommit, &[], &[&came[..], &again, &removed].concat(), &[], &[]);
+    // T1 alone, which has left no trace of 51.
+    judge(Kind::TornCommit, ALL, &[&came[..], &moved].concat(), &[], &[]);
+    // T2 after T1, whose 51 is there: it cannot have found 50, and need not have.
+    judge(Kind::LostCommit, &[], &first_did_not, &[], &[(51, 2)]);
+}
+
+#[test]
 fn savepoints_within_one_another_take_back_what_came_since() {
     let steps = [
         (0, Append(1, 10)),

@@ -163,7 +163,7 @@ impl Graph {
                         && (groups.0..=groups.1).contains(&pair.1)
                         && !members.contains(pair)
                         && !own.contains(pair)
-                        && !outcome.removed_by.contains_key(pair)
+                        && !outcome.may_be_removed(pair)
                     {
                         self.edge(node, Node::Current(*by), Edge::Rw(Item::Member(pair.0, pair.1)));
                     }

@@ -2,7 +2,7 @@
 
 use crate::anomaly::{Anomaly, Kind};
 use crate::history::{Element, End, Event, Group, History, Key, Txn};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What remains of a transaction's changes once its savepoints have had their say.
 #[derive(Debug, Default, Clone)]
@@ -55,6 +55,8 @@ pub(super) struct Outcome {
     pub(super) inserted_by: HashMap<(Element, Group), usize>,
     /// Committed removals only.
     pub(super) removed_by: HashMap<(Element, Group), usize>,
+    /// Pairs that several took out whose commits had no answer: one of them may have committed.
+    maybe_removed: HashSet<(Element, Group)>,
     /// Where in its final list an element stands.
     pub(super) place: HashMap<(Key, Element), usize>,
 }
@@ -101,6 +103,7 @@ impl Outcome {
             appended_by,
             inserted_by,
             removed_by: HashMap::new(),
+            maybe_removed: HashSet::new(),
             place,
         };
         outcome.settle_unknown(history, found);
@@ -119,6 +122,10 @@ impl Outcome {
             effects.removes.iter().for_each(|pair| takers.entry(*pair).or_default().push(index));
         }
         let unknown: Vec<usize> = (0..history.txns.len()).filter(|index| matches!(history.txns[*index].end, End::Unknown { .. })).collect();
+        // Who certainly has not committed took nothing.
+        let refuted: Vec<usize> = unknown.iter().copied().filter(|index| self.traces(history, &takers, *index).contains(&false)).collect();
+        takers.values_mut().for_each(|takers| takers.retain(|taker| !refuted.contains(taker)));
+        takers.retain(|_, takers| !takers.is_empty());
         // What one has done may be told by what became of another: again until nothing is learnt.
         loop {
             let learnt: Vec<usize> = unknown
@@ -131,6 +138,7 @@ impl Outcome {
             }
             learnt.into_iter().for_each(|index| self.committed[index] = true);
         }
+        self.maybe_removed = takers.keys().copied().collect();
         for index in unknown {
             self.vanished[index] = !self.committed[index] && !self.effects[index].is_empty();
             let traces = self.traces(history, &takers, index);
@@ -154,6 +162,11 @@ impl Outcome {
         }
     }
 
+    /// Whether a pair was taken out, or may have been.
+    pub(super) fn may_be_removed(&self, pair: &(Element, Group)) -> bool {
+        self.removed_by.contains_key(pair) || self.maybe_removed.contains(pair)
+    }
+
     /// Of each change of a transaction that tells something: whether it has happened.
     fn traces(&self, history: &History, takers: &HashMap<(Element, Group), Vec<usize>>, index: usize) -> Vec<bool> {
         let effects = &self.effects[index];
@@ -172,7 +185,7 @@ impl Outcome {
             let came = self.inserted_by.get(pair).is_some_and(|by| self.committed[*by] && self.effects[*by].inserts.contains(pair));
             if history.final_sets.contains(pair) {
                 traces.push(false);
-            } else if came && takers[pair].len() == 1 {
+            } else if came && takers.get(pair).is_none_or(|takers| takers.iter().all(|taker| *taker == index)) {
                 traces.push(true);
             }
         }
@@ -205,7 +218,7 @@ impl Outcome {
                 }
             }
             for pair in &effects.inserts {
-                if !self.removed_by.contains_key(pair) && !history.final_sets.contains(pair) {
+                if !self.may_be_removed(pair) && !history.final_sets.contains(pair) {
                     entry.0.push(format!("{} of group {}", pair.0, pair.1));
                 }
             }

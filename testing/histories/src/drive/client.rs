@@ -358,7 +358,7 @@ impl<'r, 'p> Client<'r, 'p> {
         Ok(())
     }
 
-    fn note(&mut self, sql: &str, answer: &Answer, reading: Reading, events: Vec<Event>) {
+    pub(super) fn note(&mut self, sql: &str, answer: &Answer, reading: Reading, events: Vec<Event>) {
         self.statements.push(Statement { sql: sql.into(), sent: answer.sent, answered: answer.answered, reading, events });
     }
 

@@ -109,13 +109,16 @@ impl Client<'_, '_> {
     pub(super) fn rewrite(&mut self) -> Step {
         let key = self.key();
         let Some(mut list) = self.read_one(key, Locking::Update)? else { return Ok(()) };
+        let last = self.run.stored(list.last().copied().unwrap_or(0));
         let element = self.run.element();
         list.push(element);
         if self.random.coin() {
             let sql = self.row_sql("REPLACE", key, &list);
             return self.change(&sql, |_, _| vec![Event::Append { key, element }]);
         }
-        self.change(&format!("DELETE FROM lists WHERE id = {}", self.run.list_id(key)), |_, affected| match affected {
+        // As it was read: a rewrite without its lock would take back what others have appended, and only they would be seen to miss it.
+        let as_read = if self.random.coin() { format!(" AND last = {last}") } else { String::new() };
+        self.change(&format!("DELETE FROM lists WHERE id = {}{as_read}", self.run.list_id(key)), |_, affected| match affected {
             1 => vec![],
             other => vec![Event::Oddity(format!("{other} rows were deleted"))],
         })?;

@@ -13,6 +13,37 @@ use std::time::Instant;
 /// There is no such branch.
 const NOTA: u16 = 1397;
 
+/// What is known of a branch that is to end after XA PREPARE.
+struct Ending {
+    /// By XA COMMIT.
+    commit: bool,
+    /// XA PREPARE was answered.
+    prepared: bool,
+    /// Its end was asked for before, without an answer.
+    asked: bool,
+    /// The earliest moment at which it may have ended.
+    sent: Moment,
+}
+
+impl Ending {
+    fn done(&self, answered: Moment) -> End {
+        if self.commit { End::Committed { sent: self.sent, answered } } else { End::Aborted }
+    }
+
+    /// How it has ended when there is no such branch. `None`: that cannot be.
+    fn without_branch(&self, surely_changed: bool, now: Moment) -> Option<End> {
+        match (self.prepared, self.asked) {
+            // It was done, and the answer did not come.
+            (true, true) => Some(self.done(now)),
+            // The same, or neither statement was done: it was rolled back with the connection that XA PREPARE was sent on.
+            (false, true) if self.commit => Some(End::Unknown { sent: self.sent }),
+            (false, _) => Some(End::Aborted),
+            // A crash leaves nothing of a branch that has changed nothing; whether it has is not known where some was taken back.
+            (true, false) => (!surely_changed).then_some(End::Unknown { sent: self.sent }),
+        }
+    }
+}
+
 impl Client<'_, '_> {
     /// A name for the client's next branch.
     pub(super) fn next_branch(&mut self) -> String {
@@ -52,7 +83,7 @@ impl Client<'_, '_> {
     fn prepare_and_end(&mut self, xid: &str, commit: bool, lives: u64) -> Result<End, Failure> {
         self.ask_until_done(&format!("XA END {xid}"))?;
         let preparing = self.run.now();
-        let prepared = match self.ask_until_done(&format!("XA PREPARE {xid}")) {
+        let prepared = match self.ask_and_note(&format!("XA PREPARE {xid}")) {
             Ok(_) => true,
             // It is, or it has been rolled back.
             Err(Failure::Broken(_)) => {
@@ -67,34 +98,40 @@ impl Client<'_, '_> {
         }
         // What has changed nothing lets go of its locks when it is prepared, as in MySQL: it may have ended from there on.
         let sent = if self.has_surely_changed() { self.run.now() } else { preparing };
-        let ended = self.end_prepared(xid, commit, prepared, sent);
+        let ended = self.end_prepared(xid, Ending { commit, prepared, asked: false, sent });
         if self.lives != lives {
             self.forget_locking_reads();
         }
         ended
     }
 
-    /// `sent` is the earliest moment at which it may have ended.
-    fn end_prepared(&mut self, xid: &str, commit: bool, prepared: bool, sent: Moment) -> Result<End, Failure> {
-        let sql = format!("XA {} {xid}", if commit { "COMMIT" } else { "ROLLBACK" });
-        let mut asked = false;
-        let committed = |answered| if commit { End::Committed { sent, answered } } else { End::Aborted };
+    fn end_prepared(&mut self, xid: &str, mut ending: Ending) -> Result<End, Failure> {
+        let sql = format!("XA {} {xid}", if ending.commit { "COMMIT" } else { "ROLLBACK" });
         loop {
-            match self.ask_until_done(&sql) {
-                Ok(Answer { answered, .. }) => return Ok(committed(answered)),
+            match self.ask_and_note(&sql) {
+                Ok(Answer { answered, .. }) => return Ok(ending.done(answered)),
                 Err(Failure::Broken(_)) => {
-                    asked = true;
+                    ending.asked = true;
                     self.reconnect_after_break()?;
                 }
-                // Done before, without an answer.
-                Err(Failure::Branch(NOTA, _)) if asked => return Ok(committed(self.run.now())),
-                Err(Failure::Branch(NOTA, _)) if !prepared => return Ok(End::Aborted),
-                // A crash leaves nothing of a branch that has changed nothing; whether it has is not known where some was taken back.
-                Err(Failure::Branch(NOTA, _)) if !self.has_surely_changed() => return Ok(End::Unknown { sent }),
+                Err(Failure::Branch(NOTA, what)) => {
+                    let ended = ending.without_branch(self.has_surely_changed(), self.run.now());
+                    return ended.ok_or_else(|| Failure::Defect(format!("{what}, which was prepared")));
+                }
                 Err(Failure::Branch(_, what)) => return Err(Failure::Defect(format!("{what}, which was prepared"))),
                 Err(other) => return Err(other),
             }
         }
+    }
+
+    /// [`Client::ask_until_done`] of a statement that says nothing of rows: it is noted for whoever reads the history.
+    fn ask_and_note(&mut self, sql: &str) -> Result<Answer, Failure> {
+        let sent = self.run.now();
+        let asked = self.ask_until_done(sql);
+        let answer = Answer { rows: vec![], affected: 0, sent, answered: self.run.now() };
+        let outcome = if asked.is_ok() { "" } else { " (no answer, or an error)" };
+        self.note(&format!("{sql}{outcome}"), &answer, Reading::Current, vec![]);
+        asked
     }
 
     fn has_surely_changed(&self) -> bool {
@@ -141,5 +178,30 @@ fn wait_for_session(run: &Run<'_>, id: u32) -> Result<(), String> {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!("session {id} has not ended")),
         Err(why) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a branch that has changed something ended, when there is none of its name at moment 9.
+    fn ended(commit: bool, prepared: bool, asked: bool) -> Option<End> {
+        Ending { commit, prepared, asked, sent: 5 }.without_branch(true, 9)
+    }
+
+    #[test]
+    fn a_branch_that_is_gone_was_committed_only_if_it_was_prepared() {
+        assert_eq!(ended(true, true, true), Some(End::Committed { sent: 5, answered: 9 }));
+        // XA PREPARE was lost on its way, then XA COMMIT as well.
+        assert_eq!(ended(true, false, true), Some(End::Unknown { sent: 5 }));
+        assert_eq!(ended(true, false, false), Some(End::Aborted));
+        assert_eq!(ended(true, true, false), None);
+    }
+
+    #[test]
+    fn a_branch_that_was_to_be_rolled_back_and_is_gone_was() {
+        assert_eq!([(true, true), (false, true), (false, false)].map(|(p, a)| ended(false, p, a)), [Some(End::Aborted); 3]);
+        assert_eq!(ended(false, true, false), None);
     }
 }
