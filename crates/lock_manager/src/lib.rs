@@ -10,7 +10,8 @@
 //!    share of a table rather than for a name, for a name rather than to have a table alone; then, has the least work; then, found it.
 //! 5. An owner's list names every lock granted to it. Releasing all costs in proportion to the locks held.
 //! 6. An implicit lock (a row carries the id of an unfinished transaction) is made explicit either before its holder starts to release,
-//!    and then is released with the rest, or not at all.
+//!    and then is released with the rest, or not at all. It is noted, not granted: its owner, which asks when it has put an older version of
+//!    the row back, waits for whoever has the key by then.
 //! 7. Gap locks stand in the way of insertions only, and wait for nobody. A record that is removed leaves its locks to the gap behind it.
 //! 8. A span (`spans.rs`) is in the way of insertions as a gap lock on each key in it would be.
 //!

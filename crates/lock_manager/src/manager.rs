@@ -233,6 +233,9 @@ impl LockManager {
     /// Locks a key whose row was written by `holder`, which was unfinished when the caller looked. The holder's implicit exclusive lock is
     /// made explicit first, if it has not begun to release; then the caller waits behind it like behind any other.
     ///
+    /// The holder may have taken its change back since the caller looked, and somebody else may have the row: what is noted for it counts
+    /// when it asks for it, and nobody else has it then (`Parts::implicit`).
+    ///
     /// A lock that the caller holds on the key itself is given up first: the row proves that it was granted too late to count.
     ///
     /// After a grant the caller must look at the row again: who holds the lock knows that `holder` has begun to release, and must
@@ -261,22 +264,29 @@ impl LockManager {
             // about to vanish (the owner may even serve another transaction), or it will find the lock in the list.
             let holding_still = inner.txn == holder || planted("implicit_without_recheck");
             if holding_still {
-                let is_new = shard.grant_implicit(slot, &holding);
+                let waits_here = inner.waiting.filter(|wait| wait.id == id).map(|wait| wait.ticket);
+                let is_new = shard.grant_implicit(slot, &holding, waits_here);
                 if is_new {
                     inner.locks.push(id);
                 }
                 drop(inner);
                 // A lock that the caller has here itself was granted to it after it had let the row's page go and before `holder` wrote the
-                // row, finding no lock: it came too late to count. Were it kept, the caller would not wait.
-                if shard.revoke_record(slot, owner) {
+                // row, finding no lock: it came too late to count. Were it kept, the caller would not wait. It may have been in the way of
+                // `holder`, which has taken its change back meanwhile and makes another.
+                let mut granted = Wakes::new();
+                if shard.revoke_record(slot, owner, &mut granted) {
                     owner.inner().forget(id);
                 }
-                if is_new && shard.has_waiters(slot) {
-                    // Those who wait here already wait for the holder, too, from now on. That may close a cycle whose members all wait: nobody
-                    // else would look for it.
+                let others_wait = is_new && shard.has_waiters(slot);
+                if others_wait || !granted.is_empty() {
                     drop(shard);
-                    self.reweigh(&holding);
-                    self.resolve_deadlocks(&holding);
+                    wake(&granted);
+                    if others_wait {
+                        // Those who wait here already wait for the holder, too, from now on. That may close a cycle whose members all wait: nobody
+                        // else would look for it.
+                        self.reweigh(&holding);
+                        self.resolve_deadlocks(&holding);
+                    }
                     return self.lock(owner, key, mode, policy, cancel);
                 }
             }

@@ -45,6 +45,8 @@ impl Parts {
     pub(crate) const GAP: Parts = Parts(0b0_0100);
     const GAP_EXCLUSIVE: Parts = Parts(0b0_1100);
     pub(crate) const INTENTION: Parts = Parts(0b1_0000);
+    /// The record, exclusive, noted for the writer of its row ([`Parts::implicit`]).
+    const IMPLICIT: Parts = Parts(0b10_0000);
     const ALL_OF_RECORD: Parts = Parts::RECORD_EXCLUSIVE;
     const ALL_OF_GAP: Parts = Parts::GAP_EXCLUSIVE;
 
@@ -52,14 +54,32 @@ impl Parts {
         self.0 == 0
     }
 
+    /// The record, exclusive, as others note it for a running transaction that has written the row. That may put an older version back, and
+    /// then this is no lock any more, while somebody else may have been granted one: it counts once its owner has asked for it.
+    pub(crate) const fn implicit() -> Parts {
+        Parts(Parts::RECORD_EXCLUSIVE.0 | Parts::IMPLICIT.0)
+    }
+
+    /// Whether the record was noted, and not asked for since.
+    pub(crate) const fn is_implicit(self) -> bool {
+        self.0 & Parts::IMPLICIT.0 != 0
+    }
+
     #[must_use]
     pub(crate) const fn with(self, other: Parts) -> Parts {
-        Parts(self.0 | other.0)
+        let both = Parts(self.0 | other.0);
+        let asked_for = self.is_asked_for() || other.is_asked_for();
+        if asked_for { Parts(both.0 & !Parts::IMPLICIT.0) } else { both }
+    }
+
+    const fn is_asked_for(self) -> bool {
+        self.is_record_exclusive() && !self.is_implicit()
     }
 
     #[must_use]
     pub(crate) const fn without(self, other: Parts) -> Parts {
-        Parts(self.0 & !other.0)
+        let rest = Parts(self.0 & !other.0);
+        if rest.is_record_exclusive() { rest } else { Parts(rest.0 & !Parts::IMPLICIT.0) }
     }
 
     pub(crate) const fn has_all(self, other: Parts) -> bool {
@@ -237,6 +257,16 @@ mod tests {
         assert_eq!(spelled(LockMode::Exclusive.parts().with(LockMode::SharedGap.parts())), "X,REC_NOT_GAP + S,GAP");
         assert_eq!(spelled(LockMode::SharedNextKey.parts().with(LockMode::ExclusiveNextKey.parts())), "X");
         assert_eq!(spelled(Parts::NONE), "");
+    }
+
+    #[test]
+    fn what_was_noted_for_a_writer_is_so_until_it_asks() {
+        let noted = LockMode::Shared.parts().with(Parts::implicit()).with(LockMode::ExclusiveGap.parts());
+        assert!(noted.is_implicit() && noted.is_record_exclusive());
+        assert!(!noted.with(LockMode::Exclusive.parts()).is_implicit());
+        assert!(!LockMode::Exclusive.parts().with(Parts::implicit()).is_implicit());
+        assert_eq!(noted.without(LockMode::Exclusive.parts()), LockMode::ExclusiveGap.parts());
+        assert!(Parts::implicit().without(LockMode::Exclusive.parts()).is_none());
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(crate) mod latch {
 /// - `release_without_hand_over`: a release drops the lock but grants it to nobody.
 /// - `timeout_without_hand_over`: a timed-out waiter leaves without granting those behind it.
 /// - `implicit_without_recheck`: an implicit lock is made explicit without looking whether its holder has begun to release.
+/// - `noted_is_granted`: what others have noted for the writer of a row counts as a lock of its own, whoever else has one by then.
+/// - `revoked_without_hand_over`: a lock that came too late to count is taken away, but those who waited for it are not looked at.
 /// - `no_detection`: the deadlock search is left out.
 /// - `gap_not_counted`: a gap lock is granted without being counted.
 /// - `gap_entered`: an insertion enters a gap that somebody else has.

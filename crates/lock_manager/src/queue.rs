@@ -129,6 +129,16 @@ impl Queue {
         }
     }
 
+    /// A waiter's owner has the record already.
+    pub(crate) fn make_upgrade(&mut self, ticket: u64) {
+        let Some(waiter) = self.records.get_mut(&ticket) else { return };
+        if waiter.weight > 0 {
+            self.preferred.remove(&(Reverse(waiter.weight), ticket));
+        }
+        waiter.weight = UPGRADE;
+        self.preferred.insert((Reverse(UPGRADE), ticket));
+    }
+
     /// Takes out the next of those who wait for the record, if it can be granted now.
     pub(crate) fn next_record(&mut self, holders: &Holders) -> Option<Waiter> {
         let (&front, _) = self.records.first_key_value()?;

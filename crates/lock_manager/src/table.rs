@@ -192,12 +192,14 @@ impl Shard {
         let own = entry.holders.parts_of(owner);
         let held = own.unwrap_or_default();
         let wanted = mode.parts();
+        // Its owner asks, so the row is another's by now: what was noted when it had written the row is to be granted like any other.
+        let noted = held.is_implicit() && wanted.has_record() && !planted("noted_is_granted");
         // An intention that was granted once says nothing of gap locks that came after it.
-        if held.has_all(wanted) && mode != LockMode::InsertIntention {
+        if held.has_all(wanted) && mode != LockMode::InsertIntention && !noted {
             return Request::Held;
         }
         // What is held of the record already needs nobody's leave.
-        let asked = if held.has_all(mode.record_only().parts()) { mode.gap_only() } else { mode };
+        let asked = if held.has_all(mode.record_only().parts()) && !noted { mode.gap_only() } else { mode };
         // Strengthening overtakes the queue: those in it wait for the weaker lock's owner anyway, or are compatible with it.
         let upgrade = held.has_record();
         let queued = !upgrade && entry.queue.as_ref().is_some_and(|queue| queue.holds_back(asked));
@@ -205,7 +207,11 @@ impl Shard {
             return Request::Blocked { upgrade };
         }
         entry.grant(owner, wanted, &self.gaps);
-        if own.is_none() { Request::New } else { Request::Upgraded }
+        match own {
+            None => Request::New,
+            Some(_) if noted && held.has_all(wanted) => Request::Held,
+            Some(_) => Request::Upgraded,
+        }
     }
 
     /// Puts a blocked request into the queue and returns its ticket. `heavier` gets those in its way who wait themselves: they hold up one
@@ -232,10 +238,14 @@ impl Shard {
         self.tickets
     }
 
-    /// Notes what is true already: `owner` has the key exclusively. Returns whether it had no lock on it before.
-    pub(crate) fn grant_implicit(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
+    /// Notes what was true when the row was looked at: `owner` has the key exclusively. Returns whether it had no lock on it before. Should it wait
+    /// for the key itself, having taken its change back since, all others there wait for it from now on: it goes before them.
+    pub(crate) fn grant_implicit(&mut self, slot: u32, owner: &Arc<Owner>, waits_here: Option<u64>) -> bool {
         let entry = &mut self.slots[slot as usize];
-        entry.grant(owner, LockMode::Exclusive.parts(), &self.gaps)
+        if let (Some(queue), Some(ticket)) = (&mut entry.queue, waits_here) {
+            queue.make_upgrade(ticket);
+        }
+        entry.grant(owner, Parts::implicit(), &self.gaps)
     }
 
     /// Gives an owner a gap; returns whether the key is to be listed with it.
@@ -295,12 +305,18 @@ impl Shard {
         }
     }
 
-    /// Takes the record away from what an owner has. Returns whether the key is to be taken off its list, because nothing remains.
-    pub(crate) fn revoke_record(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
+    /// Takes the record away from what an owner has, where another one has the key, and grants to those who can have it now. Returns whether
+    /// the key is to be taken off its list, because nothing remains.
+    pub(crate) fn revoke_record(&mut self, slot: u32, owner: &Arc<Owner>, wakes: &mut Wakes) -> bool {
         let entry = &mut self.slots[slot as usize];
+        let had = entry.holders.parts_of(owner).is_some_and(Parts::has_record);
         entry.holders.reduce(owner, LockMode::Exclusive.parts());
         entry.recredit(owner);
-        entry.holders.parts_of(owner).is_some_and(Parts::is_none) && self.revoke(slot, owner)
+        let nothing_left = entry.holders.parts_of(owner).is_some_and(Parts::is_none) && self.revoke(slot, owner);
+        if had && !planted("revoked_without_hand_over") {
+            self.settle(slot, wakes);
+        }
+        nothing_left
     }
 
     /// Takes a waiter out of the queue when it is (still) there.

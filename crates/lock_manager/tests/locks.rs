@@ -411,6 +411,63 @@ fn lock_granted_after_the_row_was_written_does_not_count() {
 }
 
 #[test]
+fn lock_noted_for_a_writer_that_took_its_change_back_is_not_granted_beside_anothers() {
+    let manager = LockManager::new(4);
+    let (reader, writer, third) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+    manager.set_txn(&writer, TxnId(9));
+    // `third` has seen the row as `writer`'s, and asks when that has put an older version back, and `reader` has locked it.
+    assert_eq!(try_lock(&manager, &reader, b"row", Shared), Ok(Granted::New));
+    let ask = || manager.lock_after_implicit(&third, key(b"row"), Exclusive, TxnId(9), || true, WaitPolicy::NoWait, &Cancel::new());
+    assert_eq!(ask(), Err(LockError::WouldBlock));
+    assert_eq!(try_lock(&manager, &writer, b"row", Exclusive), Err(LockError::WouldBlock));
+    assert_eq!(try_lock(&manager, &writer, b"row", Shared), Ok(Granted::Held));
+    assert_eq!(try_lock(&manager, &writer, b"row", Exclusive), Err(LockError::WouldBlock));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| lock(&manager, &writer, b"row", Exclusive, FOREVER));
+        until_waiting(&manager, 1);
+        manager.release_all(&reader);
+        waiting.join().expect("a waiter").expect("granted");
+    });
+    // From here on it is a lock like any other.
+    assert_eq!(try_lock(&manager, &writer, b"row", Exclusive), Ok(Granted::Held));
+    assert_eq!(ask(), Err(LockError::WouldBlock));
+    assert_eq!(try_lock(&manager, &writer, b"row", Exclusive), Ok(Granted::Held));
+    assert_eq!(try_lock(&manager, &reader, b"row", Shared), Err(LockError::WouldBlock));
+    manager.release_all(&writer);
+    assert!(manager.is_free(key(b"row")));
+}
+
+#[test]
+fn who_waits_for_a_lock_that_came_too_late_has_it_when_that_is_given_up() {
+    // Without, and with one who waits before it.
+    for before in [false, true] {
+        let manager = LockManager::new(4);
+        let (late, writer, other) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+        manager.set_txn(&writer, TxnId(9));
+        // `late` has seen the row as `writer`'s. That has put an older version back, and is about to write it again.
+        assert_eq!(try_lock(&manager, &late, b"row", Exclusive), Ok(Granted::New));
+        let soon = WaitPolicy::Wait(Some(Instant::now() + Duration::from_secs(20)));
+        std::thread::scope(|scope| {
+            let another = before.then(|| scope.spawn(|| lock(&manager, &other, b"row", Exclusive, soon)));
+            until_waiting(&manager, u64::from(before));
+            let writing = scope.spawn(|| lock(&manager, &writer, b"row", Exclusive, soon));
+            until_waiting(&manager, 1 + u64::from(before));
+            let ask = || manager.lock_after_implicit(&late, key(b"row"), Exclusive, TxnId(9), || true, soon, &Cancel::new());
+            let waiting = scope.spawn(ask);
+            assert_eq!(writing.join().expect("a writer"), Ok(Granted::Upgraded), "behind another: {before}");
+            manager.release_all(&writer);
+            if let Some(another) = another {
+                assert_eq!(another.join().expect("a waiter"), Ok(Granted::New));
+                manager.release_all(&other);
+            }
+            assert_eq!(waiting.join().expect("a waiter"), Ok(Granted::New));
+        });
+        manager.release_all(&late);
+        assert!(manager.is_free(key(b"row")));
+    }
+}
+
+#[test]
 fn cycle_closed_by_making_a_waiting_holders_lock_explicit_is_found() {
     let manager = LockManager::new(4);
     let owners: Vec<_> = (0..4).map(|_| manager.new_owner()).collect();

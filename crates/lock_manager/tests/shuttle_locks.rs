@@ -263,6 +263,91 @@ fn rows_go_on_to_the_next_before_they_are_durable() {
     SCHEDULES.check(early_release, &["release_before_record", "release_without_hand_over"]);
 }
 
+/// A row as the engine goes about it: who wants it looks under the leaf's latch, asks for a lock with the latch let go, and looks again.
+struct Row {
+    manager: LockManager,
+    /// Its newest writer and its value.
+    leaf: shuttle::sync::Mutex<(u64, u32)>,
+    runs: Vec<AtomicBool>,
+}
+
+impl Row {
+    /// Calls `act` under the latch when the transaction may write the row, and has a lock on it if `locks` is set.
+    fn enter<R>(&self, owner: &Arc<owner::Owner>, id: u64, locks: bool, act: impl FnOnce(&mut (u64, u32)) -> R) -> R {
+        let (manager, cancel) = (&self.manager, Cancel::new());
+        loop {
+            let mut row = self.leaf.lock().expect("no panic");
+            let writer = row.0;
+            let runs = || self.runs[writer as usize].load(Ordering::SeqCst);
+            if writer != id && runs() {
+                drop(row);
+                let granted = manager.lock_after_implicit(owner, key(b"k"), Exclusive, TxnId(writer), runs, FOREVER, &cancel);
+                granted.expect("in the end");
+                continue;
+            }
+            let free = writer == id || !locks && manager.is_free(key(b"k"));
+            if free || manager.lock(owner, key(b"k"), Exclusive, WaitPolicy::NoWait, &cancel).is_ok() {
+                return act(&mut row);
+            }
+            drop(row);
+            manager.lock(owner, key(b"k"), Exclusive, FOREVER, &cancel).expect("in the end");
+        }
+    }
+
+    fn end(&self, owner: &Arc<owner::Owner>, id: u64) {
+        self.runs[id as usize].store(false, Ordering::SeqCst);
+        self.manager.release_all(owner);
+    }
+}
+
+/// A transaction takes its change of a row back and makes another. Two have let the page go to ask for the row: one when it was another's, which has ended
+/// since, one when it was this one's.
+fn change_taken_back() {
+    let runs = (0..3).map(|id| AtomicBool::new(id > 0)).collect();
+    let row = Arc::new(Row { manager: LockManager::new(1), leaf: shuttle::sync::Mutex::new((1, 1)), runs });
+    let writer = row.manager.register(TxnId(1));
+    let reader = {
+        let row = Arc::clone(&row);
+        thread::spawn(move || {
+            let owner = row.manager.register(TxnId(2));
+            row.manager.lock(&owner, key(b"k"), Exclusive, FOREVER, &Cancel::new()).expect("in the end");
+            let read = row.enter(&owner, 2, true, |row| row.1);
+            thread::yield_now();
+            row.enter(&owner, 2, true, |row| {
+                assert_eq!(row.1, read, "the row has changed under its lock");
+                *row = (2, read + 1);
+            });
+            row.end(&owner, 2);
+        })
+    };
+    let third = {
+        let row = Arc::clone(&row);
+        thread::spawn(move || {
+            let owner = row.manager.new_owner();
+            let runs = || row.runs[1].load(Ordering::SeqCst);
+            let asked = row.manager.lock_after_implicit(&owner, key(b"k"), Exclusive, TxnId(1), runs, WaitPolicy::NoWait, &Cancel::new());
+            assert!(matches!(asked, Ok(_) | Err(LockError::WouldBlock)), "{asked:?}");
+            row.manager.release_all(&owner);
+        })
+    };
+    {
+        // As `put_back` does: the lock stays, unless somebody else has it.
+        let mut leaf = row.leaf.lock().expect("no panic");
+        let _ = row.manager.lock(&writer, key(b"k"), Exclusive, WaitPolicy::NoWait, &Cancel::new());
+        *leaf = (0, 0);
+    }
+    row.enter(&writer, 1, false, |row| *row = (1, row.1 + 1));
+    row.end(&writer, 1);
+    [reader, third].into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(row.leaf.lock().expect("no panic").1, 2, "an update is lost");
+    assert_eq!(row.manager.shards[0].lock().entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_change_that_is_taken_back_loses_nobodys_update() {
+    SCHEDULES.check(change_taken_back, &["noted_is_granted", "revoked_without_hand_over"]);
+}
+
 /// Three owners in a ring: somebody is the victim, everybody ends, and a victim is needed (nobody is one without a cycle).
 fn ring() {
     let manager = Arc::new(LockManager::new(1));

@@ -1,6 +1,8 @@
 //! What locking reads lock, show and give back.
 
 use super::*;
+use crate::row_lock::Obstacle;
+use lock_manager::LockMode;
 
 /// Three rows, and sessions at READ COMMITTED.
 fn three() -> (Fixture, Session, Session) {
@@ -127,6 +129,91 @@ fn rows_taken_back_to_a_savepoint_stay_locked() {
         f.update(&mut b, id, 10, "free").unwrap();
     }
     b.commit().unwrap();
+    f.check();
+}
+
+/// One look at a row for locking it, which finds it written by a running transaction: the page is let go before that is waited for.
+fn look(f: &Fixture, session: &mut Session, id: i64) -> Obstacle {
+    let seen = session.try_get_locked(&f.table, &f.key(id), LockMode::Exclusive, &mut Some(|row: RowRef<'_>, _| short(row)));
+    match seen.unwrap() {
+        Err(obstacle) => obstacle,
+        Ok(_) => panic!("the row is free"),
+    }
+}
+
+/// What comes of such a look: the lock is asked for.
+fn ask(f: &Fixture, session: &mut Session, id: i64, seen: Obstacle) -> Result<bool> {
+    session.wait_for_row(f.table.primary().id, &f.key(id), LockMode::Exclusive, seen, Wait::NoWait)
+}
+
+#[test]
+fn a_row_that_is_taken_back_while_others_ask_for_it_is_locked_by_one_of_them() {
+    for third_asks_first in [false, true] {
+        let (f, mut first, mut reader) = three();
+        let [mut writer, mut third] = [(), ()].map(|()| f.engine.connect());
+        for session in [&mut writer, &mut third] {
+            session.set_lock_wait_timeout(Duration::ZERO);
+            session.begin(Isolation::ReadUncommitted, false);
+        }
+        f.update(&mut first, 1, 10, "first").unwrap();
+        let by_first = look(&f, &mut reader, 1);
+        first.commit().unwrap();
+        // `reader` has not asked yet: the row is free, and `writer`'s next, where `third` finds it.
+        let savepoint = writer.savepoint();
+        f.update(&mut writer, 1, 10, "taken back").unwrap();
+        let by_writer = look(&f, &mut third, 1);
+        // Nobody has a lock on the key, so this one is granted; the row would tell that it came too late, but for what follows.
+        assert_eq!(ask(&f, &mut reader, 1, by_first), Ok(true));
+        let mut by_writer = Some(by_writer);
+        if third_asks_first {
+            assert_eq!(ask(&f, &mut third, 1, by_writer.take().unwrap()), Err(Error::LockNotAvailable));
+        }
+        writer.rollback_to(savepoint).unwrap();
+        let read = reader.get(&f.table, &f.key(1), Read::Exclusive(Wait::Block), short);
+        assert_eq!(read, Ok(Some((10, "first".to_owned()))));
+        if let Some(by_writer) = by_writer {
+            assert_eq!(ask(&f, &mut third, 1, by_writer), Err(Error::LockNotAvailable));
+        }
+        // What is written now would be lost: `reader` is about to write what it has made of what it read.
+        assert_eq!(f.update(&mut writer, 1, 10, "lost"), Err(Error::LockWaitTimeout), "third asks first: {third_asks_first}");
+        reader
+            .update(
+                &f.table,
+                &f.key(1),
+                RowRef::new(f.table.layout(), &f.row(1, 10, "first", None)),
+                &mut f.row(1, 11, "first, reader", None),
+            )
+            .unwrap();
+        reader.commit().unwrap();
+        f.update(&mut writer, 1, 12, "writer").unwrap();
+        writer.commit().unwrap();
+        third.rollback().unwrap();
+        assert_eq!(f.get(&mut f.session(), 1), Some((12, "writer".to_owned())));
+        f.check();
+    }
+}
+
+#[test]
+fn a_row_that_came_again_after_it_was_taken_back_is_not_its_first_writers() {
+    let (f, mut first, mut reader) = three();
+    let [mut writer, mut third] = [(), ()].map(|()| f.engine.connect());
+    for session in [&mut writer, &mut third] {
+        session.set_lock_wait_timeout(Duration::ZERO);
+        session.begin(Isolation::ReadCommitted, false);
+    }
+    let savepoint = writer.savepoint();
+    f.insert(&mut writer, 4, 40, "taken back", None).unwrap();
+    let by_writer = look(&f, &mut third, 4);
+    writer.rollback_to(savepoint).unwrap();
+    f.insert(&mut first, 4, 40, "first", None).unwrap();
+    first.commit().unwrap();
+    let read = reader.get(&f.table, &f.key(4), Read::Exclusive(Wait::Block), short);
+    assert_eq!(read, Ok(Some((40, "first".to_owned()))));
+    assert_eq!(ask(&f, &mut third, 4, by_writer), Err(Error::LockNotAvailable));
+    assert_eq!(f.update(&mut writer, 4, 40, "lost"), Err(Error::LockWaitTimeout));
+    reader.commit().unwrap();
+    f.update(&mut writer, 4, 41, "writer").unwrap();
+    writer.commit().unwrap();
     f.check();
 }
 
