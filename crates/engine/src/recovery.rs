@@ -210,7 +210,7 @@ fn leave_damaged(pool: &BufferPool, space: &SpaceMap, warn: &(dyn Fn(&str) + Syn
         };
         let refused = |why: &str| {
             let what = format!(
-                "page {page} of the file data, {whose}, is damaged, and the log has changes of it that cannot be done again; {why}, restore                  it from a backup (altiplano restore), or read what can be read (altiplano salvage)"
+                "page {page} of the file data, {whose}, is damaged, and the log has changes of it that cannot be done again; {why}, restore it from a backup (altiplano restore), or read what can be read (altiplano salvage)"
             );
             Err(Error::Corruption { page, what })
         };

@@ -26,7 +26,7 @@ use sync::atomic::{AtomicBool, Ordering};
 /// Changes that are taken back between two looks at whether to stop.
 pub(crate) const STRETCH: u64 = 256;
 /// How often a long rollback tells how far it is.
-const PROGRESS: Duration = Duration::from_secs(10);
+const PROGRESS: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(10) };
 
 /// Transactions that a crash left unfinished and that no session has taken over.
 #[derive(Default)]

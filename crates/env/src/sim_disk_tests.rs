@@ -47,6 +47,30 @@ fn crashes_keep_drop_and_tear() {
     assert!(all.kept > 5 && all.dropped > 5 && all.torn > 5, "{all:?}");
 }
 
+/// Without a sync between them nothing orders two writes: of one file, or of two.
+#[test]
+fn a_later_write_may_outlive_an_earlier_one() {
+    let mut seen = [[false; 4]; 2];
+    for seed in 0..60 {
+        let disk = SimDisk::new(seed);
+        let (one, other) = (file(&disk, "one"), file(&disk, "other"));
+        for f in [&one, &other] {
+            f.write_at(&[0; 1024], 0).expect("writes");
+            f.sync().expect("syncs");
+        }
+        disk.sync_dir("").expect("syncs");
+        one.write_at(&[1; 512], 0).expect("writes");
+        one.write_at(&[1; 512], 512).expect("writes");
+        other.write_at(&[1; 512], 0).expect("writes");
+        disk.crash();
+        let (one, other) = (contents(&disk, "one"), contents(&disk, "other"));
+        // Which of the two is there: neither, the earlier, the later, both.
+        seen[0][usize::from(one[0] + 2 * one[512])] = true;
+        seen[1][usize::from(one[0] + 2 * other[0])] = true;
+    }
+    assert_eq!(seen, [[true; 4]; 2]);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_crash() {
     let run = |seed| {

@@ -1,5 +1,5 @@
-//! A disk that is full, under the real server: what needs space fails with MySQL's number, what needs none goes on, and what was
-//! acknowledged is there afterwards.
+//! A disk that is full (of all, of the log, of undo, of temporary files), under the real server: what needs space fails with MySQL's number, what needs
+//! none goes on, and what was acknowledged is there afterwards.
 //!
 //! The disk is a small tmpfs, which only root may mount; without the right the test says so and does nothing.
 
@@ -244,4 +244,47 @@ fn a_log_on_a_full_disk_of_its_own_fails_writes_only_and_loses_nothing() {
 #[test]
 fn undo_on_a_full_disk_of_its_own_fails_writes_only_and_loses_nothing() {
     check_full("undo", 64 << 20, 0, "innodb_redo_log_capacity=256M");
+}
+
+/// What goes to temporary files, several times what memory allows.
+const SPILLING: [&str; 3] = [
+    "SELECT id, s FROM t ORDER BY s DESC, id",
+    "SELECT s, COUNT(*), MAX(id) FROM t GROUP BY s",
+    "SELECT a.id, b.s FROM t a JOIN t b ON b.s = a.s",
+];
+
+#[test]
+fn temporary_files_on_a_full_disk_of_their_own_fail_what_needs_them_only() {
+    let Some(disk) = SmallDisk::mount_of(256 << 20) else { return };
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", &format!("tmpdir={}", disk.path().display())]);
+    let mut connection = server.connect();
+    connection.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, s VARCHAR(7000) NOT NULL)").expect("made");
+    connection.query_drop("BEGIN").expect("begun");
+    const ROWS: u32 = 3_000;
+    for id in 0..ROWS {
+        connection.exec_drop("INSERT INTO t VALUES (?, ?)", (id, text_of(id))).expect("a row");
+    }
+    connection.query_drop("COMMIT; SET SESSION connection_memory_limit = 4000000").expect("committed");
+    let rows = |connection: &mut Conn, sql: &str| connection.query::<mysql::Row, _>(sql).map(|rows| rows.len() as u32);
+    for sql in SPILLING {
+        assert_eq!(rows(&mut connection, sql).expect(sql), ROWS, "{sql}");
+    }
+    disk.fill(1 << 20);
+    connection.query_drop("BEGIN").expect("begun");
+    connection.query_drop("UPDATE t SET s = 'changed' WHERE id = 7").expect("updated");
+    for sql in SPILLING {
+        let error = rows(&mut connection, sql).expect_err(sql);
+        assert_eq!(code(&error), 3, "{sql}: {error}");
+        // Its transaction goes on, and so does everybody else.
+        let text = connection.query_first::<String, _>("SELECT s FROM t WHERE id = 7").expect("a read");
+        assert_eq!(text.as_deref(), Some("changed"));
+        connect(&server).query_drop("UPDATE t SET s = CONCAT('!', SUBSTRING(s, 2)) WHERE id = 8").expect("others write");
+        assert_eq!(connect(&server).query_first::<u32, _>("SELECT COUNT(*) FROM t").expect("a read"), Some(ROWS));
+    }
+    connection.query_drop("COMMIT").expect("committed");
+    disk.free();
+    for sql in SPILLING {
+        assert_eq!(rows(&mut connection, sql).expect(sql), ROWS, "{sql} with room again");
+    }
+    assert_eq!(std::fs::read_dir(disk.path()).expect("a directory").count(), 0, "files are left");
 }

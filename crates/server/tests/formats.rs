@@ -1,6 +1,7 @@
 //! Formats of a data directory: an old one stays as it is until it is sealed, is read by the frozen reader of that format, and what is newer or foreign is
 //! refused by name.
 
+use engine::format::{FORMAT_NEWEST, FORMAT_OLDEST, Feature};
 use harness::Server;
 use mysql::prelude::Queryable;
 use reader_v1::{Directory, Field};
@@ -51,6 +52,85 @@ fn fill(c: &mut mysql::Conn) {
         c.query_drop(format!("INSERT INTO d.many VALUES {}", rows.join(","))).expect("rows");
     }
     c.query_drop("DELETE FROM d.many WHERE id % 3 = 0").expect("deleted");
+}
+
+/// What clients ask for that takes a feature of a later format than the first, over the table `d.plain`.
+const LATER: [(Feature, &[&str]); 10] = [
+    (
+        Feature::PreparedTransactions,
+        &["XA START 'b'", "INSERT INTO d.plain VALUES (9, 'i', 9)", "XA END 'b'", "XA PREPARE 'b'", "XA ROLLBACK 'b'"],
+    ),
+    (Feature::DefinitionSections, &["CREATE TABLE d.later (a INT CHECK (a > 0))"]),
+    (Feature::DefinitionSections, &["CREATE TABLE d.child (a INT, FOREIGN KEY (a) REFERENCES d.plain (id))"]),
+    (Feature::JsonColumns, &["CREATE TABLE d.documents (j JSON)"]),
+    (Feature::Collations, &["ALTER TABLE d.plain MODIFY s VARCHAR(5) CHARACTER SET latin1"]),
+    (Feature::Collations, &["CREATE DATABASE other COLLATE utf8mb4_de_pb_0900_ai_ci"]),
+    (Feature::Accounts, &["CREATE USER somebody@localhost"]),
+    (Feature::Views, &["CREATE VIEW d.v AS SELECT id FROM d.plain"]),
+    (Feature::Histograms, &["ANALYZE TABLE d.plain UPDATE HISTOGRAM ON n WITH 2 BUCKETS"]),
+    (Feature::RowVersions, &["ALTER TABLE d.plain DROP COLUMN n, ALGORITHM=INSTANT"]),
+];
+/// What the server does by itself, and leaves undone in an older format. Tests of the engine look at that: `prune.rs`, `checkpoints.rs`, `prepared.rs`, `runs.rs`;
+/// `damage.rs` here at pages that lack changes.
+const BY_ITSELF: [Feature; 5] =
+    [Feature::PrunedVersions, Feature::HistoryBlocks, Feature::LackingPages, Feature::PreparedTables, Feature::InsertRuns];
+
+/// Asks for each of [`LATER`] over a connection of its own: a directory of `format` has what has come by then, and refuses the others by both numbers.
+fn ask_for_all(server: &Server, format: u32) {
+    for (feature, statements) in LATER {
+        let mut c = server.connect();
+        let outcome = statements.iter().try_for_each(|statement| c.query_drop(statement));
+        match outcome {
+            Ok(()) => assert!(feature.format() <= format, "format {format} has done {statements:?}"),
+            // Columns go by a copy, where rows have no versions.
+            Err(mysql::Error::MySqlError(error)) if feature == Feature::RowVersions => {
+                assert!(feature.format() > format && [1235, 1845, 1846].contains(&error.code), "{statements:?} in format {format}: {error:?}");
+                c.query_drop("ALTER TABLE d.plain DROP COLUMN n").expect("by a copy");
+            }
+            Err(mysql::Error::MySqlError(error)) => {
+                let named = [format!("format {format}"), format!("format {}", feature.format())].iter().all(|text| error.message.contains(text));
+                assert!(feature.format() > format && error.code == 1235 && named, "{statements:?} in format {format}: {error:?}");
+            }
+            Err(error) => panic!("{statements:?} in format {format}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn each_format_has_what_has_come_by_then_and_refuses_the_rest() {
+    // Who adds a feature says above which statement asks for it, or that the server does it by itself.
+    for feature in Feature::ALL {
+        let asked = LATER.iter().any(|(later, _)| *later == feature);
+        assert!(asked != BY_ITSELF.contains(&feature), "{feature:?}");
+    }
+    for format in FORMAT_OLDEST..=FORMAT_NEWEST {
+        let mut server = Server::start(PROGRAM, &["--new-format", &format.to_string()]);
+        let mut c = server.connect();
+        for statement in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.plain (id INT PRIMARY KEY, s VARCHAR(5) NOT NULL, n INT)",
+            "INSERT INTO d.plain VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)",
+        ] {
+            c.query_drop(statement).expect(statement);
+        }
+        drop(c);
+        ask_for_all(&server, format);
+        let rows: Vec<(i32, String)> = server.connect().query("SELECT * FROM d.plain ORDER BY id").expect("rows");
+        assert_eq!(rows, [(1, "a".to_owned()), (2, "b".to_owned()), (3, "c".to_owned())], "format {format}");
+        assert_eq!(server.stop(), Some(0));
+        let dir = server.data_dir();
+        let header = std::fs::read(dir.join("data")).expect("reads");
+        assert_eq!(header[56..60], format.to_le_bytes(), "nobody but `seal` changes the format");
+        let checked = run(&["check"], &dir);
+        assert!(checked.status.success(), "format {format}: {}", String::from_utf8_lossy(&checked.stdout));
+        if format == FORMAT_OLDEST {
+            // All that was refused has left nothing that the oldest reader does not know.
+            let directory = Directory::open(&dir).expect("opens");
+            let tables = directory.tables().expect("definitions");
+            assert_eq!(tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>(), ["plain"]);
+            assert_eq!(directory.rows(&tables[0]).expect("rows").len(), 3);
+        }
+    }
 }
 
 #[test]

@@ -83,3 +83,35 @@ fn metrics_count_what_happens_and_agree_with_the_status() {
     }
     assert!(compared >= 11, "{compared} of {all:?}");
 }
+
+/// While a snapshot is open, and afterwards, with nobody doing anything: the server purges to zero.
+#[test]
+fn the_length_and_the_age_of_the_history_are_shown() {
+    const ROWS: i64 = 20;
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut connection = server.connect();
+    connection.query_drop("CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)").expect("made");
+    let rows: Vec<String> = (0..ROWS).map(|id| format!("({id}, 0)")).collect();
+    connection.query_drop(format!("INSERT INTO t VALUES {}", rows.join(","))).expect("rows");
+    let mut idle = Conn::new(server.options(Some("d"))).expect("a connection");
+    idle.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("a snapshot");
+    for id in 0..ROWS {
+        connection.query_drop(format!("UPDATE t SET n = n + 1 WHERE id = {id}")).expect("updated");
+    }
+    let shown = |connection: &mut Conn| {
+        let (status, metrics) = (status(connection), metrics(connection));
+        let of = |name: &str| status.get(name).and_then(|value| value.parse::<i64>().ok()).unwrap_or_else(|| panic!("{name}"));
+        let length = [of("altiplano_history_length"), of("innodb_history_list_length"), metrics["trx_rseg_history_len"].0];
+        (length, [of("altiplano_history_age_seconds"), metrics["altiplano_history_age_seconds"].0], of("altiplano_undo_bytes_live"))
+    };
+    harness::until("the history is a second old", || shown(&mut connection).1.iter().all(|age| *age >= 1));
+    let (length, _, undo) = shown(&mut connection);
+    assert!(length.iter().all(|length| *length >= ROWS) && undo > 0, "{length:?}, {undo} bytes of undo");
+    let (_, _, text): (String, String, String) = connection.query_first("SHOW ENGINE INNODB STATUS").expect("an answer").expect("a row");
+    let after = |what: &str| text.split(what).nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<i64>().ok());
+    assert!(after("History list length ") >= Some(ROWS) && after("History: the oldest of it is ") >= Some(1), "{text}");
+    let old: Option<i64> = idle.query_first("SELECT SUM(n) FROM t").expect("a read");
+    assert_eq!(old, Some(0));
+    idle.query_drop("COMMIT").expect("committed");
+    harness::until("it is purged", || shown(&mut connection) == ([0; 3], [0; 2], 0));
+}

@@ -1,4 +1,4 @@
-//! `altiplano sql` as a person at a terminal meets it: through a pseudo-terminal, against the real server.
+//! `altiplano sql`, and the bar of a backup, as a person at a terminal meets them: through a pseudo-terminal, against the real server.
 
 use harness::Server;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 /// What is not there after this long does not come.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
@@ -23,13 +24,17 @@ struct Terminal {
 
 impl Terminal {
     fn open(server: &Server, home: &Path) -> Terminal {
+        Terminal::run(&["sql", "-P", &server.port().to_string()], home)
+    }
+
+    fn run(arguments: &[&str], home: &Path) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&master).expect("granted");
         unlockpt(&master).expect("unlocked");
         let name = OsString::from_vec(ptsname(&master, Vec::new()).expect("its name").into_bytes());
         let slave = OpenOptions::new().read(true).write(true).open(name).expect("the terminal's other end");
         let child = Command::new(env!("CARGO_BIN_EXE_altiplano"))
-            .args(["sql", "-P", &server.port().to_string()])
+            .args(arguments)
             .env_clear()
             .env("HOME", home)
             .env("TERM", "xterm")
@@ -143,4 +148,29 @@ fn a_server_that_has_gone_is_told_and_found_again() {
     terminal.expect(&["ERROR 20", "cannot connect", PROMPT]);
     terminal.press("quit\r");
     assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn a_backup_shows_how_far_it_is_and_keeps_to_its_rate() {
+    const MEGABYTES: u32 = 8;
+    let home = tempfile::tempdir().expect("a directory");
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut c = server.connect();
+    c.query_drop("CREATE DATABASE d").expect("made");
+    c.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(1000) NOT NULL)").expect("made");
+    for first in 0..MEGABYTES {
+        let rows: Vec<String> = (0..1000).map(|no| format!("({}, REPEAT('x', 1000))", first * 1000 + no)).collect();
+        c.query_drop(format!("INSERT INTO d.t VALUES {}", rows.join(","))).expect("rows");
+    }
+    let (port, to) = (server.port().to_string(), home.path().join("full"));
+    let begun = Instant::now();
+    let backup = ["backup", "-P", &port, "--to", to.to_str().expect("a path in UTF-8"), "--rate", "4"];
+    let mut terminal = Terminal::run(&backup, home.path());
+    // The bar fills.
+    terminal.expect(&["backup [#", "] ", " %  ", " MB at ", " MB/s, ", " s left"]);
+    terminal.expect(&["backup [##########", "backup complete: LSN "]);
+    assert_eq!(terminal.child.wait().expect("it ended").code(), Some(0));
+    // Eight megabytes and what stands around them, but for the last piece, which nobody waits behind.
+    let least = Duration::from_secs(u64::from(MEGABYTES) / 4).mul_f64(0.75);
+    assert!(begun.elapsed() >= least, "{:?} for {MEGABYTES} MB at 4 MB/s", begun.elapsed());
 }

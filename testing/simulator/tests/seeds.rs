@@ -1,7 +1,8 @@
-//! A stretch of seeds with every test run, that runs repeat, and that planted bugs are found.
+//! A stretch of seeds with every test run, that runs repeat, that failing ones fail again and become short, and that planted bugs are found.
 
-use simulator::{Plant, run};
+use simulator::{Cuts, Failure, Plant, replay_command, run, run_cut, shrink};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
@@ -27,6 +28,22 @@ const EASY_PLANTS: [(Plant, u64); 18] = [
     (Plant::UnseenChangeForgotten, 300),
 ];
 
+/// Those of the disk and of what the log lacks: a missing sync, an unlogged write, a wrong position, no doublewrite.
+const PLANTS_OF_THE_DISK: [(Plant, u64); 10] = [
+    (Plant::SkippedLogSync, 600),
+    (Plant::NoCheckpointSync, 40),
+    (Plant::NoUndoSync, 40),
+    (Plant::NoDirectorySync, 40),
+    (Plant::NoDoublewrite, 400),
+    (Plant::NoPageChecksum, 150),
+    (Plant::WrongCheckpointLsn, 40),
+    (Plant::UnloggedPageChange, 40),
+    (Plant::UnloggedAllocation, 100),
+    (Plant::UnloggedCounter, 100),
+];
+/// How long a failing run is shrunk: some hundred runs of it.
+const SHRINK_TIME_MAX: Duration = Duration::from_secs(20);
+
 /// Finds nothing, and comes where the seeds should come.
 fn run_seeds(seeds: std::ops::Range<u64>) {
     let mut totals = BTreeMap::new();
@@ -38,6 +55,11 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "transactions pruned between snapshots",
         "statements refused because a row had changed since the snapshot",
         "crashes in recovery",
+        "idle checks",
+        "checkpoints",
+        "ddl",
+        "faults: writes",
+        "faults: full disks",
         "faults: silent damage",
         "replies that waited for others' commits",
         "prepared branches found after a crash",
@@ -72,10 +94,60 @@ fn a_seed_gives_the_same_run_again() {
     }
 }
 
+/// The first seed that fails with this bug without a panic, and how.
+fn failing_seed(plant: Plant) -> (u64, Box<Failure>) {
+    let fails = |seed| std::panic::catch_unwind(|| run(seed, Some(plant), false).err()).ok().flatten().map(|failure| (seed, failure));
+    (0..100).find_map(fails).unwrap_or_else(|| panic!("{plant:?}: none of a hundred seeds fails"))
+}
+
+#[test]
+fn a_failing_seed_fails_again_as_it_did_and_becomes_short() {
+    for plant in [Plant::UndurableShown, Plant::UnloggedCounter] {
+        let (seed, failure) = failing_seed(plant);
+        let again = run(seed, Some(plant), false).expect_err("it has failed before");
+        assert_eq!(failure.to_string(), again.to_string(), "{plant:?}");
+
+        let cuts = shrink(SHRINK_TIME_MAX, &Cuts::default(), |cuts| {
+            // After a panic nobody knows which steps were taken.
+            let outcome = std::panic::catch_unwind(|| run_cut(seed, Some(plant), false, cuts));
+            outcome.map_or(Some(None), |run| run.err().map(|failure| Some(failure.steps_taken)))
+        });
+        let cuts = cuts.expect("it fails");
+        let kept = cuts.keep.as_ref().map_or(usize::MAX, |keep| keep.len());
+        println!("{plant:?}: {} steps, then {kept}: {}", failure.steps_taken.len(), replay_command(seed, Some(plant), &cuts));
+        assert!(kept < failure.steps_taken.len() / 2, "{plant:?}: {kept} of {} steps are left", failure.steps_taken.len());
+
+        // What the printed command says is what is run, and it fails, each time as before.
+        let command = replay_command(seed, Some(plant), &cuts);
+        let option = |name: &str| command.split_once(name).and_then(|(_, rest)| rest.split_whitespace().next());
+        let said = Cuts {
+            keep: option("--keep ").and_then(Cuts::parse_keep),
+            without: option("--without ").and_then(Cuts::parse_without).unwrap_or_default(),
+        };
+        assert_eq!(said, cuts, "{command}");
+        let outcome = || std::panic::catch_unwind(|| run_cut(seed, Some(plant), false, &said).map_err(|failure| failure.to_string()));
+        match (outcome(), outcome()) {
+            (Ok(Err(once)), Ok(Err(twice))) => assert_eq!(once, twice, "{command}"),
+            (Err(_), Err(_)) => {}
+            _ => panic!("{command} does not fail each time"),
+        }
+    }
+}
+
+fn find(plants: &[(Plant, u64)]) {
+    for (plant, seeds_max) in plants {
+        let found = (0..*seeds_max).find(|seed| std::panic::catch_unwind(|| run(*seed, Some(*plant), false).is_err()).unwrap_or(true));
+        println!("{plant:?}: {found:?}");
+        assert!(found.is_some(), "{plant:?} is not found by {seeds_max} seeds");
+    }
+}
+
 #[test]
 fn planted_bugs_are_found() {
-    for (plant, seeds_max) in EASY_PLANTS {
-        let found = (0..seeds_max).any(|seed| std::panic::catch_unwind(|| run(seed, Some(plant), false).is_err()).unwrap_or(true));
-        assert!(found, "{plant:?} is not found by {seeds_max} seeds");
-    }
+    find(&EASY_PLANTS);
+}
+
+#[test]
+fn planted_bugs_of_the_disk_are_found() {
+    find(&PLANTS_OF_THE_DISK);
 }

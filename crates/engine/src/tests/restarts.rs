@@ -1,4 +1,4 @@
-//! Restarts again and again: in the middle of redo, in the middle of a rollback, with workers; nothing grows.
+//! Restarts again and again: in the middle of redo, in the middle of a rollback, with workers; nothing grows, and how far they are is told.
 
 use super::*;
 use crate::rollback::STRETCH;
@@ -176,6 +176,33 @@ fn an_interrupted_rollback_goes_on_where_it_was() {
     assert!(left <= STRETCH);
     f.engine.wait_for_recovered(Duration::ZERO).unwrap();
     f.check_purged(1);
+}
+
+#[test]
+fn how_far_redo_and_rollback_are_is_told() {
+    const ROWS: i64 = 3000;
+    let f = Fixture::new();
+    large_loser(&f, ROWS);
+    let told = Arc::new(Mutex::new(Rank::Leaf, Vec::new()));
+    let notes = Arc::clone(&told);
+    let on_note = Arc::new(move |text: &str| notes.lock().push(text.to_owned()));
+    let Fixture { disk, engine, spec, table } = f;
+    disk.kill();
+    drop((engine, table));
+    let f = Fixture::with(disk.clone(), open_with(&disk, EngineConfig { on_note, ..configured(2) }).unwrap(), spec);
+    let said: Vec<String> = std::mem::take(&mut *told.lock());
+    let percent = |line: &String| line.strip_suffix(" % of what there may be")?.rsplit(' ').next()?.parse::<u64>().ok();
+    let percents: Vec<u64> = said.iter().filter_map(percent).collect();
+    assert!(percents.len() >= 2 && percents.is_sorted() && percents.iter().all(|percent| *percent <= 100), "{said:?}");
+    let last = said.last().unwrap();
+    assert!(last.contains(" MiB of log redone in ") && last.contains("; 1 transactions to roll back, 0 prepared"), "{last}");
+
+    f.roll_back();
+    let said: Vec<String> = std::mem::take(&mut *told.lock());
+    assert!(said[0].contains(&format!(" goes on: {STRETCH} changes taken back")), "{said:?}");
+    assert!(said.last().unwrap().contains(&format!(" done: {ROWS} changes taken back")), "{said:?}");
+    assert_eq!(said.len() as u64, ROWS as u64 / STRETCH + 1, "{said:?}");
+    f.check_purged(0);
 }
 
 #[test]
