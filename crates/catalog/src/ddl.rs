@@ -108,14 +108,8 @@ impl Catalog {
         Ok(dropped.len() + views)
     }
 
-    /// Refuses what the directory's format cannot hold.
+    /// Refuses what the directory's format cannot hold, and names the newest format that it needs: what came later is looked at first.
     pub(crate) fn admit(&self, def: &TableDef) -> Result<()> {
-        if sections::has_sections(def) {
-            self.engine().allows(Feature::DefinitionSections)?;
-        }
-        if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
-            self.engine().allows(Feature::JsonColumns)?;
-        }
         if !def.row_versions.is_empty() {
             self.engine().allows(Feature::RowVersions)?;
         }
@@ -123,7 +117,14 @@ impl Catalog {
             self.engine().allows(Feature::Histograms)?;
         }
         self.admit_collation(def.collation)?;
-        def.columns.iter().try_for_each(|column| self.admit_collation(column.ty.collation))
+        def.columns.iter().try_for_each(|column| self.admit_collation(column.ty.collation))?;
+        if sections::has_sections(def) {
+            self.engine().allows(Feature::DefinitionSections)?;
+        }
+        if def.columns.iter().any(|column| column.ty.kind == types::TypeKind::Json) {
+            self.engine().allows(Feature::JsonColumns)?;
+        }
+        Ok(())
     }
 
     /// Refuses a collation that earlier formats do not know.

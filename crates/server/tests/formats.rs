@@ -1,5 +1,5 @@
 //! Formats of a data directory: an old one stays as it is until it is sealed, is read by the frozen reader of that format, and what is newer or foreign is
-//! refused by name.
+//! refused by name. What docs/format says is enough to read one: a reader in Python that was written from these pages prints what the server answered.
 
 use engine::format::{FORMAT_NEWEST, FORMAT_OLDEST, Feature};
 use harness::Server;
@@ -75,23 +75,36 @@ const LATER: [(Feature, &[&str]); 10] = [
 const BY_ITSELF: [Feature; 5] =
     [Feature::PrunedVersions, Feature::HistoryBlocks, Feature::LackingPages, Feature::PreparedTables, Feature::InsertRuns];
 
+/// The number and text of the error that a statement gets; ANALYZE TABLE tells its own in a row, and no other then.
+fn refusal(c: &mut mysql::Conn, statement: &str) -> Option<(u16, String)> {
+    match c.query::<mysql::Row, _>(statement) {
+        Ok(rows) => {
+            let told = rows.iter().find(|row| row.get::<String, _>(2).as_deref() == Some("Error"))?;
+            assert_eq!(rows.len(), 1, "{rows:?}");
+            told.get(3).map(|text: String| (1235, text))
+        }
+        Err(mysql::Error::MySqlError(error)) => Some((error.code, error.message)),
+        Err(error) => panic!("{statement}: {error}"),
+    }
+}
+
 /// Asks for each of [`LATER`] over a connection of its own: a directory of `format` has what has come by then, and refuses the others by both numbers.
 fn ask_for_all(server: &Server, format: u32) {
     for (feature, statements) in LATER {
         let mut c = server.connect();
-        let outcome = statements.iter().try_for_each(|statement| c.query_drop(statement));
-        match outcome {
-            Ok(()) => assert!(feature.format() <= format, "format {format} has done {statements:?}"),
+        let (refused, is_later) = (statements.iter().find_map(|statement| refusal(&mut c, statement)), feature.format() > format);
+        assert_eq!(refused.is_some(), is_later, "{statements:?} in format {format}: {refused:?}");
+        match refused {
             // Columns go by a copy, where rows have no versions.
-            Err(mysql::Error::MySqlError(error)) if feature == Feature::RowVersions => {
-                assert!(feature.format() > format && [1235, 1845, 1846].contains(&error.code), "{statements:?} in format {format}: {error:?}");
+            Some((code, text)) if feature == Feature::RowVersions => {
+                assert_eq!(code, 1845, "{text}");
                 c.query_drop("ALTER TABLE d.plain DROP COLUMN n").expect("by a copy");
             }
-            Err(mysql::Error::MySqlError(error)) => {
-                let named = [format!("format {format}"), format!("format {}", feature.format())].iter().all(|text| error.message.contains(text));
-                assert!(feature.format() > format && error.code == 1235 && named, "{statements:?} in format {format}: {error:?}");
+            Some((code, text)) => {
+                let numbers = [format!("format {format}"), format!("format {}", feature.format())];
+                assert!(code == 1235 && numbers.iter().all(|number| text.contains(number)), "{statements:?} in format {format}: {text}");
             }
-            Err(error) => panic!("{statements:?} in format {format}: {error}"),
+            None => {}
         }
     }
 }
@@ -212,4 +225,107 @@ fn newer_and_foreign_directories_are_refused_by_name() {
     // A format that there is not.
     let output = run(&["seal", "--format", "7"], &dir);
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("formats to 5"), "{output:?}");
+}
+
+/// What only the newest format can hold, in tables of `d`.
+const NEWEST: [&str; 19] = [
+    "CREATE TABLE d.documents (id INT PRIMARY KEY, j JSON, CHECK (id > 0))",
+    "INSERT INTO d.documents VALUES (1, '{\"a\": [1, 2.5, \"x\", null, true], \"longer name\": {\"d\": -70000}}'), (2, NULL), (3, '[]')",
+    "INSERT INTO d.documents VALUES (4, JSON_ARRAY(CAST('2026-01-02' AS DATE), CAST(1.50 AS DECIMAL(5, 2)), 18446744073709551615))",
+    "INSERT INTO d.documents VALUES (5, CONCAT('[\"', REPEAT('y', 70000), '\"]'))",
+    "CREATE TABLE d.moved (a INT PRIMARY KEY, b VARCHAR(10), c INT)",
+    "INSERT INTO d.moved VALUES (1, 'one', 1), (2, 'two', NULL)",
+    "ALTER TABLE d.moved DROP COLUMN b, ALGORITHM=INSTANT",
+    "INSERT INTO d.moved VALUES (3, 3)",
+    "ALTER TABLE d.moved ADD COLUMN x VARCHAR(5) DEFAULT 'new' FIRST, ALGORITHM=INSTANT",
+    "INSERT INTO d.moved VALUES ('y', 4, 4)",
+    "ALTER TABLE d.moved MODIFY c INT FIRST, ALGORITHM=INSTANT",
+    "UPDATE d.moved SET c = 20 WHERE a = 2",
+    "CREATE TABLE d.latin (id INT PRIMARY KEY, s VARCHAR(10) CHARACTER SET latin1, u VARCHAR(10) CHARACTER SET utf8mb3, KEY (s))",
+    "INSERT INTO d.latin VALUES (1, 'é', 'ü'), (2, NULL, '')",
+    "CREATE TABLE d.child (id INT PRIMARY KEY, m INT, e INT DEFAULT (1 + 1), g INT AS (m * 2), KEY ((m + 1)), FOREIGN KEY (m) REFERENCES d.many (id))",
+    "INSERT INTO d.child (id, m) VALUES (1, 1), (2, 4)",
+    "CREATE VIEW d.v AS SELECT id FROM d.many",
+    "CREATE USER somebody@localhost",
+    "ANALYZE TABLE d.many UPDATE HISTOGRAM ON s WITH 4 BUCKETS",
+];
+/// What the reader prints of each table, asked of the server.
+static CONTENTS: [(&str, &str); 6] = [
+    ("kinds", "SELECT i, d, f, LOWER(CONCAT('0x', HEX(v))), t, e, dt, da, y, bi + 0, se, c, added FROM d.kinds ORDER BY c, i"),
+    ("many", "SELECT * FROM d.many ORDER BY id"),
+    ("documents", "SELECT * FROM d.documents ORDER BY id"),
+    ("moved", "SELECT * FROM d.moved ORDER BY a"),
+    ("latin", "SELECT * FROM d.latin ORDER BY id"),
+    ("child", "SELECT * FROM d.child ORDER BY id"),
+];
+
+/// What `scripts/read_directory.py` prints; `None` where there is no Python.
+fn read_by_the_pages(dir: &Path, log: bool) -> Option<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/read_directory.py");
+    let output =
+        match Command::new("python3").arg("-B").arg(script).arg(dir).args(log.then_some("--log")).env("PYTHONIOENCODING", "utf-8").output()
+        {
+            Ok(output) => output,
+            Err(error) => {
+                println!("left out: python3 does not run here: {error}");
+                return None;
+            }
+        };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// A row of the text protocol as the reader prints it.
+fn shown(row: mysql::Row) -> String {
+    let values = row.unwrap().into_iter().map(|value| match value {
+        mysql::Value::NULL => "NULL".to_owned(),
+        mysql::Value::Bytes(text) => String::from_utf8(text).expect("UTF-8"),
+        other => panic!("{other:?}"),
+    });
+    values.collect::<Vec<_>>().join(" | ")
+}
+
+#[test]
+fn what_the_pages_of_the_format_say_is_enough_to_read_a_directory() {
+    let mut logs = String::new();
+    for format in FORMAT_OLDEST..=FORMAT_NEWEST {
+        let mut server = Server::start(PROGRAM, &["--new-format", &format.to_string()]);
+        let mut c = server.connect();
+        fill(&mut c);
+        if format == FORMAT_NEWEST {
+            NEWEST.iter().for_each(|statement| c.query_drop(statement).expect(statement));
+        }
+        let count = if format == FORMAT_NEWEST { CONTENTS.len() } else { 2 };
+        let expected = CONTENTS[..count].iter().map(|(name, select)| {
+            let rows: Vec<mysql::Row> = c.query(*select).expect(select);
+            (*name, rows.into_iter().map(shown).collect::<Vec<_>>())
+        });
+        let expected: Vec<(&str, Vec<String>)> = expected.collect();
+        drop(c);
+        // The log behind the newest checkpoint, after a death; then what stands in the files.
+        server.kill();
+        let Some(log) = read_by_the_pages(&server.data_dir(), true) else { return };
+        assert!(!log.contains("row: insert of several") || format == FORMAT_NEWEST, "format {format} has rows of a run");
+        logs.push_str(&log);
+        server.restart();
+        assert_eq!(server.stop(), Some(0));
+        let read = read_by_the_pages(&server.data_dir(), false).expect("it ran before");
+        assert!(read.starts_with(&format!("format {format}\n")), "{}", &read[..100.min(read.len())]);
+        for (name, rows) in expected {
+            let title = format!("\ntable d.{name}");
+            let section = read.split(&title).nth(1).unwrap_or_else(|| panic!("format {format}: no table {name}"));
+            let found = section.lines().skip(1).map_while(|line| line.strip_prefix("  "));
+            for (no, (found, row)) in found.clone().zip(&rows).enumerate() {
+                assert!(found == row, "format {format}, {name}, row {no}:\n{found}\n{row}");
+            }
+            assert_eq!(found.count(), rows.len(), "format {format}, {name}");
+        }
+        assert!(read.contains("table d.many (s: 2000)\n"), "entries of the secondary index");
+        if format == FORMAT_NEWEST {
+            assert!(read.contains("\naccount somebody@localhost by ") && read.contains("\nview d.v: select `d`.`many`.`id`"));
+        }
+    }
+    for what in ["insert on ", "row: insert", "commit", "new page on ", "set owner on ", "next ids"] {
+        assert!(logs.contains(what), "no {what} in any log");
+    }
 }

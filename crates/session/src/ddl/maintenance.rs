@@ -47,14 +47,16 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     }
     let mut rows = Vec::new();
     if let Some(change) = &statement.histogram {
-        let mut say = |table: String, kind: &str, text: String| {
-            rows.push(vec![Value::from(table), Value::from("histogram"), Value::from(kind), Value::from(text)]);
+        let row = |table: String, kind: &str, text: String| {
+            vec![Value::from(table), Value::from("histogram"), Value::from(kind), Value::from(text)]
         };
+        let mut say = |table: String, kind: &str, text: String| rows.push(row(table, kind, text));
         match names.as_slice() {
             [name] => match change_definitions(session, |session| histogram::change(session, name, change, &mut say)) {
                 Ok(()) => {}
                 Err(outcome) if ends_statement(&outcome) => return Err(outcome),
-                Err(outcome) => say(name.dotted(), "Error", outcome.error.message),
+                // Nothing was done, whatever was said of single columns before.
+                Err(outcome) => rows = vec![row(name.dotted(), "Error", outcome.error.message)],
             },
             _ => say(String::new(), "Error", "Only one table can be specified while modifying histogram statistics.".into()),
         }
