@@ -1,6 +1,7 @@
 //! `altiplano sql`, and the bar of a backup, as a person at a terminal meets them: through a pseudo-terminal, against the real server.
 
 use harness::Server;
+use mysql::prelude::Queryable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::ffi::OsString;
@@ -154,7 +155,7 @@ fn a_server_that_has_gone_is_told_and_found_again() {
 fn a_backup_shows_how_far_it_is_and_keeps_to_its_rate() {
     const MEGABYTES: u32 = 8;
     let home = tempfile::tempdir().expect("a directory");
-    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
     let mut c = server.connect();
     c.query_drop("CREATE DATABASE d").expect("made");
     c.query_drop("CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(1000) NOT NULL)").expect("made");
@@ -162,6 +163,10 @@ fn a_backup_shows_how_far_it_is_and_keeps_to_its_rate() {
         let rows: Vec<String> = (0..1000).map(|no| format!("({}, REPEAT('x', 1000))", first * 1000 + no)).collect();
         c.query_drop(format!("INSERT INTO d.t VALUES {}", rows.join(","))).expect("rows");
     }
+    drop(c);
+    // So that it all stands in pages: the log is copied as fast as it is read.
+    assert_eq!(server.stop(), Some(0));
+    server.restart();
     let (port, to) = (server.port().to_string(), home.path().join("full"));
     let begun = Instant::now();
     let backup = ["backup", "-P", &port, "--to", to.to_str().expect("a path in UTF-8"), "--rate", "4"];
