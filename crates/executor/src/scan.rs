@@ -42,10 +42,14 @@ impl<'a> Exec<'a> {
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
                 let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, index_no, spec)?;
-                // What a column cannot hold in the order of its keys (a number for a text) leaves the range open.
-                if *unique && exact && index_no == 0 && ranges.len() == 1 && single_point(spec) {
-                    let key = ranges.pop().expect("one range").lower;
-                    return self.lookup(node, key, next);
+                if *unique && index_no == 0 && single_point(spec) {
+                    // What a column cannot hold in the order of its keys (a number for a text) leaves the range open.
+                    if exact && ranges.len() == 1 {
+                        let key = ranges.pop().expect("one range").lower;
+                        return self.lookup(node, key, next);
+                    }
+                    // The rows of such a range come where the one is that was looked up last.
+                    self.lookups[node.id as usize].valid = false;
                 }
                 if *backward {
                     ranges.reverse();

@@ -136,6 +136,28 @@ fn keys_that_find_too_much_are_looked_up_one_by_one() {
 }
 
 #[test]
+fn a_key_that_bounds_nothing_leaves_the_rows_of_others_alone() {
+    let mut db = Database::new();
+    db.table("o", &[("id", ColumnType::int().not_null()), ("d", ColumnType::double())], &[("PRIMARY", true, &["id"])]);
+    db.table("i", &[("n", ColumnType::bigint().not_null()), ("v", ColumnType::int())], &[("PRIMARY", true, &["n"])]);
+    // 1e16 equals several integers: no key. All rows are read for it, and pairs of others have gone on meanwhile.
+    let rows: Vec<String> = (0..40).map(|id| format!("({id}, {})", if id % 3 == 1 { "1e16" } else { "5" })).collect();
+    db.change(&format!("INSERT INTO o VALUES {}", rows.join(",")));
+    for first in (0..3_000).step_by(500) {
+        let rows: Vec<String> = (first..first + 500).map(|n| format!("({n}, {})", n * 7)).collect();
+        db.change(&format!("INSERT INTO i VALUES {}", rows.join(",")));
+    }
+    db.change("INSERT INTO i VALUES (10000000000000000, 1)");
+    let sql = "SELECT HINT o.id, i.n, i.v FROM o STRAIGHT_JOIN i ON i.n = o.d";
+    let expect = answer(&mut db, &sql.replace("HINT", ""), true);
+    assert_eq!(expect.lines().count(), 40);
+    for hint in ["", "/*+ NO_BKA(i) */", "/*+ NO_MRR(i) */"] {
+        let sql = sql.replace("HINT", hint);
+        assert_eq!(answer(&mut db, &sql, false), expect, "{sql}\n{}", db.explain(&sql));
+    }
+}
+
+#[test]
 fn batches_are_accounted_and_a_cancelled_statement_ends() {
     let mut r = Random::new(seed());
     let mut db = database(&mut r, 1_300, 2_500);

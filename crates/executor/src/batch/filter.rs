@@ -184,6 +184,12 @@ impl<'a> Exec<'a> {
         Ok(Flow::Continue)
     }
 
+    /// Runs a derived table's query without keeping its rows.
+    #[inline(never)]
+    pub(super) fn streamed_batches(&mut self, input: &'a Query, slots: &'a [Slot], sink: Sink<'_, 'a>) -> Result<Flow> {
+        self.run_batches(&input.root, &mut |x, chunk| x.projected(&input.output, slots, chunk, sink))
+    }
+
     /// Passes a chunk on with the output of a query in the slots of what reads it.
     pub(super) fn projected(&mut self, output: &'a [Expr], slots: &'a [Slot], chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut columns = Vec::with_capacity(slots.len());

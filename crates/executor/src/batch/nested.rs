@@ -1,7 +1,8 @@
 //! Index joins: the rows of the left side come by chunks, each finds its partners by a key, and the pairs go on as chunks.
 //!
-//! Where it may pay, the keys of a chunk's rows are looked up together, in their own order (`nested/together.rs`). A range that each left row has its own
-//! of is scanned by chunks for one left row after the other.
+//! Where it may pay, the keys of a chunk's rows are looked up together, in their own order (`nested/together.rs`), otherwise one after the other
+//! (`nested/one_by_one.rs`). A range that each left row has its own of is scanned by chunks for one left row after the other. `nested/left.rs` puts the
+//! rows without a partner between the pairs.
 //!
 //! # Invariants
 //! 1. Only keys that stand ready (columns, constants) are looked up here, so that looking neither warns nor fails for a row that nobody asks for.
@@ -9,23 +10,23 @@
 //! 3. What a key cannot say exactly widens the range; the table's filter has all conditions.
 
 mod left;
+mod one_by_one;
 mod together;
 
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
 use crate::batch::column::Column;
 use crate::batch::compare::TRUE;
-use crate::batch::decode::{append_row, readers};
 use crate::batch::expression::Vector;
 use crate::batch::{harmless, rows};
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-use engine::{Direction, KeyRange, Read, RowKey, Step};
+use engine::Read;
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{Fit, fit};
 use planner::plan::{Access, JoinKind, KeyBatches, LockMode, Node, PrefixRange, TableNode};
-use record::{KeyPart, RowRef};
+use record::KeyPart;
 use std::cell::Cell;
 use types::{ColumnType, Value};
 
@@ -209,148 +210,20 @@ impl<'a> Exec<'a> {
         }
     }
 
-    /// The same for some of the rows, looked up one after the other.
-    fn pairs_one_by_one(
-        &mut self,
-        lookup: &Lookup<'a>,
-        keys: &[Vector<'_>],
-        chunk: &Chunk,
-        rows: &[u16],
-        pass: Pass<'_, 'a>,
-    ) -> Result<Flow> {
-        let plan = self.plan;
-        let node = lookup.node;
-        let table = &plan.tables[node.table as usize].storage;
-        let readers = readers(node, table.layout());
-        let (rows_max, bytes_max) = (self.chunk_rows_max(), self.chunk_bytes_max());
-        let mut right = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
-        let mut pairs = self.take_chunk(std::iter::empty());
-        let mut left: Vec<u16> = Vec::new();
-        let mut bytes = 0;
-        let (mut key, mut last_key) = (Vec::new(), Vec::new());
-        // Where the pair of the last key is, when it was found by the whole key and is still here; and whether there was none.
-        let mut last: Option<Option<usize>> = None;
-        let mut flow = Flow::Continue;
-        'rows: for row in rows {
-            self.tick()?;
-            let asked = key_of(lookup, keys, usize::from(*row), &mut key);
-            let by_key = matches!(asked, Asked::Key) && lookup.unique;
-            match asked {
-                Asked::Nothing => continue,
-                _ if by_key => {
-                    if last.is_some() && key == last_key {
-                        if let Some(Some(at)) = last {
-                            for column in right.columns_mut() {
-                                column.push_own(at);
-                            }
-                            left.push(*row);
-                        }
-                    } else {
-                        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-                        let columns = right.columns_mut();
-                        let found = session.get(table, &key, Read::Snapshot, |row| append_row(row, table.layout(), &readers, columns))?;
-                        last = Some(match found {
-                            None => None,
-                            Some(appended) => {
-                                bytes += appended?;
-                                left.push(*row);
-                                Some(left.len() - 1)
-                            }
-                        });
-                        std::mem::swap(&mut key, &mut last_key);
-                    }
-                    if left.len() >= rows_max || bytes >= bytes_max {
-                        flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
-                        (bytes, last) = (0, None);
-                        if flow == Flow::Stop {
-                            break 'rows;
-                        }
-                    }
-                }
-                _ => {
-                    let mut state = None;
-                    let direction = if lookup.backward { Direction::Backward } else { Direction::Forward };
-                    loop {
-                        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-                        let mut scan = match state.take() {
-                            None => session.scan(table, lookup.index_no, KeyRange::prefix(&key), direction, Read::Snapshot)?,
-                            Some(state) => session.resume(state),
-                        };
-                        let columns = right.columns_mut();
-                        let mut failed = None;
-                        let visit = |found: RowRef<'_>, _: RowKey<'_>| {
-                            match append_row(found, table.layout(), &readers, columns) {
-                                Ok(row_bytes) => bytes += row_bytes,
-                                Err(e) => {
-                                    failed = Some(e);
-                                    return Step::Stop;
-                                }
-                            }
-                            left.push(*row);
-                            if left.len() >= rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
-                        };
-                        let more = scan.for_each_with(node.cover.as_deref(), visit)?;
-                        state = Some(scan.park());
-                        if let Some(e) = failed {
-                            return Err(e.into());
-                        }
-                        if !more {
-                            break;
-                        }
-                        flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
-                        bytes = 0;
-                        if flow == Flow::Stop {
-                            break 'rows;
-                        }
-                    }
-                }
-            }
-        }
-        if flow == Flow::Continue && !left.is_empty() {
-            flow = self.pass_pairs_of(chunk, &mut left, &mut right, &mut pairs, lookup, pass)?;
-        }
-        self.return_chunk(right);
-        self.return_chunk(pairs);
-        Ok(flow)
-    }
-
-    /// Passes the pairs on and empties what held them.
-    fn pass_pairs_of(
-        &mut self,
-        chunk: &Chunk,
-        left: &mut Vec<u16>,
-        right: &mut Chunk,
-        pairs: &mut Chunk,
-        lookup: &Lookup<'a>,
-        pass: Pass<'_, 'a>,
-    ) -> Result<Flow> {
-        self.check_cancel()?;
-        pairs.reset(chunk.slots().iter().copied());
-        for (to, from) in pairs.columns_mut().iter_mut().zip(chunk.columns()) {
-            to.gather(from, left.iter().map(|row| usize::from(*row)));
-        }
-        pairs.set_len(left.len());
-        for ((_, slot), column) in lookup.node.columns.iter().zip(right.columns_mut()) {
-            pairs.put(*slot, std::mem::take(column));
-        }
+    /// Passes pairs on, accounted for while they are on their way.
+    fn pass_accounted(&mut self, left: &[u16], pairs: &mut Chunk, pass: Pass<'_, 'a>) -> Result<Flow> {
         let bytes = pairs.bytes();
         self.memory.take(bytes)?;
         let flow = pass(self, left, pairs)?;
         self.memory.give_back(bytes);
-        left.clear();
-        right.reset(lookup.node.columns.iter().map(|(_, slot)| *slot));
         Ok(flow)
     }
+}
 
-    /// Runs a derived table's query without keeping its rows.
-    #[inline(never)]
-    pub(super) fn streamed_batches(
-        &mut self,
-        input: &'a planner::plan::Query,
-        slots: &'a [planner::expr::Slot],
-        sink: Sink<'_, 'a>,
-    ) -> Result<Flow> {
-        self.run_batches(&input.root, &mut |x, chunk| x.projected(&input.output, slots, chunk, sink))
+/// Fills the first columns of pairs, those of the left side, from its rows.
+fn gather_left(pairs: &mut Chunk, chunk: &Chunk, left: &[u16]) {
+    for (to, from) in pairs.columns_mut().iter_mut().zip(chunk.columns()) {
+        to.gather(from, left.iter().map(|row| usize::from(*row)));
     }
 }
 

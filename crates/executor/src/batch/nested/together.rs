@@ -5,7 +5,7 @@
 //! 2. A batch's keys have at most `join_buffer_size` bytes (one key always goes), its right rows at most what a chunk may have in bytes. Keys that find
 //!    more than that are looked up one by one, and the batches after them are smaller.
 
-use super::{Asked, Lookup, Pass, key_of};
+use super::{Asked, Lookup, Pass, gather_left, key_of};
 use crate::batch::chunk::{CHUNK_ROWS, Chunk};
 use crate::batch::decode::{append_row, readers};
 use crate::batch::expression::Vector;
@@ -265,18 +265,11 @@ impl<'a> Exec<'a> {
     ) -> Result<Flow> {
         self.check_cancel()?;
         pairs.reset(chunk.slots().iter().copied().chain(lookup.node.columns.iter().map(|(_, slot)| *slot)));
-        let (own, others) = pairs.columns_mut().split_at_mut(chunk.slots().len());
-        for (to, from) in own.iter_mut().zip(chunk.columns()) {
-            to.gather(from, left.iter().map(|row| usize::from(*row)));
-        }
-        for (to, from) in others.iter_mut().zip(right.columns()) {
+        gather_left(pairs, chunk, left);
+        for (to, from) in pairs.columns_mut()[chunk.slots().len()..].iter_mut().zip(right.columns()) {
             to.gather(from, places.iter().map(|place| *place as usize));
         }
         pairs.set_len(left.len());
-        let bytes = pairs.bytes();
-        self.memory.take(bytes)?;
-        let flow = pass(self, left, pairs)?;
-        self.memory.give_back(bytes);
-        Ok(flow)
+        self.pass_accounted(left, pairs, pass)
     }
 }
