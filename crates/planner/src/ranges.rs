@@ -313,7 +313,7 @@ fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnTy
 }
 
 /// Whether comparing the column with this value orders like the column's key bytes.
-fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) -> bool {
+pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) -> bool {
     if matches!(value.kind, ExprKind::Literal(types::Value::Null)) {
         return true;
     }

@@ -13,11 +13,12 @@ use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
 use crate::plan::{Access, Aggregate, AggregateKind, GroupEnds, Groups, Interval, LockMode, Node, PrefixRange, RangeSpec, TableNode};
-use crate::ranges::{Ranges, Sargs};
+use crate::ranges::{Ranges, Sargs, comparable_by_key, is_string};
 use crate::switches::Switch;
 use catalog::TableEntry;
 use record::KeyRestore;
 use std::collections::BTreeSet;
+use types::{Collation, ColumnType};
 
 /// What is asked of a table's groups.
 struct Asked {
@@ -33,6 +34,8 @@ struct Asked {
     read: Vec<usize>,
     /// Columns that the filter reads.
     filtered: Vec<usize>,
+    /// It may tell rows apart whose keys are the same.
+    sees_more: bool,
 }
 
 /// A way to answer it, and how many groups there are.
@@ -90,17 +93,16 @@ impl Binder<'_> {
         let column = |slot: Slot| relation.column_of(slot);
         let of_key = |key: &&Expr| if let ExprKind::Slot(slot) = key.kind { column(slot) } else { None };
         let grouped = keys.iter().map(of_key).collect::<Option<Vec<usize>>>().filter(|grouped| !grouped.is_empty())?;
-        let impure = |e: &Expr| {
-            e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)) || matches!(x.kind, ExprKind::Func(f, _) if f.is_volatile()))
-        };
-        if t.filter.as_ref().is_some_and(impure) {
+        if t.filter.as_ref().is_some_and(is_run_for_each_row) {
             return None;
         }
         let mut filtered = Vec::new();
         t.filter.iter().for_each(|filter| slots_of(filter, &self.subplans, &mut filtered));
         let filtered = filtered.into_iter().filter_map(column).collect();
+        let sees_more = t.filter.as_ref().is_some_and(|filter| sees_more_than_keys(filter, relation));
         let read = read.iter().filter_map(|slot| column(*slot)).collect();
-        let mut asked = Asked { grouped, of: None, least: aggregates.is_empty(), largest: false, nullable: false, read, filtered };
+        let least = aggregates.is_empty();
+        let mut asked = Asked { grouped, of: None, least, largest: false, nullable: false, read, filtered, sees_more };
         // All of one column, and of nothing else.
         for (_, aggregate) in aggregates {
             let Some(ExprKind::Slot(slot)) = aggregate.args.first().map(|e| &e.kind) else { return None };
@@ -123,39 +125,14 @@ impl Binder<'_> {
         let entry = &self.tables[t.table as usize];
         let index = &entry.def.indexes[no];
         let parts: Vec<(u32, bool)> = index.parts.iter().map(range_part).collect();
-        let column = |at: usize| parts.get(at).filter(|(_, is_prefix)| !is_prefix).map(|(column, _)| *column as usize);
-        let has_one_value = |column: usize| {
-            let one = |ranges: Ranges| ranges.single && !ranges.has_interval && ranges.point_parts == 1;
-            sargs.ranges_for(&[(column as u32, false)]).is_some_and(one)
-        };
-        // The parts that make the groups, behind such as have one value.
-        let (mut common, mut met) = (0, 0);
-        while met < asked.grouped.len() {
-            let column = column(common)?;
-            let count = asked.grouped.iter().filter(|grouped| **grouped == column).count();
-            if count == 0 && (met > 0 || !has_one_value(column)) {
-                return None;
-            }
-            met += count;
-            common += 1;
-        }
-        // Then parts with one value, and the one whose ends are asked for.
-        let mut end = common;
-        if let Some(of) = asked.of {
-            while column(end)? != of {
-                if !has_one_value(column(end)?) {
-                    return None;
-                }
-                end += 1;
-            }
-        }
+        let (common, end) = group_parts(&parts, sargs, asked)?;
         let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
         let within = within(sargs.ranges_for(behind), end - common, asked)?;
         let told = common + within.first().map_or(0, parts_used);
-        let is_told = |column: &usize| parts[..told].iter().any(|part| part.0 as usize == *column);
-        let alike = asked.filtered.iter().all(|column| parts[..common].iter().any(|part| part.0 as usize == *column));
-        let is_one = |column: &usize| parts[..end].iter().any(|part| part.0 as usize == *column);
-        if !asked.filtered.iter().all(is_told) || !asked.read.iter().all(is_one) {
+        let is_among = |parts: &[(u32, bool)], column: &usize| parts.iter().any(|part| part.0 as usize == *column);
+        let alike = asked.filtered.iter().all(|column| is_among(&parts[..common], column));
+        let is_told = asked.filtered.iter().all(|column| is_among(&parts[..told], column));
+        if !is_told || alike && asked.sees_more || !asked.read.iter().all(|column| is_among(&parts[..end], column)) {
             return None;
         }
         let cover = match no {
@@ -166,13 +143,7 @@ impl Binder<'_> {
             }
         };
         let leading = sargs.ranges_for(&parts[..common]);
-        let descending = asked.of.is_some() && index.parts[end].descending;
-        let ends = match (asked.least, asked.largest) {
-            (true, true) => GroupEnds::Both,
-            (true, false) if !descending => GroupEnds::First,
-            (false, true) if descending => GroupEnds::First,
-            _ => GroupEnds::Last,
-        };
+        let ends = ends(asked, asked.of.is_some() && index.parts[end].descending);
         let count = self.loose_groups(entry, no, leading.as_ref(), common);
         let looks = match (within.first(), ends) {
             (None, GroupEnds::First) => 0,
@@ -214,6 +185,91 @@ fn present_cost(t: &TableNode, total: f64, instead: &Groups) -> f64 {
         // The same groups, and more of each.
         Access::Groups(present) if present.index == instead.index => f64::INFINITY,
         Access::Groups(_) => t.rows * ENTRY_COST.0,
+    }
+}
+
+/// How many leading parts of an index make the groups, and where the part is whose ends are asked for (behind them, if none's are): between those that
+/// are asked for there are only parts with one value.
+fn group_parts(parts: &[(u32, bool)], sargs: &Sargs, asked: &Asked) -> Option<(usize, usize)> {
+    let column = |at: usize| parts.get(at).filter(|(_, is_prefix)| !is_prefix).map(|(column, _)| *column as usize);
+    let has_one_value = |column: usize| {
+        let one = |ranges: Ranges| ranges.single && !ranges.has_interval && ranges.point_parts == 1;
+        sargs.ranges_for(&[(column as u32, false)]).is_some_and(one)
+    };
+    let (mut common, mut met) = (0, 0);
+    while met < asked.grouped.len() {
+        let column = column(common)?;
+        let count = asked.grouped.iter().filter(|grouped| **grouped == column).count();
+        if count == 0 && (met > 0 || !has_one_value(column)) {
+            return None;
+        }
+        met += count;
+        common += 1;
+    }
+    let mut end = common;
+    if let Some(of) = asked.of {
+        while column(end)? != of {
+            if !has_one_value(column(end)?) {
+                return None;
+            }
+            end += 1;
+        }
+    }
+    Some((common, end))
+}
+
+/// Which entries of a group tell what is asked of a part.
+fn ends(asked: &Asked, descending: bool) -> GroupEnds {
+    match (asked.least, asked.largest) {
+        (true, true) => GroupEnds::Both,
+        (true, false) if !descending => GroupEnds::First,
+        (false, true) if descending => GroupEnds::First,
+        _ => GroupEnds::Last,
+    }
+}
+
+/// Whether a condition may answer otherwise for each row, whatever the row, or runs a query for it.
+fn is_run_for_each_row(condition: &Expr) -> bool {
+    condition.any(&mut |e| match e.kind {
+        ExprKind::Subquery(..) => true,
+        ExprKind::Func(function, _) => function.is_volatile(),
+        _ => false,
+    })
+}
+
+/// Whether a condition may tell rows apart whose keys are the same: it reads a column whose keys do not give its values back (`'x'` and `'X'`), and does not
+/// just compare it as they do.
+fn sees_more_than_keys(e: &Expr, relation: &Relation) -> bool {
+    let folded = |e: &Expr| match e.kind {
+        ExprKind::Slot(slot) => {
+            relation.column_of(slot).map(|at| &relation.columns[at].ty).filter(|ty| !record::key::is_reversible(ty))
+        }
+        _ => None,
+    };
+    let as_keys = |column: &Expr, with: &Expr, collation: Collation| {
+        // What a parameter of unknown type will be nobody knows yet.
+        let is_alike = |ty: &ColumnType| !is_string(ty) || is_string(&with.ty);
+        folded(column).is_some_and(|ty| is_alike(ty) && comparable_by_key(ty, with, collation))
+    };
+    let sees = |e: &Expr| sees_more_than_keys(e, relation);
+    match &e.kind {
+        ExprKind::Slot(_) => folded(e).is_some(),
+        ExprKind::IsNull { operand, .. } if folded(operand).is_some() => false,
+        ExprKind::Compare(_, collation, a, b) if as_keys(a, b, *collation) => sees(b),
+        ExprKind::Compare(_, collation, a, b) if as_keys(b, a, *collation) => sees(a),
+        ExprKind::Between { operand, low, high, collation, .. }
+            if as_keys(operand, low, *collation) && as_keys(operand, high, *collation) =>
+        {
+            sees(low) || sees(high)
+        }
+        ExprKind::InList { operand, list, collation, .. } if list.iter().all(|value| as_keys(operand, value, *collation)) => {
+            list.iter().any(sees)
+        }
+        _ => {
+            let mut any = false;
+            e.for_each_child(&mut |child| any |= sees(child));
+            any
+        }
     }
 }
 
