@@ -115,6 +115,11 @@ impl ColumnDef {
             histogram: None,
         }
     }
+
+    /// Whether it is computed whenever it is read: no row holds it.
+    pub fn is_virtual(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| !generated.stored)
+    }
 }
 
 /// An index.

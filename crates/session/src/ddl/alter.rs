@@ -534,8 +534,7 @@ fn refuse_dependent(old: &TableDef, columns: &[DraftColumn]) -> Result<(), SqlEr
 
 /// A column does not become VIRTUAL, nor a VIRTUAL one anything else.
 fn refuse_other_storage(old: &ColumnDef, new: &ColumnDef) -> Result<(), SqlError> {
-    let is_virtual = |column: &ColumnDef| column.generated.as_ref().is_some_and(|generated| !generated.stored);
-    if is_virtual(old) == is_virtual(new) {
+    if old.is_virtual() == new.is_virtual() {
         return Ok(());
     }
     Err(codes::unsupported_action_on_generated_column("Changing the STORED status"))
@@ -682,9 +681,8 @@ impl Work {
         });
         // As MySQL, which copies for these but for VIRTUAL columns.
         let computes = new.columns.iter().zip(from).any(|(column, from)| {
-            let is_virtual = column.generated.as_ref().is_some_and(|generated| !generated.stored);
             let before = from.map(|at| &old.columns[at]);
-            is_computed(column) && !is_virtual && before.is_none_or(|before| before.generated != column.generated)
+            is_computed(column) && !column.is_virtual() && before.is_none_or(|before| before.generated != column.generated)
         });
         let primary_dropped = !old.has_hidden_key() && new.has_hidden_key();
         Work {

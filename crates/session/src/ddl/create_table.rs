@@ -173,8 +173,7 @@ pub(super) fn define(
 
 /// Refuses what no table's columns may be.
 pub(super) fn check_columns(def: &TableDef) -> Result<(), SqlError> {
-    let is_virtual = |column: usize| def.columns[column].generated.as_ref().is_some_and(|generated| !generated.stored);
-    if def.indexes[0].parts.iter().any(|part| is_virtual(part.column)) {
+    if def.indexes[0].parts.iter().any(|part| def.columns[part.column].is_virtual()) {
         return Err(codes::unsupported_action_on_generated_column("Defining a virtual generated column as primary key"));
     }
     // Without a primary key the first unique one that cannot hold NULL stands for it.

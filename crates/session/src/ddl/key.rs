@@ -151,8 +151,7 @@ pub(super) fn define_indexes(
         let primary = keys[*no].primary;
         let nullable = index.parts.iter().any(|part| columns[part.column].def.ty.nullable);
         let prefixed = index.parts.iter().any(|part| part.prefix_chars.is_some());
-        let of_virtual = |column: usize| columns[column].def.generated.as_ref().is_some_and(|generated| !generated.stored);
-        let is_virtual = index.parts.iter().any(|part| of_virtual(part.column));
+        let is_virtual = index.parts.iter().any(|part| columns[part.column].def.is_virtual());
         if index.unique { (false, !primary, nullable, prefixed, is_virtual) } else { (true, false, false, false, is_virtual) }
     });
     let mut drafts: Vec<Option<usize>> = made.iter().map(|(_, no)| Some(*no)).collect();

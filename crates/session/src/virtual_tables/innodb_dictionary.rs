@@ -145,13 +145,9 @@ fn id_of(def: &TableDef) -> Value {
     Value::UInt(u64::from(def.id.0))
 }
 
-fn is_virtual(column: &ColumnDef) -> bool {
-    column.generated.as_ref().is_some_and(|generated| !generated.stored)
-}
-
 /// Columns that MySQL keeps in rows.
 fn kept(def: &TableDef) -> impl Iterator<Item = &ColumnDef> {
-    def.columns.iter().filter(|column| !is_virtual(column) && column.visibility != Visibility::Hidden)
+    def.columns.iter().filter(|column| !column.is_virtual() && column.visibility != Visibility::Hidden)
 }
 
 fn table_rows(def: &TableDef) -> Vec<VirtualRow> {
@@ -173,7 +169,7 @@ fn table_rows(def: &TableDef) -> Vec<VirtualRow> {
 fn positions(def: &TableDef) -> Vec<u64> {
     let (mut in_rows, mut of_virtual) = (0, 0);
     let position = |(at, column): (usize, &ColumnDef)| {
-        if is_virtual(column) || column.visibility == Visibility::Hidden {
+        if column.is_virtual() || column.visibility == Visibility::Hidden {
             of_virtual += 1;
             of_virtual << VIRTUAL_SHIFT | at as u64
         } else {
@@ -225,7 +221,7 @@ fn index_type(def: &TableDef, no: usize, index: &IndexDef) -> i64 {
     const UNIQUE: i64 = 2;
     const VIRTUAL: i64 = 128;
     let is_unique = index.unique && index.name != HIDDEN_PRIMARY;
-    let has_virtual = index.parts.iter().any(|part| is_virtual(&def.columns[part.column]));
+    let has_virtual = index.parts.iter().any(|part| def.columns[part.column].is_virtual());
     [(no == 0, CLUSTERED), (is_unique, UNIQUE), (has_virtual, VIRTUAL)].into_iter().filter(|(is, _)| *is).map(|(_, flag)| flag).sum()
 }
 

@@ -43,7 +43,7 @@ pub(super) fn storage_type(column: &ColumnDef) -> (i64, i64, i64) {
         (ty.unsigned || matches!(ty.kind, TypeKind::Enum | TypeKind::Set | TypeKind::Year), UNSIGNED),
         (is_binary(ty), IS_BINARY),
         (matches!(ty.kind, TypeKind::VarChar | TypeKind::VarBinary) && length > SHORT_VARCHAR_BYTES_MAX, LONG_VARCHAR),
-        (column.generated.as_ref().is_some_and(|generated| !generated.stored), VIRTUAL),
+        (column.is_virtual(), VIRTUAL),
     ];
     for (_, flag) in flags.into_iter().filter(|(has, _)| *has) {
         precise |= flag;
