@@ -28,7 +28,6 @@
 //! # Not here
 //! Locking reads: they lock rows, so they fetch them. Which columns come back from keys is [`KeyRestore`]'s.
 
-use crate::range::KeyRange;
 use crate::scan::{Direction, ENTRIES_PER_BATCH, EntryBatch, Place, RowBatch, RowKey, Scan, Step};
 use crate::table::{ENTRY_DELETED, entry_value};
 use crate::{Error, Result};
@@ -134,41 +133,43 @@ impl Scan<'_> {
         }
         let Buffers { key: whole, row: restored, entries } = buffers;
         entries.clear();
-        let mut failed = None;
-        let (range, direction) = (&self.state.range, self.state.direction);
+        let direction = self.state.direction;
+        let end = match direction {
+            Direction::Forward => self.state.range.upper_bound(),
+            Direction::Backward => Bound::Included(self.state.range.lower.as_slice()),
+        };
         if self.session.view.sees_all_to(cursor.leaf_txn_max()) {
-            let scanned = scan_leaf(cursor, range, direction, |entry, value| {
-                let step = report(entry, value, restore, whole, restored, f);
-                go_on(step, &mut failed)
-            })?;
-            return match (failed, scanned) {
-                (Some(error), _) => Err(error),
-                (None, Scanned::Stopped) => Ok(Leaf::Stopped),
-                (None, Scanned::EndOfRange) => Ok(Leaf::End),
-                (None, Scanned::NextLeaf) => Ok(Leaf::Next),
-            };
+            return Ok(match scan_leaf(cursor, direction, end, |entry, value| report(entry, value, restore, whole, restored, f))? {
+                Scanned::Stopped => Leaf::Stopped,
+                Scanned::EndOfRange => Leaf::End,
+                Scanned::NextLeaf => Leaf::Next,
+            });
         }
-        scan_leaf(cursor, range, direction, |entry, value| {
+        scan_leaf(cursor, direction, end, |entry, value| {
             whole.clear();
             entry.append_to(whole);
             let full = entries.len() + 1 >= ENTRIES_PER_BATCH;
-            go_on(entries.push(whole, value).map(|()| if full { Step::Stop } else { Step::Continue }), &mut failed)
+            entries.push(whole, value).map(|()| if full { Step::Stop } else { Step::Continue })
         })?;
-        failed.map_or(Ok(if entries.is_empty() { Leaf::End } else { Leaf::Aside }), Err)
+        Ok(if entries.is_empty() { Leaf::End } else { Leaf::Aside })
     }
 }
 
-/// The entries of this leaf from the cursor to the end of the range.
-fn scan_leaf(
+/// Shows `visit` the entries of this leaf from the cursor to the end of a range, until it stops or fails.
+#[inline]
+pub(crate) fn scan_leaf(
     cursor: &mut Cursor<'_>,
-    range: &KeyRange,
     direction: Direction,
-    visit: impl FnMut(KeyRef<'_>, &[u8]) -> ControlFlow<()>,
+    end: Bound<&[u8]>,
+    mut visit: impl FnMut(KeyRef<'_>, &[u8]) -> Result<Step>,
 ) -> Result<Scanned> {
-    Ok(match direction {
-        Direction::Forward => cursor.scan_leaf(range.upper_bound(), visit)?,
-        Direction::Backward => cursor.scan_leaf_backward(Bound::Included(&range.lower), visit)?,
-    })
+    let mut failed = None;
+    let step = |entry: KeyRef<'_>, value: &[u8]| go_on(visit(entry, value), &mut failed);
+    let scanned = match direction {
+        Direction::Forward => cursor.scan_leaf(end, step)?,
+        Direction::Backward => cursor.scan_leaf_backward(end, step)?,
+    };
+    failed.map_or(Ok(scanned), Err)
 }
 
 /// An entry of a settled leaf.
@@ -193,6 +194,7 @@ pub(crate) fn report(
     Ok(f(row, RowKey::EndOf(entry, user_bytes)))
 }
 
+/// What goes on after a step, and keeps its error.
 #[inline]
 pub(crate) fn go_on(step: Result<Step>, failed: &mut Option<Error>) -> ControlFlow<()> {
     match step {

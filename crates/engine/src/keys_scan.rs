@@ -5,8 +5,8 @@
 //! 1. What is shown for a key is what a scan of the keys that begin with it shows ([`Scan`](crate::Scan)), whatever the order in which it is.
 //! 2. `f` may run under a latch: it copies or encodes, and never blocks or comes back to the engine.
 
-use crate::covered::{Buffers, go_on, report};
-use crate::range::{KeyRange, after_prefix};
+use crate::covered::{Buffers, go_on, report, scan_leaf};
+use crate::range::{KeyRange, after_prefix, upper_bound};
 use crate::scan::{Direction, EntryBatch, Step};
 use crate::session::Session;
 use crate::table::Table;
@@ -15,7 +15,7 @@ use crate::{Error, Read, Result};
 use btree::{Cursor, KeyRef, Scanned};
 use lock_manager::Cancel;
 use record::{KeyRestore, RowRef};
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Most entries of a secondary index that are held until their rows are fetched, and their bytes.
@@ -145,7 +145,7 @@ impl Session {
                     return Err(Error::Killed);
                 }
                 if !self.view.sees_all_to(cursor.leaf_txn_max()) {
-                    let rest = KeyRange { lower: cursor.key().to_vec(), upper: upper.clone() };
+                    let rest = KeyRange { lower: cursor.key().to_vec(), upper };
                     drop(cursor);
                     let mut scan = self.scan(table, index_no, rest, Direction::Forward, Read::Snapshot)?;
                     if scan.for_each_covered(restore, |row, _| show(row))? {
@@ -154,15 +154,11 @@ impl Session {
                     cursor = tree.cursor();
                     break;
                 }
-                let mut failed = None;
-                let scanned = cursor.scan_leaf(upper_bound(&upper), |entry, value| {
-                    go_on(report(entry, value, restore, whole, restored, &mut |row, _| show(row)), &mut failed)
-                })?;
-                match (failed, scanned) {
-                    (Some(error), _) => return Err(error),
-                    (None, Scanned::Stopped) => return Ok(false),
-                    (None, Scanned::EndOfRange) => break,
-                    (None, Scanned::NextLeaf) => {}
+                let visit = |entry: KeyRef<'_>, value: &[u8]| report(entry, value, restore, whole, restored, &mut |row, _| show(row));
+                match scan_leaf(&mut cursor, Direction::Forward, upper_bound(&upper), visit)? {
+                    Scanned::Stopped => return Ok(false),
+                    Scanned::EndOfRange => break,
+                    Scanned::NextLeaf => {}
                 }
             }
         }
@@ -241,18 +237,10 @@ fn scan_onward(
         if cancel.is_cancelled() {
             return Err(Error::Killed);
         }
-        let mut failed = None;
-        let scanned = cursor.scan_leaf(upper_bound(&upper), |entry, value| go_on(f(entry, value), &mut failed))?;
-        match (failed, scanned) {
-            (Some(error), _) => return Err(error),
-            (None, Scanned::Stopped) => return Ok(false),
-            (None, Scanned::EndOfRange) => return Ok(true),
-            (None, Scanned::NextLeaf) => {}
+        match scan_leaf(cursor, Direction::Forward, upper_bound(&upper), &mut f)? {
+            Scanned::Stopped => return Ok(false),
+            Scanned::EndOfRange => return Ok(true),
+            Scanned::NextLeaf => {}
         }
     }
-}
-
-/// The upper end of a range as a bound.
-fn upper_bound(upper: &[u8]) -> Bound<&[u8]> {
-    if upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(upper) }
 }

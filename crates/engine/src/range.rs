@@ -30,7 +30,7 @@ impl KeyRange {
     /// The upper end as a bound.
     #[inline]
     pub fn upper_bound(&self) -> Bound<&[u8]> {
-        if self.upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(&self.upper) }
+        upper_bound(&self.upper)
     }
 
     /// Whether `key` lies below the upper bound.
@@ -38,6 +38,12 @@ impl KeyRange {
     pub fn below_upper(&self, key: &[u8]) -> bool {
         self.upper.is_empty() || key < self.upper.as_slice()
     }
+}
+
+/// The upper end of a range as a bound.
+#[inline]
+pub(crate) fn upper_bound(upper: &[u8]) -> Bound<&[u8]> {
+    if upper.is_empty() { Bound::Unbounded } else { Bound::Excluded(upper) }
 }
 
 /// The smallest key greater than every key that starts with `prefix`; empty when there is none (all bytes 0xff).
