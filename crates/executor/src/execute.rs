@@ -6,6 +6,7 @@ use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::run::{Flow, Result};
+use crate::short::ShortRun;
 use planner::plan::{Body, OutputColumn, Plan};
 use record::RowRef;
 use types::Value;
@@ -80,7 +81,7 @@ pub fn execute(
         return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
     }
     if let Some(short) = &plan.short
-        && let Some(outcome) = crate::short::run(short, plan, params, session, context, scratch, consumer)?
+        && let Some(outcome) = crate::short::run(short, ShortRun { plan, params, session, context, scratch, consumer })?
     {
         return Ok(outcome);
     }

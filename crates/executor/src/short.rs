@@ -21,27 +21,29 @@ use record::RowRef;
 use smallvec::SmallVec;
 use types::Value;
 
+/// What a short plan runs with.
+pub(crate) struct ShortRun<'r> {
+    pub plan: &'r Plan,
+    pub params: &'r [Value],
+    pub session: &'r mut engine::Session,
+    pub context: &'r mut dyn StatementContext,
+    pub scratch: &'r mut Scratch,
+    pub consumer: &'r mut dyn RowConsumer,
+}
+
 /// Runs a short plan; `None` when a parameter does not fit and the ordinary plan must run.
 ///
 /// The kinds are not inlined: with a thousand connections each cache line of stack that a statement touches is a miss, and together they have a frame of a
 /// kilobyte and more.
-pub(crate) fn run(
-    short: &ShortPlan,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
+pub(crate) fn run(short: &ShortPlan, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     match short {
-        ShortPlan::PointGet(get) => point_get(get, plan, params, session, scratch, consumer),
-        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => range::range(range, plan, params, session, context, consumer),
-        ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, plan, params, session, context, scratch, consumer),
-        ShortPlan::RangeAggregate(aggregate) => range::aggregate(aggregate, plan, params, session, context, scratch, consumer),
-        ShortPlan::PointUpdate(write) => point_update(write, plan, params, session, context, scratch),
-        ShortPlan::PointDelete(write) => point_delete(write, plan, params, session, scratch),
-        ShortPlan::Insert => insert::run(plan, params, session, context, scratch),
+        ShortPlan::PointGet(get) => point_get(get, run),
+        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => range::range(range, run),
+        ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, run),
+        ShortPlan::RangeAggregate(aggregate) => range::aggregate(aggregate, run),
+        ShortPlan::PointUpdate(write) => point_update(write, run),
+        ShortPlan::PointDelete(write) => point_delete(write, run),
+        ShortPlan::Insert => insert::run(run),
     }
 }
 
@@ -82,14 +84,8 @@ fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Ve
 }
 
 #[inline(never)]
-fn point_get(
-    get: &PointGet,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    scratch: &mut Scratch,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
+fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, scratch, consumer, .. } = run;
     let entry = &plan.tables[get.table as usize];
     match encode_key(entry, &get.key, params, &mut scratch.key)? {
         KeyState::Misfit => return Ok(None),
@@ -123,14 +119,8 @@ fn point_get(
 }
 
 #[inline(never)]
-fn point_update(
-    write: &PointWrite,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-) -> Result<Option<Outcome>> {
+fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, context, scratch, .. } = run;
     let entry = &plan.tables[write.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let target = &update.targets[0];
@@ -247,13 +237,8 @@ fn changed_row<'a>(
 }
 
 #[inline(never)]
-fn point_delete(
-    write: &PointWrite,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    scratch: &mut Scratch,
-) -> Result<Option<Outcome>> {
+fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, scratch, .. } = run;
     let entry = &plan.tables[write.table as usize];
     match encode_key(entry, &write.key, params, &mut scratch.key)? {
         KeyState::Misfit => return Ok(None),

@@ -126,12 +126,8 @@ impl<'a> Exec<'a> {
             return Ok(false);
         }
         let mut row = Row::new(std::mem::take(&mut state.made), std::mem::take(&mut state.row));
-        row.bytes.clear();
-        let placed = direct.place(lines, &state.entry.def, &mut row);
-        let mut bytes = std::mem::take(&mut row.bytes);
-        let encoded = placed && state.entry.storage.layout().encode_cells(|column| row.cell(column), &mut bytes).is_ok();
-        (state.made, _) = row.into_parts();
-        state.row = bytes;
+        let encoded = direct.place(lines, &state.entry.def, &mut row) && row.encode(state.entry.storage.layout()).is_ok();
+        (state.made, state.row) = row.into_parts();
         if encoded { self.add_encoded(state, None, told) } else { Ok(false) }
     }
 

@@ -1,6 +1,6 @@
 //! A row on its way from where its values lie, in a plan, a statement's text or a line of a file, into bytes.
 
-use record::Cell;
+use record::{Cell, EncodeError, RowLayout};
 use smallvec::SmallVec;
 use types::Value;
 
@@ -52,6 +52,16 @@ impl<'v> Row<'v> {
             Place::Made(at) => Cell::Value(&self.made[at]),
             Place::Text(text) => Cell::Text(text),
         }
+    }
+
+    /// Makes its bytes.
+    #[inline]
+    pub fn encode(&mut self, layout: &RowLayout) -> Result<(), EncodeError> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        let encoded = layout.encode_cells(|column| self.cell(column), &mut bytes);
+        self.bytes = bytes;
+        encoded
     }
 
     /// The value of a column that is no string.

@@ -10,14 +10,13 @@ use crate::change::together::{self, Together};
 use crate::context::StatementContext;
 use crate::document::with_table;
 use crate::errors::internal;
-use crate::exec::Scratch;
 use crate::execute::{Changes, Outcome};
 use crate::run::Result;
-use crate::short::operand;
+use crate::short::{ShortRun, operand};
 use catalog::{ColumnDef, DefaultValue, TableEntry};
 use planner::LiteralRows;
 use planner::expr::Expr;
-use planner::plan::{Body, InsertColumn, InsertSource, Plan};
+use planner::plan::{Body, InsertColumn, InsertSource};
 use std::sync::Arc;
 use types::{Direct, Field, Value};
 
@@ -45,15 +44,26 @@ impl Source<'_> {
     }
 }
 
+/// An INSERT under way.
+struct Inserting<'v, 's> {
+    entry: &'v Arc<TableEntry>,
+    rows: Source<'v>,
+    /// By column of the table: what gives its value.
+    columns: &'v [InsertColumn],
+    params: &'v [Value],
+    auto_column: Option<usize>,
+    session: &'s mut engine::Session,
+    context: &'s mut dyn StatementContext,
+    counter: AutoIncrement,
+    changes: Changes,
+    /// The row that is being made.
+    row: Row<'v>,
+}
+
 /// Runs the statement; `None` when the mode is not strict and the ordinary plan must run.
 #[inline(never)]
-pub(crate) fn run(
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-) -> Result<Option<Outcome>> {
+pub(crate) fn run(run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, context, scratch, .. } = run;
     let Body::Insert(insert) = &plan.body else { return Err(internal("short insert without INSERT")) };
     let rows = match &insert.source {
         InsertSource::Values(rows) => Source::Values(rows),
@@ -64,238 +74,194 @@ pub(crate) fn run(
         return Ok(None);
     }
     let entry = &plan.tables[insert.table as usize];
-    let mut row = Row::new(std::mem::take(&mut scratch.frame), std::mem::take(&mut scratch.row));
-    let result = insert_rows(entry, rows, &insert.columns, params, session, context, &mut row);
-    let (made, bytes) = row.into_parts();
+    let mut inserting = Inserting {
+        entry,
+        rows,
+        columns: &insert.columns,
+        params,
+        auto_column: entry.def.auto_increment_column(),
+        session,
+        context,
+        counter: AutoIncrement::new(Rows::Known(rows.len() as u64)),
+        changes: Changes { records: rows.len() as u64, ..Changes::default() },
+        row: Row::new(std::mem::take(&mut scratch.frame), std::mem::take(&mut scratch.row)),
+    };
+    let result = inserting.run();
+    let (made, bytes) = inserting.row.into_parts();
     scratch.frame = made;
     if bytes.capacity() <= ROW_BYTES_KEPT {
         scratch.row = bytes;
     }
-    result.map(|changes| Some(Outcome::Changes(changes)))
+    result.map(|()| Some(Outcome::Changes(inserting.changes)))
 }
 
-fn insert_rows<'v>(
-    entry: &'v Arc<TableEntry>,
-    rows: Source<'v>,
-    columns: &[InsertColumn],
-    params: &'v [Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-) -> Result<Changes> {
-    let mut counter = AutoIncrement::new(Rows::Known(rows.len() as u64));
-    if entry.def.auto_increment_column().is_some() {
-        counter.begin(entry, session, context)?;
-    }
-    let result = insert_all(entry, rows, columns, params, &mut counter, session, context, row);
-    counter.end(entry, session);
-    result
-}
-
-fn insert_all<'v>(
-    entry: &'v Arc<TableEntry>,
-    rows: Source<'v>,
-    columns: &[InsertColumn],
-    params: &'v [Value],
-    counter: &mut AutoIncrement,
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-) -> Result<Changes> {
-    if rows.len() as u64 >= together::ROWS_MIN
-        && let Some(mut waiting) = Together::new(entry, false, session, context)
-    {
-        return insert_together(entry, rows, columns, params, counter, session, context, row, &mut waiting);
-    }
-    let mut changes = Changes { records: rows.len() as u64, ..Changes::default() };
-    let auto_column = entry.def.auto_increment_column();
-    for row_no in 0..rows.len() {
-        if row_no % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 && context.is_cancelled() {
-            return Err(context.cancel_error().into());
+impl<'v> Inserting<'v, '_> {
+    fn run(&mut self) -> Result<()> {
+        if self.auto_column.is_some() {
+            self.counter.begin(self.entry, self.session, &*self.context)?;
         }
-        place_row(entry, rows, row_no, columns, auto_column, params, context, row)?;
-        let mut generated = None;
-        if let Some(at) = auto_column
-            && let Some((id, value)) = counter.generate(entry, at, row.number(at), context)?
-        {
-            row.places[at] = row.make(value);
-            generated = Some(id);
-        }
-        if let Err(error) = insert_row(entry, session, context, row) {
-            if let Some(id) = generated {
-                counter.not_inserted(entry, id);
-            }
-            return Err(error);
-        }
-        changes.affected += 1;
-        changes.generated_id = changes.generated_id.or(generated);
-        changes.row_id = auto_column.and_then(|at| id_of(row.number(at)));
-        counter.row_done();
-    }
-    Ok(changes)
-}
-
-/// The same for many rows. An error of a later row is told only when those before it are in.
-#[inline(never)]
-fn insert_together<'v>(
-    entry: &'v Arc<TableEntry>,
-    rows: Source<'v>,
-    columns: &[InsertColumn],
-    params: &'v [Value],
-    counter: &mut AutoIncrement,
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-    waiting: &mut Together<'_>,
-) -> Result<Changes> {
-    let mut changes = Changes { records: rows.len() as u64, ..Changes::default() };
-    let auto_column = entry.def.auto_increment_column();
-    for row_no in 0..rows.len() {
-        if row_no % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 && context.is_cancelled() {
-            return Err(context.cancel_error().into());
-        }
-        let told = context.warning_total();
-        if let Err(error) = place_row(entry, rows, row_no, columns, auto_column, params, context, row) {
-            waiting.put_in_ahead(told, session, context, &mut changes)?;
-            return Err(error);
-        }
-        if let Some(at) = auto_column {
-            if waiting.must_be_in(counter, row.number(at), context) {
-                waiting.put_in_ahead(told, session, context, &mut changes)?;
-            }
-            match counter.generate(entry, at, row.number(at), context) {
-                Ok(Some((id, value))) => {
-                    row.places[at] = row.make(value);
-                    changes.generated_id = changes.generated_id.or(Some(id));
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    waiting.put_in_ahead(told, session, context, &mut changes)?;
-                    return Err(error);
-                }
-            }
-        }
-        let mut bytes = std::mem::take(&mut row.bytes);
-        bytes.clear();
-        let encoded = entry.storage.layout().encode_cells(|column| row.cell(column), &mut bytes);
-        row.bytes = bytes;
-        encoded.map_err(|error| internal(&format!("{error:?}")))?;
-        let row_id = || auto_column.and_then(|at| id_of(row.number(at)));
-        if !waiting.add(&row.bytes, row_id, told, session, context)? {
-            waiting.put_in_ahead(told, session, context, &mut changes)?;
-            insert_row(entry, session, context, row)?;
-            changes.affected += 1;
-            changes.row_id = auto_column.and_then(|at| id_of(row.number(at)));
-        }
-        counter.row_done();
-        if waiting.is_due() {
-            waiting.put_in(session, context, &mut changes)?;
-        }
-    }
-    waiting.finish(session, context, &mut changes)?;
-    Ok(changes)
-}
-
-/// Finds or makes the value of each column but a generated one.
-#[inline]
-fn place_row<'v>(
-    entry: &'v Arc<TableEntry>,
-    rows: Source<'v>,
-    row_no: usize,
-    columns: &[InsertColumn],
-    auto_column: Option<usize>,
-    params: &'v [Value],
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-) -> Result<()> {
-    row.clear();
-    match rows {
-        Source::Values(rows) => place_values(entry, &rows[row_no], columns, auto_column, params, row_no as u64 + 1, context, row),
-        Source::Literals(rows) => place_literals(entry, rows, row_no, columns, auto_column, context, row),
-    }
-}
-
-fn place_values<'v>(
-    entry: &'v Arc<TableEntry>,
-    given: &'v [Option<Expr>],
-    columns: &[InsertColumn],
-    auto_column: Option<usize>,
-    params: &'v [Value],
-    row_no: u64,
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-) -> Result<()> {
-    for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
-        // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
-        let expr = match source {
-            InsertColumn::Source(position) => given.get(*position as usize).and_then(Option::as_ref),
-            InsertColumn::Default => None,
+        let many = self.rows.len() as u64 >= together::ROWS_MIN;
+        let waiting = if many { Together::new(self.entry, false, self.session, &*self.context) } else { None };
+        let result = match waiting {
+            Some(waiting) => self.insert_together(waiting),
+            None => self.insert_one_by_one(),
         };
-        let place = match expr {
-            Some(expr) => match operand(expr, params).ok_or_else(|| internal("short insert of an expression"))? {
-                null @ Value::Null if Some(at) == auto_column => Place::Given(null),
-                value if types::is_stored_as_it_is(value, &column.ty) => Place::Given(value),
-                value => row
-                    .make(store_value(value.clone(), column, row_no, Leniency::NONE, context).map_err(|e| with_table(e, &entry.def.name))?),
-            },
-            None => place_default(column, Some(at) == auto_column, context, row)?,
-        };
-        row.places.push(place);
+        self.counter.end(self.entry, self.session);
+        result
     }
-    Ok(())
-}
 
-/// The same of a row of texts.
-fn place_literals<'v>(
-    entry: &'v Arc<TableEntry>,
-    rows: &'v LiteralRows,
-    row_no: usize,
-    columns: &[InsertColumn],
-    auto_column: Option<usize>,
-    context: &mut dyn StatementContext,
-    row: &mut Row<'v>,
-) -> Result<()> {
-    for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
-        let place = match source {
-            InsertColumn::Source(position) => match rows.field(row_no, *position as usize) {
-                None if column.ty.nullable || Some(at) == auto_column => Place::Given(&NULL),
-                field => match field.and_then(|field| types::store_directly(field, &column.ty)) {
-                    Some(Direct::Text(text)) => Place::Text(text),
-                    Some(Direct::Value(value)) => row.make(value),
-                    None => {
-                        let value = field.map_or(Value::Null, Field::value);
-                        let stored = store_value(value, column, row_no as u64 + 1, Leniency::NONE, context);
-                        row.make(stored.map_err(|e| with_table(e, &entry.def.name))?)
-                    }
+    /// Each row goes in before the next one is made.
+    fn insert_one_by_one(&mut self) -> Result<()> {
+        for row_no in 0..self.rows.len() {
+            self.look_for_cancel(row_no)?;
+            self.place_row(row_no)?;
+            let generated = self.generate()?;
+            if let Err(error) = self.insert_row() {
+                if let Some(id) = generated {
+                    self.counter.not_inserted(self.entry, id);
+                }
+                return Err(error);
+            }
+            self.changes.generated_id = self.changes.generated_id.or(generated);
+            self.counter.row_done();
+        }
+        Ok(())
+    }
+
+    /// Rows wait for others, and go in with them. An error of a row is told only when those before it are in.
+    #[inline(never)]
+    fn insert_together(&mut self, mut waiting: Together<'v>) -> Result<()> {
+        for row_no in 0..self.rows.len() {
+            self.look_for_cancel(row_no)?;
+            let told = self.context.warning_total();
+            let mut made = self.place_row(row_no);
+            if made.is_ok() {
+                if let Some(at) = self.auto_column
+                    && waiting.must_be_in(&self.counter, self.row.number(at), &*self.context)
+                {
+                    waiting.put_in_ahead(told, self.session, self.context, &mut self.changes)?;
+                }
+                made = self.generate().map(|generated| self.changes.generated_id = self.changes.generated_id.or(generated));
+            }
+            if let Err(error) = made {
+                waiting.put_in_ahead(told, self.session, self.context, &mut self.changes)?;
+                return Err(error);
+            }
+            self.encode_row()?;
+            let row_id = || self.auto_column.and_then(|at| id_of(self.row.number(at)));
+            if !waiting.add(&self.row.bytes, row_id, told, self.session, &*self.context)? {
+                waiting.put_in_ahead(told, self.session, self.context, &mut self.changes)?;
+                self.insert_row()?;
+            }
+            self.counter.row_done();
+            if waiting.is_due() {
+                waiting.put_in(self.session, self.context, &mut self.changes)?;
+            }
+        }
+        waiting.finish(self.session, self.context, &mut self.changes)
+    }
+
+    fn look_for_cancel(&self, row_no: usize) -> Result<()> {
+        if row_no % ROWS_PER_LOOK == ROWS_PER_LOOK - 1 && self.context.is_cancelled() {
+            return Err(self.context.cancel_error().into());
+        }
+        Ok(())
+    }
+
+    /// Finds or makes the value of each column but a generated one.
+    #[inline]
+    fn place_row(&mut self, row_no: usize) -> Result<()> {
+        self.row.clear();
+        match self.rows {
+            Source::Values(rows) => self.place_values(&rows[row_no], row_no),
+            Source::Literals(rows) => self.place_literals(rows, row_no),
+        }
+    }
+
+    fn place_values(&mut self, given: &'v [Option<Expr>], row_no: usize) -> Result<()> {
+        let (entry, columns, params) = (self.entry, self.columns, self.params);
+        for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
+            // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
+            let expr = match source {
+                InsertColumn::Source(position) => given.get(*position as usize).and_then(Option::as_ref),
+                InsertColumn::Default => None,
+            };
+            let place = match expr {
+                Some(expr) => match operand(expr, params).ok_or_else(|| internal("short insert of an expression"))? {
+                    null @ Value::Null if Some(at) == self.auto_column => Place::Given(null),
+                    value if types::is_stored_as_it_is(value, &column.ty) => Place::Given(value),
+                    value => self.place_converted(value.clone(), column, row_no)?,
                 },
-            },
-            InsertColumn::Default => place_default(column, Some(at) == auto_column, context, row)?,
-        };
-        row.places.push(place);
+                None => self.place_default(column, Some(at) == self.auto_column)?,
+            };
+            self.row.places.push(place);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// What a column gets that no value is given for.
-fn place_default<'v>(column: &'v ColumnDef, is_auto: bool, context: &mut dyn StatementContext, row: &mut Row<'v>) -> Result<Place<'v>> {
-    match &column.default {
-        _ if is_auto => Ok(Place::Given(&NULL)),
-        DefaultValue::Constant(value) => Ok(Place::Given(value)),
-        _ => Ok(row.make(default_value(column, Leniency::NONE, context)?)),
+    /// The same of a row of texts.
+    fn place_literals(&mut self, rows: &'v LiteralRows, row_no: usize) -> Result<()> {
+        let (entry, columns) = (self.entry, self.columns);
+        for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
+            let is_auto = Some(at) == self.auto_column;
+            let place = match source {
+                InsertColumn::Source(position) => match rows.field(row_no, *position as usize) {
+                    None if column.ty.nullable || is_auto => Place::Given(&NULL),
+                    field => match field.and_then(|field| types::store_directly(field, &column.ty)) {
+                        Some(Direct::Text(text)) => Place::Text(text),
+                        Some(Direct::Value(value)) => self.row.make(value),
+                        None => self.place_converted(field.map_or(Value::Null, Field::value), column, row_no)?,
+                    },
+                },
+                InsertColumn::Default => self.place_default(column, is_auto)?,
+            };
+            self.row.places.push(place);
+        }
+        Ok(())
     }
-}
 
-fn insert_row(entry: &TableEntry, session: &mut engine::Session, context: &mut dyn StatementContext, row: &mut Row<'_>) -> Result<()> {
-    let mut bytes = std::mem::take(&mut row.bytes);
-    bytes.clear();
-    let encoded = entry.storage.layout().encode_cells(|column| row.cell(column), &mut bytes);
-    let result = match encoded {
-        Ok(()) => session.insert(&entry.storage, &mut bytes).map_err(|error| match error {
-            engine::Error::DuplicateKey { index_no } => duplicate_entry(&entry.def, index_no, &row.values(), context).into(),
-            error => error.into(),
-        }),
-        Err(error) => Err(internal(&format!("{error:?}"))),
-    };
-    row.bytes = bytes;
-    result
+    /// A place for a value that its column does not store as it is.
+    fn place_converted(&mut self, value: Value, column: &ColumnDef, row_no: usize) -> Result<Place<'v>> {
+        let stored = store_value(value, column, row_no as u64 + 1, Leniency::NONE, self.context);
+        Ok(self.row.make(stored.map_err(|e| with_table(e, &self.entry.def.name))?))
+    }
+
+    /// What a column gets that no value is given for.
+    fn place_default(&mut self, column: &'v ColumnDef, is_auto: bool) -> Result<Place<'v>> {
+        match &column.default {
+            _ if is_auto => Ok(Place::Given(&NULL)),
+            DefaultValue::Constant(value) => Ok(Place::Given(value)),
+            _ => Ok(self.row.make(default_value(column, Leniency::NONE, self.context)?)),
+        }
+    }
+
+    /// Gives the AUTO_INCREMENT column its value; returns it when it was generated.
+    fn generate(&mut self) -> Result<Option<u64>> {
+        let Some(at) = self.auto_column else { return Ok(None) };
+        let generated = self.counter.generate(self.entry, at, self.row.number(at), &*self.context)?;
+        Ok(generated.map(|(id, value)| {
+            self.row.places[at] = self.row.make(value);
+            id
+        }))
+    }
+
+    #[inline]
+    fn encode_row(&mut self) -> Result<()> {
+        self.row.encode(self.entry.storage.layout()).map_err(|error| internal(&format!("{error:?}")))
+    }
+
+    fn insert_row(&mut self) -> Result<()> {
+        self.encode_row()?;
+        match self.session.insert(&self.entry.storage, &mut self.row.bytes) {
+            Ok(()) => {
+                self.changes.affected += 1;
+                self.changes.row_id = self.auto_column.and_then(|at| id_of(self.row.number(at)));
+                Ok(())
+            }
+            Err(engine::Error::DuplicateKey { index_no }) => {
+                Err(duplicate_entry(&self.entry.def, index_no, &self.row.values(), &*self.context).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
 }

@@ -1,13 +1,12 @@
 //! Short plans over index ranges: rows go from the page to the wire, or into aggregates, without a frame.
 
-use crate::context::StatementContext;
 use crate::convert::limit_value;
 use crate::errors::{Error, internal};
-use crate::exec::{Exec, Scratch};
-use crate::execute::{Outcome, RowConsumer};
+use crate::exec::Exec;
+use crate::execute::Outcome;
 use crate::run::Result;
 use crate::scan::read_mode;
-use crate::short::operand;
+use crate::short::{ShortRun, operand};
 use engine::{Direction, KeyRange, RowKey, Step};
 use planner::keys;
 use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
@@ -93,14 +92,8 @@ pub(crate) enum Next {
 
 /// Rows from the page to the wire.
 #[inline(never)]
-pub(crate) fn range(
-    range: &ShortRange,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
+pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, context, consumer, .. } = run;
     let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
     let (mut offset, left) = limits(range.limit.as_ref(), params)?;
     consumer.begin(&plan.columns)?;
@@ -135,15 +128,8 @@ pub(crate) fn range(
 
 /// Aggregates of columns.
 #[inline(never)]
-pub(crate) fn aggregate(
-    aggregate: &RangeAggregate,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
+pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let Some(ranges) = exact_ranges(&aggregate.range, plan, params) else { return Ok(None) };
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };

@@ -4,19 +4,17 @@
 //! 1. The head of a row's sort key, eight bytes as a number, orders as the key does; rows with equal heads are compared in full.
 //! 2. What does not fit into [`BYTES_MAX`] is left to the ordinary plan, which accounts for its memory.
 
-use crate::context::StatementContext;
 use crate::errors::Error;
-use crate::exec::Scratch;
-use crate::execute::{Outcome, RowConsumer};
+use crate::execute::Outcome;
 use crate::run::Result;
+use crate::short::ShortRun;
 use crate::short::range::{Next, exact_ranges, for_each_row, limits};
 use catalog::TableEntry;
 use engine::RowBatch;
-use planner::plan::Plan;
 use planner::short::SortedRange;
 use record::{KeyPart, key};
 use std::cmp::Ordering;
-use types::{Collation, ColumnType, TypeKind, Value};
+use types::{Collation, ColumnType, TypeKind};
 
 /// Bytes of rows that are sorted here.
 const BYTES_MAX: usize = 1 << 20;
@@ -42,15 +40,8 @@ pub(crate) struct SortBuffers {
 
 /// Runs the plan; `None` when the ordinary plan must.
 #[inline(never)]
-pub(crate) fn run(
-    sorted: &SortedRange,
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Option<Outcome>> {
+pub(crate) fn run(sorted: &SortedRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let range = &sorted.range;
     let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
     let (offset, count) = limits(range.limit.as_ref(), params)?;
