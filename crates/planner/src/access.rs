@@ -1,23 +1,28 @@
 //! Access paths: which index reads one table, at what cost.
 
+mod constants;
 mod loose;
 mod merge;
+mod order;
 mod pushed;
 mod skip;
 
+pub(crate) use constants::known_value;
 pub use merge::Merge;
 
 use crate::binder::{Binder, Relation, Source};
-use crate::expr::{Expr, ExprKind, Slot, Unit};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::keys;
-use crate::plan::{Groups, Interval, SortKey};
+use crate::plan::{Groups, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
-use catalog::TableEntry;
+use catalog::{IndexDef, TableEntry};
+use constants::width;
+use order::{order_matches, ordering_part, sure_points};
 use parser::ast::IndexHintKind;
-use record::KeyRestore;
+use record::{KeyPart, KeyRestore};
 use std::collections::BTreeSet;
-use types::{ColumnType, Value};
+use types::ColumnType;
 
 // Costs are in units of reading the next row of a scan, which took 10 to 20 ns of processor time where these were measured (docs/performance.md,
 // What the planner's costs are): of tables of TPC-H and of the Join Order Benchmark's shapes, in memory.
@@ -70,7 +75,7 @@ impl Path {
 }
 
 /// A way to read a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Path {
     /// Index; `None` for all rows in primary order.
     pub index: Option<u32>,
@@ -133,6 +138,83 @@ impl RangeScope for TableScope<'_> {
     }
 }
 
+/// A table that is to be read, and what is asked of it.
+struct TableRead<'t> {
+    entry: &'t TableEntry,
+    relation: &'t Relation,
+    conditions: &'t [Expr],
+    scope: &'t TableScope<'t>,
+    /// What is usable of the conditions.
+    sargs: &'t Sargs,
+    /// Rows that it has, and that it is taken to have.
+    counted: f64,
+    total: f64,
+    wanted: Option<Wanted<'t>>,
+    locks: bool,
+    sees_invisible: bool,
+}
+
+impl TableRead<'_> {
+    /// Whether an index may be used.
+    fn allows(&self, no: u32) -> bool {
+        allows(self.relation, self.entry, no, self.sees_invisible)
+    }
+
+    /// Whether reading an index with these parts, of which so many have one value, yields the wanted order: `Some(backward)`.
+    fn is_ordered(&self, parts: &[(u32, bool)], points: usize) -> Option<bool> {
+        order_matches(self.wanted?.order, self.relation, parts, points, self.conditions)
+    }
+}
+
+/// The cheapest way to read a table so far.
+struct Cheapest<'b, 't> {
+    binder: &'b Binder<'b>,
+    of: &'b TableRead<'t>,
+    /// Share of the rows that the conditions let pass, where rows would be sorted: what goes on matters only for that.
+    selectivity: f64,
+    path: Option<(f64, Path)>,
+}
+
+impl<'b, 't> Cheapest<'b, 't> {
+    fn new(binder: &'b Binder<'b>, of: &'b TableRead<'t>) -> Cheapest<'b, 't> {
+        let sorted = of.wanted.is_some_and(|wanted| !wanted.order.is_empty());
+        let selectivity = if sorted { binder.shares(of.relation, of.conditions).iter().product() } else { 1.0 };
+        Cheapest { binder, of, selectivity, path: None }
+    }
+
+    /// What it costs.
+    fn least(&self) -> f64 {
+        self.path.as_ref().map_or(f64::INFINITY, |(least, _)| *least)
+    }
+
+    /// Takes a way that costs less, with what sorting its rows would cost. `preferred`: a hint wants it.
+    fn consider(&mut self, mut path: Path, preferred: bool) {
+        let mut cost = path.cost;
+        // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
+        let grown = path.rows;
+        path.rows = path.rows.min(self.of.counted);
+        if let Some(wanted) = self.of.wanted
+            && !wanted.order.is_empty()
+        {
+            if !path.ordered {
+                let sorted = (grown * self.selectivity).max(1.0);
+                cost += sorted * (sorted + 1.0).log2() * wanted.sort_cost;
+            } else if let Some(limit) = wanted.limit.filter(|_| self.binder.context.switches().has(Switch::PreferOrderingIndex)) {
+                // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
+                let share = self.binder.filtered_share(self.of.relation, self.of.conditions, &path);
+                let matching = (path.rows * share.max(1e-6)).max(1.0);
+                cost *= (limit / matching).min(1.0);
+            }
+        }
+        if preferred {
+            cost *= 1e-6;
+        }
+        if self.path.as_ref().is_none_or(|(least, _)| cost < *least) {
+            self.path = Some((cost, path));
+        }
+    }
+}
+
 impl<'c> Binder<'c> {
     /// The best access path to a relation. `blocked` are the slots of relations that are read later (its own included).
     pub fn best_path(&self, relation: &Relation, conditions: &[Expr], blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Path {
@@ -150,123 +232,37 @@ impl<'c> Binder<'c> {
         if let Source::Virtual(table) = relation.source {
             return (self.virtual_path(table, relation, conditions, blocked), Vec::new());
         }
-        let Source::Base(table) = relation.source else {
-            let rows = match &relation.source {
-                Source::Derived(_, _, rows) | Source::Cte(_, _, rows, _) => *rows,
-                Source::JsonTable(..) => crate::json_table::ROWS,
-                _ => 100.0,
-            };
-            let path = Path {
-                index: None,
-                ranges: None,
-                covering: false,
-                unique: false,
-                rows: rows.max(1.0),
-                cost: rows.max(1.0),
-                backward: false,
-                ordered: false,
-                merge: None,
-                groups: None,
-                asks_entries: false,
-            };
-            return (path, Vec::new());
-        };
+        let Source::Base(table) = relation.source else { return (path_of_made_rows(&relation.source), Vec::new()) };
         let entry = &self.tables[table as usize];
         // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
         let counted = (self.context.rows_estimate(entry) as f64).max(1.0);
         let total = counted.max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
-        let sargs = Sargs::collect(conditions, &scope);
-        // What goes on matters here only for what would be sorted.
-        let sorted = wanted.is_some_and(|wanted| !wanted.order.is_empty());
-        let selectivity: f64 = if sorted { self.shares(relation, conditions).iter().product() } else { 1.0 };
-        let mut possible = Vec::new();
-        let mut best: Option<(f64, Path)> = None;
-        // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
-        let all_rows = if relation.keep_row.is_some() && self.context.safe_updates() { UNSAFE } else { 1.0 };
+        let sargs = &Sargs::collect(conditions, &scope);
         let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
-        let mut forced = false;
         let switches = self.context.switches();
         let sees_invisible = switches.has(Switch::UseInvisibleIndexes);
-        let allowed = |no: u32| allows(relation, entry, no, sees_invisible);
-        if relation.hints.iter().any(|(k, n)| *k == IndexHintKind::Force && !n.is_empty()) {
-            forced = true;
-        }
-        // The least cost so far is what it answers.
-        let mut consider = |mut path: Path, preferred: bool| {
-            let mut cost = path.cost;
-            // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
-            let grown = path.rows;
-            path.rows = path.rows.min(counted);
-            if let Some(w) = wanted
-                && !w.order.is_empty()
-            {
-                if path.ordered {
-                    if let Some(limit) = w.limit.filter(|_| switches.has(Switch::PreferOrderingIndex)) {
-                        // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
-                        let share = self.filtered_share(relation, conditions, &path);
-                        let matching = (path.rows * share.max(1e-6)).max(1.0);
-                        cost *= (limit / matching).min(1.0);
-                    }
-                } else {
-                    let sorted = (grown * selectivity).max(1.0);
-                    cost += sorted * (sorted + 1.0).log2() * w.sort_cost;
-                }
-            }
-            if preferred {
-                cost *= 1e-6;
-            }
-            if best.as_ref().is_none_or(|(c, _)| cost < *c) {
-                best = Some((cost, path));
-            }
-            best.as_ref().map_or(f64::INFINITY, |(least, _)| *least)
-        };
+        let of = TableRead { entry, relation, conditions, scope: &scope, sargs, counted, total, wanted, locks, sees_invisible };
+        let mut possible = Vec::new();
+        let mut best = Cheapest::new(self, &of);
+        let forced = relation.hints.iter().any(|(kind, indexes)| *kind == IndexHintKind::Force && !indexes.is_empty());
         let orders_by_own = wanted.is_none_or(|wanted| wanted.order.iter().all(|key| reads_only(&key.expr, relation)));
-        let primary_ordered = |path_parts: &[(u32, bool)], points: usize| match wanted {
-            Some(w) => order_matches(w.order, relation, path_parts, points, conditions),
-            None => None,
-        };
-        // All rows in primary order.
-        let primary_parts: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(ordering_part).collect();
-        let order = primary_ordered(&primary_parts, 0);
-        // A range of the primary key begins where its bounds say, in the same order: reading from the end of the table is never better.
-        let keyed: Vec<(u32, bool)> = entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
-        let bounded = allowed(0) && sargs.ranges_for(&keyed).is_some_and(|r| r.spec.any.len() == 1);
-        let order = order.filter(|_| !bounded);
-        let mut least = consider(
-            Path {
-                index: None,
-                ranges: None,
-                covering: false,
-                unique: false,
-                rows: total,
-                cost: total * ROW_COST * all_rows * if locks { LOCKED_SCAN } else { 1.0 },
-                backward: order == Some(true),
-                ordered: order.is_some(),
-                merge: None,
-                groups: None,
-                asks_entries: false,
-            },
-            false,
-        );
+        let primary_ordered = |parts: &[(u32, bool)], points: usize| of.is_ordered(parts, points);
+        // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
+        let all_rows = if relation.keep_row.is_some() && self.context.safe_updates() { UNSAFE } else { 1.0 };
+        best.consider(all_rows_path(&of, all_rows), false);
         // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
-        let any_range = |first: &record::KeyPart| sargs.ranges_for(&[(first.column as u32, first.prefix_chars.is_some())]).is_some();
-        let has_range = entry
-            .def
-            .indexes
-            .iter()
-            .filter(|index| sees_invisible || !index.invisible)
-            .filter_map(|index| index.parts.first())
-            .any(any_range);
+        let visible = entry.def.indexes.iter().filter(|index| sees_invisible || !index.invisible);
+        let has_range = visible.filter_map(|index| index.parts.first()).any(|first| sargs.ranges_for(&[range_part(first)]).is_some());
         for (no, index) in entry.def.indexes.iter().enumerate() {
             let no = no as u32;
-            if !allowed(no) || (no == 0 && index.parts.is_empty()) {
+            if !of.allows(no) || (no == 0 && index.parts.is_empty()) {
                 continue;
             }
-            let mut all_parts: Vec<(u32, bool)> = index.parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())).collect();
+            let mut all_parts = range_parts(index);
             let declared = all_parts.len();
             if no != 0 && switches.has(Switch::UseIndexExtensions) {
-                all_parts.extend(entry.def.indexes[0].parts.iter().map(|p| (p.column as u32, p.prefix_chars.is_some())));
+                all_parts.extend(range_parts(&entry.def.indexes[0]));
             }
             let directions: Vec<(u32, bool)> =
                 index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
@@ -301,58 +297,48 @@ impl<'c> Binder<'c> {
                         backward: order == Some(true),
                         ordered: order.is_some() || (unique && sure >= declared && orders_by_own),
                         ranges: Some(ranges),
-                        merge: None,
-                        groups: None,
-                        asks_entries: false,
+                        ..Path::default()
                     };
                     if no != 0 && !covering && !locks && switches.has(Switch::IndexConditionPushdown) {
                         self.ask_entries(&mut path, entry, relation, conditions, &scope);
                     }
-                    least = consider(path, forced);
+                    best.consider(path, forced);
                 }
                 None => {
                     let order = primary_ordered(&directions, 0);
                     let per_row = if covering && has_range { per_row.max(ALMOST_ROW_COST) } else { per_row };
                     if covering || order.is_some() || forced {
-                        least = consider(
-                            Path {
-                                index: Some(no),
-                                ranges: None,
-                                covering,
-                                unique: false,
-                                rows: total,
-                                cost: total * per_row * all_rows,
-                                backward: order == Some(true),
-                                ordered: order.is_some(),
-                                merge: None,
-                                groups: None,
-                                asks_entries: false,
-                            },
-                            forced,
-                        );
+                        let path = Path {
+                            index: Some(no),
+                            covering,
+                            rows: total,
+                            cost: total * per_row * all_rows,
+                            backward: order == Some(true),
+                            ordered: order.is_some(),
+                            ..Path::default()
+                        };
+                        best.consider(path, forced);
                     }
                 }
             }
         }
-        let of = skip::SkipOf { entry, relation, conditions, sargs: &sargs, total, wanted };
         for no in 0..entry.def.indexes.len() as u32 {
             if !locks
-                && self.may_skip(&of, no, least)
-                && allowed(no)
+                && self.may_skip(&of, no, best.least())
+                && of.allows(no)
                 && let Some((path, hinted)) = self.skip_path(&of, no)
             {
                 possible.push(no);
-                least = consider(path, forced || hinted);
+                best.consider(path, forced || hinted);
             }
         }
-        let target = merge::Target { entry, relation, scope: &scope, total, allowed: &allowed };
-        if let Some((path, hinted)) = self.merge_path(&target, conditions, &sargs) {
+        if let Some((path, hinted)) = self.merge_path(&of) {
             possible.extend(path.merge.iter().flat_map(|merge| &merge.arms).map(|arm| arm.index));
-            consider(path, hinted);
+            best.consider(path, hinted);
         }
         possible.sort_unstable();
         possible.dedup();
-        (best.map(|(_, p)| p).expect("the full scan is always considered"), possible)
+        (best.path.map(|(_, path)| path).expect("the full scan is always considered"), possible)
     }
 
     fn estimate_rows(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges, declared: usize, unique: bool, total: f64) -> f64 {
@@ -434,77 +420,44 @@ fn entry_cost(entry: &TableEntry, index_no: usize) -> f64 {
     short + (long - short) * (bytes as f64 / LONG_KEY_BYTES).min(1.0)
 }
 
-/// The value of a constant, as far as it is known at planning: integer arithmetic is done.
-pub(crate) fn known_value(e: &Expr, params: &[Value]) -> Option<Value> {
-    use crate::expr::ArithOp;
-    match &e.kind {
-        ExprKind::Literal(v) => Some(v.clone()),
-        ExprKind::Param(n) => params.get(*n as usize).cloned(),
-        ExprKind::Arith(op, a, b) => match (op, known_value(a, params)?, known_value(b, params)?) {
-            (ArithOp::Add, Value::Int(a), Value::Int(b)) => a.checked_add(b).map(Value::Int),
-            (ArithOp::Sub, Value::Int(a), Value::Int(b)) => a.checked_sub(b).map(Value::Int),
-            _ => None,
-        },
-        ExprKind::DateAdd { date, amount, unit, negated } => {
-            let amount = match known_value(amount, params)? {
-                Value::Bytes(text) => std::str::from_utf8(&text).ok()?.trim().parse::<i64>().ok()?,
-                Value::Int(n) => n,
-                _ => return None,
-            };
-            shifted(known_value(date, params)?, if *negated { amount.checked_neg()? } else { amount }, *unit)
-        }
-        _ => None,
+/// All rows in primary order, `worth` times as expensive as they are.
+fn all_rows_path(of: &TableRead<'_>, worth: f64) -> Path {
+    let primary = &of.entry.def.indexes[0];
+    let parts: Vec<(u32, bool)> = primary.parts.iter().map(ordering_part).collect();
+    // A range of the primary key begins where its bounds say, in the same order: reading from the end of the table is never better.
+    let bounded = of.allows(0) && of.sargs.ranges_for(&range_parts(primary)).is_some_and(|ranges| ranges.spec.any.len() == 1);
+    let order = if bounded { None } else { of.is_ordered(&parts, 0) };
+    Path {
+        rows: of.total,
+        cost: of.total * ROW_COST * worth * if of.locks { LOCKED_SCAN } else { 1.0 },
+        backward: order == Some(true),
+        ordered: order.is_some(),
+        ..Path::default()
     }
 }
 
-/// A date some days, months or years on.
-fn shifted(date: Value, by: i64, unit: Unit) -> Option<Value> {
-    let at = match &date {
-        Value::Date(date) => types::DateTime::from_date(*date),
-        Value::DateTime(at) => *at,
-        Value::Bytes(text) => types::parse_datetime(text, types::SqlMode::NONE)?,
-        _ => return None,
+/// The way to rows that no index leads to: those of a derived table, of JSON_TABLE.
+fn path_of_made_rows(source: &Source) -> Path {
+    let rows = match source {
+        Source::Derived(_, _, rows) | Source::Cte(_, _, rows, _) => *rows,
+        Source::JsonTable(..) => crate::json_table::ROWS,
+        _ => 100.0,
     };
-    Some(Value::DateTime(match unit {
-        Unit::Day => at.add_micros(by.checked_mul(86_400_000_000)?)?,
-        Unit::Week => at.add_micros(by.checked_mul(7 * 86_400_000_000)?)?,
-        Unit::Month => at.add_months(by)?,
-        Unit::Quarter => at.add_months(by.checked_mul(3)?)?,
-        Unit::Year => at.add_months(by.checked_mul(12)?)?,
-        _ => return None,
-    }))
+    Path { rows: rows.max(1.0), cost: rows.max(1.0), ..Path::default() }
 }
 
-/// Integers between `x + a` and `x + b`, where both bounds hang on the same column of an earlier table.
-fn width(interval: &Interval, params: &[Value]) -> Option<f64> {
-    fn linear(e: &Expr, params: &[Value]) -> Option<(Option<Slot>, i64)> {
-        use crate::expr::ArithOp;
-        match &e.kind {
-            ExprKind::Slot(s) => Some((Some(*s), 0)),
-            ExprKind::Arith(op @ (ArithOp::Add | ArithOp::Sub), a, b) => {
-                let (slot, at) = linear(a, params)?;
-                let Value::Int(by) = known_value(b, params)? else { return None };
-                let at = if *op == ArithOp::Add { at.checked_add(by) } else { at.checked_sub(by) };
-                Some((slot, at?))
-            }
-            _ => match known_value(e, params)? {
-                Value::Int(i) => Some((None, i)),
-                _ => None,
-            },
-        }
-    }
-    let ([(low, _)], [(high, _)]) = (interval.low.as_slice(), interval.high.as_slice()) else { return None };
-    let ((x, from), (y, to)) = (linear(low, params)?, linear(high, params)?);
-    (x == y).then(|| (to.saturating_sub(from) as f64).max(1.0))
+/// The leading parts of an index as ranges see them.
+fn range_parts(index: &IndexDef) -> Vec<(u32, bool)> {
+    index.parts.iter().map(range_part).collect()
+}
+
+/// A key part as ranges see it: (column, prefix only).
+fn range_part(part: &KeyPart) -> (u32, bool) {
+    (part.column as u32, part.prefix_chars.is_some())
 }
 
 fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
     ranges.spec.any.iter().all(|a| a.points.iter().take(parts).flatten().all(|p| !p.null_safe))
-}
-
-/// What a key part gives an order by: (column, descending). The order of prefixes is not that of the values: such a part is no column.
-fn ordering_part(part: &record::KeyPart) -> (u32, bool) {
-    (if part.prefix_chars.is_some() { u32::MAX } else { part.column as u32 }, part.descending)
 }
 
 /// Whether an expression reads nothing but this table: then a single row of it leaves nothing to order, however many rows others add to it.
@@ -515,80 +468,4 @@ fn reads_only(expr: &Expr, relation: &Relation) -> bool {
         _ => false,
     };
     !expr.any(&mut is_foreign)
-}
-
-/// Leading parts that hold one value in what is read. A parameter of another or yet unknown type may turn out to be a number: against a text
-/// column that bounds nothing, and the rows come in the order of the whole index.
-fn sure_points(ranges: &Ranges, relation: &Relation, parts: &[(u32, bool)]) -> usize {
-    let Some(prefix) = ranges.spec.any.first() else { return 0 };
-    let sure = |column: u32, e: &Expr| {
-        let text = crate::ranges::is_string(&relation.columns[column as usize].ty);
-        !text || !matches!(e.kind, ExprKind::Param(_)) || crate::ranges::is_string(&e.ty)
-    };
-    prefix.points.iter().zip(parts).take_while(|(points, (column, _))| points.iter().all(|p| sure(*column, &p.value))).count()
-}
-
-/// Whether reading an index in key order yields the wanted order: `Some(backward)`.
-fn order_matches(order: &[SortKey], relation: &Relation, parts: &[(u32, bool)], points: usize, conditions: &[Expr]) -> Option<bool> {
-    if order.is_empty() {
-        return None;
-    }
-    let fixed: Vec<u32> = conditions
-        .iter()
-        .filter_map(|c| match &c.kind {
-            ExprKind::Compare(crate::expr::CmpOp::Eq, collation, a, b) => {
-                let column = |e: &Expr| match e.kind {
-                    ExprKind::Slot(s) => relation.column_of(s).map(|c| c as u32),
-                    _ => None,
-                };
-                // In a comparison with conversion several values may equal one constant ('01' = 1).
-                let one_value = |c: u32, constant: &Expr| {
-                    let ty = &relation.columns[c as usize].ty;
-                    let text = crate::typing::is_string_class;
-                    constant.is_constant() && text(ty) == text(&constant.ty) && (!text(ty) || *collation == ty.collation)
-                };
-                match (column(a), column(b)) {
-                    (Some(c), None) if one_value(c, b) => Some(c),
-                    (None, Some(c)) if one_value(c, a) => Some(c),
-                    _ => None,
-                }
-            }
-            _ => None,
-        })
-        .collect();
-    let mut at = 0;
-    let mut backward: Option<bool> = None;
-    for key in order {
-        let ExprKind::Slot(slot) = key.expr.kind else {
-            if key.expr.is_constant() {
-                continue;
-            }
-            return None;
-        };
-        let column = relation.column_of(slot)? as u32;
-        if fixed.contains(&column) {
-            continue;
-        }
-        // Parts with one value do not disturb the order.
-        while at < parts.len() && parts[at].0 != column && (at < points || fixed.contains(&parts[at].0)) {
-            at += 1;
-        }
-        if at >= parts.len() {
-            // Past a unique key every order holds; without knowing uniqueness the key is not matched.
-            return None;
-        }
-        if parts[at].0 != column
-            || key.collation != relation.columns[column as usize].ty.collation && crate::typing::is_string_class(&key.expr.ty)
-        {
-            return None;
-        }
-        let this = key.descending != parts[at].1;
-        match backward {
-            None => backward = Some(this),
-            Some(b) if b != this => return None,
-            _ => {}
-        }
-        at += 1;
-    }
-    Some(backward.unwrap_or(false))
 }

@@ -53,19 +53,7 @@ impl Binder<'_> {
         let share = keys.len() as f64 / table.keys.len().max(1) as f64;
         let values: f64 = keys.iter().map(|(_, values)| values.len() as f64).product();
         let rows = (table.rows.powf(1.0 - share) * values).clamp(ROWS_MIN, table.rows.max(ROWS_MIN));
-        Path {
-            index: None,
-            ranges: None,
-            covering: false,
-            unique: false,
-            rows,
-            cost: OPEN_COST + rows,
-            backward: false,
-            ordered: false,
-            merge: None,
-            groups: None,
-            asks_entries: false,
-        }
+        Path { rows, cost: OPEN_COST + rows, ..Path::default() }
     }
 
     /// The operator that reads it.

@@ -6,8 +6,8 @@
 //!
 //! The groups' operator above stays what it is: it gets one row of each group, or two, instead of all.
 
-use super::skip::{GROUP_COST, range_part};
-use super::{Binder, ENTRY_COST, FETCH_COST, ROW_COST, TableScope, allows};
+use super::skip::GROUP_COST;
+use super::{Binder, ENTRY_COST, FETCH_COST, ROW_COST, TableScope, allows, range_parts};
 use crate::binder::{Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -124,7 +124,7 @@ impl Binder<'_> {
     fn loose_index(&self, t: &TableNode, no: usize, sargs: &Sargs, asked: &Asked) -> Option<Found> {
         let entry = &self.tables[t.table as usize];
         let index = &entry.def.indexes[no];
-        let parts: Vec<(u32, bool)> = index.parts.iter().map(range_part).collect();
+        let parts = range_parts(index);
         let (common, end) = group_parts(&parts, sargs, asked)?;
         let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
         let within = within(sargs.ranges_for(behind), end - common, asked)?;

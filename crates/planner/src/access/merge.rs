@@ -4,8 +4,7 @@
 //! together do, is their intersection. Each arm is read from its index's entries alone; the rows are fetched once, afterwards, in
 //! the order of the primary key. The condition stays in the filter, as with any range.
 
-use super::{Binder, FETCH_COST, Path, SEEK_COST, TableScope};
-use crate::binder::Relation;
+use super::{Binder, FETCH_COST, Path, SEEK_COST, TableRead, range_parts};
 use crate::expr::{Expr, ExprKind};
 use crate::hints::Way;
 use crate::plan::{LockMode, LockWait, MergeArm, MergeKind};
@@ -29,17 +28,6 @@ pub struct Merge {
     pub found: f64,
 }
 
-/// The table that is read.
-pub(super) struct Target<'t> {
-    pub(super) entry: &'t TableEntry,
-    pub(super) relation: &'t Relation,
-    pub(super) scope: &'t TableScope<'t>,
-    /// Rows that it is taken to have.
-    pub(super) total: f64,
-    /// Which indexes may be used.
-    pub(super) allowed: &'t dyn Fn(u32) -> bool,
-}
-
 /// An arm.
 struct Arm {
     index: u32,
@@ -55,9 +43,9 @@ impl Arm {
 }
 
 impl Binder<'_> {
-    /// The best union or intersection of indexes, and whether a hint wants one; `sargs` is what is usable of the conditions.
-    pub(super) fn merge_path(&self, target: &Target<'_>, conditions: &[Expr], sargs: &Sargs) -> Option<(Path, bool)> {
-        let Target { entry, relation, .. } = target;
+    /// The best union or intersection of indexes, and whether a hint wants one.
+    pub(super) fn merge_path(&self, of: &TableRead<'_>) -> Option<(Path, bool)> {
+        let TableRead { entry, relation, .. } = of;
         let hinted = !relation.ways.is_empty()
             && (0..entry.def.indexes.len() as u32).any(|no| relation.wants_way(Way::IndexMerge, no) == Some(true));
         let switches = self.context.switches();
@@ -69,10 +57,9 @@ impl Binder<'_> {
         if !on(Switch::IndexMerge) || skips_locked || refused {
             return None;
         }
-        let locks = relation.keep_row.is_some() || relation.lock != LockMode::None;
         let mut best: Option<Path> = None;
         let mut consider = |mut path: Path| {
-            if locks {
+            if of.locks {
                 // Each row that an arm finds is fetched, to be locked.
                 path.cost += path.merge.iter().map(|merge| merge.found).sum::<f64>() * FETCH_COST;
             }
@@ -80,71 +67,71 @@ impl Binder<'_> {
                 best = Some(path);
             }
         };
-        for condition in conditions {
+        for condition in of.conditions {
             if let ExprKind::Or(branches) = &condition.kind
                 && branches.len() <= ARMS_MAX
-                && let Some(path) = self.union_path(target, branches, &on)
+                && let Some(path) = self.union_path(of, branches, &on)
             {
                 consider(path);
             }
         }
         // With the rows of one arm fetched for their locks, the other saves nothing.
-        if on(Switch::IndexMergeIntersection) && (hinted || !locks) {
-            self.intersection_path(target, sargs).into_iter().for_each(consider);
+        if on(Switch::IndexMergeIntersection) && (hinted || !of.locks) {
+            self.intersection_path(of).into_iter().for_each(consider);
         }
         best.map(|path| (path, hinted))
     }
 
-    fn union_path(&self, target: &Target<'_>, branches: &[Expr], on: &dyn Fn(Switch) -> bool) -> Option<Path> {
+    fn union_path(&self, of: &TableRead<'_>, branches: &[Expr], on: &dyn Fn(Switch) -> bool) -> Option<Path> {
         let found: Vec<Vec<Arm>> =
-            branches.iter().map(|branch| arms(target, &Sargs::collect(std::slice::from_ref(branch), target.scope))).collect();
+            branches.iter().map(|branch| arms(of, &Sargs::collect(std::slice::from_ref(branch), of.scope))).collect();
         // Every branch needs an index; and ranges of one index are one scan.
         let first = found.first()?.first()?.index;
         if found.iter().any(Vec::is_empty) || found.iter().flatten().all(|arm| arm.index == first) {
             return None;
         }
-        let least = |arms: Vec<Arm>| self.counted(target, arms).into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        let least = |arms: Vec<Arm>| self.counted(of, arms).into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
         let arms = found.into_iter().map(least).collect::<Option<Vec<(Arm, f64)>>>()?;
         if arms.iter().all(|(arm, _)| arm.index == arms[0].0.index) {
             return None;
         }
-        let in_order = arms.iter().all(|(arm, _)| arm.is_in_order(target.entry));
+        let in_order = arms.iter().all(|(arm, _)| arm.is_in_order(of.entry));
         let (kind, switch) =
             if in_order { (MergeKind::Union, Switch::IndexMergeUnion) } else { (MergeKind::SortUnion, Switch::IndexMergeSortUnion) };
-        let rows: f64 = arms.iter().map(|(_, rows)| rows).sum::<f64>().min(target.total);
+        let rows: f64 = arms.iter().map(|(_, rows)| rows).sum::<f64>().min(of.total);
         on(switch).then(|| path(kind, arms, rows))
     }
 
     /// Of two indexes whose parts all have one value: more rarely pay.
-    fn intersection_path(&self, target: &Target<'_>, sargs: &Sargs) -> Option<Path> {
-        let mut arms = arms(target, sargs);
-        arms.retain(|arm| arm.index != 0 && arm.is_in_order(target.entry));
+    fn intersection_path(&self, of: &TableRead<'_>) -> Option<Path> {
+        let mut arms = arms(of, of.sargs);
+        arms.retain(|arm| arm.index != 0 && arm.is_in_order(of.entry));
         // Before anything is counted: most statements have one index or none.
         if arms.len() < 2 {
             return None;
         }
-        let mut arms = self.counted(target, arms);
+        let mut arms = self.counted(of, arms);
         arms.sort_by(|a, b| a.1.total_cmp(&b.1));
         let columns =
-            |arm: &Arm| -> Vec<usize> { target.entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
+            |arm: &Arm| -> Vec<usize> { of.entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
         // Of the same columns they would say the same.
         let taken = columns(&arms[0].0);
         let second = arms.iter().skip(1).position(|(arm, _)| columns(arm).iter().all(|column| !taken.contains(column)))? + 1;
         let (second, first) = (arms.swap_remove(second), arms.swap_remove(0));
-        let rows = (first.1 * second.1 / target.total.max(1.0)).max(1.0);
+        let rows = (first.1 * second.1 / of.total.max(1.0)).max(1.0);
         Some(path(MergeKind::Intersection, vec![first, second], rows))
     }
 
     /// Arms with the entries that each reads.
-    fn counted(&self, target: &Target<'_>, arms: Vec<Arm>) -> Vec<(Arm, f64)> {
+    fn counted(&self, of: &TableRead<'_>, arms: Vec<Arm>) -> Vec<(Arm, f64)> {
         let count = |arm: Arm| {
-            let index = &target.entry.def.indexes[arm.index as usize];
+            let index = &of.entry.def.indexes[arm.index as usize];
             let parts = &index.parts;
             let unique = index.unique
                 && arm.ranges.point_parts >= parts.len()
                 && parts.iter().all(|part| part.prefix_chars.is_none())
                 && super::all_points_not_null(&arm.ranges, parts.len());
-            let rows = self.estimate_rows(target.entry, arm.index as usize, &arm.ranges, parts.len(), unique, target.total);
+            let rows = self.estimate_rows(of.entry, arm.index as usize, &arm.ranges, parts.len(), unique, of.total);
             (arm, rows)
         };
         arms.into_iter().map(count).collect()
@@ -152,12 +139,11 @@ impl Binder<'_> {
 }
 
 /// What each index finds.
-fn arms(target: &Target<'_>, sargs: &Sargs) -> Vec<Arm> {
-    let allowed = |no: u32| (target.allowed)(no) && target.relation.wants_way(Way::IndexMerge, no) != Some(false);
-    let indexes = target.entry.def.indexes.iter().enumerate().filter(|(no, index)| allowed(*no as u32) && !index.parts.is_empty());
+fn arms(of: &TableRead<'_>, sargs: &Sargs) -> Vec<Arm> {
+    let allowed = |no: u32| of.allows(no) && of.relation.wants_way(Way::IndexMerge, no) != Some(false);
+    let indexes = of.entry.def.indexes.iter().enumerate().filter(|(no, index)| allowed(*no as u32) && !index.parts.is_empty());
     let arm = |(no, index): (usize, &IndexDef)| {
-        let parts: Vec<(u32, bool)> = index.parts.iter().map(|part| (part.column as u32, part.prefix_chars.is_some())).collect();
-        Some(Arm { index: no as u32, ranges: sargs.ranges_for(&parts)? })
+        Some(Arm { index: no as u32, ranges: sargs.ranges_for(&range_parts(index))? })
     };
     indexes.filter_map(arm).collect()
 }
@@ -166,17 +152,5 @@ fn path(kind: MergeKind, arms: Vec<(Arm, f64)>, rows: f64) -> Path {
     let found = arms.iter().map(|(_, rows)| rows).sum();
     let gathered: f64 = arms.iter().map(|(arm, rows)| SEEK_COST * arm.ranges.spec.any.len().max(1) as f64 + rows * KEPT_ENTRY_COST).sum();
     let arms = arms.into_iter().map(|(arm, _)| MergeArm { index: arm.index, ranges: arm.ranges.spec }).collect();
-    Path {
-        index: None,
-        ranges: None,
-        covering: false,
-        unique: false,
-        rows,
-        cost: gathered + rows * FETCH_COST,
-        backward: false,
-        ordered: false,
-        merge: Some(Merge { kind, arms, found }),
-        groups: None,
-        asks_entries: false,
-    }
+    Path { rows, cost: gathered + rows * FETCH_COST, merge: Some(Merge { kind, arms, found }), ..Path::default() }
 }

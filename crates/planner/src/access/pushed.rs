@@ -3,7 +3,7 @@
 //! The conditions stay in the table's filter; what is pushed only saves fetching rows that would not pass. So only what neither warns
 //! nor fails is pushed: it is evaluated twice for rows that pass.
 
-use super::{Binder, FETCH_COST, Path, TableScope};
+use super::{Binder, FETCH_COST, Path, TableScope, range_part};
 use crate::binder::Relation;
 use crate::conditions::conjunction;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -31,7 +31,7 @@ impl Binder<'_> {
         let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return };
         let bounded = ranges.point_parts + usize::from(ranges.has_interval);
         let parts = &entry.storage.indexes[index as usize].full_parts;
-        let bounded: Vec<(u32, bool)> = parts.iter().take(bounded).map(|part| (part.column as u32, part.prefix_chars.is_some())).collect();
+        let bounded: Vec<(u32, bool)> = parts.iter().take(bounded).map(range_part).collect();
         // What the ranges say already is known of every entry.
         let is_news = |condition: &Expr| {
             let sargs = Sargs::collect(std::slice::from_ref(condition), scope);

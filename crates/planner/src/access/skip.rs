@@ -4,36 +4,21 @@
 //! `b = 5` with an index (a, b) reads one range for each a. That pays where few values of a stand before many of b: the density that the index shows
 //! says how many groups there are.
 
-use super::{Binder, Path, ROW_COST, SEEK_COST, Wanted};
-use crate::binder::Relation;
+use super::{Binder, Path, ROW_COST, SEEK_COST, TableRead, range_parts};
 use crate::explain::parts_used;
 use crate::expr::Expr;
 use crate::hints::Way;
 use crate::logical::slots_of;
 use crate::plan::{GroupEnds, Groups};
-use crate::ranges::{Ranges, Sargs};
+use crate::ranges::Ranges;
 use crate::switches::Switch;
-use catalog::TableEntry;
-use record::KeyPart;
 
 /// A descent to the next group, or to a range in it, beside what reading an entry costs.
 pub(super) const GROUP_COST: f64 = 4.0 * SEEK_COST;
 
-/// The table, and what is asked of it.
-pub(super) struct SkipOf<'a> {
-    pub(super) entry: &'a TableEntry,
-    pub(super) relation: &'a Relation,
-    pub(super) conditions: &'a [Expr],
-    /// What is usable of them.
-    pub(super) sargs: &'a Sargs,
-    /// Rows that it is taken to have.
-    pub(super) total: f64,
-    pub(super) wanted: Option<Wanted<'a>>,
-}
-
 impl Binder<'_> {
     /// Whether skipping in an index is worth a look, when there is a way that costs `least`.
-    pub(super) fn may_skip(&self, of: &SkipOf<'_>, no: u32, least: f64) -> bool {
+    pub(super) fn may_skip(&self, of: &TableRead<'_>, no: u32, least: f64) -> bool {
         let wants = |no| of.relation.wants_way(Way::SkipScan, no).unwrap_or_else(|| self.context.switches().has(Switch::SkipScan));
         let hinted = !of.relation.ways.is_empty() || !of.relation.hints.is_empty();
         let pays = least > 2.0 * GROUP_COST || hinted;
@@ -41,10 +26,10 @@ impl Binder<'_> {
     }
 
     /// The way by ranges of the first bounded part that is not reached without skipping, and whether a hint wants it.
-    pub(super) fn skip_path(&self, of: &SkipOf<'_>, no: u32) -> Option<(Path, bool)> {
-        let SkipOf { entry, relation, sargs, .. } = of;
+    pub(super) fn skip_path(&self, of: &TableRead<'_>, no: u32) -> Option<(Path, bool)> {
+        let TableRead { entry, relation, sargs, .. } = of;
         let index = &entry.def.indexes[no as usize];
-        let parts: Vec<(u32, bool)> = index.parts.iter().map(range_part).collect();
+        let parts = range_parts(index);
         let leading = sargs.ranges_for(&parts);
         let bounded = leading.as_ref().map_or(0, |ranges| parts_used(&ranges.spec));
         // Behind an interval there is a part with more than one value already; behind points one is to be skipped.
@@ -60,28 +45,22 @@ impl Binder<'_> {
         let (rows, descents) = self.skipped_rows(of, leading.as_ref(), &groups);
         let per_row = if no == 0 { ROW_COST } else { super::entry_cost(entry, no as usize) };
         let directions: Vec<(u32, bool)> = index.parts.iter().map(super::ordering_part).collect();
-        let order = of.wanted.and_then(|wanted| {
-            let points = leading.as_ref().filter(|ranges| ranges.single).map_or(0, |ranges| super::sure_points(ranges, relation, &parts));
-            super::order_matches(wanted.order, relation, &directions, points, of.conditions)
-        });
+        let points = leading.as_ref().filter(|ranges| ranges.single).map_or(0, |ranges| super::sure_points(ranges, relation, &parts));
+        let order = of.is_ordered(&directions, points);
         let path = Path {
             index: Some(no),
-            ranges: None,
             covering: no != 0,
-            unique: false,
             rows,
             cost: SEEK_COST + descents * GROUP_COST + rows * per_row,
-            backward: false,
             ordered: order == Some(false),
-            merge: None,
             groups: Some(groups),
-            asks_entries: false,
+            ..Path::default()
         };
         Some((path, relation.wants_way(Way::SkipScan, no) == Some(true)))
     }
 
     /// How many rows are read, by how many descents.
-    fn skipped_rows(&self, of: &SkipOf<'_>, leading: Option<&Ranges>, groups: &Groups) -> (f64, f64) {
+    fn skipped_rows(&self, of: &TableRead<'_>, leading: Option<&Ranges>, groups: &Groups) -> (f64, f64) {
         let (no, parts) = (groups.index as usize, groups.parts as usize);
         let declared = &of.entry.def.indexes[no].parts;
         let among = leading.map_or(of.total, |ranges| self.estimate_rows(of.entry, no, ranges, declared.len(), false, of.total));
@@ -100,9 +79,4 @@ impl Binder<'_> {
             groups.within.iter().flat_map(|spec| &spec.any).map(|any| any.points.iter().map(|p| p.len() as f64).product::<f64>()).sum();
         ((among * share).max(1.0), count * (1.0 + ranges.max(1.0)))
     }
-}
-
-/// A key part as ranges see it: (column, prefix only).
-pub(super) fn range_part(part: &KeyPart) -> (u32, bool) {
-    (part.column as u32, part.prefix_chars.is_some())
 }
