@@ -5,7 +5,7 @@ use crate::binder::{Binder, Relation, Result};
 use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, with_filter};
-use crate::logical::{Block, JoinTree, same, slots_of};
+use crate::logical::{Block, BoundRollup, JoinTree, same, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
 use crate::window::{BoundWindow, Window};
@@ -105,38 +105,8 @@ impl<'c> Binder<'c> {
             }
         }
         if grouped {
-            let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
-            let rolled = |s: &Slot| rollup.as_ref().is_some_and(|rollup| rollup.slots.contains(s));
-            let carried: Vec<Slot> = above.iter().copied().filter(|s| own.contains(s) && !rolled(s)).collect();
-            let mut keys = Vec::with_capacity(group_by.len());
-            let mut collations = Vec::with_capacity(group_by.len());
-            for (at, g) in group_by.iter().enumerate() {
-                let slot = match &rollup {
-                    Some(rollup) => rollup.slots[at],
-                    None => self.new_slot(g.ty.clone()),
-                };
-                keys.push((slot, g.clone()));
-                collations.push(g.ty.collation);
-            }
-            let implicit = group_by.is_empty();
-            rows = if implicit { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
-            let mut ordered = !implicit && group_order(&node, &relations, &group_by);
-            let rollup = rollup.map(|rollup| plan::Rollup { groupings: rollup.groupings });
-            if rollup.is_some() {
-                let mut saved = carried.clone();
-                group_by.iter().for_each(|e| slots_of(e, &self.subplans, &mut saved));
-                aggregates.iter().for_each(|(_, a)| {
-                    a.args.iter().chain(a.order.iter().map(|k| &k.expr)).for_each(|e| slots_of(e, &self.subplans, &mut saved));
-                });
-                saved.sort_unstable();
-                saved.dedup();
-                saved.retain(|s| own.contains(s));
-                let by = |g: &Expr| SortKey { expr: g.clone(), descending: false, collation: g.ty.collation };
-                let keys = crate::members::sorting(group_by.iter().map(by).collect());
-                node = Node::Sort { input: Box::new(node), keys, saved, limit: None };
-                ordered = true;
-            }
-            node = Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup }));
+            rows = if group_by.is_empty() { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
+            node = self.grouped(node, &relations, &group_by, rollup, aggregates, &above);
         }
         if let Some(having) = having {
             let mut list = Vec::new();
@@ -149,31 +119,7 @@ impl<'c> Binder<'c> {
         }
         let mut output = exprs;
         if distinct {
-            let mut slots = Vec::with_capacity(output.len());
-            let mut collations = Vec::with_capacity(output.len());
-            let mut targets = Vec::with_capacity(output.len());
-            for e in &mut output {
-                let slot = self.new_slot(e.ty.clone());
-                let as_slot = Expr::slot(slot, e.ty.clone());
-                collations.push(e.ty.collation);
-                slots.push(slot);
-                for key in &mut order {
-                    replace_same(&mut key.expr, e, &as_slot);
-                }
-                targets.push((slot, std::mem::replace(e, as_slot)));
-            }
-            // A key with a subquery reads columns, which are gone behind DISTINCT: rows alike have it alike, so it is made with them.
-            for key in &mut order {
-                if key.expr.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..))) {
-                    let slot = self.new_slot(key.expr.ty.clone());
-                    let as_slot = Expr::slot(slot, key.expr.ty.clone());
-                    collations.push(key.expr.ty.collation);
-                    slots.push(slot);
-                    targets.push((slot, std::mem::replace(&mut key.expr, as_slot)));
-                }
-            }
-            node = Node::Project { input: Box::new(node), exprs: targets };
-            node = Node::Distinct { input: Box::new(node), slots, collations };
+            node = self.distinct(node, &mut output, &mut order);
             above = output.iter().filter_map(|e| if let ExprKind::Slot(s) = e.kind { Some(s) } else { None }).collect();
         }
         let one_row = grouped && group_by.is_empty();
@@ -201,6 +147,75 @@ impl<'c> Binder<'c> {
             rows = rows.min(l);
         }
         Ok((Query { root: node, output }, rows.max(0.01)))
+    }
+
+    /// Groups the rows of a block; `above`: the slots that are read behind.
+    fn grouped(
+        &mut self,
+        mut node: Node,
+        relations: &[Relation],
+        group_by: &[Expr],
+        rollup: Option<BoundRollup>,
+        aggregates: Vec<(Slot, Aggregate)>,
+        above: &[Slot],
+    ) -> Node {
+        let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
+        let rolled = |s: &Slot| rollup.as_ref().is_some_and(|rollup| rollup.slots.contains(s));
+        let carried: Vec<Slot> = above.iter().copied().filter(|s| own.contains(s) && !rolled(s)).collect();
+        let mut keys = Vec::with_capacity(group_by.len());
+        for (at, g) in group_by.iter().enumerate() {
+            let slot = match &rollup {
+                Some(rollup) => rollup.slots[at],
+                None => self.new_slot(g.ty.clone()),
+            };
+            keys.push((slot, g.clone()));
+        }
+        let collations = group_by.iter().map(|g| g.ty.collation).collect();
+        let rollup = rollup.map(|rollup| plan::Rollup { groupings: rollup.groupings });
+        if rollup.is_some() {
+            let mut saved = carried.clone();
+            group_by.iter().for_each(|e| slots_of(e, &self.subplans, &mut saved));
+            aggregates.iter().for_each(|(_, a)| {
+                a.args.iter().chain(a.order.iter().map(|k| &k.expr)).for_each(|e| slots_of(e, &self.subplans, &mut saved));
+            });
+            saved.sort_unstable();
+            saved.dedup();
+            saved.retain(|s| own.contains(s));
+            let by = |g: &Expr| SortKey { expr: g.clone(), descending: false, collation: g.ty.collation };
+            let keys = crate::members::sorting(group_by.iter().map(by).collect());
+            node = Node::Sort { input: Box::new(node), keys, saved, limit: None };
+        }
+        let (ordered, implicit) = (rollup.is_some(), group_by.is_empty());
+        Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup }))
+    }
+
+    /// Leaves each of the rows that a block yields once. What it yields and orders by are the slots of those then.
+    fn distinct(&mut self, node: Node, output: &mut [Expr], order: &mut [SortKey]) -> Node {
+        let mut slots = Vec::with_capacity(output.len());
+        let mut collations = Vec::with_capacity(output.len());
+        let mut targets = Vec::with_capacity(output.len());
+        for e in output {
+            let slot = self.new_slot(e.ty.clone());
+            let as_slot = Expr::slot(slot, e.ty.clone());
+            collations.push(e.ty.collation);
+            slots.push(slot);
+            for key in order.iter_mut() {
+                replace_same(&mut key.expr, e, &as_slot);
+            }
+            targets.push((slot, std::mem::replace(e, as_slot)));
+        }
+        // A key with a subquery reads columns, which are gone behind DISTINCT: rows alike have it alike, so it is made with them.
+        for key in order {
+            if has_subquery(&key.expr) {
+                let slot = self.new_slot(key.expr.ty.clone());
+                let as_slot = Expr::slot(slot, key.expr.ty.clone());
+                collations.push(key.expr.ty.collation);
+                slots.push(slot);
+                targets.push((slot, std::mem::replace(&mut key.expr, as_slot)));
+            }
+        }
+        let node = Node::Project { input: Box::new(node), exprs: targets };
+        Node::Distinct { input: Box::new(node), slots, collations }
     }
 
     /// Puts the windows of a block over its rows, one after the other.
@@ -444,19 +459,6 @@ fn not_null(key: &SortKey) -> Option<Expr> {
 /// Whether the node is a table read through an index or in primary order.
 fn reads_index(node: &Node) -> bool {
     matches!(node, Node::Table(_))
-}
-
-/// Whether rows of a single-table node come ordered by the grouping columns.
-fn group_order(node: &Node, relations: &[Relation], group_by: &[Expr]) -> bool {
-    let Node::Table(t) = node else { return false };
-    let Some(relation) =
-        relations.iter().find(|r| matches!(r.source, crate::binder::Source::Base(n) if n == t.table) && *r.alias == *t.alias)
-    else {
-        return false;
-    };
-    let _ = (relation, group_by);
-    // Rows of one group must be adjacent: an index whose leading parts are just the grouping columns.
-    false
 }
 
 /// Puts `by` where an expression has `item` in it.
