@@ -79,7 +79,7 @@ impl Keys {
 
 impl<'a> Exec<'a> {
     /// Runs a table node that merges indexes.
-    pub(crate) fn merge(&mut self, node: &'a TableNode, kind: MergeKind, arms: &'a [MergeArm], next: Next<'_, 'a>) -> Result<Flow> {
+    pub(crate) fn index_merge(&mut self, node: &'a TableNode, kind: MergeKind, arms: &'a [MergeArm], next: Next<'_, 'a>) -> Result<Flow> {
         let read = self.read_of(node.lock);
         let mut found = Keys::default();
         match (kind, arms) {

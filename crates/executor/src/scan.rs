@@ -62,7 +62,7 @@ impl<'a> Exec<'a> {
                 Ok(Flow::Continue)
             }
             Access::Groups(groups) => self.groups(node, groups, next),
-            Access::Merge { kind, arms } => self.merge(node, *kind, arms, next),
+            Access::Merge { kind, arms } => self.index_merge(node, *kind, arms, next),
         }
     }
 
