@@ -1,0 +1,174 @@
+//! Intervals of one part of a key as bytes.
+
+use super::fit::{Fit, fit};
+use crate::expr::Expr;
+use crate::plan::Interval;
+use record::KeyPart;
+use std::cmp::Ordering;
+use types::{ColumnType, Value};
+
+/// Bytes of an interval on one part.
+pub(super) struct Bounds {
+    /// The least that it holds.
+    pub(super) lower: Vec<u8>,
+    /// The first behind it; `None`: it goes to the end of what the parts before leave.
+    pub(super) upper: Option<Vec<u8>>,
+}
+
+/// A side of an interval, in the order of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Low,
+    High,
+}
+
+/// Where an interval ends on a side: the bytes of a value, and whether it is included.
+type End = (Vec<u8>, bool);
+
+/// A part of a key, and how its bounds become bytes.
+struct Part<'p> {
+    ty: &'p ColumnType,
+    part: &'p KeyPart,
+    /// It holds beginnings only: a value that is not included may have the same one.
+    is_prefix: bool,
+    /// "ch" sorts behind "h", its beginning before: nothing bounds it.
+    is_unordered: bool,
+}
+
+impl Part<'_> {
+    fn encode(&self, value: &Value) -> Option<Vec<u8>> {
+        if self.is_unordered {
+            return None;
+        }
+        let mut out = Vec::new();
+        record::key::try_encode_part(self.ty, self.part, value, &mut out).ok().map(|()| out)
+    }
+
+    /// The tightest of the bounds of a side, or none. The inner `None` is the empty interval, the outer one a value that is not known.
+    fn end(
+        &self,
+        side: Side,
+        bounds: &[(Expr, bool)],
+        eval: &mut dyn FnMut(&Expr) -> Option<Value>,
+        exact: &mut bool,
+    ) -> Option<Option<Option<End>>> {
+        let mut tightest = None;
+        for (e, included) in bounds {
+            let value = eval(e)?;
+            if value.is_null() {
+                return Some(None);
+            }
+            let end = match (fit(self.ty, &value), side) {
+                (Fit::Exact(v), _) => self.encode(&v).map(|bytes| (bytes, *included || self.is_prefix)),
+                (Fit::Above(v), Side::Low) => self.encode(&v).map(|bytes| (bytes, self.is_prefix)),
+                (Fit::Above(v), Side::High) => self.encode(&v).map(|bytes| (bytes, true)),
+                (Fit::AboveAll, Side::Low) | (Fit::BelowAll, Side::High) => return Some(None),
+                (Fit::BelowAll, Side::Low) | (Fit::AboveAll, Side::High) => continue,
+                (Fit::Unusable, _) => None,
+            };
+            match end {
+                Some(end) => tighten(&mut tightest, end, self.part.descending, side),
+                None => *exact = false,
+            }
+        }
+        Some(Some(tightest))
+    }
+}
+
+/// The bytes of an interval on a part. The inner `None` is the empty interval, the outer one a value that is not known.
+pub(super) fn interval_bounds(
+    ty: &ColumnType,
+    part: &KeyPart,
+    interval: &Interval,
+    eval: &mut dyn FnMut(&Expr) -> Option<Value>,
+    exact: &mut bool,
+) -> Option<Option<Bounds>> {
+    let is_prefix = part.prefix_chars.is_some();
+    let is_unordered = is_prefix && ty.kind.is_string() && !ty.collation.beginnings_keep_order();
+    let of = Part { ty, part, is_prefix, is_unordered };
+    *exact &= !is_prefix && interval.like.is_none();
+    let Some(low) = of.end(Side::Low, &interval.low, eval, exact)? else { return Some(None) };
+    let Some(high) = of.end(Side::High, &interval.high, eval, exact)? else { return Some(None) };
+    if let Some((pattern, escape)) = &interval.like {
+        match eval(pattern)? {
+            Value::Null => return Some(None),
+            Value::Bytes(pattern) => {
+                if let Some(literal) = like_prefix(&pattern, *escape)
+                    && let Some((lower, upper)) = record::key::string_prefix_bounds(ty, part, &literal)
+                {
+                    // Bounds are in key order already.
+                    return Some(Some(Bounds { lower, upper: Some(upper) }));
+                }
+            }
+            _ => {}
+        }
+    }
+    // NULL is below every value.
+    let excludes_null = ty.nullable && (interval.not_null || !interval.low.is_empty());
+    let low = low.or_else(|| if excludes_null { of.encode(&Value::Null).map(|null| (null, false)) } else { None });
+    let (first, last) = if part.descending { (high, low) } else { (low, high) };
+    let lower = match first {
+        None => Vec::new(),
+        Some((bytes, true)) => bytes,
+        Some((bytes, false)) => {
+            let after = engine::after_prefix(&bytes);
+            if after.is_empty() {
+                return Some(None);
+            }
+            after
+        }
+    };
+    let upper = last.map(|(bytes, included)| if included { engine::after_prefix(&bytes) } else { bytes });
+    Some(Some(Bounds { lower, upper: upper.filter(|upper| !upper.is_empty()) }))
+}
+
+fn tighten(so_far: &mut Option<End>, end: End, descending: bool, side: Side) {
+    let Some(current) = so_far else {
+        *so_far = Some(end);
+        return;
+    };
+    let order = end.0.cmp(&current.0);
+    let order = if descending { order.reverse() } else { order };
+    let tighter = match order {
+        Ordering::Equal => !end.1,
+        Ordering::Greater => side == Side::Low,
+        Ordering::Less => side == Side::High,
+    };
+    if tighter {
+        *so_far = Some(end);
+    }
+}
+
+/// The literal start of a LIKE pattern; `None` when it starts with a wildcard.
+pub fn like_prefix(pattern: &[u8], escape: Option<char>) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(pattern).ok()?;
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            out.push(chars.next().unwrap_or(c));
+        } else if c == '%' || c == '_' {
+            break;
+        } else {
+            out.push(c);
+        }
+    }
+    (!out.is_empty()).then(|| out.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literal_starts_of_patterns() {
+        let check = |p: &str, expect: Option<&str>| {
+            assert_eq!(like_prefix(p.as_bytes(), Some('\\')), expect.map(|e| e.as_bytes().to_vec()), "{p}");
+        };
+        check("abc%", Some("abc"));
+        check("a_c", Some("a"));
+        check("%abc", None);
+        check("a\\%b%", Some("a%b"));
+        check("abc", Some("abc"));
+    }
+}
