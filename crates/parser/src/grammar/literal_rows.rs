@@ -42,15 +42,7 @@ impl<'a> Parser<'a> {
         let mut fields = ArenaVec::new_in(self.arena);
         let (mut rows, mut width) = (0, 0);
         loop {
-            loop {
-                fields.push(self.literal_field(&mut scanner)?);
-                match scanner.behind_spaces()? {
-                    b',' => scanner.at += 1,
-                    b')' => break,
-                    _ => return None,
-                }
-            }
-            scanner.at += 1;
+            self.literal_row(&mut scanner, &mut fields)?;
             rows += 1;
             if rows == 1 {
                 width = fields.len();
@@ -79,6 +71,21 @@ impl<'a> Parser<'a> {
         self.tok.end = scanner.at as u32;
         self.bump();
         Some(LiteralRows { width, fields: fields.into_bump_slice() })
+    }
+
+    /// The fields of a row, and the parenthesis behind them.
+    #[inline]
+    fn literal_row(&self, scanner: &mut Scanner<'a>, fields: &mut ArenaVec<'a, PlainLiteral<'a>>) -> Option<()> {
+        loop {
+            fields.push(self.literal_field(scanner)?);
+            let end = scanner.behind_spaces()?;
+            scanner.at += 1;
+            match end {
+                b',' => {}
+                b')' => return Some(()),
+                _ => return None,
+            }
+        }
     }
 
     #[inline]
