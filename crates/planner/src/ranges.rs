@@ -333,19 +333,5 @@ pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Co
 
 /// Whether values of the type are character or binary strings.
 pub fn is_string(ty: &ColumnType) -> bool {
-    matches!(
-        ty.kind,
-        TypeKind::Char
-            | TypeKind::VarChar
-            | TypeKind::Binary
-            | TypeKind::VarBinary
-            | TypeKind::TinyText
-            | TypeKind::Text
-            | TypeKind::MediumText
-            | TypeKind::LongText
-            | TypeKind::TinyBlob
-            | TypeKind::Blob
-            | TypeKind::MediumBlob
-            | TypeKind::LongBlob
-    )
+    ty.kind.is_string()
 }

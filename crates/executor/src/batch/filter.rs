@@ -70,14 +70,10 @@ impl<'a> Exec<'a> {
     /// The same with the evaluator: each row passes on before the next one is looked at.
     #[inline(never)]
     fn filter_rows(&mut self, parts: &'a [Expr], unknown: Option<&[bool; CHUNK_ROWS]>, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
-        let mut single = self.take_chunk(std::iter::empty());
-        let mut flow = Flow::Continue;
-        for row in chunk.rows() {
-            self.tick()?;
-            chunk.load(usize::from(*row), &mut self.frame);
-            let mut passes = unknown.is_none_or(|unknown| !unknown[usize::from(*row)]);
+        self.one_by_one(chunk, sink, |x, row, single| {
+            let mut passes = unknown.is_none_or(|unknown| !unknown[row]);
             for part in parts {
-                match self.truth(part)? {
+                match x.truth(part)? {
                     Some(true) => {}
                     None => passes = false,
                     Some(false) => {
@@ -87,7 +83,26 @@ impl<'a> Exec<'a> {
                 }
             }
             if passes {
-                single.take_row(chunk, usize::from(*row));
+                single.take_row(chunk, row);
+            }
+            Ok(passes)
+        })
+    }
+
+    /// Passes rows on one after the other. `make` finds one in the frame, fills the chunk that goes on, and says whether it does.
+    fn one_by_one(
+        &mut self,
+        chunk: &Chunk,
+        sink: Sink<'_, 'a>,
+        mut make: impl FnMut(&mut Exec<'a>, usize, &mut Chunk) -> Result<bool>,
+    ) -> Result<Flow> {
+        let mut single = self.take_chunk(std::iter::empty());
+        let mut flow = Flow::Continue;
+        for row in chunk.rows() {
+            self.tick()?;
+            let row = usize::from(*row);
+            chunk.load(row, &mut self.frame);
+            if make(self, row, &mut single)? {
                 flow = sink(self, &mut single)?;
                 if flow == Flow::Stop {
                     break;
@@ -113,25 +128,15 @@ impl<'a> Exec<'a> {
     /// The same with the evaluator: each row passes on before the next one is looked at.
     #[inline(never)]
     fn project_rows(&mut self, exprs: impl Iterator<Item = (Slot, &'a Expr)> + Clone, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
-        let mut single = self.take_chunk(std::iter::empty());
-        let mut flow = Flow::Continue;
-        for row in chunk.rows() {
-            self.tick()?;
-            chunk.load(usize::from(*row), &mut self.frame);
-            single.take_row(chunk, usize::from(*row));
+        self.one_by_one(chunk, sink, |x, row, single| {
+            single.take_row(chunk, row);
             for (slot, expr) in exprs.clone() {
-                let value = self.eval(expr)?;
+                let value = x.eval(expr)?;
                 single.put_value(slot, &value);
-                self.set(slot, value);
+                x.set(slot, value);
             }
-            flow = sink(self, &mut single)?;
-            if flow == Flow::Stop {
-                break;
-            }
-        }
-        self.forget_lookups();
-        self.return_chunk(single);
-        Ok(flow)
+            Ok(true)
+        })
     }
 
     #[inline(never)]

@@ -23,8 +23,16 @@ const ROW_BYTES_MAX: u64 = 65_535;
 
 pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8]) -> Result<DdlDone, Outcome> {
     refuse_unsupported(create)?;
+    until_fresh(session, |session| try_create(session, create, sql))
+}
+
+/// Begins anew where the tables of the statement's query have changed meanwhile (`None`).
+pub(super) fn until_fresh(
+    session: &mut ClientSession,
+    mut attempt: impl FnMut(&mut ClientSession) -> Result<Option<DdlDone>, Outcome>,
+) -> Result<DdlDone, Outcome> {
     for _ in 0..STALE_PLANS_MAX {
-        if let Some(done) = try_create(session, create, sql)? {
+        if let Some(done) = attempt(session)? {
             return Ok(done);
         }
         // It is as if it had not begun.

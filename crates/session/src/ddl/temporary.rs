@@ -8,11 +8,10 @@
 use super::alter::{Draft, Wishes};
 use super::convert::RowConverter;
 use super::create_select::{self, Selected};
-use super::create_table::{define, define_like, exists, forget_history};
+use super::create_table::{define, define_like, exists, forget_history, until_fresh};
 use super::{DdlDone, FullName, check_table_name, foreign_keys, full_name, lift_statement_limit, table};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo};
-use crate::run::{STALE_PLANS_MAX, too_stale};
 use catalog::{TableDef, TableEntry};
 use executor::{RuleRun, StatementContext};
 use mysql_error::codes;
@@ -27,13 +26,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateTable<'_>, sql:
     if create.partition_by.is_some() {
         return Err(codes::partition_no_temporary().into());
     }
-    for _ in 0..STALE_PLANS_MAX {
-        if let Some(done) = try_create(session, create, sql)? {
-            return Ok(done);
-        }
-        session.core.diagnostics.clear();
-    }
-    Err(too_stale())
+    until_fresh(session, |session| try_create(session, create, sql))
 }
 
 /// `None` when the tables of its query have changed so that it has to begin anew.
