@@ -398,6 +398,15 @@ fn one_of_two_removals_without_an_answer_may_have_been_the_one() {
 }
 
 #[test]
+fn a_member_that_was_seen_came_where_neither_that_nor_its_removal_was_answered() {
+    let (came, removed) = ([(0, Insert(50, 1)), (0, Lose)], [(2, Remove(50, 1)), (2, Lose)]);
+    let seen = [(1, Sets(1, 1, &[(50, 1)])), (1, Commit)];
+    judge(Kind::G1a, &[], &[&came[..], &seen, &removed].concat(), &[], &[]);
+    // Nobody has taken it out.
+    judge(Kind::G1a, CLEAN, &[&came[..], &seen].concat(), &[], &[]);
+}
+
+#[test]
 fn savepoints_within_one_another_take_back_what_came_since() {
     let steps = [
         (0, Append(1, 10)),

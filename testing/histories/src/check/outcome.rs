@@ -1,7 +1,8 @@
 //! Who has committed, and whether what is there at the end is what they did.
 
 use crate::anomaly::{Anomaly, Kind};
-use crate::history::{Element, End, Event, Group, History, Key, Txn};
+use crate::history::{Element, End, Event, Group, History, Key, Reading, Txn};
+use crate::levels::PlainRead;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What remains of a transaction's changes once its savepoints have had their say.
@@ -126,13 +127,15 @@ impl Outcome {
         let refuted: Vec<usize> = unknown.iter().copied().filter(|index| self.traces(history, &takers, *index).contains(&false)).collect();
         takers.values_mut().for_each(|takers| takers.retain(|taker| !refuted.contains(taker)));
         takers.retain(|_, takers| !takers.is_empty());
+        let seen = self.seen_by_others(history);
         // What one has done may be told by what became of another: again until nothing is learnt.
         loop {
-            let learnt: Vec<usize> = unknown
-                .iter()
-                .copied()
-                .filter(|index| !self.committed[*index] && self.traces(history, &takers, *index).contains(&true))
-                .collect();
+            // What nothing else tells of is told by who saw it.
+            let has_happened = |index: &usize| {
+                let traces = self.traces(history, &takers, *index);
+                traces.contains(&true) || traces.is_empty() && self.effects[*index].inserts.iter().any(|pair| seen.contains(pair))
+            };
+            let learnt: Vec<usize> = unknown.iter().copied().filter(|index| !self.committed[*index]).filter(has_happened).collect();
             if learnt.is_empty() {
                 break;
             }
@@ -160,6 +163,21 @@ impl Outcome {
                 }
             }
         }
+    }
+
+    /// Pairs that a committed transaction read which had not put them there, other than dirtily.
+    fn seen_by_others(&self, history: &History) -> HashSet<(Element, Group)> {
+        let mut seen = HashSet::new();
+        for (index, txn) in history.txns.iter().enumerate().filter(|(index, _)| self.committed[*index]) {
+            let dirty = txn.level.plain_read(txn.autocommit) == PlainRead::Dirty;
+            let statements = txn.statements.iter().filter(|statement| !dirty || statement.reading == Reading::Current);
+            for event in statements.flat_map(|statement| &statement.events) {
+                if let Event::ReadSets { members, .. } = event {
+                    seen.extend(members.iter().copied().filter(|pair| self.inserted_by.get(pair) != Some(&index)));
+                }
+            }
+        }
+        seen
     }
 
     /// Whether a pair was taken out, or may have been.
