@@ -60,6 +60,13 @@ fn refused(dir: &Path) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Whether `altiplano check` finds all well in a directory, and what it says.
+fn check(dir: &Path) -> (bool, String) {
+    let output = Command::new(PROGRAM).arg("check").arg(dir).stdin(Stdio::null()).output().expect("runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), said)
+}
+
 #[test]
 fn a_damaged_leaf_costs_the_statements_that_need_it() {
     let mut server = populated();
@@ -260,9 +267,14 @@ fn a_damaged_log_is_refused_with_its_place_and_nothing_is_changed() {
     let before = std::fs::read(dir.join("data")).expect("reads");
     let said = refused(&dir);
     assert!(said.contains("log is corrupt at"), "{said}");
+    let place = said.split("log is corrupt at ").nth(1).and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()).expect("a place");
+    let (well, told) = check(&dir);
+    assert!(!well && told.contains(place), "{told}");
     assert!(std::fs::read(dir.join("data")).expect("reads") == before, "the data file was changed");
     // Back to what it was, it starts and has everything.
     flip(&segment, used as u64 / 2);
+    let (well, told) = check(&dir);
+    assert!(well, "{told}");
     server.restart();
     assert_eq!(server.connect().query_first::<i64, _>("SELECT COUNT(*) FROM d.t").expect("reads"), Some(2_000));
 }
@@ -319,7 +331,11 @@ fn damaged_undo_costs_who_needs_it_and_is_never_passed_over() {
     let (mut server, places) = prepared_and_stopped();
     let undo = server.data_dir().join("undo/segments");
     let at = places[places.len() / 2];
+    let (well, told) = check(&server.data_dir());
+    assert!(well, "{told}");
     flip(&undo, at);
+    let (well, told) = check(&server.data_dir());
+    assert!(!well && told.contains("error: undo/segments: undo record "), "{told}");
     let damaged = std::fs::read(&undo).expect("reads");
     server.restart();
     let mut c = server.connect();
