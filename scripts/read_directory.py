@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """read_directory.py: what stands in a data directory, read by nothing but what docs/format says.
 
-    scripts/read_directory.py DIR            databases, views, accounts, and every row of every table, of a directory whose server was stopped
+    scripts/read_directory.py DIR            databases, views, accounts, counters, how much undo there is, and every row of every table, of a directory whose server was stopped
     scripts/read_directory.py DIR --log      every record of the log from the newest checkpoint on, every operation decoded to its last byte; also where the server was killed
 
 It (`format_reader/`) knows formats 1 to 5, uses none of the program's code, and refuses what it does not know. `crates/server/tests/formats.rs` compares what it prints with what the server answered: a page of
@@ -9,11 +9,12 @@ docs/format that says too little, or something else than the program does, fails
 """
 import sys
 
-from format_reader.basics import Cursor, Problem, need
+from format_reader.basics import Cursor, Problem, need, u
 from format_reader.definitions import account, table, view
 from format_reader.files import Directory, entries
 from format_reader.log import operations
 from format_reader.rows import TEXT, rows, stored, whole
+from format_reader.undo import copies, undo_records
 
 
 def print_log(directory):
@@ -44,6 +45,14 @@ def print_contents(directory):
             print(f"account {account(value)}")
         else:
             need(kind in (b"N", b"F", b"K", b"A"), f"a row of the dictionary under {key!r}")
+    counters = {int.from_bytes(key, "big"): u(value, 0, 8) for key, value in entries(directory, 2, directory.counters_root)} | dict(directory.counters)
+    for found in tables:
+        if found["id"] in counters:
+            print(f"next value of {found['database']}.{found['name']}: {counters[found['id']]}")
+    for _, _, name, _ in directory.prepared:
+        print(f"prepared {name.decode()}")
+    print(f"undo: {len(list(undo_records(directory)))} records")
+    print(f"doublewrite: {len(copies(directory))} pages")
     for found in tables:
         live = lambda index: sum(not value[0] & 1 for _, value in entries(directory, index["id"], index["root"]))
         counts = ", ".join(f"{index['name']}: {live(index)}" for index in found["indexes"][1:])

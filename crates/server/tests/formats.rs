@@ -228,7 +228,7 @@ fn newer_and_foreign_directories_are_refused_by_name() {
 }
 
 /// What only the newest format can hold, in tables of `d`.
-const NEWEST: [&str; 19] = [
+const NEWEST: [&str; 26] = [
     "CREATE TABLE d.documents (id INT PRIMARY KEY, j JSON, CHECK (id > 0))",
     "INSERT INTO d.documents VALUES (1, '{\"a\": [1, 2.5, \"x\", null, true], \"longer name\": {\"d\": -70000}}'), (2, NULL), (3, '[]')",
     "INSERT INTO d.documents VALUES (4, JSON_ARRAY(CAST('2026-01-02' AS DATE), CAST(1.50 AS DECIMAL(5, 2)), 18446744073709551615))",
@@ -248,6 +248,13 @@ const NEWEST: [&str; 19] = [
     "CREATE VIEW d.v AS SELECT id FROM d.many",
     "CREATE USER somebody@localhost",
     "ANALYZE TABLE d.many UPDATE HISTOGRAM ON s WITH 4 BUCKETS",
+    "CREATE TABLE d.counted (id INT AUTO_INCREMENT PRIMARY KEY, s LONGTEXT)",
+    "INSERT INTO d.counted (s) VALUES ('x'), (REPEAT('y', 2000000))",
+    "XA START 'branch'",
+    "UPDATE d.counted SET s = 'short'",
+    "INSERT INTO d.counted (id) VALUES (100)",
+    "XA END 'branch'",
+    "XA PREPARE 'branch'",
 ];
 /// What the reader prints of each table, asked of the server.
 static CONTENTS: [(&str, &str); 6] = [
@@ -322,7 +329,10 @@ fn what_the_pages_of_the_format_say_is_enough_to_read_a_directory() {
         }
         assert!(read.contains("table d.many (s: 2000)\n"), "entries of the secondary index");
         if format == FORMAT_NEWEST {
-            assert!(read.contains("\naccount somebody@localhost by ") && read.contains("\nview d.v: select `d`.`many`.`id`"));
+            for what in ["account somebody@localhost by ", "view d.v: select `d`.`many`.`id`", "next value of d.counted: 101\n", "prepared branch\n"] {
+                assert!(read.contains(&format!("\n{what}")), "no {what}");
+            }
+            assert!(!read.contains("\nundo: 0 records"), "the branch may be rolled back");
         }
     }
     for what in ["insert on ", "row: insert", "commit", "new page on ", "set owner on ", "next ids"] {
