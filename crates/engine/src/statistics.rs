@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};
 use record::RowHeader;
+use std::ops::ControlFlow;
 use types::Value;
 
 /// Keys looked at.
@@ -51,17 +52,9 @@ impl Session {
         for place in 0..PLACES {
             let share = (f64::from(place) + 0.5) / f64::from(PLACES);
             let mut damage = None;
-            table.primary().tree.values_near(share, ROWS_OF_PLACE, &mut |stored| {
-                let value = RowHeader::read(stored).map_err(|_| Error::corrupt("row shorter than its header")).and_then(|header| {
-                    if header.is_deleted() || header.flags & EXTERNAL != 0 {
-                        return Ok(None);
-                    }
-                    table.row_ref(stored)?.value(column).map(Some).map_err(|_| Error::corrupt("a row that cannot be read"))
-                });
-                match value {
-                    Ok(value) => values.extend(value),
-                    Err(error) => damage = Some(error),
-                }
+            table.primary().tree.values_near(share, ROWS_OF_PLACE, &mut |stored| match stored_value(table, stored, column) {
+                Ok(value) => values.extend(value),
+                Err(error) => damage = Some(error),
             })?;
             if let Some(error) = damage {
                 return Err(error);
@@ -69,4 +62,27 @@ impl Session {
         }
         Ok(values)
     }
+
+    /// What a column holds in the rows that have one of these keys of the primary index, which ascend: as they are now, like [`Session::sample_column`].
+    pub fn column_of_keys(&self, table: &Table, keys: &[Vec<u8>], column: usize) -> Result<Vec<Value>> {
+        let mut values = Vec::new();
+        let mut damage = None;
+        table.primary().tree.get_ascending(keys.iter().map(Vec::as_slice), |_, stored| {
+            match stored.map_or(Ok(None), |stored| stored_value(table, stored, column)) {
+                Ok(value) => values.extend(value),
+                Err(error) => damage = Some(error),
+            }
+            if damage.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        damage.map_or(Ok(values), Err)
+    }
+}
+
+/// What a column holds in a row as it lies in its leaf; `None` of one that is deleted, or too long to be there whole.
+fn stored_value(table: &Table, stored: &[u8], column: usize) -> Result<Option<Value>> {
+    let header = RowHeader::read(stored).map_err(|_| Error::corrupt("row shorter than its header"))?;
+    if header.is_deleted() || header.flags & EXTERNAL != 0 {
+        return Ok(None);
+    }
+    table.row_ref(stored)?.value(column).map(Some).map_err(|_| Error::corrupt("a row that cannot be read"))
 }

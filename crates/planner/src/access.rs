@@ -284,7 +284,8 @@ impl<'c> Binder<'c> {
                         && ranges.point_parts >= declared
                         && all_parts[..declared].iter().all(|p| !p.1)
                         && all_points_not_null(&ranges, declared);
-                    let rows = self.estimate_rows(entry, no as usize, &ranges, declared, unique, total);
+                    let told = if unique { None } else { self.referring_rows(relation, no, &ranges, total) };
+                    let rows = told.unwrap_or_else(|| self.estimate_rows(entry, no as usize, &ranges, declared, unique, total));
                     let count = ranges.spec.any.len().max(1) as f64;
                     let sure = if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 };
                     let order = primary_ordered(&directions, sure);
@@ -461,7 +462,7 @@ fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
 }
 
 /// Whether an expression reads nothing but this table: then a single row of it leaves nothing to order, however many rows others add to it.
-fn reads_only(expr: &Expr, relation: &Relation) -> bool {
+pub(crate) fn reads_only(expr: &Expr, relation: &Relation) -> bool {
     let mut is_foreign = |e: &Expr| match e.kind {
         ExprKind::Slot(slot) => relation.column_of(slot).is_none(),
         ExprKind::Subquery(..) => true,

@@ -360,8 +360,10 @@ pub struct Binder<'c> {
     pub cte_uses: Vec<u32>,
     /// Those that are named once, known from binding the statement before.
     pub cte_once: Vec<bool>,
-    /// Rows of columns that were looked at: (table, column).
-    pub samples: RefCell<HashMap<(base::TableId, usize), Option<std::rc::Rc<crate::sample::Sample>>>>,
+    /// Rows of columns that were looked at.
+    pub samples: RefCell<HashMap<crate::selectivity::SampleOf, Option<std::rc::Rc<crate::sample::Sample>>>>,
+    /// What rows of a large table tell of those they refer to: (referring column, the other table's key).
+    pub partners: RefCell<HashMap<(Slot, Slot), crate::join::Partners>>,
     /// How often each subquery of an expression is expected to be asked, by subplan number.
     pub executions: HashMap<u32, f64>,
     /// How often the block that is being planned is expected to run.
@@ -413,6 +415,7 @@ impl<'c> Binder<'c> {
             changed: Vec::new(),
             densities: RefCell::default(),
             samples: RefCell::default(),
+            partners: RefCell::default(),
             merges: false,
             cte_uses: Vec::new(),
             cte_once: Vec::new(),

@@ -107,4 +107,8 @@ pub trait PlanContext {
     fn sample(&self, _table: &TableEntry, _column: usize) -> Option<Vec<Value>> {
         None
     }
+    /// What a column holds in the rows that have one of these keys of the primary index, which ascend; `None` when it cannot be told.
+    fn column_of_keys(&self, _table: &TableEntry, _keys: &[Vec<u8>], _column: usize) -> Option<Vec<Value>> {
+        None
+    }
 }

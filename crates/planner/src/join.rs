@@ -3,9 +3,11 @@
 mod batches;
 mod equal;
 mod factor;
+mod partners;
 mod search;
 mod turned;
 
+pub use self::partners::{Partners, Through};
 use self::search::Search;
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
@@ -321,6 +323,7 @@ impl<'c> Binder<'c> {
             blocked,
             wanted,
             memo: HashMap::new(),
+            told: Vec::new(),
             uses: group.conjuncts.iter().map(|c| item_mask(c, group, &self.subplans)).collect(),
             needs: group
                 .items
@@ -348,6 +351,7 @@ impl<'c> Binder<'c> {
         if group.straight {
             return search.in_order();
         }
+        search.look_at_partners();
         if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() }
     }
 

@@ -3,10 +3,12 @@
 //! Looked at where neither an index nor a histogram tells, once for a column in a statement. A value that was met often has the share at which it was met;
 //! all others have the same one, by the number of different values that the rows let expect in the whole table.
 
+use crate::keys::{self, Fit};
 use catalog::histogram::Order;
+use record::KeyPart;
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use types::{Collation, Value};
+use types::{Collation, ColumnType, Value};
 
 /// Times that a value was met from which on its share is told by that.
 const OFTEN: usize = 4;
@@ -52,14 +54,35 @@ impl Sample {
         // met seldom: exact where all is met, and for a column whose values are all different.
         let seldom = values.len() - of_often;
         let unmet = (1.0 - rows / total) * once as f64 / seldom.max(1) as f64;
-        let of_seldom = (kinds - often) as f64 / (1.0 - unmet).max(1.0 / total);
+        let met_seldom = (kinds - often) as f64;
+        let expected = met_seldom / (1.0 - unmet).max(1.0 / total);
+        // Of few such rows the estimator says little: so many as lie in the middle between those that were met and those that may be there.
+        let of_seldom = if seldom < ROWS_MIN { (met_seldom * expected).sqrt() } else { expected };
         let distinct = often as f64 + of_seldom;
-        let rare = seldom.max(1) as f64 / rows / of_seldom.max(1.0);
+        let of_unmet = if seldom == 0 { (total / rows).sqrt() } else { of_seldom };
+        let rare = seldom.max(1) as f64 / rows / of_unmet.max(1.0);
         Some(Sample { values, nulls, distinct: distinct.max(1.0), rare: rare.min(OFTEN as f64 / rows) })
     }
 
+    /// Rows that were looked at.
+    pub fn count(&self) -> usize {
+        self.values.len() + self.nulls
+    }
+
     fn rows(&self) -> f64 {
-        (self.values.len() + self.nulls) as f64
+        self.count() as f64
+    }
+
+    /// One of so many values each as a key of a column of this type, ascending; those that it cannot hold are left out.
+    pub fn as_keys(&self, ty: &ColumnType, part: &KeyPart, one_of: usize) -> Vec<Vec<u8>> {
+        let key = |value: &Value| {
+            let Fit::Exact(value) = keys::fit(ty, value) else { return None };
+            let mut key = Vec::new();
+            record::key::try_encode_part(ty, part, &value, &mut key).ok().map(|()| key)
+        };
+        let mut keys: Vec<Vec<u8>> = self.values.iter().step_by(one_of).filter_map(key).collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// Share of the rows whose value is just this one.
@@ -114,7 +137,6 @@ fn mark(value: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::ColumnType;
 
     /// Every tenth of `total` values.
     fn sample(total: i64, value: impl Fn(i64) -> i64) -> Sample {
@@ -139,6 +161,14 @@ mod tests {
         let hundreds = sample(5_000, |i| i / 10 * 7_919 % 150);
         near(hundreds.equal(order, &Value::Int(149)), 1.0 / 150.0);
         near(hundreds.equal_to_any(), 1.0 / 150.0);
+        // Of what was met once, and of what was not, there may be one row or hundreds: what is told is not far from either.
+        let met = |i: i64| Value::Int(if i == 7 { -1 } else { i % 30 });
+        for met in
+            [Sample::of((0..512).map(met).collect(), 131_072.0), Sample::of((0..512).map(|i| Value::Int(i % 30)).collect(), 131_072.0)]
+        {
+            let rows = met.unwrap().equal(order, &Value::Int(-1)) * 131_072.0;
+            assert!((10.0..30.0).contains(&rows), "{rows}");
+        }
         // One value in half of the rows, all others different.
         let skewed = sample(5_000, |i| if i / 10 % 2 == 0 { 0 } else { i });
         near(skewed.equal(order, &Value::Int(0)), 0.5);

@@ -1,10 +1,11 @@
 //! What share of a table's rows a condition lets pass: by a histogram of the column where there is one, by a few rows of the table where they are looked at
-//! (`sample.rs`), otherwise by a guess.
+//! (`sample.rs`), otherwise by a guess. Of the rows that another table's rows lead to, by those (`join/partners.rs`).
 
-use crate::access::{Path, known_value};
+use crate::access::{Path, known_value, reads_only};
 use crate::binder::{Binder, Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::join::Through;
 use crate::sample::Sample;
 use catalog::histogram::{Histogram, Order};
 use std::collections::HashMap;
@@ -16,6 +17,9 @@ const SHARE_MIN: f64 = 1e-6;
 
 /// Rows from which on some of them are looked at: of a smaller table a guess is not far off.
 const SAMPLED_MIN: u64 = 256;
+
+/// Rows of a table in which fewer are looked up by keys.
+const LARGE_MIN: u64 = 1_000_000;
 
 /// Guessed share of rows for which a condition holds.
 pub fn selectivity(e: &Expr) -> f64 {
@@ -35,8 +39,26 @@ pub fn selectivity(e: &Expr) -> f64 {
     }
 }
 
+/// Rows of a column of a table, and the column of another table whose rows lead to them, if not all count alike.
+pub type SampleOf = (base::TableId, usize, Option<(base::TableId, usize)>);
+
 /// Shares of the rows below and above which a column's conditions so far leave none: (from, to).
 type Bounds = HashMap<usize, (f64, f64)>;
+
+/// Which rows a share is of.
+#[derive(Clone, Copy)]
+struct Rows<'r> {
+    /// Rows of this relation:
+    relation: &'r Relation,
+    /// those that rows of another table lead to, each as often as it is led to; all of them where `None`.
+    through: Option<Through>,
+}
+
+impl<'r> Rows<'r> {
+    fn all(relation: &'r Relation) -> Rows<'r> {
+        Rows { relation, through: None }
+    }
+}
 
 /// What is known of a column.
 enum Spread<'a> {
@@ -89,17 +111,36 @@ impl Binder<'_> {
     /// The share of each of the conditions on a relation, as if those before it held: two bounds of one column are an interval.
     pub fn shares(&self, relation: &Relation, conditions: &[Expr]) -> Vec<f64> {
         let mut bounds = Bounds::new();
-        conditions.iter().map(|e| self.share(relation, e, &mut bounds)).collect()
+        conditions.iter().map(|e| self.share(Rows::all(relation), e, &mut bounds)).collect()
+    }
+
+    /// The share of the rows that another table's rows lead to for which these conditions hold; `None` where rows tell of none of them.
+    pub(crate) fn share_through(&self, relation: &Relation, conditions: &[Expr], through: Through) -> Option<f64> {
+        let rows = Rows { relation, through: Some(through) };
+        let (mut bounds, mut share, mut is_told) = (Bounds::new(), 1.0, false);
+        for e in conditions {
+            let told = self.told_share(rows, e, &mut bounds);
+            is_told |= told.is_some();
+            share *= told.map_or_else(|| selectivity(e), |told| told.clamp(SHARE_MIN, 1.0));
+        }
+        is_told.then_some(share)
     }
 
     /// Share of the rows of a path that pass the conditions its ranges do not stand for.
     pub(crate) fn filtered_share(&self, relation: &Relation, conditions: &[Expr], path: &Path) -> f64 {
-        if path.unique {
+        let mut left: Vec<&Expr> = conditions.iter().filter(|e| !self.is_in_ranges(relation, e, path)).collect();
+        if path.unique && path.ranges.as_ref().is_none_or(|ranges| ranges.constant) {
             // Of one row there is nothing to know.
-            return conditions.iter().filter(|e| !self.is_in_ranges(relation, e, path)).map(selectivity).product();
+            return left.into_iter().map(selectivity).product();
+        }
+        let mut share = 1.0;
+        if let Some(partners) = self.partners_of_row(relation, path).filter(|_| path.unique) {
+            // Of all that the conditions on this relation alone say, another one's rows have told.
+            share = partners.share;
+            left.retain(|e| !reads_only(e, relation));
         }
         let mut bounds = Bounds::new();
-        conditions.iter().filter(|e| !self.is_in_ranges(relation, e, path)).map(|e| self.share(relation, e, &mut bounds)).product()
+        share * left.into_iter().map(|e| self.share(Rows::all(relation), e, &mut bounds)).product::<f64>()
     }
 
     /// Whether the ranges of a path say what a condition says: it reads no column of the relation but those that they bound.
@@ -131,30 +172,35 @@ impl Binder<'_> {
         some && all
     }
 
-    fn share(&self, relation: &Relation, e: &Expr, bounds: &mut Bounds) -> f64 {
-        self.told_share(relation, e, bounds).map_or_else(|| selectivity(e), |share| share.clamp(SHARE_MIN, 1.0))
+    fn share(&self, rows: Rows<'_>, e: &Expr, bounds: &mut Bounds) -> f64 {
+        self.told_share(rows, e, bounds).map_or_else(|| selectivity(e), |share| share.clamp(SHARE_MIN, 1.0))
     }
 
     /// What histograms and rows tell of a condition.
-    fn told_share(&self, relation: &Relation, e: &Expr, bounds: &mut Bounds) -> Option<f64> {
-        if !matches!(relation.source, Source::Base(_)) {
+    fn told_share(&self, rows: Rows<'_>, e: &Expr, bounds: &mut Bounds) -> Option<f64> {
+        if !matches!(rows.relation.source, Source::Base(_)) {
             return None;
         }
-        let own = |e: &Expr| self.share(relation, e, &mut Bounds::new());
+        let own = |e: &Expr| self.share(rows, e, &mut Bounds::new());
         match &e.kind {
-            ExprKind::And(list) => Some(list.iter().map(|e| self.share(relation, e, bounds)).product()),
+            ExprKind::And(list) => Some(list.iter().map(|e| self.share(rows, e, bounds)).product()),
             // As if the branches had nothing to do with each other.
             ExprKind::Or(list) => Some(1.0 - list.iter().map(|e| 1.0 - own(e)).product::<f64>()),
             ExprKind::Not(e) => Some(1.0 - own(e)),
             ExprKind::Compare(op, _, a, b) => {
-                let ((at, ty, spread), op, constant) = match self.spread(relation, a) {
+                if let (CmpOp::Eq, ExprKind::Slot(a), ExprKind::Slot(b)) = (op, &a.kind, &b.kind)
+                    && let Some(partners) = self.known_partners(*a, *b).or_else(|| self.known_partners(*b, *a))
+                {
+                    return Some(partners.pairs);
+                }
+                let ((at, ty, spread), op, constant) = match self.spread(rows, a) {
                     Some(column) => (column, *op, b),
-                    None => (self.spread(relation, b)?, op.flipped(), a),
+                    None => (self.spread(rows, b)?, op.flipped(), a),
                 };
                 let Some((order, value)) = self.constant(ty, constant) else {
                     // Some value that is not known yet.
                     return match op {
-                        CmpOp::Eq if is_other_column(relation, constant) => Some(spread.equal_to_any()),
+                        CmpOp::Eq if is_other_column(rows.relation, constant) => Some(spread.equal_to_any()),
                         _ => None,
                     };
                 };
@@ -168,7 +214,7 @@ impl Binder<'_> {
                 .map(|share| if matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) { share } else { share.max(least) })
             }
             ExprKind::Between { operand, low, high, negated, .. } => {
-                let (at, ty, spread) = self.spread(relation, operand)?;
+                let (at, ty, spread) = self.spread(rows, operand)?;
                 let ((order, low), (other, high)) = (self.constant(ty, low)?, self.constant(ty, high)?);
                 let (from, to) = (spread.below(order, &low, false)?, spread.below(other, &high, true)?);
                 let share = match negated {
@@ -178,7 +224,7 @@ impl Binder<'_> {
                 share.map(|share| share.max(spread.least()))
             }
             ExprKind::InList { operand, list, negated, .. } => {
-                let (_, ty, spread) = self.spread(relation, operand)?;
+                let (_, ty, spread) = self.spread(rows, operand)?;
                 let mut share = 0.0;
                 for item in list {
                     let (order, value) = self.constant(ty, item)?;
@@ -187,12 +233,12 @@ impl Binder<'_> {
                 Some(if *negated { spread.not_null() - share } else { share })
             }
             ExprKind::IsNull { operand, negated } => {
-                let (_, _, spread) = self.spread(relation, operand)?;
+                let (_, _, spread) = self.spread(rows, operand)?;
                 let share = if *negated { spread.not_null() } else { 1.0 - spread.not_null() };
                 Some(share.max(spread.least()))
             }
             ExprKind::Like { operand, pattern, escape, negated, collation } => {
-                let (_, ty, spread) = self.spread(relation, operand)?;
+                let (_, ty, spread) = self.spread(rows, operand)?;
                 let Spread::Sample(sample) = &spread else { return None };
                 let Some(Value::Bytes(pattern)) = known_value(pattern, self.context.params()) else { return None };
                 if !crate::ranges::is_string(ty) {
@@ -206,13 +252,14 @@ impl Binder<'_> {
     }
 
     /// What is known of a column: with its position and type.
-    fn spread<'s>(&'s self, relation: &Relation, e: &Expr) -> Option<(usize, &'s ColumnType, Spread<'s>)> {
-        let (ExprKind::Slot(slot), Source::Base(table)) = (&e.kind, &relation.source) else { return None };
-        let at = relation.column_of(*slot)?;
+    fn spread<'s>(&'s self, rows: Rows<'_>, e: &Expr) -> Option<(usize, &'s ColumnType, Spread<'s>)> {
+        let (ExprKind::Slot(slot), Source::Base(table)) = (&e.kind, &rows.relation.source) else { return None };
+        let at = rows.relation.column_of(*slot)?;
         let column = &self.tables[*table as usize].def.columns[at];
-        let spread = match column.histogram.as_deref() {
-            Some(histogram) => Spread::Histogram(histogram),
-            None => Spread::Sample(self.sample(*table, at)?),
+        let spread = match (rows.through, column.histogram.as_deref()) {
+            (Some(through), _) => Spread::Sample(self.sample_through(through, *table, at)?),
+            (None, Some(histogram)) => Spread::Histogram(histogram),
+            (None, None) => Spread::Sample(self.sample(*table, at)?),
         };
         Some((at, &column.ty, spread))
     }
@@ -221,18 +268,35 @@ impl Binder<'_> {
     fn sample(&self, table: u32, column: usize) -> Option<Rc<Sample>> {
         let entry = &self.tables[table as usize];
         let total = self.context.rows_estimate(entry);
-        let long = |kind: TypeKind| {
-            use TypeKind::*;
-            matches!(kind, Json | TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob)
-        };
-        if total < SAMPLED_MIN || long(entry.def.columns[column].ty.kind) {
+        if total < SAMPLED_MIN || is_long(entry.def.columns[column].ty.kind) {
             return None;
         }
-        let key = (entry.def.id, column);
+        self.remembered((entry.def.id, column, None), || Sample::of(self.context.sample(entry, column)?, total as f64))
+    }
+
+    /// What a column holds in the rows that some rows of another table lead to, each as often as it is led to; NULL where there is none.
+    fn sample_through(&self, through: Through, table: u32, column: usize) -> Option<Rc<Sample>> {
+        let (entry, referring) = (&self.tables[table as usize], &self.tables[through.table as usize]);
+        if is_long(entry.def.columns[column].ty.kind) {
+            return None;
+        }
+        let keys = self.sample(through.table, through.column)?;
+        let [part] = entry.def.indexes[0].parts.as_slice() else { return None };
+        let ty = &entry.def.columns[part.column].ty;
+        self.remembered((entry.def.id, column, Some((referring.def.id, through.column))), || {
+            // Each key of a large table may be one more page to read.
+            let one_of = if self.context.rows_estimate(entry) < LARGE_MIN { 1 } else { 4 };
+            let mut values = self.context.column_of_keys(entry, &keys.as_keys(ty, part, one_of), column)?;
+            values.resize(keys.count().div_ceil(one_of), Value::Null);
+            Sample::of(values, self.context.rows_estimate(referring) as f64)
+        })
+    }
+
+    fn remembered(&self, key: SampleOf, make: impl FnOnce() -> Option<Sample>) -> Option<Rc<Sample>> {
         if let Some(known) = self.samples.borrow().get(&key) {
             return known.clone();
         }
-        let made = self.context.sample(entry, column).and_then(|values| Sample::of(values, total as f64)).map(Rc::new);
+        let made = make().map(Rc::new);
         self.samples.borrow_mut().insert(key, made.clone());
         made
     }
@@ -249,6 +313,12 @@ impl Binder<'_> {
         };
         Some((Order::with(ty, &of)?, value))
     }
+}
+
+/// Whether values of this kind are too long to be looked at.
+fn is_long(kind: TypeKind) -> bool {
+    use TypeKind::*;
+    matches!(kind, Json | TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob)
 }
 
 /// Whether it is a column, and not one of this relation.

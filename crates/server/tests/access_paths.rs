@@ -1,5 +1,5 @@
 //! Ways to read a table that are chosen by cost, against the same statements read whole: skip scans, loose index scans and merged indexes, under random
-//! changes, own and others', in new and old snapshots, in reads, locking reads, UPDATE and DELETE.
+//! changes, own and others', in new and old snapshots, in reads, locking reads, UPDATE and DELETE. And how many rows a join is expected to have.
 
 use env::SplitMix64;
 use harness::Server;
@@ -179,4 +179,47 @@ fn what_is_skipped_and_merged_is_what_is_there() {
     }
     println!("taken: {taken:?} (skip, loose, merge)");
     assert!(taken.iter().all(|taken| *taken > 10), "{taken:?}: a test that seldom takes the ways checks little");
+}
+
+/// Rows of a join that EXPLAIN lets expect.
+fn expected_rows(c: &mut Conn, sql: &str) -> f64 {
+    let plan: Vec<Row> = c.query(format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).expect("a plan");
+    let number = |row: &Row, column: &str| row.get::<f64, _>(column).expect("a number");
+    plan.iter().map(|row| number(row, "rows") * number(row, "filtered") / 100.0).product()
+}
+
+#[test]
+fn a_join_expects_the_rows_that_refer_to_the_row_it_finds() {
+    const FILMS: u32 = 20_000;
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut c = server.connect();
+    // Half of the films have the first word, and the others a few each. Of `film` word_id is indexed, of `scene` it is not.
+    for sql in [
+        "CREATE DATABASE partners".to_owned(),
+        "USE partners".to_owned(),
+        format!("SET cte_max_recursion_depth = {FILMS}"),
+        "CREATE TABLE word (id INT PRIMARY KEY, word VARCHAR(20) NOT NULL)".to_owned(),
+        "CREATE TABLE film (id INT PRIMARY KEY, word_id INT, year INT NOT NULL, KEY (word_id))".to_owned(),
+        "INSERT INTO word WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT i, CONCAT('word ', i) FROM n".to_owned(),
+        format!(
+            "INSERT INTO film WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {FILMS}) \
+             SELECT i, IF(i % 2, 1, 1 + i % 1000), 1980 + i % 40 FROM n"
+        ),
+        "CREATE TABLE scene (id INT PRIMARY KEY, word_id INT, year INT NOT NULL) SELECT * FROM film".to_owned(),
+        "ANALYZE TABLE word, film, scene".to_owned(),
+        // A hash join's line tells what is put into the table, not what is found there.
+        "SET optimizer_switch = 'block_nested_loop=off'".to_owned(),
+    ] {
+        c.query_drop(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    for (table, word, factor) in
+        [("film", "= 'word 1'", 2.0), ("film", "LIKE '%d 1'", 2.0), ("film", "= 'word 7'", 5.0), ("scene", "= 'word 1'", 2.0)]
+    {
+        for hint in ["", "JOIN_PREFIX(w)", "JOIN_PREFIX(f)"] {
+            let join = format!("FROM word w, {table} f WHERE f.word_id = w.id AND w.word {word}");
+            let is: f64 = c.query_first(format!("SELECT COUNT(*) {join}")).expect("a count").expect("a row");
+            let told = expected_rows(&mut c, &format!("SELECT /*+ {hint} */ f.year, w.word {join}"));
+            assert!(told > is / factor && told < is * factor, "{hint} {join}: {told} rows are expected, {is} are there");
+        }
+    }
 }

@@ -605,6 +605,10 @@ impl PlanContext for Planning<'_> {
         self.engine.sample_column(&table.storage, column).ok()
     }
 
+    fn column_of_keys(&self, table: &TableEntry, keys: &[Vec<u8>], column: usize) -> Option<Vec<Value>> {
+        self.engine.column_of_keys(&table.storage, keys, column).ok()
+    }
+
     fn rows_estimate(&self, table: &TableEntry) -> u64 {
         table.storage.rows_estimate()
     }

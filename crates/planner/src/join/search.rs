@@ -30,6 +30,8 @@ pub(super) struct Search<'s, 'c> {
     pub(super) memo: HashMap<(usize, u64), (Option<Path>, f64, f64)>,
     pub(super) uses: Vec<u64>,
     pub(super) needs: Vec<u64>,
+    /// Pairs of items of which rows have told how many belong together (`partners.rs`).
+    pub(super) told: Vec<u64>,
 }
 
 impl Search<'_, '_> {
@@ -62,7 +64,7 @@ impl Search<'_, '_> {
             && let Some(joined) = self.hashable(item, placed)
         {
             let (_, build_cost, build_rows) = self.path(item, 0, false);
-            if join == JoinKind::Inner && !is_keyed && joined {
+            if join == JoinKind::Inner && !is_keyed && joined && !self.is_told(item, placed) {
                 // As if each row of the larger side had its own key.
                 out_rows = out_rows.min((rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0));
             }
@@ -111,7 +113,7 @@ impl Search<'_, '_> {
     }
 
     /// (path, cost per execution, rows per execution) of an item when `available` is placed.
-    fn path(&mut self, item: usize, available: u64, first: bool) -> (Option<Path>, f64, f64) {
+    pub(super) fn path(&mut self, item: usize, available: u64, first: bool) -> (Option<Path>, f64, f64) {
         if !first && let Some(known) = self.memo.get(&(item, available)) {
             return known.clone();
         }
@@ -158,6 +160,7 @@ impl Search<'_, '_> {
                     blocked: &outside,
                     wanted: None,
                     memo: HashMap::new(),
+                    told: Vec::new(),
                     uses: group.conjuncts.iter().map(|c| item_mask(c, &group, &self.binder.subplans)).collect(),
                     needs: (0..group.items.len()).map(|at| lateral_mask(&group.items[at], self.relations, &group) & !(1 << at)).collect(),
                 };
