@@ -6,10 +6,10 @@
 //! # Invariants
 //! 1. Only estimates hang on it.
 //! 2. Looked at only where a column of a table with many rows is joined with another's whole primary key, and that table has conditions of its own: not in
-//!    statements of one table, nor where the keys are constants.
+//!    statements of one table, nor where the keys are constants or few rows of the large table are read.
 
 use super::equal::Tag;
-use super::search::Search;
+use super::search::{FEW_ROWS, Search};
 use super::{Item, ItemKind};
 use crate::access::Path;
 use crate::binder::{Binder, Relation, Source};
@@ -96,7 +96,8 @@ impl<'s> Search<'s, '_> {
             self.uses[*at] == 1 << referred.item && !self.group.conjuncts[*at].any(subquery)
         };
         let own: Vec<Expr> = (0..self.uses.len()).filter(is_own).map(|at| self.group.conjuncts[at].clone()).collect();
-        if own.is_empty() {
+        // Where constants leave few of the referring rows, little hangs on what these refer to.
+        if own.is_empty() || self.path(referring.item, 0, false).2 <= FEW_ROWS {
             return None;
         }
         let share = self.binder.share_through(referred.relation, &own, referring.through)?;

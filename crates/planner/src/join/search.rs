@@ -17,7 +17,7 @@ const EMPTY_SHARE: f64 = 0.001;
 const NO_ROWS: f64 = 0.005;
 
 /// Rows up to which a join is by keys: they are found one by one, and the tables may grow.
-const FEW_ROWS: f64 = 50.0;
+pub(super) const FEW_ROWS: f64 = 50.0;
 
 /// The search of an order: what it works on, and what it keeps.
 pub(super) struct Search<'s, 'c> {
