@@ -213,6 +213,7 @@ impl<'a> Exec<'a> {
         }
         let mut unknown = false;
         for row in rows.iter() {
+            self.tick()?;
             match convert::compare_rows(CmpOp::Eq, values, row, collations, self.context) {
                 Value::Int(1) => return Ok(Some(true)),
                 Value::Null => unknown = true,
@@ -241,6 +242,7 @@ impl<'a> Exec<'a> {
     fn quantified(&mut self, value: &Value, op: CmpOp, all: bool, collation: Collation, rows: &Rows) -> Result<Value> {
         let mut unknown = false;
         for row in rows.iter() {
+            self.tick()?;
             match convert::compare(value, &row[0], collation, self.context) {
                 None => unknown = true,
                 Some(order) => {

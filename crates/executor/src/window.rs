@@ -373,6 +373,7 @@ impl<'a> Exec<'a> {
             }
             let kept = frame.start < at.end && values[at.start..frame.start].iter().all(|v| sum.take_away(v, &*self.context));
             if !kept {
+                self.check_cancel()?;
                 sum = Accumulator::new(aggregate);
                 at = frame.start..frame.start;
             }

@@ -313,6 +313,8 @@ impl<'a> Exec<'a> {
             let mut matched = false;
             let mut at = key.map_or(NO_ROW, |key| table.first(key));
             while at != NO_ROW {
+                // Without a key every row of the right side is asked.
+                self.tick()?;
                 if self.is_partner(join, table, at)? {
                     matched = true;
                     if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {

@@ -406,6 +406,7 @@ impl<'a> Exec<'a> {
                     chunk.load(usize::from(*row), &mut self.frame);
                 }
                 while at != NO_ROW && !done {
+                    self.tick()?;
                     if self.is_partner(join, table, at)? {
                         matched.set(this);
                         if !pairs_of {
