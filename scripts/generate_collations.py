@@ -4,6 +4,8 @@
     scripts/generate_collations.py HOST PORT USER [PASSWORD]
 
 - `latin1.bin`: for each of the six collations of `LATIN1` below 256 weights of a byte each, in order of the latin1 byte.
+- `tolower_ci.bin`: pairs of little-endian u16, a code point and its weight where that is another number (`general_ci.bin` is alike, by
+  `generate_general_ci.py`).
 - `german2.bin`, `uca400.bin`, `uca520.bin`: characters with several weights. Varints: how many code points, then for each the distance
   from the one before, the count of its weights, and each weight as a zigzag distance from the weight before. What has the weights that the
   formula for ideographs and unassigned code points gives (`implicit` below and in `expanding.rs`) is left out.
@@ -23,7 +25,9 @@ from packed import varint, zigzag
 WHERE = "crates/types/src/collation/"
 LATIN1 = ["latin1_swedish_ci", "latin1_german1_ci", "latin1_danish_ci", "latin1_general_ci", "latin1_general_cs", "latin1_spanish_ci"]
 EXPANDING = {"german2": "latin1_german2_ci", "uca400": "utf8mb4_unicode_ci", "uca520": "utf8mb4_unicode_520_ci"}
+PAIRS = {"tolower_ci": "utf8mb3_tolower_ci"}
 HASHED = LATIN1 + ["latin1_bin", "latin1_german2_ci", "ascii_general_ci", "ascii_bin", "utf8mb3_general_ci", "utf8mb3_bin",
+                   "utf8mb3_tolower_ci", "utf8mb3_general_mysql500_ci",
                    "utf8mb3_unicode_ci", "utf8mb3_unicode_520_ci", "utf8mb4_general_ci", "utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci",
                    "utf8mb4_0900_ai_ci", "utf8mb4_0900_as_ci", "utf8mb4_0900_as_cs", "utf8mb4_0900_bin"]
 
@@ -63,6 +67,13 @@ def implicit(kind, point):
     return [base + (point >> 15), point & 0x7FFF | 0x8000]
 
 
+def write_pairs(name, weights):
+    with open(WHERE + name + ".bin", "wb") as out:
+        for point, weight in weights:
+            if int(weight, 16) != point:
+                out.write(struct.pack("<HH", point, int(weight, 16)))
+
+
 def main():
     host, port, user = sys.argv[1:4]
     db = pymysql.connect(host=host, port=int(port), user=user, password="".join(sys.argv[4:5]), charset="utf8mb4")
@@ -77,6 +88,8 @@ def main():
     with open(WHERE + "latin1.bin", "wb") as out:
         for collation in LATIN1:
             out.write(bytes(int(weight, 16) for _, weight in seen[collation]))
+    for name, collation in PAIRS.items():
+        write_pairs(name, seen[collation])
     for kind, collation in EXPANDING.items():
         digits = 2 if kind == "german2" else 4
         entries = []
@@ -96,4 +109,5 @@ def main():
         print(kind, len(entries), "characters,", len(body), "bytes, at most", max(len(w) for _, w in entries), "weights")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ pub(crate) mod rules;
 pub(crate) mod store;
 pub(crate) mod together;
 
-use crate::change::insert::same_row;
+use crate::change::insert::{same_row, same_value};
 use crate::change::store::duplicate_entry;
 use crate::document::with_table;
 use crate::errors::{Error, internal};
@@ -101,7 +101,7 @@ impl<'a> Exec<'a> {
         }
         before.sort_by_key(|(column, _)| *column);
         before.dedup_by_key(|(column, _)| *column);
-        if before.iter().all(|(column, old)| self.frame[*column] == *old) {
+        if before.iter().all(|(column, old)| same_value(&self.frame[*column], old)) {
             return Ok(None);
         }
         let row = first as Slot..(first + count) as Slot;

@@ -34,7 +34,7 @@ pub fn to_f64(v: &Value) -> f64 {
 /// The number that an ENUM or SET value counts as.
 pub fn member_number(v: &Value, ty: &ColumnType) -> Option<u64> {
     match v {
-        Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => record::member_number(ty, text),
+        Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => ty.member_number(text),
         _ => None,
     }
 }

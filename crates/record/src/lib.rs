@@ -31,6 +31,5 @@ pub use header::RowHeader;
 pub use key::KeyPart;
 pub use layout::{Cell, ColumnSource, EncodeError, RowLayout};
 pub use place::{FixedPlace, TextPlace};
-pub use raw::member_number;
 pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

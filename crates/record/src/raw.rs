@@ -1,7 +1,7 @@
 //! One value as a row holds it: fixed-width little-endian numbers, order-preserving decimals, strings as they are.
 
 use base::Malformed;
-use types::{ByteString, ColumnType, Date, DateTime, Decimal, Time, Timestamp, TypeKind, Value};
+use types::{ColumnType, Date, DateTime, Decimal, Time, Timestamp, TypeKind, Value};
 
 /// YEAR holds one byte: 0, or the year less this.
 const YEAR_BASE: u64 = 1900;
@@ -73,45 +73,12 @@ pub(crate) fn to_value(ty: &ColumnType, bytes: &[u8]) -> Result<Value, Malformed
         TypeKind::Time => Value::Time(Time::from_micros(signed(bytes)?)),
         TypeKind::DateTime => Value::DateTime(DateTime::from_packed(unsigned(bytes)?).ok_or(Malformed)?),
         TypeKind::Timestamp => Value::Timestamp(Timestamp::from_micros(signed(bytes)?)),
-        TypeKind::Enum => Value::Bytes(match unsigned(bytes)? {
-            0 => ByteString::new(),
-            index => ty.member_list().get(index as usize - 1).ok_or(Malformed)?.clone(),
-        }),
-        TypeKind::Set => Value::Bytes(set_text(ty, unsigned(bytes)?)?),
+        TypeKind::Enum => Value::Bytes(ty.enum_text(unsigned(bytes)?).ok_or(Malformed)?),
+        TypeKind::Set => Value::Bytes(ty.set_text(unsigned(bytes)?).ok_or(Malformed)?),
         TypeKind::Null => Value::Null,
         TypeKind::Json => Value::Json(bytes.into()),
         _ => Value::Bytes(bytes.into()),
     })
-}
-
-/// The members of a set, separated by commas.
-fn set_text(ty: &ColumnType, bits: u64) -> Result<ByteString, Malformed> {
-    let members = ty.member_list();
-    if members.len() < 64 && bits >> members.len() != 0 {
-        return Err(Malformed);
-    }
-    let mut text = Vec::new();
-    for (at, member) in members.iter().enumerate().take(64) {
-        if bits >> at & 1 == 1 {
-            if !text.is_empty() {
-                text.push(b',');
-            }
-            text.extend_from_slice(member);
-        }
-    }
-    Ok(text.into())
-}
-
-/// The number that stands for an ENUM or SET value in rows and keys; `None` when the text names no member.
-pub fn member_number(ty: &ColumnType, text: &[u8]) -> Option<u64> {
-    let position = |name: &[u8]| ty.member_list().iter().position(|member| **member == *name);
-    if text.is_empty() && position(text).is_none() {
-        return Some(0);
-    }
-    if ty.kind == TypeKind::Enum {
-        return position(text).map(|at| at as u64 + 1);
-    }
-    text.split(|byte| *byte == b',').try_fold(0, |bits, name| Some(bits | 1 << position(name)?))
 }
 
 /// An integer value of a type that is stored as one (integers, BIT, YEAR, ENUM, SET), in the type's width.
@@ -119,7 +86,7 @@ pub(crate) fn integer_of(ty: &ColumnType, value: &Value) -> Option<i128> {
     Some(match value {
         Value::Int(v) => i128::from(*v),
         Value::UInt(v) => i128::from(*v),
-        Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => i128::from(member_number(ty, text)?),
+        Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => i128::from(ty.member_number(text)?),
         _ => return None,
     })
 }

@@ -95,7 +95,7 @@ fn order(ty: &ColumnType, a: &Value, b: &Value) -> Ordering {
         (Value::Double(x), Value::Double(y)) => x.partial_cmp(y).unwrap(),
         (Value::Float(x), Value::Float(y)) => x.partial_cmp(y).unwrap(),
         (Value::Bytes(x), Value::Bytes(y)) if ty.kind.is_string() => ty.collation.compare(x, y),
-        (Value::Bytes(x), Value::Bytes(y)) => raw::member_number(ty, x).cmp(&raw::member_number(ty, y)),
+        (Value::Bytes(x), Value::Bytes(y)) => ty.member_number(x).cmp(&ty.member_number(y)),
         (Value::Int(x), Value::Int(y)) => x.cmp(y),
         (Value::UInt(x), Value::UInt(y)) => x.cmp(y),
         (Value::Date(x), Value::Date(y)) => x.cmp(y),

@@ -6,6 +6,9 @@ use std::ops::Deref;
 
 /// Longest content that needs no allocation.
 const INLINE_BYTES_MAX: usize = 22;
+/// Where the mark of a shorter text is; zero without it.
+const MARK_AT: usize = INLINE_BYTES_MAX - 1;
+const MARK: u8 = 1;
 
 /// Owned, immutable bytes; up to 22 of them live in the value itself.
 #[derive(Clone)]
@@ -48,6 +51,24 @@ impl ByteString {
     /// The bytes as text for messages; what is not UTF-8 is replaced.
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self)
+    }
+
+    /// The same text with a mark beside it that is no part of it: equality, order and hash do not see it, copies of the bytes do not have it. It tells
+    /// apart values of SET and ENUM whose texts are the same (`members.rs`). Texts of more than 21 bytes have no room for it and stay as they are.
+    #[must_use]
+    pub fn marked(mut self) -> Self {
+        if let Repr::Inline { len, bytes } = &mut self.0
+            && usize::from(*len) <= MARK_AT
+        {
+            bytes[MARK_AT] = MARK;
+        }
+        self
+    }
+
+    /// Whether [`ByteString::marked`] made it, or what it is a clone of.
+    #[inline]
+    pub fn is_marked(&self) -> bool {
+        matches!(&self.0, Repr::Inline { len, bytes } if usize::from(*len) <= MARK_AT && bytes[MARK_AT] == MARK)
     }
 
     /// The bytes as a vector.
@@ -205,6 +226,19 @@ mod tests {
                 assert!(!is_ascii(&bytes), "{at} of {len}");
                 bytes[at] = 0x7F;
             }
+        }
+    }
+
+    #[test]
+    fn a_mark_is_no_part_of_the_text() {
+        for len in 0..=INLINE_BYTES_MAX + 1 {
+            // The last byte is the mark's own value: a text that fills its place has none.
+            let plain = ByteString::from(vec![MARK; len]);
+            let marked = plain.clone().marked();
+            assert!(!plain.is_marked(), "{len}");
+            assert_eq!(marked.is_marked(), len <= MARK_AT, "{len}");
+            assert_eq!(marked.clone().is_marked(), marked.is_marked());
+            assert_eq!((marked.as_slice(), marked.cmp(&plain)), (plain.as_slice(), std::cmp::Ordering::Equal));
         }
     }
 

@@ -33,7 +33,7 @@ enum Method {
     /// Code points.
     CodePoints,
     /// `utf8mb4_general_ci` and its like.
-    General,
+    Folding(pad_space::Folding),
     /// Bytes of latin1.
     Latin1Bytes,
     /// A table of latin1 weights, by its place in `latin1.bin`.
@@ -71,6 +71,7 @@ macro_rules! collations {
             #[inline]
             fn method(self) -> Method {
                 use expanding::Kind::{German2, Uca400, Uca520};
+                use pad_space::Folding::{General, Lower, Mysql500};
                 use tailored::Language::*;
                 use uca::Strength::*;
                 use Method::*;
@@ -86,15 +87,15 @@ collations! {
     /// `latin1_swedish_ci`: latin1's default.
     Latin1SwedishCi 8 "latin1_swedish_ci" Latin1 Latin1(0);
     /// `ascii_general_ci`: ascii's default.
-    AsciiGeneralCi 11 "ascii_general_ci" Ascii General;
+    AsciiGeneralCi 11 "ascii_general_ci" Ascii Folding(General);
     /// `latin1_danish_ci`.
     Latin1DanishCi 15 "latin1_danish_ci" Latin1 Latin1(2);
     /// `latin1_german2_ci`: umlauts as two letters.
     Latin1German2Ci 31 "latin1_german2_ci" Latin1 Expanding(German2);
     /// `utf8mb3_general_ci`: utf8mb3's default.
-    Utf8mb3GeneralCi 33 "utf8mb3_general_ci" Utf8mb3 General;
+    Utf8mb3GeneralCi 33 "utf8mb3_general_ci" Utf8mb3 Folding(General);
     /// `utf8mb4_general_ci`: simple case folding, one weight a character, trailing spaces ignored.
-    Utf8mb4GeneralCi 45 "utf8mb4_general_ci" Utf8mb4 General;
+    Utf8mb4GeneralCi 45 "utf8mb4_general_ci" Utf8mb4 Folding(General);
     /// `utf8mb4_bin`: code points, trailing spaces ignored.
     Utf8mb4Bin 46 "utf8mb4_bin" Utf8mb4 CodePoints;
     /// `latin1_bin`: bytes of latin1, trailing spaces ignored.
@@ -107,6 +108,8 @@ collations! {
     Binary 63 "binary" Binary Bytes;
     /// `ascii_bin`.
     AsciiBin 65 "ascii_bin" Ascii CodePoints;
+    /// `utf8mb3_tolower_ci`: lower case only, accents count.
+    Utf8mb3TolowerCi 76 "utf8mb3_tolower_ci" Utf8mb3 Folding(Lower);
     /// `utf8mb3_bin`.
     Utf8mb3Bin 83 "utf8mb3_bin" Utf8mb3 CodePoints;
     /// `latin1_spanish_ci`.
@@ -159,6 +162,8 @@ collations! {
     Utf8mb3Unicode520Ci 214 "utf8mb3_unicode_520_ci" Utf8mb3 Expanding(Uca520);
     /// `utf8mb3_vietnamese_ci`.
     Utf8mb3VietnameseCi 215 "utf8mb3_vietnamese_ci" Utf8mb3 Expanding(expanding::Kind::Tailored(expanding::Language::Vietnamese));
+    /// `utf8mb3_general_mysql500_ci`: `utf8mb3_general_ci` as it was up to MySQL 5.1.23: 'ß' is not 's'.
+    Utf8mb3GeneralMysql500Ci 223 "utf8mb3_general_mysql500_ci" Utf8mb3 Folding(Mysql500);
     /// `utf8mb4_unicode_ci`: UCA 4.0.0, trailing spaces ignored.
     Utf8mb4UnicodeCi 224 "utf8mb4_unicode_ci" Utf8mb4 Expanding(Uca400);
     /// `utf8mb4_icelandic_ci`.

@@ -21,6 +21,7 @@ mod collation;
 mod column_type;
 mod compare;
 mod decimal;
+mod members;
 mod number_text;
 mod sql_mode;
 mod store;

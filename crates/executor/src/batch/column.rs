@@ -313,6 +313,7 @@ impl Column {
             Value::Float(v) => self.push_float(*v),
             Value::Double(v) => self.push_double(*v),
             Value::Decimal(v) => self.push_decimal(v.clone()),
+            Value::Bytes(v) if v.is_marked() => self.push_other(value.clone()),
             Value::Bytes(v) => self.push_bytes(v),
             Value::Date(v) => self.push_date(*v),
             Value::Time(v) => self.push_time(*v),
@@ -361,6 +362,8 @@ impl Column {
                 Some((_, scale)) => Data::Decimal(filled(0, len), scale),
                 None => Data::Values(vec![Value::Null; len]),
             },
+            // An arena has no room for marks.
+            Value::Bytes(text) if text.is_marked() => Data::Values(vec![Value::Null; len]),
             Value::Bytes(_) => Data::Bytes(Strings { ends: filled(0, len), bytes: Vec::new() }),
             Value::Date(_) => Data::Date(filled(Date::default(), len)),
             Value::Time(_) => Data::Time(filled(Time::default(), len)),

@@ -562,5 +562,11 @@ pub(crate) fn id_of(value: &Value) -> Option<u64> {
 
 /// Whether no column changes: the representation is the same.
 pub(crate) fn same_row(a: &[Value], b: &[Value]) -> bool {
-    a == b
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
+}
+
+/// Whether two values of a column are the same in a row: two of a SET with an empty member may have the same text, and are not.
+pub(crate) fn same_value(a: &Value, b: &Value) -> bool {
+    let is_marked = |value: &Value| matches!(value, Value::Bytes(text) if text.is_marked());
+    a == b && is_marked(a) == is_marked(b)
 }

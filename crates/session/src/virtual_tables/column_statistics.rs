@@ -94,7 +94,7 @@ fn shown(ty: &ColumnType, value: &Value) -> Json {
         Value::DateTime(at) => Json::DateTime(*at),
         Value::Timestamp(at) => Json::DateTime(DateTime::from_unix_micros(at.micros()).unwrap_or(DateTime::ZERO)),
         Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => {
-            record::member_number(ty, text).map_or(Json::Null, |number| Json::Int(number as i64))
+            ty.member_number(text).map_or(Json::Null, |number| Json::Int(number as i64))
         }
         Value::Bytes(bits) if ty.kind == TypeKind::Bit => {
             Json::Int(bits.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as i64)

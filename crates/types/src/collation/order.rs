@@ -1,7 +1,7 @@
 //! Comparing, hashing and ordered keys of strings.
 
 use super::code_buffer::CodeBuffer;
-use super::pad_space::{self, CharWeight, CodePoint, GeneralCi, Latin1Byte, with_latin1_table};
+use super::pad_space::{self, CodePoint, GeneralCi, Latin1Byte, with_folding, with_latin1_table};
 use super::uca::{self, Strength, UCA, Uca};
 use super::uca900_codes::ASCII_CODES;
 use super::utf8::decode;
@@ -35,7 +35,7 @@ impl Collation {
                     _ => pad_space::compare::<CodePoint>(a, b),
                 }
             }
-            Method::General => pad_space::compare::<GeneralCi>(a, b),
+            Method::Folding(folding) => with_folding!(folding, compare(a, b)),
             Method::Latin1Bytes => pad_space::compare::<Latin1Byte>(a, b),
             Method::Latin1(at) => with_latin1_table!(at, compare(a, b)),
             Method::Expanding(kind) => kind.compare(a, b),
@@ -101,7 +101,7 @@ impl Collation {
         match self.method() {
             Method::Bytes => append_escaped(text, out),
             Method::CodePoints => pad_space::append_key::<CodePoint>(text, out),
-            Method::General => pad_space::append_key::<GeneralCi>(text, out),
+            Method::Folding(folding) => with_folding!(folding, append_key(text, out)),
             Method::Latin1Bytes => pad_space::append_key::<Latin1Byte>(text, out),
             Method::Latin1(at) => with_latin1_table!(at, append_key(text, out)),
             Method::Expanding(kind) => kind.append_key(text, out),
@@ -164,7 +164,7 @@ impl Collation {
     /// (in the collation's eyes) has a key that starts with these bytes. `None` where keys do not work that way.
     pub fn append_prefix_key(self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         match self.method() {
-            Method::CodePoints | Method::General | Method::Latin1Bytes | Method::Latin1(_) => {
+            Method::CodePoints | Method::Folding(_) | Method::Latin1Bytes | Method::Latin1(_) => {
                 // Spaces at the end are followed by a byte that depends on what comes after them: leave them out.
                 self.append_key(pad_space::trim(text), out);
                 out.truncate(out.len() - 2);
@@ -183,7 +183,7 @@ impl Collation {
     /// Bytes of the ordered key that starts at `key`; `None` when it is cut short.
     pub fn key_bytes(self, key: &[u8]) -> Option<usize> {
         match self.method() {
-            Method::CodePoints | Method::General | Method::Latin1Bytes | Method::Latin1(_) => pad_space::key_bytes(key),
+            Method::CodePoints | Method::Folding(_) | Method::Latin1Bytes | Method::Latin1(_) => pad_space::key_bytes(key),
             Method::Expanding(kind) => kind.key_bytes(key),
             Method::Bytes => Some(key.iter().position(|byte| *byte == 0)? + 1),
             Method::Uca900(_) | Method::Tailored(..) => {
@@ -268,8 +268,8 @@ impl Collation {
         match self.method() {
             Method::Bytes => out.extend_from_slice(text),
             Method::CodePoints => points.iter().for_each(|point| wide(*point, out)),
-            Method::General if self.charset() == Charset::Ascii => pad_space::weight_bytes::<GeneralCi>(text, out),
-            Method::General => points.iter().for_each(|point| out.extend_from_slice(&(GeneralCi::weight(*point) as u16).to_be_bytes())),
+            Method::Folding(_) if self.charset() == Charset::Ascii => pad_space::weight_bytes::<GeneralCi>(text, out),
+            Method::Folding(folding) => with_folding!(folding, wide_weight_bytes(&points, out)),
             Method::Latin1Bytes => pad_space::weight_bytes::<Latin1Byte>(text, out),
             Method::Latin1(at) => with_latin1_table!(at, weight_bytes(text, out)),
             Method::Expanding(kind) => kind.weight_string(text, out),
@@ -285,7 +285,7 @@ impl Collation {
         }
         match self.method() {
             Method::Bytes | Method::CodePoints | Method::Latin1Bytes => false,
-            Method::General => pad_space::same::<GeneralCi>(a, b),
+            Method::Folding(folding) => with_folding!(folding, same(a, b)),
             Method::Latin1(at) => with_latin1_table!(at, same(a, b)),
             Method::Expanding(kind) => kind.same(a, b),
             Method::Uca900(Strength::Primary) if a < 0x80 && b < 0x80 => ASCII_CODES[a as usize] == ASCII_CODES[b as usize],

@@ -23,30 +23,95 @@ impl CharWeight for CodePoint {
     }
 }
 
+/// Collations of Unicode that give each character a weight of 16 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Folding {
+    /// [`GeneralCi`].
+    General,
+    /// [`GeneralMysql500`].
+    Mysql500,
+    /// [`ToLower`].
+    Lower,
+}
+
+/// Calls a generic function with the weights of a [`Folding`].
+macro_rules! with_folding {
+    ($folding:expr, $function:ident $arguments:tt) => {
+        match $folding {
+            $crate::collation::pad_space::Folding::General => {
+                $crate::collation::pad_space::$function::<$crate::collation::pad_space::GeneralCi> $arguments
+            }
+            $crate::collation::pad_space::Folding::Mysql500 => {
+                $crate::collation::pad_space::$function::<$crate::collation::pad_space::GeneralMysql500> $arguments
+            }
+            $crate::collation::pad_space::Folding::Lower => {
+                $crate::collation::pad_space::$function::<$crate::collation::pad_space::ToLower> $arguments
+            }
+        }
+    };
+}
+pub(super) use with_folding;
+
 /// `utf8mb4_general_ci`.
 pub(super) struct GeneralCi;
 
-static GENERAL_DATA: &[u8] = include_bytes!("general_ci.bin");
+/// `utf8mb3_general_mysql500_ci`: the same, but for the sharp s.
+pub(super) struct GeneralMysql500;
+
+/// `utf8mb3_tolower_ci`.
+pub(super) struct ToLower;
 
 /// Blocks of 256 weights of the Basic Multilingual Plane; `None` where every weight is the code point.
-static GENERAL: LazyLock<Vec<Option<Box<[u16; 256]>>>> = LazyLock::new(|| {
-    let mut blocks: Vec<Option<Box<[u16; 256]>>> = vec![None; 256];
-    for pair in GENERAL_DATA.chunks_exact(4) {
+type Blocks = Vec<Option<Box<[u16; 256]>>>;
+
+static GENERAL: LazyLock<Blocks> = LazyLock::new(|| blocks(include_bytes!("general_ci.bin")));
+static LOWER: LazyLock<Blocks> = LazyLock::new(|| blocks(include_bytes!("tolower_ci.bin")));
+
+/// Of pairs of a code point and its weight, for those whose weight is another number.
+fn blocks(data: &[u8]) -> Blocks {
+    let mut blocks: Blocks = vec![None; 256];
+    for pair in data.chunks_exact(4) {
         let (point, weight) = (u16::from_le_bytes([pair[0], pair[1]]), u16::from_le_bytes([pair[2], pair[3]]));
         let block = blocks[usize::from(point >> 8)].get_or_insert_with(|| Box::new(std::array::from_fn(|low| point & 0xFF00 | low as u16)));
         block[usize::from(point & 0xFF)] = weight;
     }
     blocks
-});
+}
+
+/// The weight of a character beyond ASCII.
+#[inline]
+fn wide_weight(blocks: &Blocks, point: u32) -> u32 {
+    match point {
+        0..0x1_0000 => blocks[point as usize >> 8].as_ref().map_or(point, |block| u32::from(block[point as usize & 0xFF])),
+        // All supplementary characters are one weight.
+        _ => 0xFFFD,
+    }
+}
 
 impl CharWeight for GeneralCi {
     #[inline]
     fn weight(point: u32) -> u32 {
         match point {
             0..0x80 => u32::from((point as u8).to_ascii_uppercase()),
-            0x80..0x1_0000 => GENERAL[point as usize >> 8].as_ref().map_or(point, |block| u32::from(block[point as usize & 0xFF])),
-            // All supplementary characters are one weight.
-            _ => 0xFFFD,
+            _ => wide_weight(&GENERAL, point),
+        }
+    }
+}
+
+impl CharWeight for GeneralMysql500 {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        const SHARP_S: u32 = 0xDF;
+        if point == SHARP_S { SHARP_S } else { GeneralCi::weight(point) }
+    }
+}
+
+impl CharWeight for ToLower {
+    #[inline]
+    fn weight(point: u32) -> u32 {
+        match point {
+            0..0x80 => u32::from((point as u8).to_ascii_lowercase()),
+            _ => wide_weight(&LOWER, point),
         }
     }
 }
@@ -190,6 +255,11 @@ pub(super) fn decode_key(key: &[u8], out: &mut Vec<u8>) -> Option<usize> {
 /// Whether two code points have the same weight.
 pub(super) fn same<W: CharWeight>(a: u32, b: u32) -> bool {
     W::weight(a) == W::weight(b)
+}
+
+/// Appends the weights of characters, each in two bytes.
+pub(super) fn wide_weight_bytes<W: CharWeight>(points: &[u32], out: &mut Vec<u8>) {
+    points.iter().for_each(|point| out.extend_from_slice(&(W::weight(*point) as u16).to_be_bytes()));
 }
 
 /// Appends the weights of a text, each in one byte.

@@ -119,7 +119,7 @@ pub(super) fn enumeration(value: Value, ty: &ColumnType, context: &mut StoreCont
         None => {
             let error = context.truncated();
             context.fault(error.clone(), error)?;
-            Ok(Value::Bytes(ByteString::new()))
+            Ok(Value::Bytes(ty.enum_text(0).unwrap_or_default()))
         }
     }
 }
@@ -154,12 +154,5 @@ pub(super) fn set(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>)
         let error = context.truncated();
         context.fault(error.clone(), error)?;
     }
-    let mut text = Vec::new();
-    for (_, member) in members.iter().enumerate().take(64).filter(|(at, _)| bits >> at & 1 == 1) {
-        if !text.is_empty() {
-            text.push(b',');
-        }
-        text.extend_from_slice(member);
-    }
-    Ok(Value::Bytes(text.into()))
+    Ok(Value::Bytes(ty.set_text(bits).unwrap_or_default()))
 }

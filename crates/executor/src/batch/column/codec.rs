@@ -1,7 +1,7 @@
 //! Columns as bytes, and back: for temporary files of this process, so the form is free to change.
 
 use super::{Column, Data, Nulls, Strings};
-use types::{Date, DateTime, Decimal, Time, Timestamp, Value};
+use types::{ByteString, Date, DateTime, Decimal, Time, Timestamp, Value};
 
 /// Takes so many bytes off the front.
 fn take<'b>(bytes: &mut &'b [u8], count: usize) -> Option<&'b [u8]> {
@@ -138,7 +138,7 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
                 put_text(12, &text, out);
             }
         },
-        Value::Bytes(v) => put_text(6, v, out),
+        Value::Bytes(v) => put_text(if v.is_marked() { 13 } else { 6 }, v, out),
         Value::Date(v) => put_many!(out, 7, [v], v => v.packed()),
         Value::Time(v) => put_many!(out, 8, [v], v => v.micros()),
         Value::DateTime(v) => put_many!(out, 9, [v], v => v.packed()),
@@ -170,12 +170,13 @@ fn decode_value(bytes: &mut &[u8]) -> Option<Value> {
         8 => Value::Time(Time::from_micros(i64::from_le_bytes(take_array(bytes)?))),
         9 => Value::DateTime(DateTime::from_packed(u64::from_le_bytes(take_array(bytes)?))?),
         10 => Value::Timestamp(Timestamp::from_micros(i64::from_le_bytes(take_array(bytes)?))),
-        6 | 11 | 12 => {
+        6 | 11..=13 => {
             let len = take_u32(bytes)?;
             let text = take(bytes, len)?;
             match tag {
                 6 => Value::from(text),
                 11 => Value::Json(text.into()),
+                13 => Value::Bytes(ByteString::from(text).marked()),
                 _ => Value::Decimal(Decimal::parse_exact(text)?),
             }
         }
@@ -199,6 +200,8 @@ mod tests {
         let back = Column::decode(&mut left, values.len()).expect("a column");
         assert_eq!(left, b"rest");
         assert_eq!((0..back.len()).map(|at| back.value(at)).collect::<Vec<_>>(), values);
+        let marks = |value: &Value| matches!(value, Value::Bytes(text) if text.is_marked());
+        assert!(values.iter().enumerate().all(|(at, value)| marks(&back.value(at)) == marks(value)));
         assert_eq!(std::mem::discriminant(back.data()), std::mem::discriminant(column.data()));
         // Cut short it is none, and no panic.
         for end in 1..whole {
@@ -220,6 +223,7 @@ mod tests {
             Value::Decimal(wide),
             Value::from("text"),
             Value::from(""),
+            Value::Bytes(ByteString::new().marked()),
             Value::Date(Date::from_fields(2024, 2, 29)),
             Value::Date(Date::default()),
             Value::Time(Time::from_micros(-1)),
