@@ -6,7 +6,7 @@ use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::{Block, JoinTree, slots_of};
-use crate::members::stored_in;
+use crate::members::{store_chosen, stored_in};
 use crate::plan::{
     Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
 };
@@ -141,6 +141,7 @@ impl<'c> Binder<'c> {
                     }
                 };
                 let types: Vec<&ColumnType> = named.iter().map(|at| &def.columns[*at].ty).collect();
+                store_chosen(&mut planned.query.output, &types);
                 crate::charsets::store_all(&mut planned.query.output, &types);
                 InsertSource::Query(planned.query)
             }

@@ -2,6 +2,7 @@
 //! Hexadecimal and bit literals are strings of bytes that count as unsigned integers there.
 
 use crate::expr::{CastTo, Expr, ExprKind};
+use crate::func::Func;
 use crate::plan::SortKey;
 use crate::typing;
 use types::{Collation, ColumnType, TypeKind, Value};
@@ -41,11 +42,46 @@ pub fn hexadecimal_number(e: Expr) -> Expr {
     }
 }
 
-/// What is stored into a column: a hexadecimal literal is a number to numeric columns.
+/// Whether a column holds numbers that are stored as such.
+fn is_numeric(column: &ColumnType) -> bool {
+    column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year)
+}
+
+/// What is stored into a column: a hexadecimal literal is a number to numeric columns, and a date that a function has chosen is its text.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    let numeric =
-        column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year);
-    if numeric { hexadecimal_number(e) } else { e }
+    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { e }
+}
+
+/// The same of dates alone, for what a query gives.
+pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
+    for (e, column) in sources.iter_mut().zip(columns) {
+        if is_numeric(column) && is_chosen_date(e) {
+            let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
+            *e = chosen_as_text(whole);
+        }
+    }
+}
+
+/// A date or time that IF, COALESCE and their like have chosen of their operands: MySQL takes such a value as text, where one of a column, a
+/// literal or a function of dates is a number of its digits (`IF(1, DATE'2024-01-31', NULL)` is 2024 in a BIGINT, `DATE'2024-01-31'` 20240131).
+fn is_chosen_date(e: &Expr) -> bool {
+    let chooses = match &e.kind {
+        ExprKind::Case { .. } => true,
+        ExprKind::Func(func, _) => {
+            matches!(func, Func::If | Func::IfNull | Func::Coalesce | Func::NullIf | Func::Greatest | Func::Least | Func::AnyValue)
+        }
+        _ => false,
+    };
+    chooses && (e.ty.kind.has_date() || e.ty.kind == TypeKind::Time)
+}
+
+fn chosen_as_text(e: Expr) -> Expr {
+    if !is_chosen_date(&e) {
+        return e;
+    }
+    let collation = Collation::DEFAULT;
+    let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(u64::from(typing::display_chars(&e.ty)), collation) };
+    Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Char { length: None, collation }), ty }
 }
 
 /// Keys of a sort, with ENUM and SET by number.
