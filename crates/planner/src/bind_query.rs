@@ -257,6 +257,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::sp_undeclared_var(variable.column));
             }
         }
+        self.differs_elsewhere = true;
         self.scopes.push(Scope::new());
         let count = self.expr(&limit.count);
         let offset = limit.offset.as_ref().map(|o| self.expr(o)).transpose();

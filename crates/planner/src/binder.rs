@@ -378,6 +378,8 @@ pub struct Binder<'c> {
     pub warnings: Vec<Warning>,
     /// See [`crate::Plan`]'s field.
     pub reads_dictionary: bool,
+    /// See [`crate::Plan`]'s field.
+    pub differs_elsewhere: bool,
     /// While a stored expression is bound: the first slot of its row, and the columns.
     pub row_columns: Option<(Slot, Vec<catalog::ColumnDef>)>,
     /// Views.
@@ -426,6 +428,7 @@ impl<'c> Binder<'c> {
             accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,
+            differs_elsewhere: false,
             row_columns: None,
             views: Default::default(),
             hints: Default::default(),

@@ -329,4 +329,28 @@ impl Func {
                 | QueryAttribute
         )
     }
+
+    /// Whether another server, or another connection, would answer otherwise: the functions that MySQL's manual lists as unsafe in "Determination of
+    /// Safe and Unsafe Statements in Binary Logging".
+    pub fn differs_elsewhere(self) -> bool {
+        use Func::{
+            FoundRows, GetLock, IsFreeLock, IsUsedLock, LoadFile, Rand, ReleaseLock, RowCount, Sleep, SysDate, User, Uuid, UuidShort,
+        };
+        matches!(
+            self,
+            FoundRows
+                | GetLock
+                | IsFreeLock
+                | IsUsedLock
+                | LoadFile
+                | Rand
+                | ReleaseLock
+                | RowCount
+                | Sleep
+                | SysDate
+                | User
+                | Uuid
+                | UuidShort
+        )
+    }
 }

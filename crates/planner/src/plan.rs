@@ -68,6 +68,8 @@ pub struct Plan {
     pub locks_exclusively: bool,
     /// Some expression has effects or is not the same for every evaluation (user variables, RAND, SLEEP …): rows go through the plan one by one.
     pub volatile: bool,
+    /// It may do otherwise on another server or connection (RAND, UUID, USER …, LIMIT): what MySQL calls unsafe for statement-based replication.
+    pub differs_elsewhere: bool,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].

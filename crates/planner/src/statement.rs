@@ -182,6 +182,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         locks_exclusively: b.locks_exclusively,
         volatile: b.volatile,
         reads_dictionary: b.reads_dictionary,
+        differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,
         warnings: b.warnings,
         accesses: b.accesses.list,

@@ -234,13 +234,27 @@ pub mod session_state {
 
     /// Appends "the current database is now `name`".
     pub fn put_schema(out: &mut Vec<u8>, name: &[u8]) {
-        let mut data = Vec::with_capacity(name.len() + 2);
-        put_lenenc_bytes(&mut data, name);
-        put_entry(out, 1, &data);
+        put_text(out, 1, name);
     }
 
     /// Appends "some session state changed".
     pub fn put_state_change(out: &mut Vec<u8>) {
         put_entry(out, 2, b"\x011");
+    }
+
+    fn put_text(out: &mut Vec<u8>, kind: u8, text: &[u8]) {
+        let mut data = Vec::with_capacity(text.len() + 2);
+        put_lenenc_bytes(&mut data, text);
+        put_entry(out, kind, &data);
+    }
+
+    /// Appends "a transaction like this one is begun by `statements`".
+    pub fn put_transaction_characteristics(out: &mut Vec<u8>, statements: &[u8]) {
+        put_text(out, 4, statements);
+    }
+
+    /// Appends "the transaction's state is now that of `letters`".
+    pub fn put_transaction_state(out: &mut Vec<u8>, letters: &[u8]) {
+        put_text(out, 5, letters);
     }
 }

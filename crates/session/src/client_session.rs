@@ -290,8 +290,7 @@ impl ClientSession {
             error = worse.error;
         }
         self.core.row_count = -1;
-        // What a failed statement has changed is not told.
-        drop(self.session_state());
+        self.forget_changes();
         self.core.diagnostics.push_error(&error);
         self.core.settings.charsets.send_error(sink, &error);
     }

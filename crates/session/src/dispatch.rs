@@ -276,6 +276,9 @@ impl ClientSession {
             if reads && self.transaction.restricted {
                 self.check_restrictions(&plan)?;
             }
+            if self.changes.tells_transaction() {
+                self.note_use(&plan);
+            }
             if !reads || self.enter(&plan, version, Some(Work::Long))? {
                 self.warn_of(&plan);
                 return Ok((plan, reads));
@@ -380,7 +383,9 @@ impl ClientSession {
         let _ = output.begin(columns).and_then(|()| rows.iter().try_for_each(|row| output.row(row)));
         self.core.row_count = -1;
         self.core.found_rows = rows.len() as u64;
-        sink.finish(&OkReply { status, warnings, ..OkReply::default() });
+        self.note_rows_sent();
+        let session_state = self.session_state_behind_rows(sink);
+        sink.finish(&OkReply { status, warnings, session_state: &session_state, ..OkReply::default() });
     }
 }
 

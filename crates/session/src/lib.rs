@@ -56,6 +56,7 @@ mod status;
 mod temporary;
 mod tools;
 mod transaction;
+mod transaction_track;
 mod transaction_words;
 mod user_locks;
 mod value_text;

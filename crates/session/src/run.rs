@@ -64,14 +64,21 @@ impl ClientSession {
             self.shared().status.plan_first_runs.inc();
         }
         let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
+        if self.changes.tells_transaction() {
+            self.note_use(&plan.plan);
+            if matches!(outcome, executor::Outcome::Rows { .. }) {
+                self.note_rows_sent();
+            }
+        }
         match outcome {
             executor::Outcome::Rows { count } => {
                 self.core.row_count = -1;
                 self.core.found_rows = count;
                 self.statement_done()?;
                 self.settle()?;
-                let ok = OkReply { status: self.server_status(), warnings: self.core.diagnostics.warning_count(), ..OkReply::default() };
-                sink.finish(&ok);
+                let session_state = self.session_state_behind_rows(sink);
+                let (status, warnings) = (self.server_status(), self.core.diagnostics.warning_count());
+                sink.finish(&OkReply { status, warnings, session_state: &session_state, ..OkReply::default() });
             }
             executor::Outcome::Changes(changes) => {
                 self.statement_done()?;
@@ -145,6 +152,9 @@ impl ClientSession {
             self.use_table(table, share_of(plan, no))?;
         }
         self.use_views(plan)?;
+        if self.changes.tells_transaction() {
+            self.note_use(plan);
+        }
         Ok(self.shared().catalog.version() == version)
     }
 

@@ -1,14 +1,15 @@
 //! What OK packets tell of changes of the session's state, to clients that asked for it (CLIENT_SESSION_TRACK).
 //!
 //! Changes are noted where they are made and told with the OK packet of their statement. A session whose client does not listen notes nothing,
-//! and an OK packet with nothing to tell costs three looks.
+//! and an OK packet with nothing to tell costs few looks.
 
 use crate::client_session::ClientSession;
+use crate::transaction_track::TransactionTrack;
 use crate::variables::{DEFINITIONS, find, show};
 use executor::StatementContext;
 use mysql_error::{Warning, WarningLevel, codes};
-use protocol::Capabilities;
 use protocol::reply::session_state;
+use protocol::{Capabilities, ResultSink};
 use types::Value;
 
 /// What happened since the last OK packet.
@@ -20,6 +21,8 @@ pub(crate) struct Changes {
     schema: bool,
     /// Anything that another connection would have to repeat.
     state: bool,
+    /// The transaction, where the session tells of it.
+    pub(crate) transaction: TransactionTrack,
 }
 
 impl Changes {
@@ -33,6 +36,12 @@ impl Changes {
     pub fn note_state(&mut self) {
         self.state = true;
     }
+
+    /// Whether what a transaction uses is to be noted.
+    #[inline]
+    pub fn tells_transaction(&self) -> bool {
+        self.listening && self.transaction.tells()
+    }
 }
 
 impl ClientSession {
@@ -40,24 +49,40 @@ impl ClientSession {
     pub(crate) fn begin_tracking(&mut self) {
         let listening = self.core.login.capabilities.contains(Capabilities::SESSION_TRACK);
         self.changes = Changes { listening, ..Changes::default() };
+        let transaction = self.session_text("session_track_transaction_info");
+        self.changes.transaction.tell(&transaction);
         self.core.variables.watch(listening);
     }
 
     /// What is to be told by the OK packet that is written now; mostly nothing.
     #[inline]
     pub(crate) fn session_state(&mut self) -> Vec<u8> {
-        if self.changes.listening && (self.changes.schema || self.changes.state || self.core.variables.has_touched()) {
-            self.take_session_state()
-        } else {
-            Vec::new()
-        }
+        if self.changes.listening && self.has_news() { self.take_session_state() } else { Vec::new() }
+    }
+
+    /// The same for the packet that ends rows: older clients are told nothing by it, and so it by the next one.
+    #[inline]
+    pub(crate) fn session_state_behind_rows(&mut self, sink: &ResultSink<'_>) -> Vec<u8> {
+        if self.changes.listening && sink.capabilities().contains(Capabilities::DEPRECATE_EOF) { self.session_state() } else { Vec::new() }
+    }
+
+    fn has_news(&self) -> bool {
+        self.changes.schema || self.changes.state || self.changes.transaction.tells() || self.core.variables.has_touched()
+    }
+
+    /// What a failed statement has changed is not told; that its transaction is gone is, with the next OK packet.
+    #[cold]
+    pub(crate) fn forget_changes(&mut self) {
+        drop(self.core.variables.take_touched());
+        (self.changes.schema, self.changes.state) = (false, false);
+        self.transaction_letters();
     }
 
     #[cold]
     fn take_session_state(&mut self) -> Vec<u8> {
         let touched = self.core.variables.take_touched();
-        let changes = std::mem::take(&mut self.changes);
-        self.changes.listening = changes.listening;
+        let schema = std::mem::take(&mut self.changes.schema);
+        let state = std::mem::take(&mut self.changes.state);
         let mut out = Vec::new();
         let names = self.session_text("session_track_system_variables");
         let mut variables: Vec<_> = touched.iter().map(|at| &DEFINITIONS[usize::from(*at)]).collect();
@@ -68,12 +93,13 @@ impl ClientSession {
             let value = show(definition, self.core.variables.get(definition));
             session_state::put_system_variable(&mut out, definition.name.as_bytes(), value.as_bytes());
         }
-        if changes.schema && self.session_text("session_track_schema") == "ON" {
+        if schema && self.session_text("session_track_schema") == "ON" {
             session_state::put_schema(&mut out, self.core.database.as_deref().unwrap_or_default().as_bytes());
         }
-        if (changes.state || !variables.is_empty()) && self.session_text("session_track_state_change") == "ON" {
+        if (state || !variables.is_empty()) && self.session_text("session_track_state_change") == "ON" {
             session_state::put_state_change(&mut out);
         }
+        self.put_transaction(&mut out);
         out
     }
 

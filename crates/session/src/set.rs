@@ -143,7 +143,6 @@ impl ClientSession {
             "event_scheduler" if text == "ON" => Err(codes::not_supported_yet("event_scheduler").into()),
             // Told only to clients that can do without, and the greeting offers that to none.
             "resultset_metadata" if text == "NONE" => Err(codes::client_does_not_support("optional metadata transfer").into()),
-            "session_track_transaction_info" if text != "OFF" => Err(codes::not_supported_yet("session_track_transaction_info").into()),
             "altiplano_admission" => match admission::Mode::parse(&text) {
                 Some(_) => Ok(()),
                 None => Err(codes::wrong_value_for_var("altiplano_admission", text).into()),
@@ -267,6 +266,7 @@ impl ClientSession {
                 self.environment = 0;
             }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
+            ("session_track_transaction_info", Value::Bytes(text)) => self.changes.transaction.tell(&text.to_text()),
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("long_query_time", Value::Double(seconds)) => self.connection.set_slow_after_ms((*seconds * 1000.0) as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,

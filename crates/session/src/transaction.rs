@@ -202,6 +202,9 @@ impl ClientSession {
             self.transaction.next_read_only = read_only;
         }
         self.transaction.explicit = true;
+        if self.changes.tells_transaction() {
+            self.note_begin(consistent_snapshot);
+        }
         self.ensure_transaction();
         if consistent_snapshot {
             match self.engine.isolation() {
@@ -236,7 +239,9 @@ impl ClientSession {
                     self.transaction.next_isolation = Some(isolation);
                     self.transaction.next_read_only = Some(read_only);
                 }
+                let begun = self.changes.transaction.begun();
                 self.begin(false, None)?;
+                self.note_chain(begun);
                 self.reply_ok(0, sink);
             }
             Completion::Release => {

@@ -242,6 +242,7 @@ fn kernels_agree_with_the_evaluator() {
         locks_exclusively: false,
         volatile: false,
         reads_dictionary: false,
+        differs_elsewhere: false,
         user_variables: Vec::new(),
         accesses: Vec::new(),
         views: Vec::new(),

@@ -116,6 +116,7 @@ impl ClientSession {
     /// What is told of the dictionary belongs to a transaction: without autocommit it begins one.
     fn read_dictionary(&mut self) -> Result<(), Outcome> {
         self.ensure_transaction();
+        self.note_dictionary_read();
         self.statement_done()
     }
 
