@@ -177,6 +177,8 @@ pub struct ScanState {
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) read: Read,
+    /// That it has begun was counted: [`Scan::count`].
+    pub(crate) counted: bool,
     /// The range was cut to begin with a key in its middle.
     pub(crate) starts_inside: bool,
     pub(crate) place: Place,
@@ -200,8 +202,17 @@ impl Session {
             }
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
-        let state =
-            ScanState { table: Arc::clone(table), index_no, range, direction, read, place, starts_inside: false, pace: Pace::default() };
+        let state = ScanState {
+            table: Arc::clone(table),
+            index_no,
+            range,
+            direction,
+            read,
+            place,
+            counted: false,
+            starts_inside: false,
+            pace: Pace::default(),
+        };
         Ok(Scan { session: self, state })
     }
 

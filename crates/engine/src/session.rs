@@ -11,6 +11,7 @@
 
 use crate::commit::Dependencies;
 use crate::engine::Engine;
+use crate::handler_counts::HandlerCounts;
 use crate::log_op::LogOp;
 use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
@@ -113,6 +114,8 @@ pub struct Session {
     pub(crate) helps: bool,
     /// See [`Session::keep_remade`].
     pub(crate) remade: Option<Vec<crate::remade::Remade>>,
+    /// What is asked of tables.
+    pub(crate) handler_counts: Arc<HandlerCounts>,
     /// Reused buffers of the write path.
     pub(crate) buffers: Buffers,
 }
@@ -153,6 +156,7 @@ impl Engine {
             flush_policy: FlushPolicy::Durable,
             helps: false,
             remade: None,
+            handler_counts: Arc::default(),
             buffers: Buffers::default(),
         }
     }
@@ -591,6 +595,17 @@ impl Session {
         self.client = client;
         self.owner.set_client(client);
         self.slot.set_client(client, self.owner.number());
+    }
+
+    /// Where calls are counted.
+    #[inline]
+    pub fn handler_counts(&self) -> &HandlerCounts {
+        &self.handler_counts
+    }
+
+    /// Counts calls where others can see them, from now on.
+    pub fn count_calls_in(&mut self, counts: Arc<HandlerCounts>) {
+        self.handler_counts = counts;
     }
 
     /// `innodb_lock_wait_timeout`.

@@ -10,7 +10,7 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::decode;
-use engine::{Direction, KeyRange, Read, RowKey, Step, Table, after_prefix};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, Table, after_prefix};
 use planner::plan::{GroupEnds, Groups, TableNode};
 use record::RowRef;
 
@@ -157,6 +157,7 @@ impl<'a> Exec<'a> {
         let table = &self.plan.tables[node.table as usize].storage;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let frame = &mut self.frame;
+        session.handler_counts().add(HandlerCall::ReadKey, 1);
         let mut found = None;
         session.scan(table, index_no, range, direction, Read::Snapshot)?.for_each_with(node.cover.as_deref(), |row, key| {
             let decoded = decode(row, &node.columns, None, &[], frame);

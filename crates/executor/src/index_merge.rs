@@ -11,7 +11,7 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX};
-use engine::{Direction, KeyRange, Read, RowBatch, RowLock, Step};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Step};
 use planner::plan::{MergeArm, MergeKind, TableNode};
 use record::KeyRestore;
 
@@ -108,6 +108,7 @@ impl<'a> Exec<'a> {
         if read != Read::Snapshot {
             return self.merged_locking(node, &found, read, next);
         }
+        self.count_calls(HandlerCall::ReadKept, found.places.len());
         for place in &found.places {
             self.tick()?;
             if self.fetch(node, found.key(*place))? && self.passes(node)? && next(self)? == Flow::Stop {
@@ -148,10 +149,13 @@ impl<'a> Exec<'a> {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = session.scan(table, index_no, range, Direction::Forward, Read::Snapshot)?;
             let mut kept = Ok(());
-            scan.for_each_with(cover.as_ref(), |_, key| {
+            let mut rows = 0;
+            let more = scan.for_each_with(cover.as_ref(), |_, key| {
+                rows += 1;
                 kept = keys.push(RowLock::Held, |bytes| key.append_to(bytes));
                 if kept.is_err() { Step::Stop } else { Step::Continue }
             })?;
+            scan.count(rows, !more);
             kept?;
             self.check_cancel()?;
         }
@@ -166,6 +170,7 @@ impl<'a> Exec<'a> {
         let (mut batch, mut size) = (RowBatch::default(), BATCH_FIRST);
         loop {
             let count = scan.next_batch(&mut batch, size)?;
+            scan.count(count, count == 0);
             for at in 0..count {
                 keys.push(batch.lock(at), |bytes| bytes.extend_from_slice(batch.key(at)))?;
             }

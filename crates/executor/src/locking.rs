@@ -10,7 +10,7 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
-use engine::{Direction, KeyRange, Read, RowBatch, RowLock, Wait};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Wait};
 use planner::plan::{Body, JoinKind, Node, Plan, TableNode, Update};
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
@@ -56,6 +56,7 @@ impl<'a> Exec<'a> {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = session.resume(state);
             let count = scan.next_batch(&mut batch, size)?;
+            scan.count(count, count == 0);
             state = scan.park();
             for i in 0..count {
                 self.tick()?;
@@ -82,6 +83,7 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        session.handler_counts().add(HandlerCall::ReadKey, 1);
         let frame = &mut self.frame;
         let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_row, key, frame))?;
         let Some((decoded, lock)) = found else { return Ok(Flow::Continue) };

@@ -3,7 +3,7 @@
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
-use engine::{Direction, KeyRange, Read, RowBatch, Wait};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, Wait};
 use planner::expr::Slot;
 use planner::keys::{self, KeyRanges};
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
@@ -108,6 +108,7 @@ impl<'a> Exec<'a> {
         let state = &mut self.lookups[at];
         let repeated = state.valid && state.key == key;
         if !repeated {
+            self.count_calls(HandlerCall::ReadKey, 1);
             let found = self.fetch(node, &key)?;
             let state = &mut self.lookups[at];
             state.key = key;
@@ -148,6 +149,7 @@ impl<'a> Exec<'a> {
                 Some(restore) => scan.next_batch_covered(restore, &mut batch, size)?,
                 None => scan.next_batch(&mut batch, size)?,
             };
+            scan.count(count, count == 0);
             state = Some(scan.park());
             for i in 0..count {
                 self.tick()?;
@@ -173,6 +175,14 @@ impl<'a> Exec<'a> {
 }
 
 impl<'a> Exec<'a> {
+    /// Counts calls that [`engine::Scan::count`] does not see.
+    #[inline]
+    pub(crate) fn count_calls(&self, call: HandlerCall, count: usize) {
+        if let Some(session) = &self.session {
+            session.handler_counts().add(call, count as u64);
+        }
+    }
+
     /// Brings a row of the statement's snapshot into the frame; whether there is one.
     #[inline]
     pub(crate) fn fetch(&mut self, node: &'a TableNode, key: &[u8]) -> Result<bool> {

@@ -12,7 +12,7 @@ use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
 use catalog::TableEntry;
-use engine::{Modified, Modify};
+use engine::{HandlerCall, Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LockMode, Plan};
@@ -97,6 +97,7 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     }
     let read = if get.lock == LockMode::None { session.plain_read() } else { read_mode(get.lock) };
     consumer.begin(&plan.columns)?;
+    session.handler_counts().add(HandlerCall::ReadKey, 1);
     let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns));
     let found = match found {
         Ok(found) => found,
@@ -157,6 +158,7 @@ fn point_update_row<'a>(
     let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
     let mut kept = Vec::new();
     // The statement's expressions run under the row's latch: the planner lets only such through as neither wait nor read tables.
+    session.handler_counts().add(HandlerCall::ReadKey, 1);
     let result = session.modify(&entry.storage, key, |row, out| match changed_row(x, entry, write, target, row, out) {
         Ok(false) => Modify::Keep,
         Ok(true) => {
@@ -245,6 +247,7 @@ fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
         KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
         KeyState::Ready => {}
     }
+    session.handler_counts().add(HandlerCall::ReadKey, 1);
     let affected = match session.modify(&entry.storage, &scratch.key, |_, _| Modify::Delete)? {
         Modified::Deleted => 1,
         _ => 0,

@@ -19,7 +19,7 @@ use crate::shared::Shared;
 use crate::transaction::TransactionState;
 use crate::variables::{SessionVariables, find};
 use crate::virtual_tables;
-use engine::Isolation;
+use engine::{HandlerCalls, Isolation};
 use env::SplitMix64;
 use executor::Scratch;
 use lock_manager::{WaitObserver, WaitsFor};
@@ -73,6 +73,7 @@ impl ClientSession {
         shared.status.connections.inc();
         let mut engine = shared.engine.connect();
         engine.set_client(u64::from(connection.id()));
+        engine.count_calls_in(Arc::clone(&connection.handler_counts));
         let cancel = Arc::clone(engine.cancel());
         let ticket = admission::Ticket::new(&shared.admission, connection.id());
         cancel.observe(Arc::clone(&ticket) as Arc<dyn WaitObserver>);
@@ -130,6 +131,7 @@ impl ClientSession {
             row_count: 0,
             query_attributes: Vec::new(),
             found_rows: 0,
+            calls_before: HandlerCalls::default(),
             statement_micros: std::cell::Cell::new(0),
             tables_locked: false,
             cancel,

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use engine::{HandlerCalls, HandlerCounts};
 use hashbrown::HashMap;
 use lock_manager::WaitObserver;
 use protocol::compressed::Algorithm;
@@ -151,6 +152,8 @@ pub struct Connection {
     id: u32,
     /// What its own thread alone writes.
     own: CachePadded<Own>,
+    /// What its session asks of tables.
+    pub(crate) handler_counts: Arc<HandlerCounts>,
     seen: Seen,
     /// Relaxed: for the eyes of the front, which counts threads that wait for the disk.
     committing: AtomicBool,
@@ -195,6 +198,7 @@ impl Connection {
                 received: AtomicU64::new(0),
                 sent: AtomicU64::new(0),
             }),
+            handler_counts: Arc::default(),
             // No activity word is that large, so the first look sees something new.
             seen: Seen {
                 activity: AtomicU64::new(u64::MAX),
@@ -549,6 +553,7 @@ struct Shard {
     by_id: HashMap<u32, Arc<Connection>, foldhash::fast::RandomState>,
     /// Of those that are gone.
     traffic: Traffic,
+    handler_calls: HandlerCalls,
 }
 
 /// All connections, by id.
@@ -656,6 +661,7 @@ impl Connections {
         let mut shard = self.shard(id).lock();
         if let Some(connection) = shard.by_id.remove(&id) {
             shard.traffic.add(connection.traffic());
+            shard.handler_calls.add(&connection.handler_counts.now());
             self.count.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -703,6 +709,17 @@ impl Connections {
             let shard = shard.lock();
             sum.add(shard.traffic);
             shard.by_id.values().for_each(|connection| sum.add(connection.traffic()));
+        }
+        sum
+    }
+
+    /// What all sessions have asked of tables since the start.
+    pub fn handler_calls(&self) -> HandlerCalls {
+        let mut sum = HandlerCalls::default();
+        for shard in &self.shards {
+            let shard = shard.lock();
+            sum.add(&shard.handler_calls);
+            shard.by_id.values().for_each(|connection| sum.add(&connection.handler_counts.now()));
         }
         sum
     }

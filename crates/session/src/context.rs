@@ -11,7 +11,7 @@ use crate::variables::{Scope, SessionVariables, find};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
 use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
-use engine::{Cancel, Isolation, KeyRange};
+use engine::{Cancel, HandlerCalls, Isolation, KeyRange};
 use env::SplitMix64;
 use executor::{AutoIncrementSettings, StatementContext, VirtualRows};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
@@ -108,6 +108,8 @@ pub struct Core {
     pub query_attributes: Vec<crate::components::KeptAttribute>,
     /// FOUND_ROWS().
     pub found_rows: u64,
+    /// What the session had asked of tables when it last said FLUSH STATUS.
+    pub calls_before: HandlerCalls,
     /// Microseconds since the epoch when the statement began; 0 until somebody asks.
     pub statement_micros: std::cell::Cell<i64>,
     /// Whether LOCK TABLES is in force.

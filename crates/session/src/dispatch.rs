@@ -346,7 +346,10 @@ impl ClientSession {
         for what in flush.what {
             match *what {
                 "USER_RESOURCES" => self.shared().accounts.forget_usage(|_| true),
-                "STATUS" => self.shared().flush_status(),
+                "STATUS" => {
+                    self.shared().flush_status();
+                    self.core.calls_before = self.connection.handler_counts.now();
+                }
                 "PRIVILEGES" => self.core.warn(codes::warn_deprecated_syntax_no_replacement("FLUSH PRIVILEGES").into()),
                 "TABLES" | "HOSTS" | "OPTIMIZER_COSTS" => {}
                 "LOGS" | "ENGINE LOGS" => {

@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::plan_cache::CachedPlan;
 use crate::temporary::Changed;
 use admission::Work;
+use engine::HandlerCall;
 use executor::{Changes, StatementContext};
 use lock_manager::WaitsFor;
 use planner::Plan;
@@ -70,6 +71,9 @@ impl ClientSession {
                 self.note_rows_sent();
             }
         }
+        if plan.uses_tables && self.transaction_goes_on() {
+            self.engine.handler_counts().add(HandlerCall::Commit, 1);
+        }
         match outcome {
             executor::Outcome::Rows { count } => {
                 self.core.row_count = -1;
@@ -113,6 +117,8 @@ impl ClientSession {
         for (no, table) in plan.plan.tables.iter().enumerate() {
             self.use_table(table, share_of(&plan.plan, no))?;
         }
+        // Taken and let go.
+        self.engine.handler_counts().add(HandlerCall::ExternalLock, 2 * plan.plan.tables.len() as u64);
         self.use_views(&plan.plan)?;
         if self.shared().catalog.version() != plan.catalog_version {
             // DDL came between planning and the metadata locks; nothing was read yet.
@@ -204,6 +210,16 @@ impl ClientSession {
     #[inline]
     fn count_rows(&self, body: &Body, changes: &Changes) {
         let status = &self.shared().status;
+        let calls = self.engine.handler_counts();
+        match body {
+            Body::Query(_) => {}
+            Body::Insert(_) => {
+                calls.add(HandlerCall::Write, changes.records);
+                calls.add(HandlerCall::Update, changes.duplicates);
+            }
+            Body::Update(_) => calls.add(HandlerCall::Update, changes.affected),
+            Body::Delete(_) => calls.add(HandlerCall::Delete, changes.affected),
+        }
         match body {
             Body::Query(_) => {}
             Body::Insert(insert) if insert.replace => {

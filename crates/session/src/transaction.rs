@@ -11,7 +11,7 @@ use crate::run::Ran;
 use crate::temporary::Lasting;
 use crate::xa::XaBranch;
 use catalog::TableEntry;
-use engine::{FlushPolicy, Isolation, Savepoint};
+use engine::{FlushPolicy, HandlerCall, Isolation, Savepoint};
 use executor::StatementContext;
 use lock_manager::metadata::{Share, TableLock};
 use lock_manager::shares::SharedTables;
@@ -279,6 +279,7 @@ impl ClientSession {
             let policy = if temporary_only { FlushPolicy::Lazy } else { self.core.shared.flush_policy() };
             self.engine.set_flush_policy(policy);
             self.transaction.forget_next();
+            self.count_end(HandlerCall::Commit);
             self.connection.set_committing(true);
             let result = commit(&mut self.engine);
             self.connection.set_committing(false);
@@ -301,10 +302,19 @@ impl ClientSession {
         Ok(())
     }
 
+    /// Counts what happens to a transaction that has used tables.
+    #[inline]
+    fn count_end(&self, call: HandlerCall) {
+        if !self.engine.is_untouched() {
+            self.engine.handler_counts().add(call, 1);
+        }
+    }
+
     /// Rolls back what runs, if anything.
     pub(crate) fn rollback(&mut self) -> Result<(), Outcome> {
         let result = if self.engine.in_transaction() {
             self.transaction.forget_next();
+            self.count_end(HandlerCall::Rollback);
             self.engine.rollback()
         } else {
             Ok(())
@@ -375,6 +385,7 @@ impl ClientSession {
         };
         match undo {
             Undo::Statement if self.transaction_goes_on() => {
+                self.count_end(HandlerCall::Rollback);
                 let undone = self.engine.statement_rollback();
                 undone.map_err(|error| engine_error(error, || self.stop_error()))
             }
@@ -396,6 +407,7 @@ impl ClientSession {
         }
         // It starts no transaction: one that comes before the first statement stands for having done nothing.
         let savepoint = self.engine.savepoint();
+        self.count_end(HandlerCall::Savepoint);
         self.transaction.savepoints.retain(|(other, _)| !same_name(other, name));
         self.transaction.savepoints.push((name.into(), savepoint));
     }
@@ -410,6 +422,7 @@ impl ClientSession {
         if !self.engine.in_transaction() {
             return Ok(());
         }
+        self.count_end(HandlerCall::SavepointRollback);
         let result = self.engine.rollback_to(savepoint);
         result.map_err(|error| engine_error(error, || self.stop_error()))
     }

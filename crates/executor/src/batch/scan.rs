@@ -85,7 +85,8 @@ impl<'a> Exec<'a> {
                 None => session.scan(table, index_no, range.take().expect("first round"), direction, Read::Snapshot)?,
                 Some(state) => session.resume(state),
             };
-            let mut count = chunk.len();
+            let before = chunk.len();
+            let mut count = before;
             let mut bytes = if count > 0 { chunk.bytes() } else { 0 };
             let mut failed = None;
             let columns = chunk.columns_mut();
@@ -112,6 +113,7 @@ impl<'a> Exec<'a> {
                 }
                 None => scan.for_each_run(most, visit)?,
             };
+            scan.count(count - before, !more);
             state = Some(scan.park());
             if let Some(e) = failed {
                 return Err(e.into());

@@ -69,6 +69,7 @@ pub(crate) fn for_each_row(
                 }
             };
             let more = scan.for_each_with(range.cover.as_ref(), visit)?;
+            scan.count(in_round as usize, !more);
             match outcome? {
                 Next::Stop => return Ok(()),
                 _ if !more => break,

@@ -10,6 +10,7 @@ use crate::error_map::{Outcome, executor_error};
 use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::variables::find;
+use engine::HandlerCall;
 use env::outside;
 use executor::{LoadLines, LoadRow, LoadText, StatementContext};
 use mysql_error::{SqlError, codes};
@@ -104,6 +105,7 @@ impl ClientSession {
         if let Some(id) = changes.generated_id {
             self.core.note_generated(id);
         }
+        self.engine.handler_counts().add(HandlerCall::Write, changes.records);
         self.statement_done()?;
         let warnings = self.core.diagnostics.warning_count();
         let skipped = changes.records.saturating_sub(changes.affected - changes.deleted);

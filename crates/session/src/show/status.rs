@@ -58,14 +58,18 @@ pub(crate) fn status_list(core: &Core, global: bool) -> Vec<(&'static str, Strin
     list.extend(texts(&core.shared));
     let traffic = if global { core.shared.connections.traffic() } else { core.connection.traffic() };
     list.extend([("Bytes_received", traffic.received.to_string()), ("Bytes_sent", traffic.sent.to_string())]);
+    let calls =
+        if global { core.shared.connections.handler_calls() } else { core.connection.handler_counts.now().since(&core.calls_before) };
+    list.extend(calls.list().map(|(name, count)| (name, count.to_string())));
     list.extend(encryption::status(&core.shared.tls, (!global).then_some(&*core.connection)));
     list.extend(compression::status((!global).then_some(&*core.connection)));
     list.sort_unstable();
     list
 }
 
-/// What MySQL counts and there is nothing of here: a binary log, replication, delayed inserts, MyISAM's key cache, its log of two-phase commits, instruments that get lost.
-const NOTHING: [&str; 60] = [
+/// What MySQL counts and there is nothing of here: a binary log, replication, delayed inserts, MyISAM's key cache, its log of two-phase commits and
+/// what engines prepare for it, tables found at other servers, instruments that get lost.
+const NOTHING: [&str; 63] = [
     "Binlog_cache_disk_use",
     "Binlog_cache_use",
     "Binlog_stmt_cache_disk_use",
@@ -74,6 +78,9 @@ const NOTHING: [&str; 60] = [
     "Delayed_errors",
     "Delayed_insert_threads",
     "Delayed_writes",
+    "Handler_discover",
+    "Handler_mrr_init",
+    "Handler_prepare",
     "Innodb_truncated_status_writes",
     "Key_blocks_not_flushed",
     "Key_blocks_unused",

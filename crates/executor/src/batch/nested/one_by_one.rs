@@ -7,7 +7,7 @@ use crate::batch::expression::Vector;
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-use engine::{Direction, KeyRange, Read, RowKey, Step, Table};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, Table};
 use record::RowRef;
 use std::sync::Arc;
 
@@ -98,6 +98,7 @@ impl<'a> Exec<'a> {
             }
             latest => {
                 let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+                session.handler_counts().add(HandlerCall::ReadKey, 1);
                 let (table, readers, columns) = (pairs.table, &pairs.readers, pairs.right.columns_mut());
                 let appended = session.get(table, key, Read::Snapshot, |row| append_row(row, table.layout(), readers, columns))?;
                 let found = appended.is_some().then_some(pairs.left.len());
@@ -130,6 +131,7 @@ impl<'a> Exec<'a> {
             };
             let Pairs { table, readers, left, right, bytes, rows_max, bytes_max, .. } = &mut *pairs;
             let columns = right.columns_mut();
+            let before = left.len();
             let mut failed = None;
             let visit = |found: RowRef<'_>, _: RowKey<'_>| {
                 match append_row(found, table.layout(), readers, columns) {
@@ -143,6 +145,7 @@ impl<'a> Exec<'a> {
                 if left.len() >= *rows_max || *bytes >= *bytes_max { Step::Stop } else { Step::Continue }
             };
             let more = scan.for_each_with(lookup.node.cover.as_deref(), visit)?;
+            scan.count(left.len() - before, !more);
             state = Some(scan.park());
             if let Some(error) = failed {
                 return Err(error.into());

@@ -12,7 +12,7 @@ use crate::batch::expression::Vector;
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-use engine::{Step, WantedKeys};
+use engine::{HandlerCall, Step, WantedKeys};
 use planner::plan::KeyBatches;
 
 /// Fewer keys are looked up one by one, unless the statement asks for batches.
@@ -204,6 +204,10 @@ impl<'a> Exec<'a> {
         })?;
         if let Some(error) = failed {
             return Err(error.into());
+        }
+        self.count_calls(HandlerCall::ReadKey, keys.len());
+        if !lookup.unique {
+            self.count_calls(HandlerCall::ReadNext, found.rows.len());
         }
         if !all {
             let fewer = batch.askers.len() / 4;
