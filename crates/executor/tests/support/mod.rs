@@ -32,6 +32,8 @@ pub struct Context {
     /// Bytes an operator may hold before it goes to `spill`.
     pub operator_max: usize,
     pub join_buffer: usize,
+    /// What of `optimizer_switch` is on.
+    pub switches: planner::switches::Switches,
     /// Where temporary files are made.
     pub spill: Option<Arc<spill::Directory>>,
     /// How often a statement may look whether it is cancelled until it is.
@@ -132,6 +134,7 @@ struct Planning<'d> {
     catalog: &'d Catalog,
     session: &'d Session,
     mode: SqlMode,
+    switches: planner::switches::Switches,
     params: &'d [Value],
     types: Vec<ColumnType>,
 }
@@ -148,6 +151,9 @@ impl PlanContext for Planning<'_> {
     }
     fn connection_collation(&self) -> Collation {
         Collation::DEFAULT
+    }
+    fn switches(&self) -> planner::switches::Switches {
+        self.switches
     }
     fn params(&self) -> &[Value] {
         self.params
@@ -223,6 +229,7 @@ fn context() -> Context {
         join_buffer: 256 << 10,
         spill: None,
         looks_left: std::cell::Cell::new(u32::MAX),
+        switches: planner::switches::Switches::default(),
     }
 }
 
@@ -275,7 +282,8 @@ impl Database {
         let arena = parser::Bump::new();
         let parsed = parser::parse(sql.as_bytes(), parser::SqlMode(0), &arena).map_err(|e| SqlError::with_message(e.code, e.message))?;
         let types = params.iter().map(type_of).collect();
-        let planning = Planning { catalog: &self.catalog, session: &self.session, mode: self.context.mode, params, types };
+        let (mode, switches) = (self.context.mode, self.context.switches);
+        let planning = Planning { catalog: &self.catalog, session: &self.session, mode, switches, params, types };
         planner::plan_statement(&parsed.statement, sql.as_bytes(), &planning)
     }
 

@@ -29,6 +29,7 @@ struct Scanner<'a> {
 
 impl<'a> Parser<'a> {
     /// Rows of literals from the parenthesis looked at on, up to the token behind them; `None` when there are others or only few.
+    #[inline(never)]
     pub(super) fn literal_rows(&mut self) -> Option<LiteralRows<'a>> {
         if self.lifter.is_some() || !self.at_tok(Tok::LParen) || self.lexer.is_in_comment() {
             return None;

@@ -156,6 +156,9 @@ impl<'a> Exec<'a> {
         while !rows.is_empty() && flow == Flow::Continue {
             self.check_cancel()?;
             let most = rows.len().min(lookup.rows_together.get());
+            if most == 0 {
+                return self.pairs_one_by_one(lookup, vectors, chunk, rows, pass);
+            }
             let taken = batch.fill(lookup, vectors, &rows[..most], bytes_max)?;
             let (asking, rest) = rows.split_at(taken);
             rows = rest;
