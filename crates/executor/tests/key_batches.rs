@@ -155,7 +155,11 @@ fn keys_that_find_too_much_are_looked_up_one_by_one() {
 fn batches_that_shrink_to_nothing_leave_the_rest_to_keys_one_by_one() {
     let mut db = Database::new();
     db.table("o", &[("id", ColumnType::int().not_null()), ("a", ColumnType::int())], &[("PRIMARY", true, &["id"])]);
-    db.table("i", &[("n", ColumnType::int().not_null()), ("t", ColumnType::varchar(6_000, Collation::DEFAULT))], &[("PRIMARY", true, &["n"])]);
+    db.table(
+        "i",
+        &[("n", ColumnType::int().not_null()), ("t", ColumnType::varchar(6_000, Collation::DEFAULT))],
+        &[("PRIMARY", true, &["n"])],
+    );
     for first in (0..3_000).step_by(500) {
         let rows: Vec<String> = (first..first + 500).map(|id| format!("({id}, {})", id % 200)).collect();
         db.change(&format!("INSERT INTO o VALUES {}", rows.join(",")));
@@ -163,7 +167,11 @@ fn batches_that_shrink_to_nothing_leave_the_rest_to_keys_one_by_one() {
     // Chunks of left rows grow: 16, 32, 64, 128. What the third finds is too much for a chunk where memory is short, and so it is for a quarter of the
     // keys in the fourth, and for any less.
     for n in 0..200 {
-        let bytes = if n < 48 { 10 } else if n < 112 { 2_000 } else { 6_000 };
+        let bytes = match n {
+            0..48 => 10,
+            48..112 => 2_000,
+            _ => 6_000,
+        };
         db.change(&format!("INSERT INTO i VALUES ({n}, REPEAT('x', {bytes}))"));
     }
     by_keys(&mut db);

@@ -241,9 +241,7 @@ fn is_run_for_each_row(condition: &Expr) -> bool {
 /// just compare it as they do.
 fn sees_more_than_keys(e: &Expr, relation: &Relation) -> bool {
     let folded = |e: &Expr| match e.kind {
-        ExprKind::Slot(slot) => {
-            relation.column_of(slot).map(|at| &relation.columns[at].ty).filter(|ty| !record::key::is_reversible(ty))
-        }
+        ExprKind::Slot(slot) => relation.column_of(slot).map(|at| &relation.columns[at].ty).filter(|ty| !record::key::is_reversible(ty)),
         _ => None,
     };
     let as_keys = |column: &Expr, with: &Expr, collation: Collation| {

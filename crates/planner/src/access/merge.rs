@@ -112,8 +112,7 @@ impl Binder<'_> {
         }
         let mut arms = self.counted(of, arms);
         arms.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let columns =
-            |arm: &Arm| -> Vec<usize> { of.entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
+        let columns = |arm: &Arm| -> Vec<usize> { of.entry.def.indexes[arm.index as usize].parts.iter().map(|part| part.column).collect() };
         // Of the same columns they would say the same.
         let taken = columns(&arms[0].0);
         let second = arms.iter().skip(1).position(|(arm, _)| columns(arm).iter().all(|column| !taken.contains(column)))? + 1;
@@ -142,9 +141,7 @@ impl Binder<'_> {
 fn arms(of: &TableRead<'_>, sargs: &Sargs) -> Vec<Arm> {
     let allowed = |no: u32| of.allows(no) && of.relation.wants_way(Way::IndexMerge, no) != Some(false);
     let indexes = of.entry.def.indexes.iter().enumerate().filter(|(no, index)| allowed(*no as u32) && !index.parts.is_empty());
-    let arm = |(no, index): (usize, &IndexDef)| {
-        Some(Arm { index: no as u32, ranges: sargs.ranges_for(&range_parts(index))? })
-    };
+    let arm = |(no, index): (usize, &IndexDef)| Some(Arm { index: no as u32, ranges: sargs.ranges_for(&range_parts(index))? });
     indexes.filter_map(arm).collect()
 }
 
