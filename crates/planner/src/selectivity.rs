@@ -238,8 +238,13 @@ impl Binder<'_> {
                 Some(share.max(spread.least()))
             }
             ExprKind::Like { operand, pattern, escape, negated, collation } => {
-                let (_, ty, spread) = self.spread(rows, operand)?;
-                let Spread::Sample(sample) = &spread else { return None };
+                let (at, ty, spread) = self.spread(rows, operand)?;
+                let sample = match (spread, &rows.relation.source) {
+                    (Spread::Sample(sample), _) => sample,
+                    // Buckets do not tell of patterns.
+                    (Spread::Histogram(_), Source::Base(table)) => self.sample(*table, at)?,
+                    _ => return None,
+                };
                 let Some(Value::Bytes(pattern)) = known_value(pattern, self.context.params()) else { return None };
                 if !crate::ranges::is_string(ty) {
                     return None;
