@@ -329,7 +329,12 @@ fn what_the_pages_of_the_format_say_is_enough_to_read_a_directory() {
         }
         assert!(read.contains("table d.many (s: 2000)\n"), "entries of the secondary index");
         if format == FORMAT_NEWEST {
-            for what in ["account somebody@localhost by ", "view d.v: select `d`.`many`.`id`", "next value of d.counted: 101\n", "prepared branch\n"] {
+            for what in [
+                "account somebody@localhost by ",
+                "view d.v: select `d`.`many`.`id`",
+                "next value of d.counted: 101\n",
+                "prepared branch\n",
+            ] {
                 assert!(read.contains(&format!("\n{what}")), "no {what}");
             }
             assert!(!read.contains("\nundo: 0 records"), "the branch may be rolled back");
