@@ -313,7 +313,7 @@ impl<'a> Exec<'a> {
             let mut matched = false;
             let mut at = key.map_or(NO_ROW, |key| table.first(key));
             while at != NO_ROW {
-                // Without a key every row of the right side is asked.
+                // Many rows may share the key, and none pass.
                 self.tick()?;
                 if self.is_partner(join, table, at)? {
                     matched = true;
