@@ -29,7 +29,7 @@ struct Scanner<'a> {
 
 impl<'a> Parser<'a> {
     /// Rows of literals from the parenthesis looked at on, up to the token behind them; `None` when there are others or only few.
-    #[inline(never)]
+    #[inline]
     pub(super) fn literal_rows(&mut self) -> Option<LiteralRows<'a>> {
         if self.lifter.is_some() || !self.at_tok(Tok::LParen) || self.lexer.is_in_comment() {
             return None;
@@ -39,6 +39,12 @@ impl<'a> Parser<'a> {
         if memchr::memchr_iter(b'(', rest).take(ROWS_MIN - 1).count() < ROWS_MIN - 1 {
             return None;
         }
+        self.many_literal_rows()
+    }
+
+    /// The same, where there may be enough of them.
+    #[inline(never)]
+    fn many_literal_rows(&mut self) -> Option<LiteralRows<'a>> {
         let mut scanner = Scanner { sql: self.lexer.sql, at: self.lexer.pos, mode: self.lexer.mode };
         let mut fields = ArenaVec::new_in(self.arena);
         let (mut rows, mut width) = (0, 0);
