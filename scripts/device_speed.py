@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """device_speed.py: does a server whose data is much larger than its buffer pool read at the speed of the device?
 
-Loads one of sysbench's tables, far larger than the pool, and takes turns: a slice of point selects of uniform keys through N connections, then a slice of `fio` over the same file with N
-reads under way (O_DIRECT, io_uring, random reads of a page). Prints pages read a second of both and the median of the ratios of neighbouring slices, for each N; then a scan of the whole table
-beside fio's sequential reads of 1 MiB, four under way. The aim: 1.
+Loads one of sysbench's tables, far larger than the pool, and takes turns: a slice of point selects of uniform keys through N connections, of which some at each moment wait for a read (so
+many that the kernel counts for the device: the queue's depth); then a slice of `fio` over the same file with as many reads under way (O_DIRECT, io_uring, random reads of a page). Prints pages
+read a second of both and the median of the ratios of neighbouring slices, for each N; then a scan of the whole table beside fio's sequential reads of 1 MiB, four under way. The aim: 1.
 
   --rows N         rows of the table (3,000,000: about 770 MB)
   --pool SIZE      buffer pool (64M)
   --workload W     oltp_point_select, or select_random_points: ten rows by a secondary index in each statement, so that a read costs less of the processor (oltp_point_select)
-  --depths LIST    connections, and reads under way of fio (1,8,32,128)
+  --connections LIST   (1,8,32,128)
   --slice S        seconds of a slice (6)
   --rounds R       slices of each kind for each depth (4)
   --results DIR    data directory, log, slices.jsonl (/var/tmp/altiplano-device)
@@ -35,7 +35,7 @@ ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDe
 ap.add_argument("--rows", type=int, default=3_000_000)
 ap.add_argument("--pool", default="64M")
 ap.add_argument("--workload", default="oltp_point_select")
-ap.add_argument("--depths", default="1,8,32,128")
+ap.add_argument("--connections", default="1,8,32,128")
 ap.add_argument("--slice", type=int, default=6)
 ap.add_argument("--rounds", type=int, default=4)
 ap.add_argument("--results", type=Path, default=Path("/var/tmp/altiplano-device"))
@@ -69,6 +69,12 @@ def pages_read(client):
     return int(client.ask("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'")[0][1])
 
 
+def waited():
+    """Milliseconds that reads of the device have taken, all together (Documentation/block/stat.rst)."""
+    device = DATA.stat().st_dev
+    return int(Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat").read_text().split()[3])
+
+
 def idle():
     """Ticks that the machine's processors had nothing to do, and all."""
     ticks = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
@@ -76,16 +82,31 @@ def idle():
 
 
 def selects(server, client, connections):
-    """Pages read a second under the selects, what a read costs the server's processor, in microseconds, and the share of time in which processors were idle; the load's start and end left out."""
+    """Under the selects, without the load's start and end: pages read a second, reads under way, what a read costs the server's processor (microseconds), the share of time in which processors were
+    idle."""
     load = subprocess.Popen([str(part) for part in command("run", "-c", connections, "--seconds", args.slice + 2, "--warmup", 0)], stdout=subprocess.DEVNULL)
     time.sleep(1)
-    (idled, ticks), before, spent, begun = idle(), pages_read(client), processor(server.pid)[0], time.monotonic()
+    (idled, ticks), before, spent, queued, begun = idle(), pages_read(client), processor(server.pid)[0], waited(), time.monotonic()
     time.sleep(args.slice)
-    pages, took, (idled_after, ticks_after) = pages_read(client) - before, time.monotonic() - begun, idle()
+    pages, queued_after, took, (idled_after, ticks_after) = pages_read(client) - before, waited(), time.monotonic() - begun, idle()
     cost = 1e6 * (processor(server.pid)[0] - spent) / max(pages, 1)
     if load.wait() != 0:
         raise SystemExit("the load failed")
-    return pages / took, cost, (idled_after - idled) / (ticks_after - ticks)
+    return pages / took, (queued_after - queued) / 1000 / took, cost, (idled_after - idled) / (ticks_after - ticks)
+
+
+def in_turns(server, client, connections, out):
+    """Slices of the server and of fio, with as many reads under way."""
+    slices = []
+    for _ in range(args.rounds):
+        rate, depth, cpu, free = selects(server, client, connections)
+        device, _ = fio("randread", PAGE, max(round(depth), 1), args.slice)
+        slices.append({"connections": connections, "server": rate, "depth": depth, "cpu_us": cpu, "idle": free, "fio": device, "load": os.getloadavg()[0]})
+        out.write(json.dumps({key: round(value, 2) for key, value in slices[-1].items()}) + "\n")
+    of = lambda what: statistics.median(each[what] for each in slices)
+    ratios = [each["server"] / each["fio"] for each in slices]
+    print(f"{connections} connections, {of('depth'):.1f} reads under way: {of('server'):,.0f} pages/s read by the server, {of('fio'):,.0f} by fio: {statistics.median(ratios):.2f} "
+          f"({', '.join(f'{each:.2f}' for each in ratios)}); {of('cpu_us'):.1f} us of the server's processor a read, processors idle {100 * of('idle'):.0f} %", flush=True)
 
 
 def main():
@@ -101,19 +122,8 @@ def main():
         print(f"{(DATA / 'data').stat().st_size / (1 << 20):.0f} MiB of pages, pool of {args.pool}", flush=True)
         bench("run", "-c", 8, "--seconds", args.slice, "--warmup", 0)
         with open(args.results / "slices.jsonl", "w") as out:
-            for depth in (int(each) for each in args.depths.split(",")):
-                ours, devices, costs, idles = [], [], [], []
-                for _ in range(args.rounds):
-                    (rate, cpu, free), (device, _) = selects(server, client, depth), fio("randread", PAGE, depth, args.slice)
-                    ours.append(rate)
-                    devices.append(device)
-                    costs.append(cpu)
-                    idles.append(free)
-                    out.write(json.dumps({"depth": depth, "server": round(rate), "cpu_us": round(cpu, 1), "idle": round(free, 3), "fio": round(device), "load": os.getloadavg()[0]}) + "\n")
-                ratios = [a / b for a, b in zip(ours, devices)]
-                listed = ", ".join(f"{each:.2f}" for each in ratios)
-                print(f"{depth} at once: {statistics.median(ours):,.0f} pages/s read by the server, {statistics.median(devices):,.0f} by fio: {statistics.median(ratios):.2f} ({listed}); "
-                      f"{statistics.median(costs):.1f} us of the server's processor a read, processors idle {100 * statistics.median(idles):.0f} %", flush=True)
+            for connections in args.connections.split(","):
+                in_turns(server, client, int(connections), out)
             for _ in range(args.rounds):
                 before, begun = pages_read(client), time.monotonic()
                 client.ask("SELECT COUNT(c), SUM(LENGTH(pad)) FROM sbtest.sbtest1")
