@@ -152,9 +152,47 @@ struct TableRead<'t> {
     wanted: Option<Wanted<'t>>,
     locks: bool,
     sees_invisible: bool,
+    /// A hint forces some index.
+    forced: bool,
+    /// Reading all rows is taken for so many times as expensive as it is.
+    all_rows_worth: f64,
+    /// Some index has a range.
+    has_range: bool,
 }
 
-impl TableRead<'_> {
+impl<'t> TableRead<'t> {
+    fn new(
+        entry: &'t TableEntry,
+        scope: &'t TableScope<'t>,
+        conditions: &'t [Expr],
+        sargs: &'t Sargs,
+        wanted: Option<Wanted<'t>>,
+    ) -> TableRead<'t> {
+        let relation = scope.relation;
+        let context = scope.binder.context;
+        // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
+        let counted = (context.rows_estimate(entry) as f64).max(1.0);
+        let sees_invisible = context.switches().has(Switch::UseInvisibleIndexes);
+        let visible = entry.def.indexes.iter().filter(|index| sees_invisible || !index.invisible);
+        let mut leading = visible.filter_map(|index| index.parts.first());
+        TableRead {
+            entry,
+            relation,
+            conditions,
+            scope,
+            sargs,
+            counted,
+            total: counted.max(ROWS_MIN),
+            wanted,
+            locks: relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None),
+            sees_invisible,
+            forced: relation.hints.iter().any(|(kind, indexes)| *kind == IndexHintKind::Force && !indexes.is_empty()),
+            // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
+            all_rows_worth: if relation.keep_row.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
+            has_range: leading.any(|first| sargs.ranges_for(&[range_part(first)]).is_some()),
+        }
+    }
+
     /// Whether an index may be used.
     fn allows(&self, no: u32) -> bool {
         allows(self.relation, self.entry, no, self.sees_invisible)
@@ -164,6 +202,11 @@ impl TableRead<'_> {
     fn is_ordered(&self, parts: &[(u32, bool)], points: usize) -> Option<bool> {
         order_matches(self.wanted?.order, self.relation, parts, points, self.conditions)
     }
+
+    /// Whether the wanted order is one of this table's rows alone.
+    fn orders_by_own(&self) -> bool {
+        self.wanted.is_none_or(|wanted| wanted.order.iter().all(|key| reads_only(&key.expr, self.relation)))
+    }
 }
 
 /// The cheapest way to read a table so far.
@@ -172,46 +215,81 @@ struct Cheapest<'b, 't> {
     of: &'b TableRead<'t>,
     /// Share of the rows that the conditions let pass, where rows would be sorted: what goes on matters only for that.
     selectivity: f64,
-    path: Option<(f64, Path)>,
+    /// What it costs.
+    least: f64,
+    path: Path,
 }
 
 impl<'b, 't> Cheapest<'b, 't> {
-    fn new(binder: &'b Binder<'b>, of: &'b TableRead<'t>) -> Cheapest<'b, 't> {
+    /// Begins with a way that is always open.
+    fn new(binder: &'b Binder<'b>, of: &'b TableRead<'t>, mut first: Path) -> Cheapest<'b, 't> {
         let sorted = of.wanted.is_some_and(|wanted| !wanted.order.is_empty());
         let selectivity = if sorted { binder.shares(of.relation, of.conditions).iter().product() } else { 1.0 };
-        Cheapest { binder, of, selectivity, path: None }
-    }
-
-    /// What it costs.
-    fn least(&self) -> f64 {
-        self.path.as_ref().map_or(f64::INFINITY, |(least, _)| *least)
+        let least = cost_in_order(binder, of, selectivity, &mut first);
+        Cheapest { binder, of, selectivity, least, path: first }
     }
 
     /// Takes a way that costs less, with what sorting its rows would cost. `preferred`: a hint wants it.
     fn consider(&mut self, mut path: Path, preferred: bool) {
-        let mut cost = path.cost;
-        // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
-        let grown = path.rows;
-        path.rows = path.rows.min(self.of.counted);
-        if let Some(wanted) = self.of.wanted
-            && !wanted.order.is_empty()
-        {
-            if !path.ordered {
-                let sorted = (grown * self.selectivity).max(1.0);
-                cost += sorted * (sorted + 1.0).log2() * wanted.sort_cost;
-            } else if let Some(limit) = wanted.limit.filter(|_| self.binder.context.switches().has(Switch::PreferOrderingIndex)) {
-                // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
-                let share = self.binder.filtered_share(self.of.relation, self.of.conditions, &path);
-                let matching = (path.rows * share.max(1e-6)).max(1.0);
-                cost *= (limit / matching).min(1.0);
-            }
-        }
+        let mut cost = cost_in_order(self.binder, self.of, self.selectivity, &mut path);
         if preferred {
             cost *= 1e-6;
         }
-        if self.path.as_ref().is_none_or(|(least, _)| cost < *least) {
-            self.path = Some((cost, path));
+        if cost < self.least {
+            (self.least, self.path) = (cost, path);
         }
+    }
+}
+
+/// What a way costs, with sorting its rows where they do not come in the wanted order. Leaves it the rows that go on.
+fn cost_in_order(binder: &Binder<'_>, of: &TableRead<'_>, selectivity: f64, path: &mut Path) -> f64 {
+    let mut cost = path.cost;
+    // The growth that is expected counts for the way, and for what must be sorted on it, not for how many rows go on.
+    let grown = path.rows;
+    path.rows = path.rows.min(of.counted);
+    if let Some(wanted) = of.wanted
+        && !wanted.order.is_empty()
+    {
+        if !path.ordered {
+            let sorted = (grown * selectivity).max(1.0);
+            cost += sorted * (sorted + 1.0).log2() * wanted.sort_cost;
+        } else if let Some(limit) = wanted.limit.filter(|_| binder.context.switches().has(Switch::PreferOrderingIndex)) {
+            // Only as much is read as the limit needs. What the ranges say is in the path's rows already.
+            let share = binder.filtered_share(of.relation, of.conditions, path);
+            let matching = (path.rows * share.max(1e-6)).max(1.0);
+            cost *= (limit / matching).min(1.0);
+        }
+    }
+    cost
+}
+
+/// An index that may be read, and how.
+struct IndexRead<'t> {
+    no: u32,
+    index: &'t IndexDef,
+    /// Its entries are enough.
+    covering: bool,
+    /// Cost of an entry, with the row behind it where that is fetched.
+    per_row: f64,
+    /// What its parts, and the primary key's behind them, give an order by.
+    directions: Vec<(u32, bool)>,
+}
+
+impl<'t> IndexRead<'t> {
+    fn new(of: &TableRead<'t>, no: u32) -> IndexRead<'t> {
+        let entry = of.entry;
+        let index = &entry.def.indexes[no as usize];
+        let covering = no != 0 && !of.locks && covers(entry, no as usize, of.relation);
+        let per_row = if no == 0 {
+            ROW_COST
+        } else if covering {
+            entry_cost(entry, no as usize)
+        } else {
+            FETCH_COST
+        };
+        let directions =
+            index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
+        IndexRead { no, index, covering, per_row, directions }
     }
 }
 
@@ -234,103 +312,28 @@ impl<'c> Binder<'c> {
         }
         let Source::Base(table) = relation.source else { return (path_of_made_rows(&relation.source), Vec::new()) };
         let entry = &self.tables[table as usize];
-        // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
-        let counted = (self.context.rows_estimate(entry) as f64).max(1.0);
-        let total = counted.max(ROWS_MIN);
         let scope = TableScope { relation, blocked, binder: self };
         let sargs = &Sargs::collect(conditions, &scope);
-        let locks = relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None);
-        let switches = self.context.switches();
-        let sees_invisible = switches.has(Switch::UseInvisibleIndexes);
-        let of = TableRead { entry, relation, conditions, scope: &scope, sargs, counted, total, wanted, locks, sees_invisible };
+        let of = TableRead::new(entry, &scope, conditions, sargs, wanted);
         let mut possible = Vec::new();
-        let mut best = Cheapest::new(self, &of);
-        let forced = relation.hints.iter().any(|(kind, indexes)| *kind == IndexHintKind::Force && !indexes.is_empty());
-        let orders_by_own = wanted.is_none_or(|wanted| wanted.order.iter().all(|key| reads_only(&key.expr, relation)));
-        let primary_ordered = |parts: &[(u32, bool)], points: usize| of.is_ordered(parts, points);
-        // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
-        let all_rows = if relation.keep_row.is_some() && self.context.safe_updates() { UNSAFE } else { 1.0 };
-        best.consider(all_rows_path(&of, all_rows), false);
-        // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
-        let visible = entry.def.indexes.iter().filter(|index| sees_invisible || !index.invisible);
-        let has_range = visible.filter_map(|index| index.parts.first()).any(|first| sargs.ranges_for(&[range_part(first)]).is_some());
-        for (no, index) in entry.def.indexes.iter().enumerate() {
-            let no = no as u32;
-            if !of.allows(no) || (no == 0 && index.parts.is_empty()) {
-                continue;
-            }
-            let mut all_parts = range_parts(index);
-            let declared = all_parts.len();
-            if no != 0 && switches.has(Switch::UseIndexExtensions) {
-                all_parts.extend(range_parts(&entry.def.indexes[0]));
-            }
-            let directions: Vec<(u32, bool)> =
-                index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
-            let covering = no != 0 && !locks && covers(entry, no as usize, relation);
-            let per_row = if no == 0 {
-                ROW_COST
-            } else if covering {
-                entry_cost(entry, no as usize)
-            } else {
-                FETCH_COST
-            };
-            let ranges = sargs.ranges_for(&all_parts);
-            if ranges.is_some() {
-                possible.push(no);
-            }
-            match ranges {
-                Some(ranges) => {
-                    let unique = index.unique
-                        && ranges.point_parts >= declared
-                        && all_parts[..declared].iter().all(|p| !p.1)
-                        && all_points_not_null(&ranges, declared);
-                    let told = if unique { None } else { self.referring_rows(relation, no, &ranges, total) };
-                    let rows = told.unwrap_or_else(|| self.estimate_rows(entry, no as usize, &ranges, declared, unique, total));
-                    let count = ranges.spec.any.len().max(1) as f64;
-                    let sure = if ranges.single { sure_points(&ranges, relation, &all_parts) } else { 0 };
-                    let order = primary_ordered(&directions, sure);
-                    let mut path = Path {
-                        index: Some(no),
-                        unique,
-                        covering,
-                        rows,
-                        cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
-                        backward: order == Some(true),
-                        ordered: order.is_some() || (unique && sure >= declared && orders_by_own),
-                        ranges: Some(ranges),
-                        ..Path::default()
-                    };
-                    if no != 0 && !covering && !locks && switches.has(Switch::IndexConditionPushdown) {
-                        self.ask_entries(&mut path, entry, relation, conditions, &scope);
-                    }
-                    best.consider(path, forced);
+        let mut best = Cheapest::new(self, &of, all_rows_path(&of));
+        let indexes = 0..entry.def.indexes.len() as u32;
+        for no in indexes.clone() {
+            if let Some(path) = self.index_path(&of, no) {
+                if path.ranges.is_some() {
+                    possible.push(no);
                 }
-                None => {
-                    let order = primary_ordered(&directions, 0);
-                    let per_row = if covering && has_range { per_row.max(ALMOST_ROW_COST) } else { per_row };
-                    if covering || order.is_some() || forced {
-                        let path = Path {
-                            index: Some(no),
-                            covering,
-                            rows: total,
-                            cost: total * per_row * all_rows,
-                            backward: order == Some(true),
-                            ordered: order.is_some(),
-                            ..Path::default()
-                        };
-                        best.consider(path, forced);
-                    }
-                }
+                best.consider(path, of.forced);
             }
         }
-        for no in 0..entry.def.indexes.len() as u32 {
-            if !locks
-                && self.may_skip(&of, no, best.least())
+        for no in indexes {
+            if !of.locks
+                && self.may_skip(&of, no, best.least)
                 && of.allows(no)
                 && let Some((path, hinted)) = self.skip_path(&of, no)
             {
                 possible.push(no);
-                best.consider(path, forced || hinted);
+                best.consider(path, of.forced || hinted);
             }
         }
         if let Some((path, hinted)) = self.merge_path(&of) {
@@ -339,7 +342,52 @@ impl<'c> Binder<'c> {
         }
         possible.sort_unstable();
         possible.dedup();
-        (best.path.map(|(_, path)| path).expect("the full scan is always considered"), possible)
+        (best.path, possible)
+    }
+
+    /// The way by one index, without skipping: its ranges where conditions make some, otherwise all of it where that serves something.
+    fn index_path(&self, of: &TableRead<'_>, no: u32) -> Option<Path> {
+        if !of.allows(no) || (no == 0 && of.entry.def.indexes[0].parts.is_empty()) {
+            return None;
+        }
+        let read = IndexRead::new(of, no);
+        let mut parts = range_parts(read.index);
+        if no != 0 && self.context.switches().has(Switch::UseIndexExtensions) {
+            parts.extend(range_parts(&of.entry.def.indexes[0]));
+        }
+        match of.sargs.ranges_for(&parts) {
+            Some(ranges) => Some(self.ranges_path(of, &read, &parts, ranges)),
+            None => whole_index_path(of, &read),
+        }
+    }
+
+    /// The way by ranges of an index on these parts: its own, and the primary key's where they count.
+    fn ranges_path(&self, of: &TableRead<'_>, read: &IndexRead<'_>, parts: &[(u32, bool)], ranges: Ranges) -> Path {
+        let (no, declared) = (read.no, read.index.parts.len());
+        let unique = read.index.unique
+            && ranges.point_parts >= declared
+            && parts[..declared].iter().all(|p| !p.1)
+            && all_points_not_null(&ranges, declared);
+        let told = if unique { None } else { self.referring_rows(of.relation, no, &ranges, of.total) };
+        let rows = told.unwrap_or_else(|| self.estimate_rows(of.entry, no as usize, &ranges, declared, unique, of.total));
+        let count = ranges.spec.any.len().max(1) as f64;
+        let sure = if ranges.single { sure_points(&ranges, of.relation, parts) } else { 0 };
+        let order = of.is_ordered(&read.directions, sure);
+        let mut path = Path {
+            index: Some(no),
+            unique,
+            covering: read.covering,
+            rows,
+            cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * read.per_row,
+            backward: order == Some(true),
+            ordered: order.is_some() || (unique && sure >= declared && of.orders_by_own()),
+            ranges: Some(ranges),
+            ..Path::default()
+        };
+        if no != 0 && !read.covering && !of.locks && self.context.switches().has(Switch::IndexConditionPushdown) {
+            self.ask_entries(&mut path, of.entry, of.relation, of.conditions, of.scope);
+        }
+        path
     }
 
     fn estimate_rows(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges, declared: usize, unique: bool, total: f64) -> f64 {
@@ -421,8 +469,8 @@ fn entry_cost(entry: &TableEntry, index_no: usize) -> f64 {
     short + (long - short) * (bytes as f64 / LONG_KEY_BYTES).min(1.0)
 }
 
-/// All rows in primary order, `worth` times as expensive as they are.
-fn all_rows_path(of: &TableRead<'_>, worth: f64) -> Path {
+/// All rows in primary order.
+fn all_rows_path(of: &TableRead<'_>) -> Path {
     let primary = &of.entry.def.indexes[0];
     let parts: Vec<(u32, bool)> = primary.parts.iter().map(ordering_part).collect();
     // A range of the primary key begins where its bounds say, in the same order: reading from the end of the table is never better.
@@ -430,11 +478,30 @@ fn all_rows_path(of: &TableRead<'_>, worth: f64) -> Path {
     let order = if bounded { None } else { of.is_ordered(&parts, 0) };
     Path {
         rows: of.total,
-        cost: of.total * ROW_COST * worth * if of.locks { LOCKED_SCAN } else { 1.0 },
+        cost: of.total * ROW_COST * of.all_rows_worth * if of.locks { LOCKED_SCAN } else { 1.0 },
         backward: order == Some(true),
         ordered: order.is_some(),
         ..Path::default()
     }
+}
+
+/// All entries of an index, where they are enough, come in the wanted order, or a hint forces an index.
+fn whole_index_path(of: &TableRead<'_>, read: &IndexRead<'_>) -> Option<Path> {
+    let order = of.is_ordered(&read.directions, 0);
+    if !read.covering && order.is_none() && !of.forced {
+        return None;
+    }
+    // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
+    let per_row = if read.covering && of.has_range { read.per_row.max(ALMOST_ROW_COST) } else { read.per_row };
+    Some(Path {
+        index: Some(read.no),
+        covering: read.covering,
+        rows: of.total,
+        cost: of.total * per_row * of.all_rows_worth,
+        backward: order == Some(true),
+        ordered: order.is_some(),
+        ..Path::default()
+    })
 }
 
 /// The way to rows that no index leads to: those of a derived table, of JSON_TABLE.
