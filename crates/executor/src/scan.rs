@@ -44,8 +44,8 @@ impl<'a> Exec<'a> {
                 let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, index_no, spec)?;
                 if *unique && index_no == 0 && single_point(spec) {
                     // What a column cannot hold in the order of its keys (a number for a text) leaves the range open.
-                    if exact && ranges.len() == 1 {
-                        let key = ranges.pop().expect("one range").lower;
+                    if exact && let [range] = ranges.as_mut_slice() {
+                        let key = std::mem::take(&mut range.lower);
                         return self.lookup(node, key, next);
                     }
                     // The rows of such a range come where the one is that was looked up last.
