@@ -444,6 +444,16 @@ impl ClientSession {
     }
 }
 
+/// What SQL calls an isolation level.
+pub(crate) fn level_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadUncommitted => "READ UNCOMMITTED",
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+    }
+}
+
 /// Whether two names are of one savepoint: without case and accents.
 fn same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || Collation::Utf8mb4GeneralCi.compare(a.as_bytes(), b.as_bytes()).is_eq()

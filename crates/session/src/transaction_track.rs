@@ -6,6 +6,7 @@
 
 use crate::client_session::ClientSession;
 use crate::lock_tables::share_of;
+use crate::transaction::level_name;
 use engine::Isolation;
 use lock_manager::metadata::Share;
 use planner::Plan;
@@ -182,7 +183,7 @@ impl ClientSession {
         let access = read_only.map(|read_only| if read_only { "READ ONLY" } else { "READ WRITE" });
         let mut statements = Vec::new();
         if let Some(isolation) = isolation {
-            statements.push(format!("SET TRANSACTION ISOLATION LEVEL {};", level_words(isolation)));
+            statements.push(format!("SET TRANSACTION ISOLATION LEVEL {};", level_name(isolation)));
         }
         if transaction.explicit {
             let words: Vec<&str> = with_snapshot.then_some("WITH CONSISTENT SNAPSHOT").into_iter().chain(access).collect();
@@ -192,14 +193,5 @@ impl ClientSession {
             statements.push(format!("SET TRANSACTION {access};"));
         }
         statements.join(" ")
-    }
-}
-
-fn level_words(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::ReadUncommitted => "READ UNCOMMITTED",
-        Isolation::ReadCommitted => "READ COMMITTED",
-        Isolation::RepeatableRead => "REPEATABLE READ",
-        Isolation::Serializable => "SERIALIZABLE",
     }
 }

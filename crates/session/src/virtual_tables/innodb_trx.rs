@@ -5,8 +5,9 @@ use super::lock_picture::{ShownLock, transaction_id};
 use super::{LockPicture, VirtualTable, listed};
 use crate::connections::Connection;
 use crate::context::Core;
+use crate::transaction::level_name;
 use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
-use engine::{Isolation, TransactionInfo};
+use engine::TransactionInfo;
 use executor::VirtualRows;
 use protocol::command::byte;
 use std::collections::{HashMap, HashSet};
@@ -106,16 +107,6 @@ fn row(core: &Core, t: &TransactionInfo, locks: &[&ShownLock]) -> Vec<Value> {
         Value::Int(0),
         Value::Null,
     ]
-}
-
-/// MySQL's name of a level.
-pub(super) fn level_name(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::ReadUncommitted => "READ UNCOMMITTED",
-        Isolation::ReadCommitted => "READ COMMITTED",
-        Isolation::RepeatableRead => "REPEATABLE READ",
-        Isolation::Serializable => "SERIALIZABLE",
-    }
 }
 
 /// The statement that a connection is running.
