@@ -293,7 +293,7 @@ impl Binder<'_> {
         if block.is_some_and(|block| Some(block) != block_name) {
             return None;
         }
-        let relations = &self.scopes.last().expect("a block is being bound").relations;
+        let relations = &self.scopes.last()?.relations;
         relations.iter().position(|r| !r.of_view && r.alias.eq_ignore_ascii_case(table) && !matches!(r.source, Source::Merged(_)))
     }
 
@@ -371,7 +371,7 @@ impl Binder<'_> {
             self.warnings.push(warning(3128, format!("Unresolved name `{name}`@`select#{number}` for {} hint", hint.name)));
             return;
         };
-        let relation = &self.scopes.last().expect("a block is being bound").relations[at];
+        let Some(relation) = self.scopes.last().and_then(|scope| scope.relations.get(at)) else { return };
         let Source::Base(table) = relation.source else { return };
         let entry = std::sync::Arc::clone(&self.tables[table as usize]);
         let had = relation.hints.iter().any(|(k, _)| *k == kind);

@@ -199,7 +199,6 @@ impl<'c> Binder<'c> {
         let negated = match &**kind {
             SubqueryKind::Exists { negated } => *negated,
             SubqueryKind::In { needle, negated, .. } => {
-                let block = self.pending[number as usize].as_ref().expect("simple");
                 let nullable = needle.iter().any(|n| n.ty.nullable) || block.items.iter().any(|(e, _)| e.ty.nullable);
                 if *negated && nullable {
                     return Err(conjunct);
@@ -208,7 +207,7 @@ impl<'c> Binder<'c> {
             }
             _ => return Err(conjunct),
         };
-        let mut block = *self.pending[number as usize].take().expect("simple");
+        let Some(mut block) = self.pending[number as usize].take().map(|block| *block) else { return Err(conjunct) };
         let locks = block.scope.relations.iter().any(|r| r.lock != LockMode::None);
         if let SubqueryKind::In { needle, negated: false, collations } = &**kind
             && block.scope.outer.is_empty()

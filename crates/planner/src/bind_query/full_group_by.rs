@@ -14,7 +14,7 @@ impl<'c> Binder<'c> {
         let implicit = block.group_by.is_empty();
         let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
-        let windows = &self.scopes.last().expect("a block is being bound").windows;
+        let windows = self.scopes.last().map_or(&[][..], |scope| &scope.windows);
         let mut parts: Vec<(usize, &Expr, &str)> = Vec::new();
         for (i, expr, clause) in exprs.chain(order) {
             parts.push((i, expr, clause));
@@ -147,7 +147,7 @@ impl<'c> Binder<'c> {
             }
         }
         block.from.iter().for_each(|t| inner_conditions(t, &mut add));
-        let scope = self.scopes.last().expect("a block is being bound");
+        let relations = self.scopes.last().map_or(&[][..], |scope| &scope.relations);
         loop {
             let before = determined.len();
             for (a, b) in &equalities {
@@ -155,14 +155,14 @@ impl<'c> Binder<'c> {
                     if let ExprKind::Slot(s) = x.kind {
                         let mut slots = Vec::new();
                         slots_of(y, &self.subplans, &mut slots);
-                        let own = |s: &Slot| scope.relations.iter().any(|r| r.slots.contains(&Some(*s)));
+                        let own = |s: &Slot| relations.iter().any(|r| r.slots.contains(&Some(*s)));
                         if slots.iter().all(|s| determined.contains(s) || !own(s)) {
                             determined.insert(s);
                         }
                     }
                 }
             }
-            for relation in &scope.relations {
+            for relation in relations {
                 let Source::Base(table) = relation.source else { continue };
                 let def = &self.tables[table as usize].def;
                 let keyed = def.indexes.iter().any(|index| {

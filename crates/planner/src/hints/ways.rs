@@ -60,7 +60,7 @@ impl Binder<'_> {
             self.warnings.extend(list.map(|index| unresolved(Some(index))));
             return;
         };
-        let relation = &self.scopes.last().expect("a block is being bound").relations[at];
+        let Some(relation) = self.scopes.last().and_then(|scope| scope.relations.get(at)) else { return };
         let Source::Base(table) = relation.source else { return };
         let shown = || {
             let indexes: Vec<String> = names(hint.arguments)[1..].iter().map(|index| format!("`{index}`")).collect();

@@ -88,8 +88,8 @@ fn define(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName,
         None | Some(Account::Current) => (core.login.account_user.clone(), core.login.account_host.clone()),
         Some(Account::Named { user, host }) => (user.to_owned(), host.to_owned()),
     };
-    let client_charset = match core.variables.get(crate::variables::find("character_set_client").expect("a variable of every session")) {
-        types::Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+    let client_charset = match crate::variables::find("character_set_client").map(|variable| core.variables.get(variable)) {
+        Some(types::Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
         _ => charset.to_owned(),
     };
     let connection_collation = core.settings.collation.name().to_owned();

@@ -89,10 +89,12 @@ pub(crate) fn tables_of_indexes(core: &Core, mut indexes: Vec<IndexId>) -> execu
 impl LockPicture {
     /// The picture of the running statement: taken when it is first asked for, the same until the statement ends.
     pub(crate) fn of(core: &mut Core) -> executor::Result<Arc<LockPicture>> {
-        if core.lock_picture.is_none() {
-            core.lock_picture = Some(Arc::new(LockPicture::take(core)?));
+        if let Some(picture) = &core.lock_picture {
+            return Ok(Arc::clone(picture));
         }
-        Ok(Arc::clone(core.lock_picture.as_ref().expect("just taken")))
+        let picture = Arc::new(LockPicture::take(core)?);
+        core.lock_picture = Some(Arc::clone(&picture));
+        Ok(picture)
     }
 
     fn take(core: &Core) -> executor::Result<LockPicture> {
