@@ -1,6 +1,6 @@
 //! Accounts against the real server: logins that go wrong, passwords that expire, limits, and what is left after a kill.
 
-use harness::{Server, code};
+use harness::{Server, code, run_all};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, OptsBuilder};
 
@@ -22,17 +22,11 @@ fn refused(server: &Server, user: &str, password: Option<&str>) -> (u16, String)
     }
 }
 
-fn run(connection: &mut Conn, statements: &[&str]) {
-    for sql in statements {
-        connection.query_drop(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    }
-}
-
 #[test]
 fn passwords_decide_who_comes_in() {
     let server = server();
     let mut root = server.connect();
-    run(
+    run_all(
         &mut root,
         &[
             "CREATE USER sha IDENTIFIED BY 'right', native IDENTIFIED WITH mysql_native_password BY 'right'",
@@ -64,12 +58,12 @@ fn passwords_decide_who_comes_in() {
     assert!(log_in(&server, "open", None).is_ok());
     assert_eq!(refused(&server, "open", Some("x")).0, 1045);
     // A changed password counts at once, the fast path included; the old one as long as it is retained.
-    run(&mut root, &["ALTER USER sha IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
+    run_all(&mut root, &["ALTER USER sha IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
     assert!(log_in(&server, "sha", Some("right")).is_ok() && log_in(&server, "sha", Some("second")).is_ok());
-    run(&mut root, &["ALTER USER sha DISCARD OLD PASSWORD, native IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
+    run_all(&mut root, &["ALTER USER sha DISCARD OLD PASSWORD, native IDENTIFIED BY 'second' RETAIN CURRENT PASSWORD"]);
     assert_eq!(refused(&server, "sha", Some("right")).0, 1045);
     assert!(log_in(&server, "native", Some("right")).is_ok() && log_in(&server, "native", Some("second")).is_ok());
-    run(&mut root, &["DROP USER sha", "CREATE USER sha IDENTIFIED BY 'third'"]);
+    run_all(&mut root, &["DROP USER sha", "CREATE USER sha IDENTIFIED BY 'third'"]);
     assert_eq!(refused(&server, "sha", Some("second")).0, 1045);
     assert!(log_in(&server, "sha", Some("third")).is_ok());
     let (random, made) = match root.query_first::<(String, String, String, u8), _>("ALTER USER sha IDENTIFIED BY RANDOM PASSWORD") {
@@ -84,17 +78,17 @@ fn passwords_decide_who_comes_in() {
 fn an_expired_password_lets_in_who_can_change_it() {
     let server = server();
     let mut root = server.connect();
-    run(&mut root, &["CREATE USER old IDENTIFIED BY 'pw' PASSWORD EXPIRE", "GRANT SELECT ON *.* TO old"]);
+    run_all(&mut root, &["CREATE USER old IDENTIFIED BY 'pw' PASSWORD EXPIRE", "GRANT SELECT ON *.* TO old"]);
     // This client cannot go on with an expired password.
     assert_eq!(refused(&server, "old", Some("pw")).0, 1862);
-    run(&mut root, &["SET GLOBAL disconnect_on_expired_password = OFF"]);
+    run_all(&mut root, &["SET GLOBAL disconnect_on_expired_password = OFF"]);
     let mut old = log_in(&server, "old", Some("pw")).expect("let in");
     for sql in ["SELECT 1", "SHOW DATABASES", "USE mysql", "ALTER USER USER() PASSWORD EXPIRE NEVER", "DO 1"] {
         assert_eq!(code(&old.query_drop(sql).expect_err(sql)), 1820, "{sql}");
     }
     assert_eq!(code(&old.prep("SELECT 1").and_then(|s| old.exec_drop(s, ())).expect_err("prepared")), 1820);
-    run(&mut old, &["ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"]);
-    run(&mut root, &["SET GLOBAL disconnect_on_expired_password = ON"]);
+    run_all(&mut old, &["ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"]);
+    run_all(&mut root, &["SET GLOBAL disconnect_on_expired_password = ON"]);
     assert!(log_in(&server, "old", Some("new")).is_ok());
 }
 
@@ -102,7 +96,7 @@ fn an_expired_password_lets_in_who_can_change_it() {
 fn failed_logins_and_limits_keep_out() {
     let server = server();
     let mut root = server.connect();
-    run(
+    run_all(
         &mut root,
         &[
             "CREATE USER few IDENTIFIED BY 'pw' FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME 3",
@@ -118,7 +112,7 @@ fn failed_logins_and_limits_keep_out() {
     );
     assert_eq!(refused(&server, "few", Some("x")), blocked);
     assert_eq!(refused(&server, "few", Some("pw")), blocked);
-    run(&mut root, &["ALTER USER few ACCOUNT UNLOCK"]);
+    run_all(&mut root, &["ALTER USER few ACCOUNT UNLOCK"]);
     assert!(log_in(&server, "few", Some("pw")).is_ok());
     let held = log_in(&server, "one", Some("pw")).expect("the first");
     assert_eq!(refused(&server, "one", Some("pw")).0, 1226);
@@ -134,7 +128,7 @@ fn failed_logins_and_limits_keep_out() {
 fn no_password_is_in_the_process_list() {
     let server = server();
     let (mut root, mut other) = (server.connect(), server.connect());
-    run(&mut root, &["CREATE USER a IDENTIFIED BY 'visible-secret'"]);
+    run_all(&mut root, &["CREATE USER a IDENTIFIED BY 'visible-secret'"]);
     let id = root.connection_id();
     let shown: Vec<(u32, Option<String>)> =
         other.query("SELECT processlist_id, processlist_info FROM performance_schema.threads").expect("rows");
@@ -146,7 +140,7 @@ fn no_password_is_in_the_process_list() {
 #[test]
 fn accounts_survive_restarts_and_kills() {
     let mut server = server();
-    run(
+    run_all(
         &mut server.connect(),
         &[
             "CREATE DATABASE d",
@@ -167,11 +161,11 @@ fn accounts_survive_restarts_and_kills() {
     server.restart();
     assert_eq!(grants(&server), before);
     let mut u = log_in(&server, "u", Some("pw")).expect("let in");
-    run(&mut u, &["SELECT a FROM d.t", "INSERT INTO d.t VALUES (1, 2)"]);
+    run_all(&mut u, &["SELECT a FROM d.t", "INSERT INTO d.t VALUES (1, 2)"]);
     assert_eq!(code(&u.query_drop("SELECT b FROM d.t").expect_err("not granted")), 1143);
     assert_eq!(refused(&server, "gone", Some("pw")).0, 1045);
     // The last account may go: nobody comes in then, and no root comes back.
-    run(&mut server.connect(), &["DROP USER u", "DROP ROLE r", "CREATE USER last IDENTIFIED BY 'pw'", "DROP USER root@localhost"]);
+    run_all(&mut server.connect(), &["DROP USER u", "DROP ROLE r", "CREATE USER last IDENTIFIED BY 'pw'", "DROP USER root@localhost"]);
     server.kill();
     assert_eq!(server.stop(), None);
 }
@@ -180,17 +174,17 @@ fn accounts_survive_restarts_and_kills() {
 fn privileges_count_at_once_for_plans_that_are_kept() {
     let server = server();
     let mut root = server.connect();
-    run(&mut root, &["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, b INT)", "CREATE USER u IDENTIFIED BY 'pw'"]);
+    run_all(&mut root, &["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, b INT)", "CREATE USER u IDENTIFIED BY 'pw'"]);
     let mut u = log_in(&server, "u", Some("pw")).expect("let in");
     // Root's plan is in the server's cache, and is not a way around.
-    run(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT ON d.t TO u"]);
+    run_all(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT ON d.t TO u"]);
     let prepared = u.prep("SELECT b FROM d.t WHERE a = ?").expect("prepared");
     for round in 0..3 {
-        run(&mut u, &["SELECT b FROM d.t WHERE a = 1"]);
+        run_all(&mut u, &["SELECT b FROM d.t WHERE a = 1"]);
         u.exec_drop(&prepared, (1,)).expect("allowed");
-        run(&mut root, &["REVOKE SELECT ON d.t FROM u"]);
+        run_all(&mut root, &["REVOKE SELECT ON d.t FROM u"]);
         assert_eq!(code(&u.query_drop("SELECT b FROM d.t WHERE a = 1").expect_err("revoked")), 1142, "round {round}");
         assert_eq!(code(&u.exec_drop(&prepared, (1,)).expect_err("revoked")), 1142, "round {round}");
-        run(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT (a, b) ON d.t TO u"]);
+        run_all(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT (a, b) ON d.t TO u"]);
     }
 }

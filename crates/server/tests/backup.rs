@@ -1,6 +1,6 @@
 //! `altiplano backup` and `altiplano restore` with a server that is being written to: a bank whose transfers keep the sum.
 
-use harness::Server;
+use harness::{Server, run_all};
 use mysql::prelude::Queryable;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -162,9 +162,7 @@ fn a_backup_under_load_restores_to_a_committed_state() {
     let mut conn = server.connect();
     // A prepared transaction comes along.
     conn.query_drop("CREATE TABLE bank.prepared (id INT PRIMARY KEY)").expect("a table");
-    for sql in ["XA START 'x'", "INSERT INTO bank.prepared VALUES (1)", "XA END 'x'", "XA PREPARE 'x'"] {
-        conn.query_drop(sql).expect(sql);
-    }
+    run_all(&mut conn, &["XA START 'x'", "INSERT INTO bank.prepared VALUES (1)", "XA END 'x'", "XA PREPARE 'x'"]);
     let writers = Writers::start(&server, 4);
     let before = totals(&mut conn).1;
     let to = dir.path().join("full");

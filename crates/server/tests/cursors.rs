@@ -2,8 +2,7 @@
 
 mod wire_client;
 
-use harness::Server;
-use mysql::prelude::Queryable;
+use harness::{Server, run_all};
 use protocol::command::byte;
 use protocol::{Capabilities, ErrReply, OkReply, ServerStatus};
 use wire_client::{BASE, Wire, Wish};
@@ -13,10 +12,10 @@ const READ_ONLY: u8 = 1;
 /// The server, with three rows in d.t.
 fn server(arguments: &[&str]) -> Server {
     let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments);
-    let mut root = server.connect();
-    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1), (2), (3), (4)"] {
-        root.query_drop(sql).expect(sql);
-    }
+    run_all(
+        &mut server.connect(),
+        &["CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1), (2), (3), (4)"],
+    );
     server
 }
 

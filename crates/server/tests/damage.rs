@@ -1,8 +1,8 @@
 //! Damaged files under the real program: bits flipped in data pages, log, control file, doublewrite and undo of a stopped server, which is
 //! then started. What needs a damaged page fails with MySQL's number, is named in the log once, and everything else is served; nothing is written over.
 
-use harness::Server;
 use harness::data_file::{LEAF, PAGE_BYTES, flip, pages};
+use harness::{Server, run_all};
 use mysql::prelude::Queryable;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -26,14 +26,15 @@ fn page(dir: &Path, page: u64) -> Vec<u8> {
 fn populated() -> Server {
     let server = Server::start(PROGRAM, &[]);
     let mut c = server.connect();
-    for statement in [
-        "CREATE DATABASE d",
-        "CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(200) NOT NULL, n INT NOT NULL, KEY k (n))",
-        "CREATE TABLE d.other (id INT PRIMARY KEY, n INT)",
-        "INSERT INTO d.other VALUES (1, 1), (2, 2)",
-    ] {
-        c.query_drop(statement).expect(statement);
-    }
+    run_all(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT PRIMARY KEY, s VARCHAR(200) NOT NULL, n INT NOT NULL, KEY k (n))",
+            "CREATE TABLE d.other (id INT PRIMARY KEY, n INT)",
+            "INSERT INTO d.other VALUES (1, 1), (2, 2)",
+        ],
+    );
     for start in (0..2_000).step_by(500) {
         let rows: Vec<String> = (start..start + 500).map(|id| format!("({id}, '{}', {})", "x".repeat(100), id % 9)).collect();
         c.query_drop(format!("INSERT INTO d.t VALUES {}", rows.join(","))).expect("rows");
@@ -240,9 +241,7 @@ fn damage_of_the_servers_own_pages_that_redo_needs_refuses_the_start_and_says_wh
     assert_eq!(code(c.query_drop("SELECT n FROM d.t").expect_err("damaged")).0, 1712);
     assert_eq!(c.query_first::<i64, _>("SELECT COUNT(*) FROM d.u").expect("reads"), Some(0));
     // Without the table nothing is missing, and the next start has nothing to say.
-    for statement in ["DROP TABLE d.t", "CREATE TABLE d.t (id INT PRIMARY KEY, n INT)", "INSERT INTO d.t VALUES (1, 3)"] {
-        c.query_drop(statement).expect(statement);
-    }
+    run_all(&mut c, &["DROP TABLE d.t", "CREATE TABLE d.t (id INT PRIMARY KEY, n INT)", "INSERT INTO d.t VALUES (1, 3)"]);
     drop(c);
     server.kill();
     let logged = server.log().len();

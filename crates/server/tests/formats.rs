@@ -300,7 +300,7 @@ fn what_the_pages_of_the_format_say_is_enough_to_read_a_directory() {
         let mut c = server.connect();
         fill(&mut c);
         if format == FORMAT_NEWEST {
-            NEWEST.iter().for_each(|statement| c.query_drop(statement).expect(statement));
+            harness::run_all(&mut c, &NEWEST);
         }
         let count = if format == FORMAT_NEWEST { CONTENTS.len() } else { 2 };
         let expected = CONTENTS[..count].iter().map(|(name, select)| {

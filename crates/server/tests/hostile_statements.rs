@@ -2,7 +2,7 @@
 //! `HOSTILE_SEED` and `HOSTILE_STATEMENTS` make it another run, or a long one.
 
 use env::SplitMix64 as Random;
-use harness::{Server, Target, slt};
+use harness::{Server, Target, run_all, slt};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::path::Path;
@@ -76,14 +76,15 @@ fn is_left_out(statement: &str) -> bool {
 /// A session with a database of its own. A statement that does not answer within half a minute breaks it.
 fn connect(target: &Target) -> Conn {
     let mut connection = target.connect(None).expect("a connection");
-    for statement in [
-        "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1, max_execution_time = 5000",
-        "DROP DATABASE IF EXISTS hostile",
-        "CREATE DATABASE hostile",
-        "USE hostile",
-    ] {
-        connection.query_drop(statement).expect(statement);
-    }
+    run_all(
+        &mut connection,
+        &[
+            "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1, max_execution_time = 5000",
+            "DROP DATABASE IF EXISTS hostile",
+            "CREATE DATABASE hostile",
+            "USE hostile",
+        ],
+    );
     connection
 }
 

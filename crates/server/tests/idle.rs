@@ -4,7 +4,7 @@
 mod numbers;
 mod wire_client;
 
-use harness::{Server, until};
+use harness::{Server, run_all, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use numbers::connect;
@@ -169,9 +169,7 @@ fn who_holds_what_others_may_wait_for_keeps_its_thread() {
         (&["DO GET_LOCK('l', 0)"], "DO RELEASE_LOCK('l')"),
         (&["LOCK TABLES n WRITE"], "UNLOCK TABLES"),
     ] {
-        for statement in takes {
-            holder.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
-        }
+        run_all(&mut holder, takes);
         bystander.query_drop("DO 1").expect("an answer");
         // The holder has been silent for longer than the bystander.
         until_resting(&mut watcher, 1);

@@ -1,6 +1,6 @@
 //! Starts of the real program after `kill -9` in the middle of large transactions: it serves while they are rolled back, and goes on where it was.
 
-use harness::Server;
+use harness::{Server, run_all};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -22,14 +22,15 @@ fn left(c: &mut Conn) -> u64 {
 fn a_start_serves_while_a_large_transaction_is_rolled_back() {
     let mut server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
     let mut c = server.connect();
-    for sql in [
-        "CREATE DATABASE d",
-        "CREATE TABLE d.large (id INT PRIMARY KEY, k INT NOT NULL, KEY (k))",
-        "CREATE TABLE d.starts (no INT PRIMARY KEY)",
-        "INSERT INTO d.large VALUES (0, 0)",
-    ] {
-        c.query_drop(sql).expect(sql);
-    }
+    run_all(
+        &mut c,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.large (id INT PRIMARY KEY, k INT NOT NULL, KEY (k))",
+            "CREATE TABLE d.starts (no INT PRIMARY KEY)",
+            "INSERT INTO d.large VALUES (0, 0)",
+        ],
+    );
     for n in 0..DOUBLINGS {
         c.query_drop(format!("INSERT INTO d.large SELECT id + {}, -id - 1 FROM d.large", 1 << n)).expect("twice as many");
     }

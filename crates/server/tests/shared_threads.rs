@@ -3,7 +3,7 @@
 
 mod numbers;
 
-use harness::{Server, code, until};
+use harness::{Server, code, run_all, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use numbers::connect;
@@ -136,17 +136,13 @@ fn who_holds_what_others_may_wait_for_is_not_parked() {
         (&["XA START 'y'", "UPDATE n SET v = 3 WHERE id = 1", "XA END 'y'"], &["XA ROLLBACK 'y'"]),
     ] {
         until_parked(&mut watcher, 2);
-        for statement in takes {
-            holder.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
-        }
+        run_all(&mut holder, takes);
         // It has answered: had it been parked, it would be again within the time of the following answers.
         for _ in 0..3 {
             assert_eq!(watcher.query_first::<u8, _>("SELECT 1").expect("an answer"), Some(1));
             until("the bystander alone is parked", || counters(&mut watcher)["Altiplano_sessions_parked"] == 1);
         }
-        for statement in gives {
-            holder.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
-        }
+        run_all(&mut holder, gives);
     }
     until_parked(&mut watcher, 2);
 }

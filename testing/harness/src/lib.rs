@@ -6,6 +6,7 @@
 //! - [`data_file`]: the pages of a stopped server, and damage to order.
 //! - [`until`]: waits for what another connection can see.
 //! - [`code`]: the number of an error that a server told.
+//! - [`run_all`]: statements that have to succeed.
 //! - [`spec`]: isolation specs, `tests/isolation/**/*.spec`.
 //! - [`with_sync_filter`]: a program whose syncs take longer or fail.
 //!
@@ -16,12 +17,14 @@ mod errors;
 mod server;
 pub mod slt;
 pub mod spec;
+mod statements;
 mod sync_filter;
 mod target;
 mod wait;
 
 pub use errors::code;
 pub use server::{NOT_STARTED, Server};
+pub use statements::run_all;
 pub use sync_filter::with_sync_filter;
 pub use target::Target;
 pub use wait::until;
