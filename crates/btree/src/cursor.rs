@@ -3,7 +3,8 @@
 //! # Invariants
 //! 1. A cursor holds the shared latch of one leaf, or none (parked, or ended). It takes the right sibling's latch while holding its own (left → right),
 //!    the left sibling's only by trying; when that fails it lets go, comes from the left, and checks that nothing changed.
-//! 2. An entry that is in the tree for as long as a scan lasts is visited once; keys come in strict order.
+//! 2. An entry that is in the tree for as long as a scan lasts is visited once; keys come in strict order. That is checked wherever another leaf is entered: a
+//!    page that is an older image of itself (a write that the device lost, after a restart) can lead back to where a scan has been, for ever.
 //!
 //! # Coming back to a parked position
 //! The page may have been changed, merged away, freed and used again. Any change moves its LSN; retiring a page changes it and moves the tree's
@@ -221,7 +222,7 @@ impl<'t> Cursor<'t> {
             };
             if below {
                 match self.hop_left()? {
-                    Hop::Done => return Ok(()),
+                    Hop::Done => return self.check_goes_on(key, Direction::Backward),
                     Hop::Lost => continue,
                 }
             }
@@ -231,7 +232,7 @@ impl<'t> Cursor<'t> {
             // Whoever comes back to a leaf it has let go stands behind that leaf's last key, and a key may have come between it and the sought one.
             // The sibling is in memory now; should it not be any more, it is read under the latch.
             if self.hop_right(may_let_go)? == Way::Kept {
-                return Ok(());
+                return self.check_goes_on(key, Direction::Forward);
             }
             may_let_go = false;
         }
@@ -340,9 +341,21 @@ impl<'t> Cursor<'t> {
             Ok(Hop::Lost) => self.seek(&key, Seek::Before),
             Err(error) => Err(error),
         };
+        let outcome = outcome.and_then(|()| self.check_goes_on(&key, Direction::Backward));
         self.key = key;
         self.key_is_current = false;
         outcome
+    }
+
+    /// An entry that another leaf was entered for is behind where the way began, or there is none.
+    fn check_goes_on(&self, from: &[u8], direction: Direction) -> Result<()> {
+        let Some((leaf, _)) = &self.leaf else { return Ok(()) };
+        let order = Node::new(leaf).key(self.slot).compare(from);
+        match direction {
+            Direction::Forward if order.is_gt() => Ok(()),
+            Direction::Backward if order.is_lt() => Ok(()),
+            _ => Err(crate::Error::Corrupt { index: self.tree.index, page: leaf.page_no(), what: "keys go back from a leaf to the next" }),
+        }
     }
 
     /// Enters the right sibling while holding this leaf.
@@ -360,6 +373,8 @@ impl<'t> Cursor<'t> {
     pub(crate) fn hop_right(&mut self, may_let_go: bool) -> Result<Way> {
         self.hopped = true;
         let mut way = Way::Kept;
+        // The last key is in `key`.
+        let mut has_before = false;
         while let Some(node) = self.node() {
             let right = node.right();
             if right.is_none() {
@@ -373,10 +388,19 @@ impl<'t> Cursor<'t> {
                 }
                 continue;
             }
+            if self.count > 0 {
+                self.slot = self.count - 1;
+                self.key_is_current = false;
+                self.fill_key();
+                has_before = true;
+            }
             self.step_to(right)?;
             self.pass_leaf();
             self.slot = 0;
             if self.count > 0 {
+                if has_before {
+                    self.check_goes_on(&self.key, Direction::Forward)?;
+                }
                 break;
             }
         }

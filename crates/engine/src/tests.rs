@@ -12,6 +12,7 @@ mod check;
 mod checkpoints;
 mod concurrent;
 mod covered;
+mod damage;
 mod disk_full;
 mod early_release;
 pub(crate) mod gaps;

@@ -1,6 +1,7 @@
 //! A pool on a simulated disk, and recovery of it.
 #![allow(dead_code)] // each test file uses a part
 
+#[allow(unused_imports)] // by some test programs only
 pub use env::SplitMix64 as Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
