@@ -5,7 +5,7 @@
 use crate::document::is_predicate;
 use planner::expr::{CastTo, Expr, ExprKind, Unit};
 use planner::func::Func;
-use planner::plan::Node;
+use planner::plan::{Access, LockMode, Node};
 
 /// Whether an expression is harmless.
 pub fn is_harmless(e: &Expr) -> bool {
@@ -60,5 +60,22 @@ pub fn node_is_harmless(node: &Node) -> bool {
         // These read all of their input before they give out a row.
         Node::Sort { .. } | Node::Window(_) | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } => true,
         Node::Group(_) | Node::Hash(_) | Node::Values { .. } | Node::Union { .. } | Node::JsonTable(_) => false,
+    }
+}
+
+/// Whether nobody would notice that a node is not run: it reads all of its tables without locks, and what it evaluates is harmless.
+pub fn goes_unnoticed(node: &Node) -> bool {
+    let fine = |e: &Option<Expr>| e.as_ref().is_none_or(is_harmless);
+    match node {
+        Node::Table(table) => {
+            let reads_all = matches!(table.access, Access::Full { .. } | Access::Index { ranges: None, .. });
+            reads_all && table.lock == LockMode::None && table.key_filter.is_none() && fine(&table.filter)
+        }
+        Node::Filter { input, predicate } => is_harmless(predicate) && goes_unnoticed(input),
+        Node::Hash(join) => {
+            let keys = join.probe_keys.iter().chain(&join.build_keys).all(is_harmless);
+            keys && fine(&join.on) && goes_unnoticed(&join.probe) && goes_unnoticed(&join.build)
+        }
+        _ => false,
     }
 }

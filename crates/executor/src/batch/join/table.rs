@@ -125,6 +125,11 @@ impl HashTable {
         self.entries.is_empty() && !self.has_null && self.spilled.is_none()
     }
 
+    /// Whether no key is there to be found; some may have been NULL.
+    pub(super) fn is_without_rows(&self) -> bool {
+        self.entries.is_empty() && self.spilled.is_none()
+    }
+
     #[inline]
     fn bucket(&self, entry: &Entry, row: usize) -> u64 {
         if self.texts.get(row).is_empty() { self.hasher.hash_one(entry.word) } else { entry.word }
