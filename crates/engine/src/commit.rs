@@ -214,6 +214,7 @@ impl Session {
             // Somebody else finished it, maybe; a later position only keeps purge a little.
             let seq = self.engine.txns.finished_now();
             let finished = Finished::new(self.running.id, seq, self.running.last_undo);
+            self.engine.history.note_passed(self.shard, self.running.id, self.running.passed().iter().map(|(_, record)| *record));
             if let Some(needed) = self.running.kept_for() {
                 // A look now would find only that it stays.
                 return self.engine.history.push_kept(self.shard, finished, needed);

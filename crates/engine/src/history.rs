@@ -24,13 +24,15 @@ pub(crate) struct Finished {
     pub last_undo: UndoPtr,
     /// The record that a view needed when it was last looked at (`prune.rs`): while that is so, nothing else of it need be looked at. None before.
     pub needed: UndoPtr,
+    /// It has left nothing but undo: no index entry, no deleted row. `false` also when that is not known.
+    pub undo_only: bool,
     /// Set by [`History::push`]. Copies outside of the history may be out of date.
     block: u32,
 }
 
 impl Finished {
     pub(crate) fn new(txn: TxnId, seq: FinishSeq, last_undo: UndoPtr) -> Finished {
-        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, block: 0 }
+        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, undo_only: false, block: 0 }
     }
 }
 
@@ -42,6 +44,12 @@ struct Shard {
     /// How many were kept when they were last looked at again, and the oldest view then.
     kept_before: usize,
     oldest_view: Option<u64>,
+    /// Of those that are kept the first so many are still to be asked whether the record that they are kept for was passed; 0 when none of this turn is.
+    to_ask: usize,
+    /// How many were kept after the last turn.
+    kept_asked: usize,
+    /// Records past which readers are led once the transaction beside is settled.
+    passed: VecDeque<(TxnId, UndoPtr)>,
     /// Of those that were kept, the ones to be looked at again, after those that wait: what is new may have left something behind that readers step over.
     again: VecDeque<Finished>,
     waiting: VecDeque<Finished>,
@@ -84,6 +92,12 @@ impl Ages {
 
 /// So many more are kept than three times as many as before until they are looked at again: each look costs about as much as the first one did.
 const KEPT_MORE: usize = 128;
+/// So many more than a quarter more are kept until they are asked whether they were passed, which costs little.
+const ASK_MORE: usize = 64;
+/// Entries that are asked, and records taken, at once: under the shard's latch.
+const ASK_MAX: usize = 512;
+/// Records that wait in a shard until who has passed them is settled. Past that none is noted: purge finds out by itself.
+const PASSED_MAX: usize = 16 * 1024;
 
 impl Shard {
     /// Takes an entry out of those that purge works on.
@@ -103,6 +117,7 @@ impl Shard {
 
     fn look_again(&mut self) {
         self.kept_before = self.kept.len();
+        (self.to_ask, self.kept_asked) = (0, 0);
         self.again.append(&mut self.kept);
     }
 }
@@ -169,9 +184,55 @@ impl History {
         let place = &self.shards[shard % self.shards.len()];
         let mut shard = place.shard.lock();
         let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
-        shard.kept.push_back(Finished { block, needed, ..finished });
+        shard.kept.push_back(Finished { block, needed, undo_only: true, ..finished });
         // Under the latch, as in `push`.
         place.length.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes records past which readers are led by a transaction that commits.
+    pub(crate) fn note_passed(&self, shard: usize, by: TxnId, records: impl ExactSizeIterator<Item = UndoPtr>) {
+        if records.len() == 0 {
+            return;
+        }
+        let mut shard = self.shards[shard % self.shards.len()].shard.lock();
+        if shard.passed.len() < PASSED_MAX {
+            shard.passed.extend(records.map(|record| (by, record)));
+        }
+    }
+
+    /// Takes records past which settled transactions lead readers.
+    pub(crate) fn take_passed(&self, shard: usize, settled: impl Fn(TxnId) -> bool) -> Vec<UndoPtr> {
+        let mut shard = self.shards[shard].shard.lock();
+        let count = shard.passed.iter().take(ASK_MAX).take_while(|(by, _)| settled(*by)).count();
+        shard.passed.drain(..count).map(|(_, record)| record).collect()
+    }
+
+    /// Asks some of those that are kept, when they have become a quarter more: those whose record `is_passed` are to be looked at again.
+    pub(crate) fn ask_kept(&self, shard: usize, is_passed: impl Fn(UndoPtr) -> bool) {
+        let place = &self.shards[shard];
+        if place.length.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut shard = place.shard.lock();
+        let Shard { kept, again, waiting, to_ask, kept_asked, .. } = &mut *shard;
+        if *to_ask == 0 {
+            if kept.len() <= *kept_asked + *kept_asked / 4 + ASK_MORE {
+                return;
+            }
+            *to_ask = kept.len();
+        }
+        let now = (*to_ask).min(ASK_MAX).min(kept.len());
+        for entry in kept.drain(..now).collect::<Vec<_>>() {
+            // One without a record is looked at with all others only.
+            let list = if !entry.needed.is_none() && is_passed(entry.needed) { &mut *again } else { &mut *kept };
+            list.push_back(entry);
+        }
+        // What others took meanwhile is not asked.
+        *to_ask = if now < ASK_MAX { 0 } else { *to_ask - now };
+        if *to_ask == 0 {
+            *kept_asked = kept.len();
+        }
+        place.note_backlog(again.len() + waiting.len());
     }
 
     /// Entries of a shard that purge could do something about, about.

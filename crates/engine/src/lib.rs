@@ -66,6 +66,7 @@ mod secondary;
 mod session;
 #[doc(hidden)]
 pub mod simulation;
+mod skip_plan;
 mod slots;
 mod staged;
 mod staged_insert;

@@ -2,7 +2,7 @@
 //!
 //! A view that idles for an hour needs one version of each row, not those that were made since (`txn::Snapshots`). Two things see to it:
 //! - who writes a row whose older versions nobody needs says in his undo record how readers go on who do not see the version he replaces
-//!   ([`Session::plan_skip`]): so a chain is as long as there are versions that are needed, plus two;
+//!   ([`Session::plan_skip`], `skip_plan.rs`): so a chain is as long as there are versions that are needed, plus two; with his commit he tells which records nobody comes by any more;
 //! - purge takes a transaction none of whose undo records is on the way of a view to a row that it sees, removes what it left behind, and releases its undo.
 //!
 //! # Invariants
@@ -19,24 +19,18 @@ use crate::history::Finished;
 use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
-use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
-use crate::version::{Chain, ChainBuffers, Headers, header, is_nothing};
+use crate::undo_record::{Change, OldHeader, UndoRecord};
+use crate::version::{Chain, Headers, header, is_nothing};
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
 use lock_manager::metadata::Share;
-use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
+use record::header::{DELETE_MARK, RowHeader};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
-use txn::{ReadView, Snapshots};
-use undo::UndoStore;
+use txn::Snapshots;
 
-/// Versions that a writer looks at, as a rule, for those that nobody needs.
-const PLAN_STEPS: usize = 16;
-/// And once in so many times that this did not do, so many: a row whose writers were not settled as often as that, one after the other, gets its skip all the same, and the next one is near.
-const PLAN_FAR_EACH: u32 = 32;
-const PLAN_STEPS_FAR: usize = 1024;
 /// Transactions that finish between two looks of writers at the views, at least, and places for views that one of them may pay for.
 const LOOK_AFTER_MIN: u64 = 16;
 const PLACES_PER_TRANSACTION: u64 = 8;
@@ -62,15 +56,9 @@ pub(crate) struct Prune {
     /// Transactions whose records were looked at between snapshots.
     #[cfg(test)]
     pub(crate) looked_at: AtomicU64,
-}
-
-/// A session's copy of the views.
-#[derive(Default)]
-pub(crate) struct CachedViews {
-    generation: u64,
-    views: Option<Arc<Snapshots>>,
-    /// Times that [`PLAN_STEPS`] did not do.
-    too_far: u32,
+    /// Looks at a row, whether a view comes by a record of it.
+    #[cfg(test)]
+    pub(crate) looks_at_rows: AtomicU64,
 }
 
 impl Prune {
@@ -88,6 +76,8 @@ impl Prune {
             looks_at_views: zero(),
             #[cfg(test)]
             looked_at: zero(),
+            #[cfg(test)]
+            looks_at_rows: zero(),
         }
     }
 
@@ -95,6 +85,14 @@ impl Prune {
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
+    }
+
+    /// Brings a session's copy of the views up to date, of the generation beside it.
+    pub(crate) fn copy_views(&self, generation: &mut u64, views: &mut Option<Arc<Snapshots>>) {
+        let now = self.generation.load(Ordering::Acquire);
+        if *generation != now {
+            (*generation, *views) = (now, self.views.lock().clone());
+        }
     }
 
     /// There is no history to prune.
@@ -113,39 +111,6 @@ impl Prune {
     }
 }
 
-/// A [`Skip`] that owns its bytes.
-pub(crate) struct PlannedSkip {
-    old: OldHeader,
-    prefix: usize,
-    suffix: usize,
-    middle: SmallVec<[u8; 64]>,
-}
-
-impl PlannedSkip {
-    fn to_nothing() -> PlannedSkip {
-        PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: SmallVec::new() }
-    }
-
-    /// To `target`, from a version that is replaced.
-    fn new(target: RowHeader, bytes: &[u8], replaced: &[u8]) -> PlannedSkip {
-        let (older, newer) = (&bytes[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
-        let (prefix, suffix) = common_ends(older, newer);
-        PlannedSkip { old: target.into(), prefix, suffix, middle: SmallVec::from_slice(&older[prefix..older.len() - suffix]) }
-    }
-
-    pub(crate) fn as_skip(&self) -> Skip<'_> {
-        Skip { old: self.old, prefix: self.prefix, suffix: self.suffix, middle: &self.middle }
-    }
-}
-
-/// What a writer finds out about the undo record of a change to come.
-#[derive(Default)]
-pub(crate) struct Plan {
-    pub(crate) skip: Option<PlannedSkip>,
-    /// An old view comes by the record until the row is changed again, which it is not often.
-    pub(crate) stays: bool,
-}
-
 /// What an undo record tells by itself of who needs it.
 enum Glance {
     /// Nobody comes by it but a rollback.
@@ -154,8 +119,20 @@ enum Glance {
     NeverBetween,
     /// It replaced the version that an old view sees.
     FirstChange,
-    /// Whether a view comes by it is to be looked for.
-    Leaves(Left),
+    /// Whether a view comes by it is to be looked for. Beside what it left: whether it leads by its skip to a row that an old view sees, and so one comes by it until readers are led past it.
+    Leaves(Left, bool),
+}
+
+impl Glance {
+    /// Whether it tells that its transaction stays until somebody leads past the record.
+    fn keeps(&self) -> bool {
+        matches!(self, Glance::NeverBetween | Glance::FirstChange | Glance::Leaves(_, true))
+    }
+
+    /// Whether the record may have left something behind beside itself.
+    fn leaves_more(&self) -> bool {
+        !matches!(self, Glance::RollbackOnly | Glance::Leaves(Left::Nothing, _))
+    }
 }
 
 /// What a change left behind beside its undo record.
@@ -175,186 +152,21 @@ fn glance(views: &Snapshots, record: &UndoRecord<'_>) -> Glance {
         Change::Update { old, .. } => (old, Left::Entries),
         Change::Delete { old, .. } => (old, Left::Row),
     };
-    let first = old.flags & DELETE_MARK == 0 && views.blind_to(record.txn).any(|view| view.sees(old.txn, TxnId::NONE));
-    if first { Glance::FirstChange } else { Glance::Leaves(left) }
+    let shows_row =
+        |old: &OldHeader| old.flags & DELETE_MARK == 0 && views.blind_to(record.txn).any(|view| view.sees(old.txn, TxnId::NONE));
+    if shows_row(&old) {
+        return Glance::FirstChange;
+    }
+    match &record.change {
+        // Who does not see the version that it replaced sees no row.
+        Change::Update { skip: Some(skip), .. } if is_nothing(&skip.old.into()) && matches!(left, Left::Nothing) => Glance::RollbackOnly,
+        Change::Update { skip: Some(skip), .. } => Glance::Leaves(left, shows_row(&skip.old)),
+        _ => Glance::Leaves(left, false),
+    }
 }
 
-fn decode(bytes: &[u8]) -> Result<UndoRecord<'_>> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<UndoRecord<'_>> {
     UndoRecord::decode(bytes).map_err(|_| Error::corrupt("undo record"))
-}
-
-impl Session {
-    /// How readers go on that do not see the version `replaced`, when versions behind it are needed by nobody. One load when no view lags. Reads no file: it is called
-    /// with the row's leaf latched exclusively.
-    #[inline]
-    pub(crate) fn plan_skip(&mut self, replaced: &[u8]) -> Plan {
-        if self.engine.prune.on.load(Ordering::Relaxed) { self.plan_skip_among(replaced).unwrap_or_default() } else { Plan::default() }
-    }
-
-    #[cold]
-    fn plan_skip_among(&mut self, replaced: &[u8]) -> Option<Plan> {
-        let prune = &self.engine.prune;
-        let generation = prune.generation.load(Ordering::Acquire);
-        if self.buffers.prune.generation != generation {
-            let cached = &mut self.buffers.prune;
-            (cached.generation, cached.views) = (generation, prune.views.lock().clone());
-        }
-        let CachedViews { views, too_far, .. } = &mut self.buffers.prune;
-        let views = views.as_deref()?;
-        let newest = header(replaced).ok()?;
-        if newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
-            return None;
-        }
-        let mut seen_alive = newest.flags & DELETE_MARK == 0 && views.some_sees(newest.txn);
-        let mut skip = None;
-        let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(newest.txn).collect();
-        if !newest.undo.is_none() && !blind.is_empty() {
-            let told = |bytes: &[u8]| told_by_record(bytes, newest, replaced, &blind, &mut seen_alive);
-            skip = match self.engine.undo.read_in_memory(newest.undo, told) {
-                Ok(Some(Told::Skip(skip))) => Some(skip),
-                // What cannot be read is told of when it is read for more than this.
-                Ok(Some(Told::NoSkip) | None) | Err(_) => None,
-                Ok(Some(Told::Further)) => {
-                    let behind = SkipBehind {
-                        undo: &self.engine.undo,
-                        newest,
-                        replaced,
-                        blind: &blind,
-                        loses_older_skips: &prune.loses_older_skips,
-                    };
-                    behind.skip(too_far, &mut self.buffers.chain, &mut seen_alive)
-                }
-            };
-        }
-        // Soon replaced again: then nobody comes by the record any more.
-        let is_hot = newest.txn.0.saturating_add(self.engine.config.prune_lag) >= self.running.id.0;
-        Some(Plan { skip, stays: seen_alive && !is_hot })
-    }
-}
-
-/// What the record of a row's newest change tells about a skip from there.
-enum Told {
-    Skip(PlannedSkip),
-    /// The ordinary step leads to what an old view sees, or somebody else deals with the row.
-    NoSkip,
-    /// What is behind it must be looked at.
-    Further,
-}
-
-/// [`SkipBehind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
-fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], seen_alive: &mut bool) -> Told {
-    let Ok(UndoRecord { txn, change, .. }) = decode(bytes) else { return Told::Further };
-    let (old, prefix, suffix, middle, skip) = match change {
-        Change::Update { old, prefix, suffix, middle, skip, .. } => (old, prefix, suffix, middle, skip),
-        // Nobody sees what was before the row was there: the ordinary step says so.
-        Change::Insert | Change::InsertRun { .. } => return Told::NoSkip,
-        Change::Delete { .. } | Change::Chain { .. } => return Told::Further,
-    };
-    let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
-    if txn != newest.txn || old.flags & EXTERNAL != 0 {
-        return Told::NoSkip;
-    }
-    if is_seen(old.txn) {
-        *seen_alive |= old.flags & DELETE_MARK == 0;
-        return Told::NoSkip;
-    }
-    let Some(skip) = skip.filter(|skip| is_seen(skip.old.txn)) else { return Told::Further };
-    if skip.old.flags & EXTERNAL != 0 {
-        return Told::NoSkip;
-    }
-    if is_nothing(&skip.old.into()) {
-        return Told::Skip(PlannedSkip::to_nothing());
-    }
-    *seen_alive |= skip.old.flags & DELETE_MARK == 0;
-    let (first, second) =
-        (Difference { prefix, suffix, middle }, Difference { prefix: skip.prefix, suffix: skip.suffix, middle: skip.middle });
-    match compose(&replaced[HEADER_BYTES..], first, second) {
-        Some((prefix, suffix, middle)) => Told::Skip(PlannedSkip { old: skip.old, prefix, suffix, middle }),
-        None => Told::NoSkip,
-    }
-}
-
-/// Where the views `blind`, which do not see the version `replaced`, go on from it, found by going back from there.
-struct SkipBehind<'a> {
-    undo: &'a UndoStore,
-    /// The header of `replaced`.
-    newest: RowHeader,
-    replaced: &'a [u8],
-    blind: &'a [&'a ReadView],
-    loses_older_skips: &'a AtomicBool,
-}
-
-/// What the headers behind a version tell of a skip from it.
-enum Way {
-    /// To nothing: those views see no version at all.
-    Nothing,
-    /// To the version so many steps behind.
-    Steps(usize),
-    /// There is none: the ordinary step leads to what they see, or somebody else deals with the row, or what is needed for it is not in memory.
-    None,
-    /// It is further away than was looked.
-    TooFar,
-}
-
-impl SkipBehind<'_> {
-    /// Notes in `seen_alive` when one of the views is found to see the row.
-    fn skip(&self, too_far: &mut u32, buffers: &mut ChainBuffers, seen_alive: &mut bool) -> Option<PlannedSkip> {
-        let steps = if *too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1 { PLAN_STEPS_FAR } else { PLAN_STEPS };
-        match self.way(steps, seen_alive) {
-            Way::Nothing => Some(PlannedSkip::to_nothing()),
-            Way::Steps(steps) => self.build(steps, buffers),
-            Way::None => None,
-            Way::TooFar => {
-                *too_far = too_far.wrapping_add(1);
-                None
-            }
-        }
-    }
-
-    fn is_seen(&self, version: RowHeader) -> bool {
-        self.blind.iter().any(|view| view.sees(version.txn, TxnId::NONE))
-    }
-
-    /// By headers alone: most of what is met is passed by.
-    fn way(&self, steps: usize, seen_alive: &mut bool) -> Way {
-        let mut headers = Headers::new(self.undo, self.newest);
-        for step in 0..steps {
-            let above_skips = headers.skips();
-            let version = match headers.step_unless_spilled() {
-                Ok(Some(Some(version))) => version,
-                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Way::Nothing,
-                _ => return Way::None,
-            };
-            if version.flags & EXTERNAL != 0 {
-                return Way::None;
-            }
-            if !self.is_seen(version) {
-                continue;
-            }
-            *seen_alive |= version.flags & DELETE_MARK == 0;
-            if step == 0 {
-                return Way::None;
-            }
-            if is_nothing(&version) {
-                return Way::Nothing;
-            }
-            let all_see = || self.blind.iter().all(|view| view.sees(version.txn, TxnId::NONE));
-            if !headers.skips() || all_see() || self.loses_older_skips.load(Ordering::Relaxed) {
-                return Way::Steps(step + 1);
-            }
-            // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
-            return if step > 1 && !above_skips { Way::Steps(step) } else { Way::None };
-        }
-        Way::TooFar
-    }
-
-    fn build(&self, steps: usize, buffers: &mut ChainBuffers) -> Option<PlannedSkip> {
-        let mut chain = Chain::with(self.undo, self.newest, self.replaced, std::mem::take(buffers));
-        let there = (0..steps).all(|_| matches!(chain.step_unless_spilled(), Ok(Some(Some(_)))));
-        let skip = there.then(|| PlannedSkip::new(chain.version(), &chain.buffer, self.replaced));
-        *buffers = chain.into_buffers();
-        skip
-    }
 }
 
 impl Engine {
@@ -396,6 +208,7 @@ impl Engine {
         for shard in shards {
             self.look_at_views_again();
             let Some(views) = self.lagging_views() else { continue };
+            self.notice_passed(shard, &views);
             self.history.look_again(shard, views.oldest());
             let taken = self.history.take_between(shard, BATCH, |finished| views.settled(finished.txn));
             // There may be more to look at.
@@ -409,14 +222,41 @@ impl Engine {
         count
     }
 
-    /// Whether the record that kept a transaction when it was last looked at keeps it still; then it is back among those that are kept.
+    /// Hears from settled transactions of which records nobody comes by any more, and has those looked at again that were kept for such a one.
+    pub(crate) fn notice_passed(&self, shard: usize, views: &Snapshots) {
+        for record in self.history.take_passed(shard, |by| views.settled(by)) {
+            self.undo.note_passed(record);
+        }
+        self.history.ask_kept(shard, |record| self.undo.is_passed(record));
+    }
+
+    /// Whether the record that kept a transaction when it was last looked at keeps it still, or another that tells so by itself; then it is back among those that are kept.
     pub(crate) fn is_still_needed(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, shard: usize, finished: Finished) -> bool {
         // What cannot be read now is purged in its turn, which tells of it.
-        let needed = !finished.needed.is_none() && self.is_needed(session, views, finished.needed).unwrap_or(true);
-        if needed {
-            self.history.keep(shard, finished, finished.needed);
+        let needed = match finished.needed {
+            UndoPtr::NONE => None,
+            passed if self.undo.is_passed(passed) => self.another_on_a_way(session, views, finished),
+            record => self.is_needed(session, views, record).unwrap_or(true).then_some(record),
+        };
+        if let Some(needed) = needed {
+            self.history.keep(shard, finished, needed);
         }
-        needed
+        needed.is_some()
+    }
+
+    /// Of a transaction that has left nothing but undo, the newest record that leads to a row which an old view sees, and past which nobody is led: then nothing else of it
+    /// need be read. `None` when all of it is to be looked at.
+    fn another_on_a_way(&self, session: &mut Session, views: &Snapshots, finished: Finished) -> Option<UndoPtr> {
+        let mut at = if finished.undo_only { finished.last_undo } else { UndoPtr::NONE };
+        while !at.is_none() {
+            let look = |bytes: &[u8]| decode(bytes).map(|record| (record.previous, glance(views, &record).keeps()));
+            let (previous, keeps) = self.undo.read_near(&mut session.buffers.near, at, look).ok()?.ok()?;
+            if keeps && !self.undo.is_passed(at) {
+                return Some(at);
+            }
+            at = previous;
+        }
+        None
     }
 
     /// Purges a transaction, of which nothing is purged yet, if no view needs any of its undo records; else it is kept, and only what no view needs of what it left
@@ -453,6 +293,8 @@ impl Engine {
             return Ok(Some(UndoPtr::NONE));
         }
         let is_new = work.finished.needed.is_none();
+        // One that was kept for a record that was passed: its others are passed in time as well, and until then needed. Else the rows tell.
+        let trusts = is_new || self.undo.is_passed(work.finished.needed);
         let looks = || work.records.iter().map(|(address, _)| *address).zip(&glances);
         // What tells by itself that the transaction stays spares the looks at the rows of the others.
         let stays = |glance: &Glance| matches!(glance, Glance::NeverBetween) || is_new && matches!(glance, Glance::FirstChange);
@@ -462,19 +304,24 @@ impl Engine {
         for (address, glance) in looks() {
             match glance {
                 Glance::RollbackOnly | Glance::NeverBetween => {}
-                Glance::FirstChange | Glance::Leaves(Left::Nothing) => {
-                    if needed.is_none() && self.is_needed(session, views, address)? {
+                Glance::FirstChange => {
+                    if needed.is_none() && self.is_on_a_way(session, views, address, trusts)? {
                         needed = address;
                     }
                 }
-                Glance::Leaves(Left::Entries) => {
-                    if needed.is_none() && self.is_needed(session, views, address)? {
+                Glance::Leaves(Left::Nothing, skips) => {
+                    if needed.is_none() && self.is_on_a_way(session, views, address, trusts && *skips)? {
+                        needed = address;
+                    }
+                }
+                Glance::Leaves(Left::Entries, skips) => {
+                    if needed.is_none() && self.is_on_a_way(session, views, address, trusts && *skips)? {
                         needed = address;
                     }
                     // The way may lead by the record, and the version that has the entries may yet be needed by nobody.
                     garbage.push(address);
                 }
-                Glance::Leaves(Left::Row) => {
+                Glance::Leaves(Left::Row, _) => {
                     if self.is_needed(session, views, address)? {
                         needed = address;
                     } else {
@@ -488,13 +335,14 @@ impl Engine {
             self.purge_records(session, work.finished, Why::NeededByNobody, garbage.into_iter());
             return Ok(Some(needed));
         }
-        Ok((!self.purge_between(session, work)).then_some(UndoPtr::NONE))
+        let leaving: SmallVec<[UndoPtr; 16]> = looks().filter(|(_, glance)| glance.leaves_more()).map(|(address, _)| address).collect();
+        Ok((!self.purge_between(session, work, &leaving)).then_some(UndoPtr::NONE))
     }
 
-    /// Purges a transaction that was read, and of which no view needs anything; `false` when some of it has to wait.
-    pub(crate) fn purge_between(self: &Arc<Engine>, session: &mut Session, work: Postponed) -> bool {
-        let addresses: Vec<UndoPtr> = work.records.iter().map(|(address, _)| *address).collect();
-        if !self.purge_records(session, work.finished, Why::NeededByNobody, addresses.into_iter()).is_empty() {
+    /// Purges a transaction that was read, and of which no view needs anything; `leaving` are those of its records that may have left something behind.
+    /// `false` when some of it has to wait.
+    pub(crate) fn purge_between(self: &Arc<Engine>, session: &mut Session, work: Postponed, leaving: &[UndoPtr]) -> bool {
+        if !self.purge_records(session, work.finished, Why::NeededByNobody, leaving.iter().copied()).is_empty() {
             return false;
         }
         self.end_purge(work);
@@ -502,14 +350,50 @@ impl Engine {
     }
 
     /// Whether `f` says so of a version of a row that somebody needs: the newest, those that it may be rolled back to, and those that old views see.
-    pub(crate) fn any_needed_version(&self, value: &[u8], f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
+    pub(crate) fn any_needed_version(&self, value: &[u8], mut f: impl FnMut(RowHeader, &[u8]) -> Result<bool>) -> Result<bool> {
         // As of the last round: what was needed then may be needed no more, never the other way round.
-        let views = self.prune.views.lock().clone();
-        self.any_met(views.as_deref(), value, f)
+        let mut views = self.prune.views.lock().clone();
+        loop {
+            if self.any_met(views.as_deref(), value, &mut f)? {
+                return Ok(true);
+            }
+            let now = self.prune.views.lock().clone();
+            if now.as_ref().map(Arc::as_ptr) == views.as_ref().map(Arc::as_ptr) {
+                return Ok(false);
+            }
+            views = now;
+        }
+    }
+
+    /// [`Engine::is_needed`], without a look at the row where notes tell: `until_passed` says that the record is needed until it is passed.
+    fn is_on_a_way(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, address: UndoPtr, until_passed: bool) -> Result<bool> {
+        if self.undo.is_passed(address) {
+            return Ok(false);
+        }
+        if until_passed { Ok(true) } else { self.is_needed(session, views, address) }
     }
 
     /// Whether a view comes by this undo record on its way to a row that it sees. Also of records that purge deals with when all see them only.
+    ///
+    /// What is said of views that are looked at anew meanwhile is asked again: by an older copy a way leads over versions that it takes for not settled yet, and it ends too soon
+    /// where what lies behind them was released since, as by the newer copy nobody comes by there.
     fn is_needed(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, address: UndoPtr) -> Result<bool> {
+        let mut newer: Option<Arc<Snapshots>> = None;
+        loop {
+            let views = newer.as_deref().unwrap_or(views);
+            if self.is_needed_by(session, views, address)? {
+                return Ok(true);
+            }
+            match self.lagging_views() {
+                Some(now) if !std::ptr::eq(&*now, views) => newer = Some(now),
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    fn is_needed_by(self: &Arc<Engine>, session: &mut Session, views: &Snapshots, address: UndoPtr) -> Result<bool> {
+        #[cfg(test)]
+        self.prune.looks_at_rows.fetch_add(1, Ordering::Relaxed);
         let bytes = self.undo.read_near(&mut session.buffers.near, address, SmallVec::<[u8; 256]>::from_slice)?;
         let record = decode(&bytes)?;
         match record.change {

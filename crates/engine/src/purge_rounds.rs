@@ -26,8 +26,10 @@ use txn::{FinishSeq, PurgeLimit, Snapshots};
 
 /// Transactions of one history shard that are purged between two looks at the views.
 pub(crate) const BATCH: usize = 64;
-/// How long purge sleeps when there is nothing it may remove.
+/// How long purge sleeps when there is nothing, or little, that it may remove.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Transactions that are worth a round: it looks at each shard of the history, whatever it finds there.
+const ROUND_MIN: usize = 32;
 /// How often the age of the history is looked at.
 const AGE_PAUSE: Duration = Duration::from_secs(1);
 /// How often the AUTO_INCREMENT counters that moved are written to their tree.
@@ -110,7 +112,7 @@ impl Engine {
         let mut rollback_next = Instant::now() + ROLLBACK_PAUSE;
         let mut age_next = Instant::now();
         while !stop.load(Ordering::SeqCst) {
-            if self.purge_round(&mut session, worker) == 0 {
+            if self.purge_round(&mut session, worker) < ROUND_MIN {
                 self.purging.wake[0].wait(Some(Instant::now() + PAUSE));
             }
             if Instant::now() >= age_next {
@@ -136,7 +138,7 @@ impl Engine {
         let mut session = self.connect();
         let worker = Worker(number, self.purging.workers());
         while !stop.load(Ordering::SeqCst) {
-            if self.purge_shards(&mut session, worker) == 0 {
+            if self.purge_shards(&mut session, worker) < ROUND_MIN {
                 self.purging.wake[number].wait(Some(Instant::now() + PAUSE));
             }
         }
@@ -154,6 +156,13 @@ impl Engine {
         self.history.look_again_at_all();
         while self.purge_round(&mut session, Worker(0, 1)) > 0 {}
         self.release_emptied_blocks();
+    }
+
+    /// What a worker does until there is nothing left to do for now; for tests.
+    #[cfg(test)]
+    pub(crate) fn purge_as_worker(self: &Arc<Engine>) {
+        let mut session = self.connect();
+        while self.purge_round(&mut session, Worker(0, 1)) > 0 {}
     }
 
     /// One batch of each of the worker's shards, and what only the first does; returns how many transactions (and entries that rollbacks left) were purged.
@@ -219,6 +228,7 @@ impl Engine {
             Some(finished) => (finished, None),
             None => {
                 let Some(views) = self.lagging_views() else { return false };
+                self.notice_passed(shard, &views);
                 let between = self.history.take_between(shard, 1, |finished| views.settled(finished.txn)).pop();
                 let Some(finished) = between else { return false };
                 if self.is_still_needed(session, &views, shard, finished) {

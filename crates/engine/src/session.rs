@@ -50,6 +50,8 @@ impl Isolation {
 
 /// Undo records that a committing transaction releases itself; with more it leaves them to purge.
 const FRESH_UNDO_MAX: usize = 1024;
+/// Records that a transaction leads past and tells purge of, about: purge finds out about others by itself.
+const PASSED_MAX: usize = 1024;
 
 /// A place in a transaction to roll back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub(crate) struct Running {
     pub(crate) leaves_entries: bool,
     /// The record by which an old view comes to a row (`prune.rs`), and who wrote the version that it replaced: of those there are, the one longest unchanged.
     needed: (UndoPtr, TxnId),
+    /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
+    passed: Vec<(UndoPtr, UndoPtr)>,
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
     pub(crate) fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
@@ -130,7 +134,7 @@ pub struct Buffers {
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
     pub(crate) covered: crate::covered::Buffers,
-    pub(crate) prune: crate::prune::CachedViews,
+    pub(crate) skips: crate::skip_plan::SkipBuffers,
     pub(crate) chain: crate::version::ChainBuffers,
     pub(crate) near: undo::Near,
     pub(crate) run: btree::RunPlan,
@@ -175,6 +179,7 @@ impl Running {
             leaves_garbage: false,
             leaves_entries: false,
             needed: (UndoPtr::NONE, TxnId::NONE),
+            passed: Vec::new(),
             fresh_undo: Vec::new(),
             view_open: false,
             half_undone: false,
@@ -210,10 +215,25 @@ impl Running {
         (!self.needed.0.is_none() && !self.leaves_entries).then_some(self.needed.0)
     }
 
+    /// The record at `address` leads readers past these.
+    pub(crate) fn note_passed(&mut self, address: UndoPtr, records: &[UndoPtr]) {
+        if self.passed.len() < PASSED_MAX {
+            self.passed.extend(records.iter().map(|record| (address, *record)));
+        }
+    }
+
+    /// All that was said to [`Running::note_passed`] and not taken back.
+    pub(crate) fn passed(&self) -> &[(UndoPtr, UndoPtr)] {
+        &self.passed
+    }
+
     /// A record was taken back and released.
     pub(crate) fn forget_undo(&mut self, address: UndoPtr) {
         if self.needed.0 == address {
             self.needed = (UndoPtr::NONE, TxnId::NONE);
+        }
+        while self.passed.last().is_some_and(|(by, _)| *by == address) {
+            self.passed.pop();
         }
         if self.fresh_undo.last().is_some_and(|(last, _)| *last == address) {
             self.fresh_undo.pop();
@@ -228,6 +248,7 @@ impl Running {
         self.leaves_garbage = false;
         self.leaves_entries = false;
         self.needed = (UndoPtr::NONE, TxnId::NONE);
+        self.passed.clear();
         self.fresh_undo.clear();
         self.view_open = false;
         self.half_undone = false;
@@ -250,6 +271,7 @@ impl Session {
         self.buffers = Buffers::default();
         if !self.running.active {
             self.running.fresh_undo = Vec::new();
+            self.running.passed = Vec::new();
             self.running.tables = Touched::new();
         }
     }

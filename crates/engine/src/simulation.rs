@@ -131,7 +131,12 @@ pub fn forget_unseen(build: &crate::OnlineBuild) {
 
 /// A bug: what finished between snapshots is purged without a look at what they need.
 pub fn prune_needed(engine: &Arc<Engine>) {
-    prune_blindly(engine, |session, mut work| engine.read_all(session, &mut work) && engine.purge_between(session, work));
+    prune_blindly(engine, |session, mut work| {
+        engine.read_all(session, &mut work) && {
+            let records: Vec<base::UndoPtr> = work.records.iter().map(|(address, _)| *address).collect();
+            engine.purge_between(session, work, &records)
+        }
+    });
 }
 
 /// A bug: the rows that transactions have deleted which are kept for a snapshot go without a look at who sees them.

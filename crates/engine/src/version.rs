@@ -8,7 +8,7 @@
 
 use crate::undo_record::{Change, OldHeader, UndoRecord, older_body};
 use crate::{Error, Result};
-use base::TxnId;
+use base::{TxnId, UndoPtr};
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use txn::ReadView;
 use undo::UndoStore;
@@ -79,6 +79,22 @@ pub(crate) fn walk(
 /// Whether a version stands for a row that did not exist: deleted by nobody. (A row of nobody that is not deleted was copied by ALTER TABLE, and all see it.)
 pub(crate) fn is_nothing(version: &RowHeader) -> bool {
     version.txn.is_none() && version.flags & DELETE_MARK != 0
+}
+
+/// Records for who may not read the undo file, as he holds a latch: those in memory, and some that were read before.
+pub(crate) struct AtHand<'a> {
+    pub(crate) undo: &'a UndoStore,
+    pub(crate) read: &'a [(UndoPtr, Vec<u8>)],
+}
+
+impl AtHand<'_> {
+    /// `None` when the record is not at hand.
+    pub(crate) fn read<R>(&self, at: UndoPtr, f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        match self.read.iter().find(|(address, _)| *address == at) {
+            Some((_, record)) => Ok(Some(f(record))),
+            None => Ok(self.undo.read_in_memory(at, f)?),
+        }
+    }
 }
 
 /// The versions of a row, from the newest to older ones, as a reader meets them who sees none: where an undo record says that those who do not see the version
@@ -159,17 +175,16 @@ impl<'u> Chain<'u> {
         self.went_back()
     }
 
-    /// Like [`Chain::step`], when it needs no record that is not in memory; `Some(None)` when there is no version before, `None` when the record is not in memory.
-    pub(crate) fn step_unless_spilled(&mut self) -> Result<Option<Option<RowHeader>>> {
+    /// Like [`Chain::step`], when it needs no record that is not at hand; `Some(None)` when there is no version before, `None` when the record is not at hand.
+    pub(crate) fn step_at_hand(&mut self, records: &AtHand<'_>) -> Result<Option<Option<RowHeader>>> {
         if self.skip.is_some() {
             return self.step().map(Some);
         }
-        let undo = self.undo;
         if self.version.undo.is_none() {
             return Ok(Some(None));
         }
         let at = self.version.undo;
-        match undo.read_in_memory(at, |bytes| self.take_record(bytes))? {
+        match records.read(at, |bytes| self.take_record(bytes))? {
             None => Ok(None),
             Some(taken) => taken.and_then(|()| self.went_back()).map(Some),
         }
@@ -266,8 +281,8 @@ impl<'u> Headers<'u> {
         Ok(self.went_back(found))
     }
 
-    /// As [`Chain::step_unless_spilled`].
-    pub(crate) fn step_unless_spilled(&mut self) -> Result<Option<Option<RowHeader>>> {
+    /// As [`Chain::step_at_hand`].
+    pub(crate) fn step_at_hand(&mut self, records: &AtHand<'_>) -> Result<Option<Option<RowHeader>>> {
         if self.skip.is_some() {
             return self.step().map(Some);
         }
@@ -276,7 +291,7 @@ impl<'u> Headers<'u> {
             return Ok(Some(None));
         }
         let writer = self.version.txn;
-        match self.undo.read_in_memory(at, |bytes| Behind::of(bytes, writer))? {
+        match records.read(at, |bytes| Behind::of(bytes, writer))? {
             None => Ok(None),
             Some(found) => Ok(Some(self.went_back(found?))),
         }

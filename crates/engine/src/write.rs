@@ -9,10 +9,10 @@
 
 use crate::external::EXTERNAL;
 use crate::log_op::LogOp;
-use crate::prune::PlannedSkip;
 use crate::row_lock::{Obstacle, Wait};
 use crate::secondary::{EntryMoves, same_parts};
 use crate::session::Session;
+use crate::skip_plan::PlannedSkip;
 use crate::table::Table;
 use crate::undo_record::{Change, OldHeader, UndoRecord, common_ends};
 use crate::version::header;
@@ -286,6 +286,12 @@ impl Session {
         let middle = &old_body[prefix..old_body.len() - suffix];
         let (same_length, middle_end) = (old_body.len() == new_body.len() && !external, new_body.len() - suffix);
         let planned = self.plan_skip(old);
+        if let Some(record) = planned.missing {
+            drop(leaf);
+            self.buffers.old_keys = left_behind;
+            self.read_for_skip(record);
+            return Ok(Attempt::Again);
+        }
         let skip = planned.skip.as_ref().map(PlannedSkip::as_skip);
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind, skip };
         let undo = self.append_undo(table, key, change)?;
@@ -312,6 +318,9 @@ impl Session {
             self.running.leaves_entries |= leaves_entries;
             if planned.stays {
                 self.running.note_needed(undo, old_header.txn);
+            }
+            if planned.skip.is_some() {
+                self.running.note_passed(undo, self.buffers.skips.passed());
             }
             return Ok(Attempt::Done(()));
         }

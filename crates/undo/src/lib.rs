@@ -26,6 +26,7 @@ mod frame;
 mod hold;
 mod memory;
 mod near;
+mod passed;
 mod recovery;
 mod segment;
 mod store;

@@ -12,6 +12,7 @@ use crate::chunked::Chunked;
 use crate::error::UndoError;
 use crate::frame::{HEADER_BYTES, Header, SEGMENT_BYTES, frame_bytes};
 use crate::memory::Memory;
+use crate::passed::Passed;
 use base::UndoPtr;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -69,9 +70,11 @@ impl Buffer {
 
     /// Appends the bytes of a range that starts and ends at a multiple of 8.
     pub(crate) fn copy(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
-        out.reserve(range.len());
-        for word in &self.words()[range.start / 8..range.end / 8] {
-            out.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        let from = out.len();
+        out.resize(from + range.len(), 0);
+        let words = &self.words()[range.start / 8..range.end / 8];
+        for (bytes, word) in out[from..].as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
         }
         // Acquire: the caller now looks whether the buffer still is the segment's.
         fence(Ordering::Acquire);
@@ -147,9 +150,12 @@ pub(crate) fn generation_of(number: u64) -> u64 {
 pub(crate) struct Segments {
     pub(crate) slots: Chunked<Slot>,
     pub(crate) buffers: Chunked<Buffer>,
+    pub(crate) passed: Passed,
     list: Mutex<List>,
     /// Buffers in use; relaxed, for status and the spill limit.
     buffers_used: AtomicU32,
+    /// New numbers have higher generations. Relaxed: recovery raises it, before anything is appended.
+    generation_floor: AtomicU64,
     /// How many hold all places; looked at under the list's latch.
     pub(crate) holds: Arc<AtomicU32>,
 }
@@ -174,7 +180,6 @@ struct List {
     places_unlisted: Vec<u32>,
     /// Segments that take no more records, in memory, oldest first; some may be recycled or spilled meanwhile.
     sealed: VecDeque<u64>,
-    generation_floor: u64,
 }
 
 impl List {
@@ -193,7 +198,6 @@ impl List {
             places_freed: Vec::new(),
             places_unlisted: Vec::new(),
             sealed: VecDeque::new(),
-            generation_floor: 0,
         }
     }
 }
@@ -203,9 +207,11 @@ impl Segments {
         Segments {
             slots: Chunked::new(ALL_SLOTS as usize),
             buffers: Chunked::new(ALL_SLOTS as usize),
+            passed: Passed::new(),
             // Above the shards, which are of the same rank.
             list: Mutex::with_order(Rank::UndoSegments, u32::MAX, List::new()),
             buffers_used: AtomicU32::new(0),
+            generation_floor: AtomicU64::new(0),
             holds: Arc::default(),
         }
     }
@@ -261,7 +267,7 @@ impl Segments {
     /// Puts a slot to use, with the next generation or with a given number.
     fn open_slot(&self, list: &mut List, at: u32, number: Option<u64>, live: u64) -> u64 {
         let slot = self.slots.at(at as usize);
-        let next = slot.generation.load(Ordering::Relaxed).max(list.generation_floor) + 1;
+        let next = slot.generation.load(Ordering::Relaxed).max(self.generation_floor.load(Ordering::Relaxed)) + 1;
         let number = number.unwrap_or(next * u64::from(ALL_SLOTS) + u64::from(at));
         slot.generation.store(generation_of(number), Ordering::Relaxed);
         slot.buffer.store(self.take_buffer(list), Ordering::Release);
@@ -357,6 +363,7 @@ impl Segments {
         let mut list = self.list.lock();
         let Some(slot) = self.find(number) else { return };
         slot.number.store(0, Ordering::Release);
+        self.passed.forget(number);
         self.give_buffer(&mut list, slot);
         if let Some(place) = slot.place.swap(0, Ordering::Relaxed).checked_sub(1) {
             list.places_freed.push(place);
@@ -427,7 +434,7 @@ impl Segments {
         let freed = std::mem::take(&mut list.places_freed);
         list.places_unlisted.extend(freed);
         let used = self.slots.iter().map(|(_, slot)| slot.generation.load(Ordering::Relaxed)).max().unwrap_or(0);
-        used.max(list.generation_floor)
+        used.max(self.generation_floor.load(Ordering::Relaxed))
     }
 
     /// The last directory is durable: places that it does not list are free.
@@ -443,8 +450,10 @@ impl Segments {
 
     /// New numbers shall have higher generations than this.
     pub(crate) fn raise_generation(&self, generation: u64) {
-        let mut list = self.list.lock();
-        list.generation_floor = list.generation_floor.max(generation);
+        // Said for each record of the log, and mostly nothing new.
+        if self.generation_floor.load(Ordering::Relaxed) < generation {
+            self.generation_floor.fetch_max(generation, Ordering::Relaxed);
+        }
     }
 
     /// A segment that a directory lists: on disk only.

@@ -296,6 +296,16 @@ impl UndoStore {
         }
     }
 
+    /// Notes that readers are led past this record, although it is not released: nobody comes by it any more. Gone with its segment, and after a restart.
+    pub fn note_passed(&self, ptr: UndoPtr) {
+        self.segments.passed.note(ptr, || self.segments.find(ptr.segment()).is_some());
+    }
+
+    /// Whether [`Self::note_passed`] was said of this record; `false` tells nothing.
+    pub fn is_passed(&self, ptr: UndoPtr) -> bool {
+        self.segments.passed.is_noted(ptr)
+    }
+
     /// From now on a record cannot be read any more once it is released, not only when its segment is used again: for tests that look for readers of what was released.
     pub fn forget_released_at_once(&self) {
         self.forgotten.get_or_init(|| Mutex::new(Rank::Leaf, HashSet::new()));

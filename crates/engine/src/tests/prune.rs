@@ -473,3 +473,123 @@ fn a_change_that_a_snapshot_needs_is_kept_by_its_writer() {
     drop((idle, writer));
     f.check_purged(41);
 }
+
+/// A transaction that a snapshot needed goes when its row was changed twice more, and nobody looks at the row for it: who changed it has told.
+#[test]
+fn what_later_changes_lead_past_goes_without_a_look_at_the_row() {
+    const ROWS: i64 = 300;
+    let f = Fixture::new();
+    let mut writer = f.session();
+    for id in 1..=ROWS {
+        f.insert(&mut writer, id, id, "first", None).unwrap();
+    }
+    writer.commit().unwrap();
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    let looks = || f.engine.prune.looks_at_rows.load(sync::atomic::Ordering::Relaxed);
+    let (mut before, mut longest) = (0, 0);
+    for round in 1..=12 {
+        if round == 6 {
+            before = looks();
+        }
+        for id in 1..=ROWS {
+            writer.begin(Isolation::RepeatableRead, false);
+            f.update(&mut writer, id, id, &format!("round {round}")).unwrap();
+            writer.commit().unwrap();
+            if id % 30 == 0 {
+                f.engine.purge_as_worker();
+                longest = longest.max(f.engine.history_length());
+            }
+        }
+    }
+    assert_eq!(looks() - before, 0, "looks at rows for {} transactions, of which {} were pruned", 7 * ROWS, f.engine.pruned());
+    // The last two changes of each row, and a quarter more until somebody asks.
+    assert!(longest <= 1000, "{longest}");
+    assert_eq!(rows(&f, &mut idle), first);
+    idle.commit().unwrap();
+    drop((idle, writer));
+    f.check_purged(ROWS as u64);
+}
+
+/// Until who leads past a record is seen by all others, ways begin below it and lead by that record: an entry that an old view needs is found by it.
+#[test]
+fn a_record_is_kept_until_who_leads_past_it_is_settled() {
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    f.insert(&mut writer, 1, 10, "first", None).unwrap();
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    let mut old: Vec<Session> = (0..txn::Snapshots::OLD_MAX).map(|_| f.session()).collect();
+    old.iter_mut().for_each(Session::open_snapshot);
+    let change = |writer: &mut Session, key: i64, text: &str| {
+        f.update(writer, 1, key, text).unwrap();
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+    };
+    // The entry of the first key is left to the old views; a second change leads to the first.
+    change(&mut writer, 1, "moved");
+    f.engine.purge_all();
+    change(&mut writer, 1, "again");
+    f.engine.purge_all();
+    // It sees what was changed so far, and not who leads past it: one more than are looked at one by one.
+    let mut younger = f.session();
+    younger.open_snapshot();
+    // Of another shard of the history, so that the first is not behind it.
+    change(&mut f.session(), 1, "leads past both");
+    (0..3).for_each(|_| f.engine.purge_all());
+    let found = |view: &mut Session| [Direction::Forward, Direction::Backward].map(|direction| f.ids(view, 1, direction));
+    for view in &mut old {
+        assert_eq!((found(view), f.get(view, 1)), ([vec![1], vec![1]], Some((10, "first".into()))));
+    }
+    assert_eq!(f.get(&mut younger, 1), Some((1, "again".into())));
+    // Then they go.
+    younger.commit().unwrap();
+    (0..3).for_each(|_| f.engine.purge_all());
+    for view in &mut old {
+        assert_eq!((found(view), f.get(view, 1)), ([vec![1], vec![1]], Some((10, "first".into()))));
+        view.commit().unwrap();
+    }
+    drop((old, younger, writer));
+    f.check_purged(1);
+}
+
+/// A row whose last change has been spilled since gets its skip all the same: the record is read before the row is latched again.
+#[test]
+fn a_row_whose_last_change_was_spilled_is_skipped_over_too() {
+    const ROWS: i64 = 600;
+    let f = Fixture::with_undo(undo::UndoConfig { shards: 4, memory_bytes_max: 1 << 20 });
+    let mut writer = f.session();
+    let long = |id: i64, round: usize| format!("{id} {}", ["a", "b", "c"][round % 3].repeat(2000));
+    let room = |id: i64| {
+        if id % 200 == 0 {
+            f.engine.sharp_checkpoint().unwrap();
+        }
+    };
+    for id in 1..=ROWS {
+        f.insert(&mut writer, id, id, &long(id, 0), None).unwrap();
+        room(id);
+    }
+    writer.commit().unwrap();
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    for round in 1..=8 {
+        for id in 1..=ROWS {
+            writer.begin(Isolation::RepeatableRead, false);
+            f.update(&mut writer, id, id, &long(id, round)).unwrap();
+            writer.commit().unwrap();
+            room(id);
+            if id % 50 == 0 {
+                f.engine.purge_as_worker();
+                f.engine.undo.spill().unwrap();
+            }
+        }
+    }
+    let (history, stats) = (f.engine.history_length(), f.engine.undo.stats());
+    assert!(stats.spilled >= 4, "{stats:?}");
+    assert!(history <= 2000, "{history} transactions are kept, {stats:?}");
+    assert_eq!(rows(&f, &mut idle), first);
+    idle.commit().unwrap();
+    drop((idle, writer));
+    f.check_purged(ROWS as u64);
+}

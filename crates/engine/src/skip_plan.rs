@@ -1,0 +1,293 @@
+//! Skips: how a writer says in his undo record how readers go on who do not see the version that he replaces, when nobody needs what lies between.
+//!
+//! Which views there are, and what purge does with the records that are led past: `prune.rs`, with the invariants that both keep. The design: docs/design/pruning.md, Chains.
+//!
+//! # Invariant
+//! A plan is made under the leaf's exclusive latch and reads no file.
+
+use crate::Error;
+use crate::external::EXTERNAL;
+use crate::prune::decode;
+use crate::session::Session;
+use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
+use crate::version::{AtHand, Chain, ChainBuffers, Headers, header, is_nothing};
+use base::{TxnId, UndoPtr};
+use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use sync::atomic::{AtomicBool, Ordering};
+use txn::{ReadView, Snapshots};
+
+/// Versions that a writer looks at, as a rule, for those that nobody needs.
+const PLAN_STEPS: usize = 16;
+/// And once in so many times that this did not do, so many: a row whose writers were not settled as often as that, one after the other, gets its skip all the same, and the next one is near.
+const PLAN_FAR_EACH: u32 = 32;
+const PLAN_STEPS_FAR: usize = 1024;
+/// Records that are read from the file for one skip, at most.
+const READ_MAX: usize = 4;
+
+/// A session's copy of the views, and what it plans skips in.
+#[derive(Default)]
+pub(crate) struct SkipBuffers {
+    generation: u64,
+    views: Option<Arc<Snapshots>>,
+    /// Times that [`PLAN_STEPS`] did not do.
+    too_far: u32,
+    /// The records past which the skip leads that was planned last.
+    passed: Vec<UndoPtr>,
+    /// Records that were read from the file for a skip, with no latch held, until it is planned; at most [`READ_MAX`].
+    read: Vec<(UndoPtr, Vec<u8>)>,
+}
+
+impl SkipBuffers {
+    pub(crate) fn passed(&self) -> &[UndoPtr] {
+        &self.passed
+    }
+}
+
+/// A [`Skip`] that owns its bytes.
+pub(crate) struct PlannedSkip {
+    old: OldHeader,
+    prefix: usize,
+    suffix: usize,
+    middle: SmallVec<[u8; 64]>,
+}
+
+impl PlannedSkip {
+    /// Whether it leads to a row, so that readers come by all that it leads past until its writer is settled.
+    fn leads_to_row(&self) -> bool {
+        self.old.flags & DELETE_MARK == 0
+    }
+
+    fn to_nothing() -> PlannedSkip {
+        PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: SmallVec::new() }
+    }
+
+    /// To `target`, from a version that is replaced.
+    fn new(target: RowHeader, bytes: &[u8], replaced: &[u8]) -> PlannedSkip {
+        let (older, newer) = (&bytes[HEADER_BYTES..], &replaced[HEADER_BYTES..]);
+        let (prefix, suffix) = common_ends(older, newer);
+        PlannedSkip { old: target.into(), prefix, suffix, middle: SmallVec::from_slice(&older[prefix..older.len() - suffix]) }
+    }
+
+    pub(crate) fn as_skip(&self) -> Skip<'_> {
+        Skip { old: self.old, prefix: self.prefix, suffix: self.suffix, middle: &self.middle }
+    }
+}
+
+/// What a writer finds out about the undo record of a change to come.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) skip: Option<PlannedSkip>,
+    /// An old view comes by the record until the row is changed again, which it is not often.
+    pub(crate) stays: bool,
+    /// A record that was spilled, without which nothing can be said: to be read by [`Session::read_for_skip`], and planned again.
+    pub(crate) missing: Option<UndoPtr>,
+}
+
+impl Session {
+    /// How readers go on that do not see the version `replaced`, when versions behind it are needed by nobody. One load when no view lags. Reads no file, as it is called
+    /// with the row's leaf latched exclusively: [`Plan::missing`] says what it would read.
+    #[inline]
+    pub(crate) fn plan_skip(&mut self, replaced: &[u8]) -> Plan {
+        if self.engine.prune.is_on() { self.plan_skip_among(replaced).unwrap_or_default() } else { Plan::default() }
+    }
+
+    /// Reads a record that a plan misses, with no latch held.
+    #[cold]
+    pub(crate) fn read_for_skip(&mut self, missing: UndoPtr) {
+        // What cannot be read is told of when it is read for more than this: without it there is no skip.
+        let record = self.engine.undo.read(missing, <[u8]>::to_vec).unwrap_or_default();
+        self.buffers.skips.read.push((missing, record));
+    }
+
+    #[cold]
+    fn plan_skip_among(&mut self, replaced: &[u8]) -> Option<Plan> {
+        let prune = &self.engine.prune;
+        let SkipBuffers { generation, views, too_far, passed, read } = &mut self.buffers.skips;
+        prune.copy_views(generation, views);
+        passed.clear();
+        let views = views.as_deref()?;
+        let newest = header(replaced).ok()?;
+        if newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
+            return None;
+        }
+        let mut seen_alive = newest.flags & DELETE_MARK == 0 && views.some_sees(newest.txn);
+        let (mut skip, mut missing) = (None, None);
+        let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(newest.txn).collect();
+        if !newest.undo.is_none() && !blind.is_empty() {
+            let told = |bytes: &[u8]| told_by_record(bytes, newest, replaced, &blind, &mut seen_alive);
+            let records = AtHand { undo: &self.engine.undo, read: read.as_slice() };
+            skip = match records.read(newest.undo, told) {
+                Ok(Some(Told::Skip(skip))) => {
+                    passed.push(newest.undo);
+                    Some(skip)
+                }
+                Ok(None) => {
+                    missing = Some(newest.undo);
+                    None
+                }
+                // What cannot be read is told of when it is read for more than this.
+                Ok(Some(Told::NoSkip)) | Err(_) => None,
+                Ok(Some(Told::Further)) => {
+                    let behind = SkipBehind { records, newest, replaced, blind: &blind, loses_older_skips: &prune.loses_older_skips };
+                    behind.skip(too_far, &mut self.buffers.chain, &mut seen_alive, passed, &mut missing)
+                }
+            };
+            if missing.is_some() && read.len() < READ_MAX {
+                return Some(Plan { missing, ..Plan::default() });
+            }
+            read.clear();
+            if !skip.as_ref().is_some_and(PlannedSkip::leads_to_row) {
+                passed.clear();
+            }
+        }
+        // Soon replaced again: then nobody comes by the record any more.
+        let is_hot = newest.txn.0.saturating_add(self.engine.config.prune_lag) >= self.running.id.0;
+        Some(Plan { skip, stays: seen_alive && !is_hot, missing: None })
+    }
+}
+
+/// What the record of a row's newest change tells about a skip from there.
+enum Told {
+    Skip(PlannedSkip),
+    /// The ordinary step leads to what an old view sees, or somebody else deals with the row.
+    NoSkip,
+    /// What is behind it must be looked at.
+    Further,
+}
+
+/// [`SkipBehind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
+fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], seen_alive: &mut bool) -> Told {
+    let Ok(UndoRecord { txn, change, .. }) = decode(bytes) else { return Told::Further };
+    let (old, prefix, suffix, middle, skip) = match change {
+        Change::Update { old, prefix, suffix, middle, skip, .. } => (old, prefix, suffix, middle, skip),
+        // Nobody sees what was before the row was there. The ordinary step would say so, but not purge, which is to know it without a look at the row.
+        Change::Insert | Change::InsertRun { .. } => return Told::Skip(PlannedSkip::to_nothing()),
+        Change::Delete { .. } | Change::Chain { .. } => return Told::Further,
+    };
+    let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
+    if txn != newest.txn || old.flags & EXTERNAL != 0 {
+        return Told::NoSkip;
+    }
+    if is_seen(old.txn) {
+        *seen_alive |= old.flags & DELETE_MARK == 0;
+        return Told::NoSkip;
+    }
+    let Some(skip) = skip.filter(|skip| is_seen(skip.old.txn)) else { return Told::Further };
+    if skip.old.flags & EXTERNAL != 0 {
+        return Told::NoSkip;
+    }
+    if is_nothing(&skip.old.into()) {
+        return Told::Skip(PlannedSkip::to_nothing());
+    }
+    *seen_alive |= skip.old.flags & DELETE_MARK == 0;
+    let (first, second) =
+        (Difference { prefix, suffix, middle }, Difference { prefix: skip.prefix, suffix: skip.suffix, middle: skip.middle });
+    match compose(&replaced[HEADER_BYTES..], first, second) {
+        Some((prefix, suffix, middle)) => Told::Skip(PlannedSkip { old: skip.old, prefix, suffix, middle }),
+        None => Told::NoSkip,
+    }
+}
+
+/// Where the views `blind`, which do not see the version `replaced`, go on from it, found by going back from there.
+struct SkipBehind<'a> {
+    records: AtHand<'a>,
+    /// The header of `replaced`.
+    newest: RowHeader,
+    replaced: &'a [u8],
+    blind: &'a [&'a ReadView],
+    loses_older_skips: &'a AtomicBool,
+}
+
+/// What the headers behind a version tell of a skip from it.
+enum Way {
+    /// To nothing: those views see no version at all.
+    Nothing,
+    /// To the version so many steps behind.
+    Steps(usize),
+    /// There is none: the ordinary step leads to what they see, or somebody else deals with the row.
+    None,
+    /// This record is needed to say, and not at hand.
+    Missing(UndoPtr),
+    /// It is further away than was looked.
+    TooFar,
+}
+
+impl SkipBehind<'_> {
+    /// Notes in `seen_alive` when one of the views is found to see the row, and in `passed` the records that the skip leads past.
+    fn skip(
+        &self,
+        too_far: &mut u32,
+        buffers: &mut ChainBuffers,
+        seen_alive: &mut bool,
+        passed: &mut Vec<UndoPtr>,
+        missing: &mut Option<UndoPtr>,
+    ) -> Option<PlannedSkip> {
+        let steps = if *too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1 { PLAN_STEPS_FAR } else { PLAN_STEPS };
+        match self.way(steps, seen_alive, passed) {
+            Way::Nothing => Some(PlannedSkip::to_nothing()),
+            Way::Steps(steps) => self.build(steps, buffers),
+            Way::None => None,
+            Way::Missing(record) => {
+                *missing = Some(record);
+                None
+            }
+            Way::TooFar => {
+                *too_far = too_far.wrapping_add(1);
+                None
+            }
+        }
+    }
+
+    fn is_seen(&self, version: RowHeader) -> bool {
+        self.blind.iter().any(|view| view.sees(version.txn, TxnId::NONE))
+    }
+
+    /// By headers alone: most of what is met is passed by.
+    fn way(&self, steps: usize, seen_alive: &mut bool, passed: &mut Vec<UndoPtr>) -> Way {
+        let mut headers = Headers::new(self.records.undo, self.newest);
+        passed.clear();
+        for step in 0..steps {
+            let (above_skips, record) = (headers.skips(), headers.version().undo);
+            if !above_skips {
+                passed.push(record);
+            }
+            let version = match headers.step_at_hand(&self.records) {
+                Ok(Some(Some(version))) => version,
+                Ok(Some(None)) | Err(Error::UndoGone) if step > 0 => return Way::Nothing,
+                Ok(None) => return Way::Missing(record),
+                _ => return Way::None,
+            };
+            if version.flags & EXTERNAL != 0 {
+                return Way::None;
+            }
+            if !self.is_seen(version) {
+                continue;
+            }
+            *seen_alive |= version.flags & DELETE_MARK == 0;
+            if step == 0 {
+                return Way::None;
+            }
+            if is_nothing(&version) {
+                return Way::Nothing;
+            }
+            let all_see = || self.blind.iter().all(|view| view.sees(version.txn, TxnId::NONE));
+            if !headers.skips() || all_see() || self.loses_older_skips.load(Ordering::Relaxed) {
+                return Way::Steps(step + 1);
+            }
+            // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.
+            passed.pop();
+            return if step > 1 && !above_skips { Way::Steps(step) } else { Way::None };
+        }
+        Way::TooFar
+    }
+
+    fn build(&self, steps: usize, buffers: &mut ChainBuffers) -> Option<PlannedSkip> {
+        let mut chain = Chain::with(self.records.undo, self.newest, self.replaced, std::mem::take(buffers));
+        let there = (0..steps).all(|_| matches!(chain.step_at_hand(&self.records), Ok(Some(Some(_)))));
+        let skip = there.then(|| PlannedSkip::new(chain.version(), &chain.buffer, self.replaced));
+        *buffers = chain.into_buffers();
+        skip
+    }
+}
