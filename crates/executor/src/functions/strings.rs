@@ -4,10 +4,10 @@ use crate::convert;
 use crate::exec::Exec;
 use crate::functions::pair_collation;
 use crate::run::Result;
-use planner::expr::Expr;
+use planner::expr::{Expr, ExprKind};
 use planner::func::Func;
 use std::cmp::Ordering;
-use types::{Collation, Value};
+use types::{Collation, TypeKind, Value};
 
 /// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1.
 fn short_address(text: &[u8]) -> Option<u64> {
@@ -263,7 +263,11 @@ impl Exec<'_> {
                     return Ok(Value::Int(0));
                 }
                 let collation = pair_collation(&args[0], &args[1]);
-                let at = t[1].split(|b| *b == b',').position(|part| collation.equal(part, &t[0]));
+                let mut at = t[1].split(|b| *b == b',').position(|part| collation.equal(part, &t[0]));
+                if at.is_some() && args[1].ty.kind == TypeKind::Set && matches!(args[0].kind, ExprKind::Literal(_)) {
+                    // As MySQL, which asks for the bit: the number of the member, wherever it stands in the text.
+                    at = args[1].ty.member_list().iter().position(|member| collation.equal(member, &t[0])).or(at);
+                }
                 Ok(Value::Int(at.map_or(0, |p| p as i64 + 1)))
             }
             F::MakeSet => {
