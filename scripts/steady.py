@@ -2,7 +2,8 @@
 """steady.py: throughput of each second over minutes of TPC-C with data larger than the buffer pool; does a cleaner or a checkpoint stall it?
 
 Starts a server of its own, loads TPC-C, runs it, and reads the server's counters once a second: transactions that wrote and finished, pages read and written,
-dirty pages, age of the log, waits for frames. Prints the median second, the worst, and how many were under half of the median; writes the seconds to
+dirty pages, age of the log, waits for frames. Beside them what the machine did: the share of the processors that its host gave to others (`stolen`), and how long the
+device took for a read (`read_ms`), so that a slow second can be told from a stall. Prints the median second, the worst, and how many were under half of the median; writes the seconds to
 RESULTS/steady.jsonl and a plot to docs/reliability/steady.svg. The aim: no second under 50 % of the median.
 
   --minutes M      measured time (20); a warm-up of a twentieth of it, at least 10 s, comes before
@@ -22,6 +23,7 @@ Needs the `mysql` client, and a machine that does nothing else.
 """
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -62,6 +64,17 @@ COUNTERS = {
 }
 
 
+def machine():
+    """Of the whole machine since its start: processor time, that of it which the host gave to others, reads that the device of RESULTS has done, and the milliseconds they took."""
+    times = [int(n) for n in open("/proc/stat").readline().split()[1:9]]
+    device = os.stat(args.results).st_dev
+    try:
+        reads = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat").read_text().split()
+    except OSError:
+        reads = [0, 0, 0, 0]
+    return {"all": sum(times), "stolen": times[7], "device_reads": int(reads[0]), "device_ms": int(reads[3])}
+
+
 def load(action, *more):
     size = ["--warehouses", args.warehouses, "--items", args.items, "--customers", args.customers]
     command = [ROOT / f"target/{args.profile}/altiplano", "bench", action, *(["--json"] if action == "run" else []), "--server", f"127.0.0.1:{args.port}", "--database", "steady", "--workload", "tpcc"]
@@ -91,7 +104,7 @@ def main():
         runner = subprocess.Popen(load("run", "-c", args.connections, "--seconds", measured + warmup, "--warmup", 1), stdout=subprocess.PIPE, text=True)
         time.sleep(warmup)
         names = ",".join(f"'{name}'" for name in COUNTERS)
-        sample = lambda: {COUNTERS[k]: int(v) for k, v in client.ask(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}
+        sample = lambda: {**{COUNTERS[k]: int(v) for k, v in client.ask(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}, **machine()}
         seconds, before, at = [], sample(), time.monotonic()
         end, tick = at + measured, at
         while time.monotonic() < end:
@@ -104,6 +117,8 @@ def main():
                 "log_mb": round(rate("log_bytes") / 1e6, 2), "frame_waits": now["frame_waits"] - before["frame_waits"],
                 "dirty": now["dirty"], "free": now["free"], "history": now["history"], "history_age": now["history_age"],
                 "undo_mb": now["undo_memory"] >> 20, "took": round(clock - at, 3),
+                "stolen": round((now["stolen"] - before["stolen"]) / max(now["all"] - before["all"], 1), 3),
+                "read_ms": round((now["device_ms"] - before["device_ms"]) / max(now["device_reads"] - before["device_reads"], 1), 3),
             })
             before, at = now, clock
         runner.wait()
@@ -114,6 +129,11 @@ def main():
         worst = min(range(len(rates)), key=rates.__getitem__)
         print(f"{len(rates)} seconds: median {median:.0f} transactions/s that write, worst {rates[worst]:.0f} ({100 * rates[worst] / max(median, 1):.0f} %, second {worst}),"
               f" {under} under half of the median")
+        usual = {name: statistics.median(second[name] for second in seconds) for name in ("stolen", "read_ms")}
+        slow = [second for second in seconds if second["tps"] < median / 2]
+        hindered = sum(second["stolen"] > 0.1 or second["read_ms"] > 2 * usual["read_ms"] for second in slow)
+        print(f"the host gave {100 * usual['stolen']:.1f} % of the processors to others, and a read took {usual['read_ms']:.3f} ms (medians); "
+              f"of the seconds under half {hindered} are such in which that was over 10 %, or more than twice as long")
         print("worst second:", json.dumps(seconds[worst]))
         thirds = [statistics.median(rates[i * len(rates) // 3:(i + 1) * len(rates) // 3 or None]) for i in range(3)] if len(rates) >= 3 else []
         print("medians of the thirds:", ", ".join(f"{m:.0f}" for m in thirds))
