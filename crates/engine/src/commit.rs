@@ -9,7 +9,6 @@
 //!    the version leaves the session, and no commit of it is acknowledged or seen, before the log is durable up to there.
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
 
-use crate::history::Finished;
 use crate::log_op::LogOp;
 use crate::session::Session;
 use crate::{Error, Result};
@@ -213,11 +212,15 @@ impl Session {
         if self.running.leaves_garbage {
             // Somebody else finished it, maybe; a later position only keeps purge a little.
             let seq = self.engine.txns.finished_now();
-            let finished = Finished::new(self.running.id, seq, self.running.last_undo);
+            let mut finished = self.running.finished(seq);
             self.engine.history.note_passed(self.shard, self.running.id, self.running.passed().iter().map(|(_, record)| *record));
+            // A look now would find only what is known.
+            if let Some(ways) = self.running.ways(&finished) {
+                return self.engine.history.push_kept(self.shard, finished, Some(ways));
+            }
             if let Some(needed) = self.running.kept_for() {
-                // A look now would find only that it stays.
-                return self.engine.history.push_kept(self.shard, finished, needed);
+                finished.needed = needed;
+                return self.engine.history.push_kept(self.shard, finished, None);
             }
             if self.engine.history.push(self.shard, finished) {
                 self.engine.wake_purge();

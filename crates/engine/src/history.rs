@@ -8,12 +8,13 @@
 //! Sharded, so that committers on different undo shards do not meet.
 
 use crate::blocks::{Blocks, Entries, ListedHistory, WriteBlock};
+use crate::ways::Ways;
 use base::{TxnId, UndoPtr};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{CachePadded, Mutex, Rank};
-use txn::FinishSeq;
+use txn::{FinishSeq, Snapshots};
 
 /// A finished transaction.
 #[derive(Debug, Clone, Copy)]
@@ -26,13 +27,50 @@ pub(crate) struct Finished {
     pub needed: UndoPtr,
     /// It has left nothing but undo: no index entry, no deleted row. `false` also when that is not known.
     pub undo_only: bool,
+    /// Then what its undo takes of the segment that all of it lies in, in bytes: it is released without being read. 0: not known, or of several segments.
+    pub undo_bytes: u32,
     /// Set by [`History::push`]. Copies outside of the history may be out of date.
     block: u32,
 }
 
+/// A finished transaction in the history.
+#[derive(Debug)]
+struct Entry {
+    finished: Finished,
+    /// Its records by which old views come to rows, when its writer knew all of them.
+    ways: Option<Ways>,
+}
+
+/// What is found about one that is kept when it is asked.
+enum Answer {
+    Stays,
+    /// It is to be looked at.
+    Look,
+    /// Nobody comes by any record of it.
+    Goes,
+}
+
+impl Entry {
+    fn ask(&mut self, views: &Snapshots, is_passed: impl Fn(UndoPtr) -> bool) -> Answer {
+        let finished = &self.finished;
+        let Some(ways) = &mut self.ways else {
+            // One without a record is looked at with all others only.
+            return if !finished.needed.is_none() && is_passed(finished.needed) { Answer::Look } else { Answer::Stays };
+        };
+        if ways.are_left(finished.last_undo, is_passed) || !views.settled(finished.txn) {
+            return Answer::Stays;
+        }
+        if ways.asked_all_blind(views, finished.txn) {
+            return Answer::Goes;
+        }
+        self.ways = None;
+        Answer::Look
+    }
+}
+
 impl Finished {
     pub(crate) fn new(txn: TxnId, seq: FinishSeq, last_undo: UndoPtr) -> Finished {
-        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, undo_only: false, block: 0 }
+        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, undo_only: false, undo_bytes: 0, block: 0 }
     }
 }
 
@@ -40,7 +78,7 @@ impl Finished {
 struct Shard {
     blocks: Blocks,
     /// Older than those that wait: looked at by `prune.rs`, and needed by a view.
-    kept: VecDeque<Finished>,
+    kept: VecDeque<Entry>,
     /// How many were kept when they were last looked at again, and the oldest view then.
     kept_before: usize,
     oldest_view: Option<u64>,
@@ -51,10 +89,10 @@ struct Shard {
     /// Records past which readers are led once the transaction beside is settled.
     passed: VecDeque<(TxnId, UndoPtr)>,
     /// Of those that were kept, the ones to be looked at again, after those that wait: what is new may have left something behind that readers step over.
-    again: VecDeque<Finished>,
-    waiting: VecDeque<Finished>,
+    again: VecDeque<Entry>,
+    waiting: VecDeque<Entry>,
     /// Handed to purge and not yet done: a checkpoint still lists them.
-    in_purge: Vec<Finished>,
+    in_purge: Vec<Entry>,
 }
 
 /// When transactions finished, by samples, so that the age of the oldest that waits can be told.
@@ -101,8 +139,8 @@ const PASSED_MAX: usize = 16 * 1024;
 
 impl Shard {
     /// Takes an entry out of those that purge works on.
-    fn leave_purge(&mut self, txn: TxnId) -> Option<Finished> {
-        let at = self.in_purge.iter().position(|f| f.txn == txn)?;
+    fn leave_purge(&mut self, txn: TxnId) -> Option<Entry> {
+        let at = self.in_purge.iter().position(|entry| entry.finished.txn == txn)?;
         Some(self.in_purge.swap_remove(at))
     }
 
@@ -110,7 +148,8 @@ impl Shard {
     fn pack(&mut self, block_max: usize) -> Vec<(UndoPtr, usize)> {
         let old = self.blocks.forget();
         for entry in self.kept.iter_mut().chain(&mut self.again).chain(&mut self.in_purge).chain(&mut self.waiting) {
-            entry.block = self.blocks.add((entry.txn, entry.last_undo), block_max);
+            let finished = &mut entry.finished;
+            finished.block = self.blocks.add((finished.txn, finished.last_undo), block_max);
         }
         old
     }
@@ -120,6 +159,22 @@ impl Shard {
         (self.to_ask, self.kept_asked) = (0, 0);
         self.again.append(&mut self.kept);
     }
+}
+
+/// Moves up to `max` entries that `may_go` from the front of the lists to those that purge works on.
+fn take_front<const N: usize>(
+    lists: [&mut VecDeque<Entry>; N],
+    in_purge: &mut Vec<Entry>,
+    max: usize,
+    may_go: impl Fn(&Finished) -> bool,
+) -> Vec<Finished> {
+    let before = in_purge.len();
+    for list in lists {
+        let left = max - (in_purge.len() - before);
+        let count = list.iter().take(left).take_while(|entry| may_go(&entry.finished)).count();
+        in_purge.extend(list.drain(..count));
+    }
+    in_purge[before..].iter().map(|entry| entry.finished).collect()
 }
 
 pub(crate) struct History {
@@ -138,11 +193,19 @@ struct Place {
     length: AtomicU64,
     /// Those that purge could do something about: they wait to be looked at, or what they were kept for is gone. Written under the latch, read without.
     backlog: AtomicU64,
+    /// What is at the front of the lists finished here at the earliest; 0 when that is not known. Written under the latch: who purges comes by all the while.
+    front: AtomicU64,
 }
 
 impl Place {
     fn new() -> Place {
-        Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: AtomicU64::new(0), backlog: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        Place { shard: Mutex::new(Rank::UndoSegments, Shard::default()), length: zero(), backlog: zero(), front: zero() }
+    }
+
+    /// Others may be at the front of a list.
+    fn forget_front(&self) {
+        self.front.store(0, Ordering::Relaxed);
     }
 
     fn note_backlog(&self, entries: usize) {
@@ -172,19 +235,21 @@ impl History {
         {
             let mut shard = place.shard.lock();
             let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
-            shard.waiting.push_back(Finished { block, ..finished });
+            shard.waiting.push_back(Entry { finished: Finished { block, ..finished }, ways: None });
             place.backlog.fetch_add(1, Ordering::Relaxed);
             // Under the latch: purge may take the entry as soon as it is let go, and counts it out.
             (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
         }
     }
 
-    /// Adds a transaction whose undo a view needs, and that left nothing else behind: it is looked at when others are that were kept.
-    pub(crate) fn push_kept(&self, shard: usize, finished: Finished, needed: UndoPtr) {
+    /// Adds a transaction that left nothing but undo behind, of which is known what views need of it: all records by which they come (`ways`), or one that they need.
+    /// It is asked, or looked at, when others are that were kept.
+    pub(crate) fn push_kept(&self, shard: usize, finished: Finished, ways: Option<Ways>) {
+        let needed = ways.as_ref().map_or(finished.needed, |ways| ways.last(finished.last_undo).unwrap_or(UndoPtr::NONE));
         let place = &self.shards[shard % self.shards.len()];
         let mut shard = place.shard.lock();
         let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
-        shard.kept.push_back(Finished { block, needed, undo_only: true, ..finished });
+        shard.kept.push_back(Entry { finished: Finished { block, needed, ..finished }, ways });
         // Under the latch, as in `push`.
         place.length.fetch_add(1, Ordering::Relaxed);
     }
@@ -207,25 +272,34 @@ impl History {
         shard.passed.drain(..count).map(|(_, record)| record).collect()
     }
 
-    /// Asks some of those that are kept, when they have become a quarter more: those whose record `is_passed` are to be looked at again.
-    pub(crate) fn ask_kept(&self, shard: usize, is_passed: impl Fn(UndoPtr) -> bool) {
+    /// Asks some of those that are kept, when they have become a quarter more: those whose record `is_passed` are to be looked at again. Returns those that go as they are: nobody
+    /// comes by any record of theirs. They stay listed until [`History::purged`].
+    pub(crate) fn ask_kept(&self, shard: usize, views: &Snapshots, is_passed: impl Fn(UndoPtr) -> bool) -> Vec<Finished> {
         let place = &self.shards[shard];
+        let mut go = Vec::new();
         if place.length.load(Ordering::Relaxed) == 0 {
-            return;
+            return go;
         }
         let mut shard = place.shard.lock();
-        let Shard { kept, again, waiting, to_ask, kept_asked, .. } = &mut *shard;
+        let Shard { kept, again, waiting, to_ask, kept_asked, in_purge, .. } = &mut *shard;
         if *to_ask == 0 {
             if kept.len() <= *kept_asked + *kept_asked / 4 + ASK_MORE {
-                return;
+                return go;
             }
             *to_ask = kept.len();
         }
         let now = (*to_ask).min(ASK_MAX).min(kept.len());
-        for entry in kept.drain(..now).collect::<Vec<_>>() {
-            // One without a record is looked at with all others only.
-            let list = if !entry.needed.is_none() && is_passed(entry.needed) { &mut *again } else { &mut *kept };
-            list.push_back(entry);
+        place.forget_front();
+        for _ in 0..now {
+            let Some(mut entry) = kept.pop_front() else { break };
+            match entry.ask(views, &is_passed) {
+                Answer::Stays => kept.push_back(entry),
+                Answer::Look => again.push_back(entry),
+                Answer::Goes => {
+                    go.push(entry.finished);
+                    in_purge.push(entry);
+                }
+            }
         }
         // What others took meanwhile is not asked.
         *to_ask = if now < ASK_MAX { 0 } else { *to_ask - now };
@@ -233,6 +307,7 @@ impl History {
             *kept_asked = kept.len();
         }
         place.note_backlog(again.len() + waiting.len());
+        go
     }
 
     /// Entries of a shard that purge could do something about, about.
@@ -253,22 +328,20 @@ impl History {
         self.shards.len()
     }
 
-    /// Takes up to `max` entries that `purgeable` accepts from the front of a shard. They stay listed until [`History::purged`].
-    pub(crate) fn take(&self, shard: usize, max: usize, purgeable: impl Fn(&Finished) -> bool) -> Vec<Finished> {
+    /// Takes up to `max` entries that finished no later than `limit` from the front of a shard. They stay listed until [`History::purged`].
+    pub(crate) fn take(&self, shard: usize, max: usize, limit: FinishSeq) -> Vec<Finished> {
         let place = &self.shards[shard];
-        if place.length.load(Ordering::Relaxed) == 0 {
+        if place.length.load(Ordering::Relaxed) == 0 || limit.0 < place.front.load(Ordering::Relaxed) {
             return Vec::new();
         }
+        let purgeable = |finished: &Finished| finished.seq <= limit;
         let mut shard = place.shard.lock();
         let Shard { kept, again, waiting, in_purge, .. } = &mut *shard;
-        let mut taken = Vec::new();
-        for list in [&mut *kept, &mut *again, &mut *waiting] {
-            let count = list.iter().take(max - taken.len()).take_while(|f| purgeable(f)).count();
-            taken.extend(list.drain(..count));
-        }
-        let freed = if kept.front().is_some_and(&purgeable) { kept.len() } else { 0 };
+        let taken = take_front([&mut *kept, &mut *again, &mut *waiting], in_purge, max, purgeable);
+        let front = [&*kept, again, waiting].into_iter().filter_map(|list| list.front()).map(|entry| entry.finished.seq.0).min();
+        place.front.store(front.unwrap_or(0), Ordering::Relaxed);
+        let freed = if kept.front().is_some_and(|entry| purgeable(&entry.finished)) { kept.len() } else { 0 };
         place.note_backlog(again.len() + waiting.len() + freed);
-        in_purge.extend_from_slice(&taken);
         taken
     }
 
@@ -279,29 +352,30 @@ impl History {
             return Vec::new();
         }
         let mut shard = place.shard.lock();
-        let Shard { again, waiting, .. } = &mut *shard;
-        let mut taken = Vec::new();
-        for list in [&mut *waiting, &mut *again] {
-            let count = list.iter().take(max - taken.len()).take_while(|f| settled(f)).count();
-            taken.extend(list.drain(..count));
-        }
+        let Shard { again, waiting, in_purge, .. } = &mut *shard;
+        let taken = take_front([&mut *waiting, &mut *again], in_purge, max, settled);
         place.note_backlog(again.len() + waiting.len());
-        shard.in_purge.extend_from_slice(&taken);
         taken
     }
 
     /// What [`History::take_between`] gave is needed by a view, for this record of it if that is known.
     pub(crate) fn keep(&self, shard: usize, finished: Finished, needed: UndoPtr) {
-        let mut shard = self.shards[shard].shard.lock();
+        let place = &self.shards[shard];
+        let mut shard = place.shard.lock();
         if let Some(entry) = shard.leave_purge(finished.txn) {
-            shard.kept.push_back(Finished { needed, ..entry });
+            if shard.kept.is_empty() {
+                place.forget_front();
+            }
+            shard.kept.push_back(Entry { finished: Finished { needed, ..entry.finished }, ..entry });
         }
     }
 
     /// What [`History::take`] or [`History::take_between`] gave is for somebody else, soon.
     pub(crate) fn put_back(&self, shard: usize, finished: &Finished) {
-        let mut shard = self.shards[shard].shard.lock();
+        let place = &self.shards[shard];
+        let mut shard = place.shard.lock();
         if let Some(entry) = shard.leave_purge(finished.txn) {
+            place.forget_front();
             shard.waiting.push_front(entry);
         }
     }
@@ -316,13 +390,18 @@ impl History {
         if shard.oldest_view != oldest_view || shard.kept.len() > 3 * shard.kept_before + KEPT_MORE {
             shard.oldest_view = oldest_view;
             shard.look_again();
+            place.forget_front();
             place.note_backlog(shard.again.len() + shard.waiting.len());
         }
     }
 
     /// Lets all that were kept be looked at again.
     pub(crate) fn look_again_at_all(&self) {
-        self.shards.iter().for_each(|place| place.shard.lock().look_again());
+        for place in &self.shards {
+            let mut shard = place.shard.lock();
+            shard.look_again();
+            place.forget_front();
+        }
     }
 
     /// The place in the order of finishing of the oldest entry, about: shards are looked at one after the other.
@@ -330,7 +409,7 @@ impl History {
         let oldest = |place: &CachePadded<Place>| {
             let shard = place.shard.lock();
             let fronts = [shard.kept.front(), shard.again.front(), shard.waiting.front()];
-            fronts.into_iter().flatten().chain(&shard.in_purge).map(|f| f.seq).min()
+            fronts.into_iter().flatten().chain(&shard.in_purge).map(|entry| entry.finished.seq).min()
         };
         self.shards.iter().filter(|place| place.length.load(Ordering::Relaxed) > 0).filter_map(oldest).min()
     }
@@ -341,7 +420,7 @@ impl History {
         {
             let mut shard = place.shard.lock();
             if let Some(entry) = shard.leave_purge(finished.txn)
-                && let Some(written) = shard.blocks.remove(entry.block)
+                && let Some(written) = shard.blocks.remove(entry.finished.block)
             {
                 self.emptied.lock().push(written);
             }
@@ -393,7 +472,8 @@ impl History {
         let mut all = Vec::new();
         for place in &self.shards {
             let shard = place.shard.lock();
-            all.extend(shard.in_purge.iter().chain(&shard.kept).chain(&shard.again).chain(&shard.waiting));
+            let entries = shard.in_purge.iter().chain(&shard.kept).chain(&shard.again).chain(&shard.waiting);
+            all.extend(entries.map(|entry| entry.finished));
         }
         all
     }
@@ -429,13 +509,13 @@ mod tests {
         for n in 1..=4 {
             assert!(!history.push(0, entry(n)));
         }
-        let taken = history.take(0, 10, |f| f.seq <= FinishSeq(2));
+        let taken = history.take(0, 10, FinishSeq(2));
         assert_eq!(ids(taken.clone()), [1, 2]);
         assert_eq!(history.snapshot().len(), 4);
         taken.iter().for_each(|finished| history.purged(0, finished));
         assert_eq!(ids(history.snapshot()), [3, 4]);
         assert_eq!(history.len(), 2);
-        assert!(history.take(1, 10, |_| true).is_empty());
+        assert!(history.take(1, 10, FinishSeq(u64::MAX)).is_empty());
     }
 
     /// What checkpoints wrote, as recovery would read it.
@@ -500,7 +580,7 @@ mod tests {
         let (size, all) = written.checkpoint(&history);
         assert!(size < 80 && all.len() < 2 * left.len() + 200, "{size} for {} entries", all.len());
         for shard in 0..2 {
-            history.take(shard, 1 << 20, |_| true).iter().for_each(|finished| history.purged(shard, finished));
+            history.take(shard, 1 << 20, FinishSeq(u64::MAX)).iter().for_each(|finished| history.purged(shard, finished));
         }
         assert_eq!(written.checkpoint(&history), (0, Vec::new()));
         assert!(written.blocks.is_empty(), "{} blocks are left", written.blocks.len());

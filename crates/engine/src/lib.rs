@@ -76,6 +76,7 @@ mod table;
 mod touched;
 mod undo_record;
 mod version;
+mod ways;
 mod write;
 
 pub use backup::{BackupPoint, commit_time, undo_extents};

@@ -208,7 +208,7 @@ impl Engine {
         for shard in shards {
             self.look_at_views_again();
             let Some(views) = self.lagging_views() else { continue };
-            self.notice_passed(shard, &views);
+            count += self.notice_passed(session, shard, &views);
             self.history.look_again(shard, views.oldest());
             let taken = self.history.take_between(shard, BATCH, |finished| views.settled(finished.txn));
             // There may be more to look at.
@@ -222,12 +222,16 @@ impl Engine {
         count
     }
 
-    /// Hears from settled transactions of which records nobody comes by any more, and has those looked at again that were kept for such a one.
-    pub(crate) fn notice_passed(&self, shard: usize, views: &Snapshots) {
+    /// Hears from settled transactions of which records nobody comes by any more, purges those of whose nobody does, and has those looked at again that were kept for such
+    /// a one. Returns how many were purged.
+    pub(crate) fn notice_passed(&self, session: &mut Session, shard: usize, views: &Snapshots) -> usize {
         for record in self.history.take_passed(shard, |by| views.settled(by)) {
             self.undo.note_passed(record);
         }
-        self.history.ask_kept(shard, |record| self.undo.is_passed(record));
+        let go = self.history.ask_kept(shard, views, |record| self.undo.is_passed(record));
+        self.prune.pruned.fetch_add(go.len() as u64, Ordering::Relaxed);
+        go.iter().for_each(|finished| self.purge_whole(session, shard, *finished));
+        go.len()
     }
 
     /// Whether the record that kept a transaction when it was last looked at keeps it still, or another that tells so by itself; then it is back among those that are kept.

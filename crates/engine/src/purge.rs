@@ -105,6 +105,10 @@ impl Engine {
 
     /// Purges what it can of a transaction; keeps the rest for another round. Returns whether the transaction is done with.
     pub(crate) fn purge_transaction(self: &Arc<Engine>, session: &mut Session, mut work: Postponed) -> bool {
+        if work.finished.undo_bytes != 0 && !work.begun {
+            self.purge_whole(session, work.shard, work.finished);
+            return true;
+        }
         let again = std::mem::take(&mut work.postponed);
         // Of one that is new to purge, all that somebody may have read already.
         let known = if work.begun { work.records.len() } else { 0 };
@@ -191,6 +195,37 @@ impl Engine {
             }
         }
         postponed
+    }
+
+    /// Purges a transaction that has left nothing but undo, of one segment: that is given back, and not read.
+    pub(crate) fn purge_whole(&self, session: &mut Session, shard: usize, finished: Finished) {
+        debug_assert!(self.is_share_right(finished), "{finished:?}");
+        if self.undo.forgets_released() {
+            // A test wants to know each address.
+            let mut work = Postponed::new(shard, finished);
+            self.read_all(session, &mut work);
+            return self.end_purge(work);
+        }
+        self.undo.release_share(finished.last_undo, finished.undo_bytes);
+        self.history.purged(shard, &finished);
+        self.purging.note_purged();
+    }
+
+    /// Whether a transaction takes of its segment what it says, and has left nothing but that, as far as its records are in memory.
+    fn is_share_right(&self, finished: Finished) -> bool {
+        let (mut at, mut share) = (finished.last_undo, undo::SegmentShare::EMPTY);
+        let mut later = UndoPtr::NONE;
+        while !at.is_none() {
+            let read = self.undo.read_in_memory(at, |bytes| {
+                let record = UndoRecord::decode(bytes).ok()?;
+                (record.txn == finished.txn && !leaves_something(&record.change)).then_some((bytes.len(), record.previous))
+            });
+            let Ok(Some(record)) = read else { return true };
+            let Some((bytes, previous)) = record else { return false };
+            share.add(later, at, bytes);
+            (later, at) = (at, previous);
+        }
+        share.bytes() == Some(finished.undo_bytes)
     }
 
     pub(crate) fn end_purge(&self, work: Postponed) {

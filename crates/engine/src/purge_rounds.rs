@@ -187,7 +187,7 @@ impl Engine {
         let limit = self.tell_purge_limit();
         let mut count = 0;
         for shard in shards() {
-            let taken = self.history.take(shard, BATCH, |finished| limit.covers_finish(finished.seq));
+            let taken = self.history.take(shard, BATCH, limit.finished);
             for finished in taken {
                 count += usize::from(self.purge_transaction(session, Postponed::new(shard, finished)));
             }
@@ -223,12 +223,14 @@ impl Engine {
         self.look_at_views_again();
         let shard = session.shard % self.history.shard_count();
         let limit = FinishSeq(self.purging.limit.load(Ordering::Relaxed));
-        let seen_by_all = self.history.take(shard, 1, |finished| finished.seq <= limit).pop();
+        let seen_by_all = self.history.take(shard, 1, limit).pop();
         let (finished, views) = match seen_by_all {
             Some(finished) => (finished, None),
             None => {
                 let Some(views) = self.lagging_views() else { return false };
-                self.notice_passed(shard, &views);
+                if self.notice_passed(session, shard, &views) > 0 {
+                    return true;
+                }
                 let between = self.history.take_between(shard, 1, |finished| views.settled(finished.txn)).pop();
                 let Some(finished) = between else { return false };
                 if self.is_still_needed(session, &views, shard, finished) {
@@ -238,6 +240,11 @@ impl Engine {
             }
         };
         let mut work = Postponed::new(shard, finished);
+        if views.is_none() && finished.undo_bytes != 0 {
+            self.purge_transaction(session, work);
+            self.purging.helped.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
         if !self.read_few(session, &mut work, HELP_RECORDS_MAX) {
             self.history.put_back(shard, &finished);
             return false;

@@ -97,7 +97,7 @@ impl Session {
         self.running.last_undo = record.previous;
         self.slot.set_last_undo(record.previous);
         self.engine.undo.release(address, bytes.len());
-        self.running.forget_undo(address);
+        self.running.forget_undo(address, bytes.len());
         Ok(())
     }
 

@@ -12,11 +12,13 @@
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
+use crate::history::Finished;
 use crate::log_op::LogOp;
 use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
 use crate::touched::Touched;
+use crate::ways::{Noted, Ways};
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr};
 use lock_manager::{Asker, Cancel, Owner};
@@ -24,7 +26,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::CachePadded;
 use sync::atomic::Ordering;
-use txn::{CommitPlace, ReadView, ViewSlotHandle};
+use txn::{CommitPlace, FinishSeq, ReadView, ViewSlotHandle};
+use undo::SegmentShare;
 use wal::FlushPolicy;
 
 /// Isolation level of a transaction.
@@ -74,8 +77,12 @@ pub(crate) struct Running {
     statement_mark: UndoPtr,
     /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
     pub(crate) leaves_garbage: bool,
-    /// Whether any change left an index entry or a deleted row behind.
-    pub(crate) leaves_entries: bool,
+    /// Whether any change left something behind beside undo: an index entry, a deleted row, a chain of pages.
+    pub(crate) leaves_more: bool,
+    /// What its undo takes.
+    undo_share: SegmentShare,
+    /// Its records by which old views come to rows.
+    pub(crate) on_ways: Noted,
     /// The record by which an old view comes to a row (`prune.rs`), and who wrote the version that it replaced: of those there are, the one longest unchanged.
     needed: (UndoPtr, TxnId),
     /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
@@ -177,7 +184,9 @@ impl Running {
             last_undo: UndoPtr::NONE,
             statement_mark: UndoPtr::NONE,
             leaves_garbage: false,
-            leaves_entries: false,
+            leaves_more: false,
+            undo_share: SegmentShare::EMPTY,
+            on_ways: Noted::default(),
             needed: (UndoPtr::NONE, TxnId::NONE),
             passed: Vec::new(),
             fresh_undo: Vec::new(),
@@ -193,6 +202,8 @@ impl Running {
 
     /// A record was appended and its change logged.
     pub(crate) fn note_undo(&mut self, address: UndoPtr, bytes: usize, leaves_garbage: bool) {
+        self.undo_share.add(self.last_undo, address, bytes);
+        self.last_undo = address;
         self.leaves_garbage |= leaves_garbage;
         if self.leaves_garbage || self.fresh_undo.len() >= FRESH_UNDO_MAX {
             // Purge will walk the chain and release it.
@@ -212,7 +223,21 @@ impl Running {
 
     /// The record for which an old view keeps the transaction, when there is nothing but undo that purge could remove.
     pub(crate) fn kept_for(&self) -> Option<UndoPtr> {
-        (!self.needed.0.is_none() && !self.leaves_entries).then_some(self.needed.0)
+        (!self.needed.0.is_none() && !self.leaves_more).then_some(self.needed.0)
+    }
+
+    /// Those of its records by which old views come to rows, when all of them are known and nothing but its undo is left, in one segment: it goes when they do.
+    pub(crate) fn ways(&self, finished: &Finished) -> Option<Ways> {
+        if finished.undo_bytes == 0 { None } else { self.on_ways.ways(self.needed.0) }
+    }
+
+    /// The transaction for the history.
+    pub(crate) fn finished(&self, seq: FinishSeq) -> Finished {
+        let mut finished = Finished::new(self.id, seq, self.last_undo);
+        if !self.leaves_more {
+            (finished.undo_only, finished.undo_bytes) = (true, self.undo_share.bytes().unwrap_or(0));
+        }
+        finished
     }
 
     /// The record at `address` leads readers past these.
@@ -227,8 +252,10 @@ impl Running {
         &self.passed
     }
 
-    /// A record was taken back and released.
-    pub(crate) fn forget_undo(&mut self, address: UndoPtr) {
+    /// The newest record, of so many bytes, was taken back and released.
+    pub(crate) fn forget_undo(&mut self, address: UndoPtr, bytes: usize) {
+        self.undo_share.take_back(bytes);
+        self.on_ways.forget(address);
         if self.needed.0 == address {
             self.needed = (UndoPtr::NONE, TxnId::NONE);
         }
@@ -246,7 +273,9 @@ impl Running {
         self.last_undo = UndoPtr::NONE;
         self.statement_mark = UndoPtr::NONE;
         self.leaves_garbage = false;
-        self.leaves_entries = false;
+        self.leaves_more = false;
+        self.undo_share = SegmentShare::EMPTY;
+        self.on_ways.clear();
         self.needed = (UndoPtr::NONE, TxnId::NONE);
         self.passed.clear();
         self.fresh_undo.clear();
@@ -475,7 +504,7 @@ impl Session {
         self.begin(Isolation::RepeatableRead, false);
         self.running.id = txn;
         self.running.last_undo = last_undo;
-        self.running.leaves_entries = true;
+        self.running.leaves_more = true;
         self.running.leaves_garbage = true;
         self.running.may_hold_locks = true;
         if !txn.is_none() {

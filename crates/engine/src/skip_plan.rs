@@ -54,11 +54,6 @@ pub(crate) struct PlannedSkip {
 }
 
 impl PlannedSkip {
-    /// Whether it leads to a row, so that readers come by all that it leads past until its writer is settled.
-    fn leads_to_row(&self) -> bool {
-        self.old.flags & DELETE_MARK == 0
-    }
-
     fn to_nothing() -> PlannedSkip {
         PlannedSkip { old: NOTHING, prefix: 0, suffix: 0, middle: SmallVec::new() }
     }
@@ -79,10 +74,21 @@ impl PlannedSkip {
 #[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) skip: Option<PlannedSkip>,
-    /// An old view comes by the record until the row is changed again, which it is not often.
+    /// Who comes by the record until the row is changed again; `None` when no view was asked.
+    pub(crate) on_way: Option<OnWay>,
+    /// An old view does, and the row is not changed often.
     pub(crate) stays: bool,
     /// A record that was spilled, without which nothing can be said: to be read by [`Session::read_for_skip`], and planned again.
     pub(crate) missing: Option<UndoPtr>,
+}
+
+/// Whether old views come by an undo record on their way to a row that they see.
+#[derive(Clone, Copy)]
+pub(crate) struct OnWay {
+    /// One of them may; `false` only when it is certain that none does.
+    pub(crate) some: bool,
+    /// All views with smaller numbers were asked, if they do not see the change.
+    pub(crate) asked_below: u64,
 }
 
 impl Session {
@@ -109,48 +115,86 @@ impl Session {
         passed.clear();
         let views = views.as_deref()?;
         let newest = header(replaced).ok()?;
+        let asked_below = views.old_below();
         if newest.flags & EXTERNAL != 0 || newest.txn == self.running.id || !views.settled(newest.txn) {
-            return None;
+            return Some(Plan { on_way: Some(OnWay { some: true, asked_below }), ..Plan::default() });
         }
-        let mut seen_alive = newest.flags & DELETE_MARK == 0 && views.some_sees(newest.txn);
+        let replaces_seen = newest.flags & DELETE_MARK == 0 && views.some_sees(newest.txn);
         let (mut skip, mut missing) = (None, None);
         let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(newest.txn).collect();
-        if !newest.undo.is_none() && !blind.is_empty() {
-            let told = |bytes: &[u8]| told_by_record(bytes, newest, replaced, &blind, &mut seen_alive);
+        let mut behind = Behind::Unknown;
+        if newest.undo.is_none() || blind.is_empty() {
+            behind = Behind::Nothing;
+        } else {
+            let told = |bytes: &[u8]| told_by_record(bytes, newest, replaced, &blind, &mut behind);
             let records = AtHand { undo: &self.engine.undo, read: read.as_slice() };
             skip = match records.read(newest.undo, told) {
                 Ok(Some(Told::Skip(skip))) => {
                     passed.push(newest.undo);
                     Some(skip)
                 }
+                Ok(Some(Told::FirstVersion)) => {
+                    behind = Behind::Nothing;
+                    Some(PlannedSkip::to_nothing())
+                }
                 Ok(None) => {
                     missing = Some(newest.undo);
                     None
                 }
+                // Nobody needs what was there, or it would be there still.
+                Err(Error::UndoGone) => {
+                    behind = Behind::Nothing;
+                    Some(PlannedSkip::to_nothing())
+                }
                 // What cannot be read is told of when it is read for more than this.
                 Ok(Some(Told::NoSkip)) | Err(_) => None,
                 Ok(Some(Told::Further)) => {
-                    let behind = SkipBehind { records, newest, replaced, blind: &blind, loses_older_skips: &prune.loses_older_skips };
-                    behind.skip(too_far, &mut self.buffers.chain, &mut seen_alive, passed, &mut missing)
+                    let way = SkipBehind { records, newest, replaced, blind: &blind, loses_older_skips: &prune.loses_older_skips };
+                    way.skip(too_far, &mut self.buffers.chain, &mut behind, passed, &mut missing)
                 }
             };
             if missing.is_some() && read.len() < READ_MAX {
                 return Some(Plan { missing, ..Plan::default() });
             }
             read.clear();
-            if !skip.as_ref().is_some_and(PlannedSkip::leads_to_row) {
+            if skip.is_none() {
                 passed.clear();
             }
         }
         // Soon replaced again: then nobody comes by the record any more.
         let is_hot = newest.txn.0.saturating_add(self.engine.config.prune_lag) >= self.running.id.0;
-        Some(Plan { skip, stays: seen_alive && !is_hot, missing: None })
+        let stays = (replaces_seen || behind == Behind::Row) && !is_hot;
+        let on_way = OnWay { some: replaces_seen || behind != Behind::Nothing, asked_below };
+        Some(Plan { skip, on_way: Some(on_way), stays, missing: None })
+    }
+}
+
+/// What the old views find behind a version that they do not see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    /// One of them sees the row.
+    Row,
+    /// None of them does.
+    Nothing,
+    Unknown,
+}
+
+impl Behind {
+    /// By the first version behind that one of them sees; the others may see an older one.
+    fn of(first_seen: &OldHeader, all_see_it: bool) -> Behind {
+        match first_seen.flags & DELETE_MARK {
+            0 => Behind::Row,
+            _ if all_see_it => Behind::Nothing,
+            _ => Behind::Unknown,
+        }
     }
 }
 
 /// What the record of a row's newest change tells about a skip from there.
 enum Told {
     Skip(PlannedSkip),
+    /// The row was made by it.
+    FirstVersion,
     /// The ordinary step leads to what an old view sees, or somebody else deals with the row.
     NoSkip,
     /// What is behind it must be looked at.
@@ -158,20 +202,21 @@ enum Told {
 }
 
 /// [`SkipBehind`] where the record of the newest change tells all: nearly always, for its writer planned as well. No version is built.
-fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], seen_alive: &mut bool) -> Told {
+fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&ReadView], behind: &mut Behind) -> Told {
     let Ok(UndoRecord { txn, change, .. }) = decode(bytes) else { return Told::Further };
     let (old, prefix, suffix, middle, skip) = match change {
         Change::Update { old, prefix, suffix, middle, skip, .. } => (old, prefix, suffix, middle, skip),
         // Nobody sees what was before the row was there. The ordinary step would say so, but not purge, which is to know it without a look at the row.
-        Change::Insert | Change::InsertRun { .. } => return Told::Skip(PlannedSkip::to_nothing()),
+        Change::Insert | Change::InsertRun { .. } => return Told::FirstVersion,
         Change::Delete { .. } | Change::Chain { .. } => return Told::Further,
     };
     let is_seen = |writer: TxnId| blind.iter().any(|view| view.sees(writer, TxnId::NONE));
+    let find = |version: &OldHeader| Behind::of(version, blind.iter().all(|view| view.sees(version.txn, TxnId::NONE)));
     if txn != newest.txn || old.flags & EXTERNAL != 0 {
         return Told::NoSkip;
     }
     if is_seen(old.txn) {
-        *seen_alive |= old.flags & DELETE_MARK == 0;
+        *behind = find(&old);
         return Told::NoSkip;
     }
     let Some(skip) = skip.filter(|skip| is_seen(skip.old.txn)) else { return Told::Further };
@@ -179,9 +224,10 @@ fn told_by_record(bytes: &[u8], newest: RowHeader, replaced: &[u8], blind: &[&Re
         return Told::NoSkip;
     }
     if is_nothing(&skip.old.into()) {
+        *behind = Behind::Nothing;
         return Told::Skip(PlannedSkip::to_nothing());
     }
-    *seen_alive |= skip.old.flags & DELETE_MARK == 0;
+    *behind = find(&skip.old);
     let (first, second) =
         (Difference { prefix, suffix, middle }, Difference { prefix: skip.prefix, suffix: skip.suffix, middle: skip.middle });
     match compose(&replaced[HEADER_BYTES..], first, second) {
@@ -215,18 +261,21 @@ enum Way {
 }
 
 impl SkipBehind<'_> {
-    /// Notes in `seen_alive` when one of the views is found to see the row, and in `passed` the records that the skip leads past.
+    /// Notes in `behind` what the views find, and in `passed` the records that the skip leads past.
     fn skip(
         &self,
         too_far: &mut u32,
         buffers: &mut ChainBuffers,
-        seen_alive: &mut bool,
+        behind: &mut Behind,
         passed: &mut Vec<UndoPtr>,
         missing: &mut Option<UndoPtr>,
     ) -> Option<PlannedSkip> {
         let steps = if *too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1 { PLAN_STEPS_FAR } else { PLAN_STEPS };
-        match self.way(steps, seen_alive, passed) {
-            Way::Nothing => Some(PlannedSkip::to_nothing()),
+        match self.way(steps, behind, passed) {
+            Way::Nothing => {
+                *behind = Behind::Nothing;
+                Some(PlannedSkip::to_nothing())
+            }
             Way::Steps(steps) => self.build(steps, buffers),
             Way::None => None,
             Way::Missing(record) => {
@@ -245,7 +294,7 @@ impl SkipBehind<'_> {
     }
 
     /// By headers alone: most of what is met is passed by.
-    fn way(&self, steps: usize, seen_alive: &mut bool, passed: &mut Vec<UndoPtr>) -> Way {
+    fn way(&self, steps: usize, behind: &mut Behind, passed: &mut Vec<UndoPtr>) -> Way {
         let mut headers = Headers::new(self.records.undo, self.newest);
         passed.clear();
         for step in 0..steps {
@@ -265,15 +314,15 @@ impl SkipBehind<'_> {
             if !self.is_seen(version) {
                 continue;
             }
-            *seen_alive |= version.flags & DELETE_MARK == 0;
+            let all_see = self.blind.iter().all(|view| view.sees(version.txn, TxnId::NONE));
+            *behind = Behind::of(&version.into(), all_see);
             if step == 0 {
                 return Way::None;
             }
             if is_nothing(&version) {
                 return Way::Nothing;
             }
-            let all_see = || self.blind.iter().all(|view| view.sees(version.txn, TxnId::NONE));
-            if !headers.skips() || all_see() || self.loses_older_skips.load(Ordering::Relaxed) {
+            if !headers.skips() || all_see || self.loses_older_skips.load(Ordering::Relaxed) {
                 return Way::Steps(step + 1);
             }
             // Older views go on from there by a skip of the record that leads there, and what is behind it otherwise may be released: all have to come by that record.

@@ -295,7 +295,7 @@ impl Session {
         let skip = planned.skip.as_ref().map(PlannedSkip::as_skip);
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind, skip };
         let undo = self.append_undo(table, key, change)?;
-        let leaves_entries = !left_behind.is_empty();
+        let leaves_more = !left_behind.is_empty() || external;
         self.buffers.old_keys = left_behind;
         let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
@@ -315,7 +315,8 @@ impl Session {
         if let Ok(Ok(())) = done {
             leaf.finish();
             self.changed(undo, true);
-            self.running.leaves_entries |= leaves_entries;
+            self.running.leaves_more |= leaves_more;
+            self.running.on_ways.note(undo, planned.on_way);
             if planned.stays {
                 self.running.note_needed(undo, old_header.txn);
             }
@@ -484,7 +485,7 @@ impl Session {
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);
-        self.running.leaves_entries = true;
+        self.running.leaves_more = true;
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
     }
@@ -517,7 +518,6 @@ impl Session {
     /// A row change is logged.
     #[inline]
     pub(crate) fn changed(&mut self, undo: UndoPtr, leaves_garbage: bool) {
-        self.running.last_undo = undo;
         self.slot.set_last_undo(undo);
         self.running.note_undo(undo, self.buffers.undo.len(), leaves_garbage);
     }

@@ -72,6 +72,16 @@ impl Snapshots {
         self.old.first().map(ReadView::number)
     }
 
+    /// All open views with smaller numbers are among the old ones.
+    pub fn old_below(&self) -> u64 {
+        self.horizon.number()
+    }
+
+    /// Whether the old views that do not see `txn` all have smaller numbers than this: then they were among those of an earlier copy that has this for [`Self::old_below`].
+    pub fn blind_are_below(&self, txn: TxnId, number: u64) -> bool {
+        self.blind_to(txn).all(|view| view.number() < number)
+    }
+
     /// A lag that no view has: then none is taken by itself, and [`Snapshots::settled`] says what all views see.
     pub const NO_LAG: u64 = 1 << 60;
 

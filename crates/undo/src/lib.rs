@@ -29,10 +29,12 @@ mod near;
 mod passed;
 mod recovery;
 mod segment;
+mod share;
 mod store;
 
 pub use error::UndoError;
 pub use frame::RECORD_BYTES_MAX;
 pub use hold::{PlacesHold, UndoExtent};
 pub use near::{ChainReader, Near};
+pub use share::SegmentShare;
 pub use store::{FILE, UndoConfig, UndoStats, UndoStore};

@@ -287,6 +287,13 @@ impl UndoStore {
         self.release_frame(ptr, chain_head_bytes(bytes));
     }
 
+    /// Releases all records of a [`crate::SegmentShare`] at once; `ptr` is one of them. Not where [`Self::forgets_released`] says so, which must know the address of each.
+    pub fn release_share(&self, ptr: UndoPtr, bytes: u32) {
+        if let Some(slot) = self.segments.find(ptr.segment()) {
+            self.segments.release_bytes(ptr.segment(), slot, u64::from(bytes));
+        }
+    }
+
     fn release_frame(&self, ptr: UndoPtr, bytes: usize) {
         if let Some(slot) = self.segments.find(ptr.segment()) {
             if let Some(forgotten) = self.forgotten.get() {
@@ -309,6 +316,11 @@ impl UndoStore {
     /// From now on a record cannot be read any more once it is released, not only when its segment is used again: for tests that look for readers of what was released.
     pub fn forget_released_at_once(&self) {
         self.forgotten.get_or_init(|| Mutex::new(Rank::Leaf, HashSet::new()));
+    }
+
+    /// Whether [`Self::forget_released_at_once`] was said.
+    pub fn forgets_released(&self) -> bool {
+        self.forgotten.get().is_some()
     }
 
     /// Bytes of records not released, with their frames; all bytes of segments of which recovery does not know it yet.

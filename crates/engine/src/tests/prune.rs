@@ -233,6 +233,44 @@ fn a_row_that_was_not_settled_for_long_is_skipped_over_later() {
     f.check_purged(1);
 }
 
+/// Who changes a row whose chain is too long to look through does not know whether an old view comes by: then it may.
+#[test]
+fn a_change_of_a_row_that_nobody_looked_through_is_kept() {
+    const ROWS: std::ops::RangeInclusive<i64> = 1..=80;
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    for id in ROWS {
+        f.insert(&mut writer, id, id, "first", None).unwrap();
+    }
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+    let change = |writer: &mut Session, round: i64| {
+        for id in ROWS {
+            f.update(writer, id, id, &format!("round {round}")).unwrap();
+            writer.commit().unwrap();
+            writer.begin(Isolation::RepeatableRead, false);
+        }
+    };
+    let mut old: Vec<Session> = (0..txn::Snapshots::OLD_MAX).map(|_| f.session()).collect();
+    let seen: Vec<Rows> = old.iter_mut().map(|view| rows(&f, view)).collect();
+    // It bounds what counts as seen by all others: nobody gets a skip.
+    let mut younger = f.session();
+    younger.open_snapshot();
+    (1..=20).for_each(|round| change(&mut writer, round));
+    younger.commit().unwrap();
+    f.engine.purge_as_worker();
+    // Of another shard of the history, where nothing else is asked.
+    change(&mut f.session(), 21);
+    (0..3).for_each(|_| f.engine.purge_as_worker());
+    for (view, seen) in old.iter_mut().zip(seen) {
+        assert_eq!(rows(&f, view), seen);
+        view.commit().unwrap();
+    }
+    drop((old, younger, writer));
+    f.check_purged(80);
+}
+
 /// A rollback takes the entry of its own version away only where no older one needs it, also behind a transaction that was purged between snapshots.
 #[test]
 fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() {
@@ -474,7 +512,7 @@ fn a_change_that_a_snapshot_needs_is_kept_by_its_writer() {
     f.check_purged(41);
 }
 
-/// A transaction that a snapshot needed goes when its row was changed twice more, and nobody looks at the row for it: who changed it has told.
+/// A transaction that a snapshot needed goes when its row was changed twice more, and nobody looks at the row, nor reads its records, for it: who changed it has told.
 #[test]
 fn what_later_changes_lead_past_goes_without_a_look_at_the_row() {
     const ROWS: i64 = 300;
@@ -486,8 +524,9 @@ fn what_later_changes_lead_past_goes_without_a_look_at_the_row() {
     writer.commit().unwrap();
     let mut idle = f.session();
     let first = rows(&f, &mut idle);
-    let looks = || f.engine.prune.looks_at_rows.load(sync::atomic::Ordering::Relaxed);
-    let (mut before, mut longest) = (0, 0);
+    let prune = &f.engine.prune;
+    let looks = || [&prune.looks_at_rows, &prune.looked_at].map(|looks| looks.load(sync::atomic::Ordering::Relaxed));
+    let (mut before, mut longest) = ([0; 2], 0);
     for round in 1..=12 {
         if round == 6 {
             before = looks();
@@ -502,13 +541,63 @@ fn what_later_changes_lead_past_goes_without_a_look_at_the_row() {
             }
         }
     }
-    assert_eq!(looks() - before, 0, "looks at rows for {} transactions, of which {} were pruned", 7 * ROWS, f.engine.pruned());
+    assert_eq!(looks(), before, "looks at rows and transactions for {} of these, of which {} were pruned", 7 * ROWS, f.engine.pruned());
     // The last two changes of each row, and a quarter more until somebody asks.
     assert!(longest <= 1000, "{longest}");
     assert_eq!(rows(&f, &mut idle), first);
     idle.commit().unwrap();
     drop((idle, writer));
     f.check_purged(ROWS as u64);
+}
+
+/// Who changes rows asks the views that lag as he knows them. One that lags later may see what none of them did: before a transaction goes unread it is looked at.
+#[test]
+fn a_view_that_was_not_asked_keeps_what_it_sees() {
+    const ROWS: std::ops::RangeInclusive<i64> = 100..=400;
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+    };
+    f.insert(&mut writer, 1, 1, "first", None).unwrap();
+    commit(&mut writer);
+    let mut old = f.session();
+    old.open_snapshot();
+    f.update(&mut writer, 1, 1, "changed").unwrap();
+    commit(&mut writer);
+    for id in ROWS {
+        f.insert(&mut writer, id, id, "new", None).unwrap();
+    }
+    commit(&mut writer);
+    // From now on it is known that the one view lags, which sees none of the new rows.
+    f.engine.purge_as_worker();
+    let mut later = f.session();
+    let seen = rows(&f, &mut later);
+    for id in ROWS {
+        f.update(&mut writer, id, id, "changed").unwrap();
+        commit(&mut writer);
+    }
+    (0..3).for_each(|_| f.engine.purge_as_worker());
+    assert_eq!(rows(&f, &mut later), seen);
+    assert_eq!(f.get(&mut old, 1), Some((1, "first".into())));
+    assert_eq!(f.get(&mut old, 100), None);
+    // With the views that were asked it goes unread.
+    later.commit().unwrap();
+    let looked_at = || f.engine.prune.looked_at.load(sync::atomic::Ordering::Relaxed);
+    f.engine.purge_all();
+    assert!(f.engine.history_length() < 3, "{}", f.engine.history_length());
+    let before = looked_at();
+    for id in ROWS {
+        f.update(&mut writer, id, id, "again").unwrap();
+        commit(&mut writer);
+    }
+    (0..3).for_each(|_| f.engine.purge_as_worker());
+    assert_eq!((looked_at() - before, f.engine.history_length() < 130), (0, true), "{}", f.engine.history_length());
+    old.commit().unwrap();
+    drop((old, later, writer));
+    f.check_purged(302);
 }
 
 /// Until who leads past a record is seen by all others, ways begin below it and lead by that record: an entry that an old view needs is found by it.
@@ -537,7 +626,7 @@ fn a_record_is_kept_until_who_leads_past_it_is_settled() {
     younger.open_snapshot();
     // Of another shard of the history, so that the first is not behind it.
     change(&mut f.session(), 1, "leads past both");
-    (0..3).for_each(|_| f.engine.purge_all());
+    (0..8).for_each(|_| f.engine.purge_all());
     let found = |view: &mut Session| [Direction::Forward, Direction::Backward].map(|direction| f.ids(view, 1, direction));
     for view in &mut old {
         assert_eq!((found(view), f.get(view, 1)), ([vec![1], vec![1]], Some((10, "first".into()))));

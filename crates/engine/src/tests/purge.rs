@@ -107,7 +107,7 @@ fn who_commits_purges_more_than_it_adds_where_the_history_is_long() {
     // As a worker's next round sees it: what the view needed may go.
     let limit = f.engine.tell_purge_limit();
     for shard in 0..f.engine.history.shard_count() {
-        f.engine.history.take(shard, 0, |finished| limit.covers_finish(finished.seq));
+        f.engine.history.take(shard, 0, limit.finished);
     }
     for round in 0..90 {
         let before = f.engine.history_length();
