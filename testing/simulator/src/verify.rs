@@ -17,8 +17,8 @@ impl World {
         let found = self.read_everything()?;
         let candidates = self.commits.candidates(self.power_lost);
         let differs = |state: &State| self.branch_difference(state).or_else(|| difference(state, &found));
-        let mut fitting = candidates.iter().filter(|state| differs(state).is_none());
-        let Some(state) = fitting.next() else {
+        let fitting: Vec<&Arc<State>> = candidates.iter().filter(|state| differs(state).is_none()).collect();
+        let Some(first) = fitting.first() else {
             let mut text = String::new();
             for state in &candidates {
                 let difference = differs(state).unwrap_or_default();
@@ -26,9 +26,14 @@ impl World {
             }
             return Err(Stop::Violation(format!("after recovery the database is in none of the states that it may be in:{text}")));
         };
+        // What a branch has changed nobody reads: of several whose names are those found, one has the locks.
+        let state = match fitting.len() {
+            1 => first,
+            _ => self.locked_as_in(&fitting)?.unwrap_or(first),
+        };
         // Of several states with the same contents each may be the one; their counters differ.
         let mut counters: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, table) in std::iter::once(state).chain(fitting).flat_map(|state| &state.tables) {
+        for (name, table) in fitting.iter().flat_map(|state| &state.tables) {
             let least = counters.entry(name.clone()).or_insert(table.counter_min);
             *least = (*least).min(table.counter_min);
         }
