@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Dumps of a server that is being written to, by MySQL's and MariaDB's mysqldump and by mydumper; each loaded back and compared.
 
-    scripts/dump.py PROGRAM [--port 14160] [--seconds 3] [--mysql97 /var/tmp/peers/mysql97]
+    scripts/dump.py PROGRAM [--port 14160] [--seconds 3] [--mysql97 /var/tmp/peers/mysql97] [--beside PORT]
 
 A bank (transfers keep the sum of balances, and each writes a ledger row) is written to by four connections. Every dump, loaded into another
 server, must have the sum, one ledger row for each transfer that the balances show, and tables that CHECK TABLE finds sound. Then, with nobody writing, the dump of
 the server and the dump of what was loaded from it must be the same text, and CHECKSUMs computed over all rows the same numbers. Tools that are not installed are left out and named.
-mydumper 0.10 leaves columns out whose EXTRA is DEFAULT_GENERATED, with MySQL 9.7 as with us, so the tables have none.
+
+Then a schema with one of everything (dump_schema.sql: views, foreign keys, generated and invisible columns, CHECK, functional indexes, all types, odd names): its dump, loaded into
+an empty server and dumped again must be the same text, and all rows and SHOW CREATEs the same. With --beside, the port of a MySQL (its databases `everything` and `other one`
+are replaced), MySQL's dump of that schema must be ours but for the line that names the version, and must load here.
+mydumper 0.10 leaves columns out whose EXTRA is DEFAULT_GENERATED, with MySQL 9.7 as with us, so the bank's tables have none and the schema
+is left to MySQL's mysqldump; MariaDB's writes values for generated columns, of MySQL 9.7 as of us, which neither takes.
 """
-import argparse, os, random, re, shutil, signal, subprocess, sys, tempfile, time
+import argparse, hashlib, os, random, re, shutil, signal, subprocess, sys, tempfile, time
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
 parser.add_argument("--port", type=int, default=14160)
 parser.add_argument("--seconds", type=float, default=3)
 parser.add_argument("--mysql97", default="/var/tmp/peers/mysql97", help="root of a tree with MySQL's own client")
+parser.add_argument("--beside", type=int, help="port of a MySQL server whose dump is compared")
 options = parser.parse_args()
 ACCOUNTS, OPENING = 500, 1000
 work = tempfile.mkdtemp(prefix="altiplano-dump-")
@@ -94,7 +100,6 @@ def checksums(port):
         names = sql(port, f"SELECT column_name FROM information_schema.columns WHERE table_schema = 'bank' AND table_name = '{table}' ORDER BY ordinal_position").split()
         row = ", ".join(f"IFNULL(HEX({name}), 'NULL')" for name in names)
         rows = sql(port, f"SELECT {row} FROM bank.{table} ORDER BY 1")
-        import hashlib
         text.append((table, hashlib.sha256(rows.encode()).hexdigest(), rows.count("\n") + 1))
     return text
 
@@ -133,6 +138,67 @@ def text_of(name, path):
     return "\n".join(f"{file}\n{open(os.path.join(path, file), errors='replace').read()}" for file in files)
 
 
+DATABASES = ["everything", "other one"]
+
+
+def dump_schema(port, *what):
+    program = ["chroot", options.mysql97, "mysqldump", "--set-gtid-purged=OFF"]
+    arguments = ["-h127.0.0.1", f"-P{port}", "-uroot", "--single-transaction", "--skip-dump-date", "--routines", "--events", "--triggers", "--hex-blob", *what]
+    done = subprocess.run([*program, *arguments], capture_output=True, text=True, errors="surrogateescape")
+    assert done.returncode == 0, f"{what}: {done.stderr}"
+    return done.stdout
+
+
+def load_schema(port, text):
+    sql(port, "".join(f"DROP DATABASE IF EXISTS `{database}`;" for database in reversed(DATABASES)))
+    done = subprocess.run(client(port), input=text, capture_output=True, text=True, errors="surrogateescape")
+    assert done.returncode == 0, done.stderr
+
+
+def without_version(text):
+    return [line for line in text.splitlines() if not line.startswith(("-- Server version", "-- Host:"))]
+
+
+def differences(first, second):
+    import difflib
+    return "\n".join(list(difflib.unified_diff(without_version(first), without_version(second), lineterm="", n=0))[:40])
+
+
+def contents(port):
+    """SHOW CREATE and the rows of all tables and views, each value in hexadecimal."""
+    found = []
+    for line in sql(port, "SELECT table_schema, table_name, table_type FROM information_schema.tables WHERE table_schema IN ('everything', 'other one') ORDER BY 1, 2").splitlines():
+        database, table, kind = line.split("\t")
+        quoted = f"`{database}`.`{table}`"
+        made = sql(port, f"SHOW CREATE {'VIEW' if kind == 'VIEW' else 'TABLE'} {quoted}")
+        names = sql(port, f"SELECT REPLACE(column_name, '`', '``') FROM information_schema.columns WHERE table_schema = '{database}' AND table_name = '{table}' ORDER BY ordinal_position").split("\n")
+        rows = sql(port, "SELECT " + ", ".join(f"IFNULL(HEX(`{name}`), 'NULL')" for name in names) + f" FROM {quoted} ORDER BY " + ", ".join(str(at + 1) for at in range(len(names))))
+        found.append((quoted, made, hashlib.sha256(rows.encode()).hexdigest(), rows.count("\n") + 1))
+    assert len(found) == 13, [name for name, *_ in found]
+    return found
+
+
+def everything():
+    schema = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "dump_schema.sql")).read()
+    load_schema(ports[0], schema)
+    for what in (["--databases", *DATABASES], ["--opt", "--skip-extended-insert", "--complete-insert", "--databases", *DATABASES]):
+        first = dump_schema(ports[0], *what)
+        load_schema(ports[1], first)
+        second = dump_schema(ports[1], *what)
+        assert without_version(first) == without_version(second), f"{what}: the dump of what was loaded differs:\n{differences(first, second)}"
+        ours = list(zip(contents(ports[0]), contents(ports[1])))
+        assert all(source == loaded for source, loaded in ours), [pair for pair in ours if pair[0] != pair[1]]
+        print(f"mysqldump {what[0]}: a schema with everything loaded back the same ({len(first)} characters, {len(ours)} tables and views)")
+    if options.beside:
+        load_schema(options.beside, schema)
+        ours, theirs = dump_schema(ports[0], "--databases", *DATABASES), dump_schema(options.beside, "--databases", *DATABASES)
+        assert without_version(ours) == without_version(theirs), f"MySQL's dump of the same schema differs:\n{differences(theirs, ours)}"
+        load_schema(ports[1], theirs)
+        assert contents(ports[0]) == contents(ports[1])
+        sql(options.beside, "".join(f"DROP DATABASE `{database}`;" for database in reversed(DATABASES)))
+        print(f"mysqldump of MySQL: the same text, and loads here")
+
+
 def main():
     tools = [("mariadb-dump", shutil.which("mariadb-dump")), ("mysql97 mysqldump", os.path.exists(f"{options.mysql97}/usr/bin/mysqldump")), ("mydumper", shutil.which("mydumper"))]
     for port in ports:
@@ -167,6 +233,8 @@ def main():
         assert first == second, f"{name}: the dump of what was loaded differs: {work}/first {work}/{name.split()[0]}-second"
         assert checksums(ports[0]) == checksums(ports[1]), f"{name}: {checksums(ports[0])} {checksums(ports[1])}"
         print(f"{name}: {rounds} dumps under load, each of one moment; loaded back the same ({ledger} to {sums(ports[0])[2]} transfers, {len(first)} characters)")
+    if tools[1][1]:
+        everything()
 
 
 try:

@@ -5,7 +5,7 @@ use super::{Table, tables, text};
 use crate::virtual_tables::{MYSQL, SYS, VirtualDatabase, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
-use types::Value;
+use types::{TypeKind, Value};
 
 impl VirtualDatabase {
     /// What clients are told its tables are.
@@ -82,7 +82,7 @@ pub(super) fn output_columns(def: &VirtualTableDef) -> Vec<OutputColumn> {
 pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: Quotes) -> Table {
     let column = |c: &catalog::VirtualColumn| {
         let ty = &c.ty;
-        let collation = if ty.is_character() && ty.collation != database.collation {
+        let collation = if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != database.collation {
             format!(" CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name())
         } else {
             String::new()

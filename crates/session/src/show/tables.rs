@@ -7,7 +7,7 @@ use crate::error_map::{Outcome, catalog_error};
 use crate::virtual_tables;
 use catalog::{DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use planner::plan::OutputColumn;
-use types::{ColumnType, TypeKind, Value};
+use types::{Charset, ColumnType, TypeKind, Value};
 
 pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Database", text(64))]);
@@ -61,11 +61,16 @@ pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists
     };
     let mut table = Table::new(&[("Database", text(64)), ("Create Database", text(1024))]);
     let clause = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
+    let charset = collation.charset();
+    // MySQL names the collation where it is not the character set's own, and of utf8mb4 always.
+    let collate = match collation == charset.default_collation() && charset != Charset::Utf8mb4 {
+        true => String::new(),
+        false => format!(" COLLATE {}", collation.name()),
+    };
     let statement = format!(
-        "CREATE DATABASE {clause}{} /*!40100 DEFAULT CHARACTER SET {} COLLATE {} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        "CREATE DATABASE {clause}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
         Quotes::of(session).quoted(name),
-        collation.charset().name(),
-        collation.name()
+        charset.name(),
     );
     table.row(vec![name.into(), statement.into()]);
     Ok(table)

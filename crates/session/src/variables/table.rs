@@ -228,6 +228,8 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(switch("innodb_read_only", Global, "0")),
     fixed(number("innodb_redo_log_capacity", Global, "1073741824", 0, MAX)),
     fixed(switch("innodb_rollback_on_timeout", Global, "0")),
+    // Tables are sampled when a statement is planned: what dumps turn off and on again is not there.
+    switch("innodb_stats_auto_recalc", Global, "1"),
     switch("innodb_stats_on_metadata", Global, "0"),
     // What it is strict about changes nothing here.
     switch("innodb_strict_mode", Both, "1"),
