@@ -152,7 +152,7 @@ impl World {
             self.excuse(&error, "share the tables of prepared branches")?;
             return Err(Stop::Restart("share the tables of prepared branches".into()));
         }
-        let mut session = self.engine().connect();
+        let session = self.engine().connect();
         for (name, branch) in &newest.prepared {
             if session.claim_xid(&xid(*name)) {
                 return Err(Stop::Violation(format!("the name of the prepared branch {name} is free")));

@@ -120,6 +120,11 @@ impl World {
         }
         let mut def = entry.def.clone();
         def.schema_version += 1;
+        if !entry.def.row_versions.is_empty() {
+            // As ALTER TABLE does: those that were listed once are all listed.
+            let from: Vec<Option<usize>> = (0..entry.def.columns.len()).map(Some).chain([None]).collect();
+            def.row_versions = RowVersions::after(&entry.def, &from);
+        }
         let default = if self.random.percent(50) { Value::Int(self.random.below(100) as i64) } else { Value::Null };
         def.columns.push(ColumnDef {
             default: DefaultValue::Null,
