@@ -137,7 +137,8 @@ impl World {
             count => rows.values().nth(self.random.below(count)).expect("counted").to_vec(),
         };
         if schema::has_null(parts, &probe) {
-            if read == Read::Snapshot {
+            // Nothing is read. The model has opened its snapshot: for a plain read, or before locks under a true snapshot.
+            if client.txn.as_ref().is_some_and(|txn| txn.model.snapshot().is_some()) {
                 client.session.open_snapshot();
             }
             return Ok(());
