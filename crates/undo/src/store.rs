@@ -203,7 +203,12 @@ impl UndoStore {
             let slot = self.segments.find(ptr.segment()).ok_or(UndoError::Released)?;
             out.clear();
             if slot.buffer.load(Ordering::Acquire) == NO_BUFFER {
-                let header = self.read_frame_from_file(slot, ptr, out);
+                let mut header = self.read_frame_from_file(slot, ptr, out);
+                if matches!(header, Err(UndoError::Corrupt { .. })) {
+                    // What a read has garbled is there still: it is read once more before it counts, as pages are.
+                    out.clear();
+                    header = self.read_frame_from_file(slot, ptr, out);
+                }
                 if self.segments.find(ptr.segment()).is_none() {
                     return Err(UndoError::Released);
                 }

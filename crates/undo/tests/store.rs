@@ -138,6 +138,20 @@ fn bytes_changed_on_disk_are_noticed() {
 }
 
 #[test]
+fn what_a_read_garbles_is_read_once_more() {
+    for seed in 0..50 {
+        let sim = disk(seed);
+        let store = store(&sim);
+        let ptrs: Vec<_> = (0..10u64).map(|n| store.append(0, &record(n, 300_000)).expect("room")).collect();
+        store.spill().expect("the disk works");
+        for nth in [1, 2] {
+            sim.plan_read("undo/", nth, env::ReadFault::Garbled);
+            assert!(read(&store, ptrs[0]) == record(0, 300_000), "seed {seed}, read {nth}");
+        }
+    }
+}
+
+#[test]
 fn a_record_that_recovery_did_not_restore_counts_as_released() {
     let sim = disk(8);
     let store_1 = store(&sim);
