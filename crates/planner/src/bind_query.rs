@@ -6,9 +6,11 @@ mod full_group_by;
 mod rollup;
 mod select;
 mod set_operation;
+mod using;
 
 pub(crate) use from::named_columns;
 pub(crate) use set_operation::convert_to;
+pub use using::JoinColumns;
 
 use crate::binder::{Binder, Result, Scope, Source};
 use crate::derived::{UnionBlocks, Waiting};

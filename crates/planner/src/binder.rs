@@ -152,7 +152,7 @@ pub struct RelColumn {
     pub ty: ColumnType,
     /// Metadata to show.
     pub meta: OutputColumn,
-    /// Not part of `*` (the right side's column of USING and NATURAL joins).
+    /// Not part of `*`, nor found by its name alone: a column behind a view, or of the row that INSERT gives a name.
     pub hidden: bool,
     /// Not part of `*`, nor of NATURAL joins: an `INVISIBLE` column.
     pub invisible: bool,
@@ -247,14 +247,16 @@ pub struct Scope {
     pub clause: Clause,
     /// What is wrong with an ON condition: told once the select list and WHERE have nothing wrong, as MySQL does.
     pub on_error: Option<SqlError>,
+    /// What is wrong with USING or NATURAL: told once all of FROM is bound.
+    pub using_error: Option<SqlError>,
     /// Slots of enclosing blocks that this block (or one inside it) reads.
     pub outer: BTreeSet<Slot>,
     /// Something volatile was bound.
     pub volatile: bool,
     /// Columns read outside aggregates since the last reset: (relation, column), for 1055 and 1140.
     pub loose_columns: Vec<(usize, usize)>,
-    /// For USING and NATURAL: name → expression that stands for both sides.
-    pub merged: Vec<(String, Expr)>,
+    /// What joins with USING and NATURAL show.
+    pub joins: Vec<crate::bind_query::JoinColumns>,
     /// Conditions of merged views, to be those of the block.
     pub view_filter: Vec<Expr>,
     /// Hints on the order of the join, with relations by number.
@@ -279,13 +281,48 @@ impl Scope {
             in_aggregate: false,
             clause: Clause::Fields,
             on_error: None,
+            using_error: None,
             outer: BTreeSet::new(),
             volatile: false,
             loose_columns: Vec::new(),
-            merged: Vec::new(),
+            joins: Vec::new(),
             view_filter: Vec::new(),
             join_hints: Vec::new(),
         }
+    }
+
+    /// The column of a visible table that a name means; 1052 when they are several.
+    #[inline]
+    fn column_of_tables(&self, schema: Option<&str>, table: Option<&str>, column: &str) -> Result<Option<(usize, usize)>> {
+        let mut found: Option<(usize, usize)> = None;
+        for (r, relation) in self.relations.iter().enumerate() {
+            if !self.visible.contains(&r) || self.unseen.iter().any(|range| range.contains(&r)) || relation.of_view {
+                continue;
+            }
+            if let Some(table) = table {
+                if relation.alias != table && !(matches!(relation.source, Source::Cte(..)) && relation.alias.eq_ignore_ascii_case(table)) {
+                    continue;
+                }
+                if let Some(schema) = schema
+                    && relation.database != schema
+                {
+                    continue;
+                }
+            }
+            for (c, candidate) in relation.columns.iter().enumerate() {
+                if candidate.name.eq_ignore_ascii_case(column) && (!candidate.hidden || table.is_some()) {
+                    if found.is_some() {
+                        let name = spelled(schema, table, column);
+                        return Err(codes::non_uniq_error(name, self.clause.words()));
+                    }
+                    found = Some((r, c));
+                    if table.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -535,47 +572,12 @@ impl<'c> Binder<'c> {
                 {
                     return Ok(expr);
                 }
-                let scope = &self.scopes[depth];
-                if !scope.visible.is_empty()
-                    && let Some((_, expr)) = scope.merged.iter().find(|(name, _)| name.eq_ignore_ascii_case(column))
-                {
-                    let expr = expr.clone();
-                    self.note_merged(depth, column);
-                    self.note_outer(depth, &expr);
-                    return Ok(expr);
-                }
             }
             let scope = &self.scopes[depth];
-            let mut found: Option<(usize, usize)> = None;
-            for (r, relation) in scope.relations.iter().enumerate() {
-                if !scope.visible.contains(&r) || scope.unseen.iter().any(|range| range.contains(&r)) || relation.of_view {
-                    continue;
-                }
-                if let Some(table) = table {
-                    if relation.alias != table
-                        && !(matches!(relation.source, Source::Cte(..)) && relation.alias.eq_ignore_ascii_case(table))
-                    {
-                        continue;
-                    }
-                    if let Some(schema) = schema
-                        && relation.database != schema
-                    {
-                        continue;
-                    }
-                }
-                for (c, candidate) in relation.columns.iter().enumerate() {
-                    if candidate.name.eq_ignore_ascii_case(column) && (!candidate.hidden || table.is_some()) {
-                        if found.is_some() {
-                            let name = spelled(schema, table, column);
-                            return Err(codes::non_uniq_error(name, scope.clause.words()));
-                        }
-                        found = Some((r, c));
-                        if table.is_some() {
-                            break;
-                        }
-                    }
-                }
-            }
+            let found = match table {
+                None if !scope.joins.is_empty() => scope.shown_column(column)?,
+                _ => scope.column_of_tables(schema, table, column)?,
+            };
             if let Some((r, c)) = found {
                 self.note_column(depth, r, c);
                 return Ok(self.column_expr(depth, r, c));
@@ -620,6 +622,11 @@ impl<'c> Binder<'c> {
         if (0..scope.relations.len()).flat_map(columns).any(grouped) {
             return Ok(None);
         }
+        self.item_named(depth, name)
+    }
+
+    /// The item of the select list that a name means, noted as read; see [`Binder::one_item`].
+    pub(crate) fn item_named(&mut self, depth: usize, name: &str) -> Result<Option<Expr>> {
         let found = self.one_item(depth, name)?.cloned();
         Ok(found.map(|item| self.noted_alias(depth, name, item)))
     }

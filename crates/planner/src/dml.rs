@@ -380,6 +380,7 @@ impl<'c> Binder<'c> {
     fn update_in_scope(&mut self, u: &ast::Update<'_>) -> Result<Update> {
         self.accesses.next = matches!(u.tables, [ast::TableRef::Table(_)]).then_some(Privileges::UPDATE);
         let trees = self.changed_tables(u.tables, u.hints, "UPDATE")?;
+        self.check_using()?;
         let depth = self.scopes.len() - 1;
         let multi = self.has_several(depth);
         let targets = self.update_targets(u);
@@ -464,6 +465,10 @@ impl<'c> Binder<'c> {
 
     fn find_target(&self, depth: usize, c: &ast::ColumnRef<'_>) -> Result<(usize, u32)> {
         let mut found = None;
+        if c.table.is_none() && !self.scopes[depth].joins.is_empty() {
+            let shown = self.scopes[depth].shown_column(c.column)?;
+            return shown.map(|(r, at)| (r, at as u32)).ok_or_else(|| codes::bad_field_error(c.column, "field list"));
+        }
         for (r, relation) in self.scopes[depth].relations.iter().enumerate().filter(|(_, r)| !r.of_view) {
             if c.table.is_some_and(|t| t != relation.alias) || c.schema.is_some_and(|s| s != relation.database) {
                 continue;
@@ -602,6 +607,7 @@ impl<'c> Binder<'c> {
         } else {
             target_relations.push(self.scopes[depth].relations.iter().position(|r| !r.of_view).unwrap_or(0));
         }
+        self.check_using()?;
         let mut targets = Vec::new();
         for r in target_relations {
             let r = self.deleted_relation(depth, r)?;

@@ -147,9 +147,11 @@ impl Binder<'_> {
         if matches!(e.kind, ast::ExprKind::Subquery(_)) {
             return Err(refused());
         }
-        let clause = std::mem::replace(&mut self.scope().clause, Clause::TableFunction);
+        let scope = self.scope();
+        let (clause, joins) = (std::mem::replace(&mut scope.clause, Clause::TableFunction), std::mem::take(&mut scope.joins));
         let document = self.expr(e);
-        self.scope().clause = clause;
+        let scope = self.scope();
+        (scope.clause, scope.joins) = (clause, joins);
         let document = document?;
         if document.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..))) {
             return Err(refused());

@@ -4,6 +4,7 @@ use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
 use crate::paths;
 use crate::schema::{COLUMNS, TABLES, value};
+use crate::using;
 use env::SplitMix64 as Random;
 
 /// What a statement is about.
@@ -17,11 +18,13 @@ pub enum Kind {
     Changes,
     /// Queries that can be planned in many ways.
     Paths,
+    /// Joins by USING and NATURAL among others.
+    Joins,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 4] = [Kind::Expressions, Kind::Queries, Kind::Changes, Kind::Paths];
+    pub const ALL: [Kind; 5] = [Kind::Expressions, Kind::Queries, Kind::Changes, Kind::Paths, Kind::Joins];
 
     /// The kind of this name.
     pub fn from_name(name: &str) -> Option<Kind> {
@@ -35,6 +38,7 @@ impl Kind {
             Kind::Queries => "queries",
             Kind::Changes => "changes",
             Kind::Paths => "paths",
+            Kind::Joins => "joins",
         }
     }
 }
@@ -73,6 +77,7 @@ impl Generator {
             Kind::Queries => self.query(true),
             Kind::Changes => self.change(),
             Kind::Paths => paths::query(&mut self.random, ""),
+            Kind::Joins => using::query(&mut self.random),
         }
     }
 
@@ -199,7 +204,7 @@ impl Generator {
             }
             base
         };
-        match self.random.below(7) {
+        match self.random.below(8) {
             0..=2 => (Node::leaf(Sort::Fixed, "t1"), &["t1"]),
             3 => (Node::leaf(Sort::Fixed, "t2"), &["t2"]),
             4 => {
@@ -209,6 +214,11 @@ impl Generator {
             5 => {
                 let condition = on(self, &["t1", "t2"]);
                 (Node::new(Sort::Fixed, format!("t1 JOIN t2 ON {MARK}"), vec![condition]), &["t1", "t2"])
+            }
+            6 => {
+                let (name, ..) = self.random.pick(&COLUMNS[..17]);
+                let join = self.random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
+                (Node::leaf(Sort::Fixed, format!("t1 {join} t2 USING ({name})")), &["t1", "t2"])
             }
             _ => {
                 let condition = on(self, &["t2", "t3"]);
@@ -260,7 +270,8 @@ impl Generator {
         let mut aggregates = Vec::new();
         for _ in 0..1 + self.random.below(2) {
             let (_, template) = self.random.pick(AGGREGATES);
-            let template = template.replace(", id)", &format!(", {}.id)", place.tables[0]));
+            let ids: Vec<String> = place.tables.iter().map(|table| format!("{table}.id")).collect();
+            let template = template.replace(", id)", &format!(", {})", ids.join(", ")));
             aggregates.push(self.fill(&template, Place { depth: 0, ..place }));
         }
         let list = joined(aggregates);
@@ -346,7 +357,7 @@ impl Generator {
         let place = Place { tables, depth: 1 };
         let ignore = self.random.pick(&["", "", " IGNORE"]);
         let (name, kind, _) = self.random.pick(COLUMNS);
-        match self.random.below(6) {
+        match self.random.below(7) {
             0 => {
                 let condition = self.condition(Place { depth: 2, ..place });
                 Node::new(Sort::Fixed, format!("DELETE{ignore} FROM {table} WHERE {MARK}"), vec![condition])
@@ -361,6 +372,14 @@ impl Generator {
                 Node::new(Sort::Fixed, format!("INSERT{ignore} INTO {table} (id, {name}) VALUES (100, {MARK})"), vec![expression])
             }
             4 => {
+                // A row has one partner at most: which one comes first would be chance.
+                let both = Place { tables: &["t1", "t2"], depth: 1 };
+                let (expression, condition) = (self.expression(kind, both), self.sargable(Place { depth: 0, ..both }));
+                let join = self.random.pick(&["JOIN t2 USING (id)", "LEFT JOIN t2 USING (id)"]);
+                let template = format!("UPDATE{ignore} t1 {join} SET t1.{name} = {MARK} WHERE id > 1 AND {MARK}");
+                Node::new(Sort::Fixed, template, vec![expression, condition])
+            }
+            5 => {
                 let expression = self.expression(kind, Place { tables: &["t3"], depth: 1 });
                 Node::new(
                     Sort::Fixed,

@@ -18,6 +18,7 @@ mod node;
 mod pair;
 mod paths;
 mod schema;
+mod using;
 
 pub use answer::{Answer, Difference};
 pub use generate::{Generator, Kind};

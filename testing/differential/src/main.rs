@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const USAGE: &str =
-    "usage: differential --ours HOST:PORT --with HOST:PORT [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes|paths]
+    "usage: differential --ours HOST:PORT --with HOST:PORT [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes|paths|joins]
                     [--sql-mode MODE] [--without NAME,NAME…] [--show broken,result,error,warnings,types,texts]";
 
 /// Statements between one change of the tables' definitions and the next.

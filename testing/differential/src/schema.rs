@@ -1,7 +1,7 @@
 //! The tables that statements are about: one column of each type, with and without an index, and rows that follow from the seed.
 
 use crate::functions::literals;
-use crate::paths;
+use crate::{paths, using};
 use env::SplitMix64 as Random;
 
 /// A column: name, kind (see `functions`), type as written.
@@ -27,7 +27,7 @@ pub const COLUMNS: &[(&str, char, &str)] = &[
     ("j", 'J', "JSON"),
 ];
 
-/// Tables of every type of column: name, rows. Those of [`crate::paths`] are made with them.
+/// Tables of every type of column: name, rows. Those of [`crate::paths`] and [`crate::using`] are made with them.
 pub const TABLES: &[(&str, usize)] = &[("t1", 14), ("t2", 7), ("t3", 1)];
 
 /// Statements that make the tables and fill them, with `factor` times the rows. Rows that a server does not take are left out by both.
@@ -53,6 +53,7 @@ pub fn statements(r: &mut Random, factor: usize) -> Vec<String> {
         made.push("COMMIT".to_owned());
     }
     made.extend(paths::statements(r, factor));
+    made.extend(using::statements(r));
     made
 }
 

@@ -520,6 +520,8 @@ impl Printer<'_> {
                 self.put(")");
             }
             self.put(if pairs.len() > 1 { "))" } else { ")" });
+        } else if using && matches!(join.kind, JoinKind::Left | JoinKind::Right) {
+            self.put(" on(true)");
         }
         self.put(")");
     }

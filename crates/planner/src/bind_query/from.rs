@@ -1,9 +1,8 @@
 //! FROM: tables, derived tables, joins and the columns they show; locking clauses.
 
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
-use crate::conditions::compare_expr;
 use crate::context::PlanContext;
-use crate::expr::{CmpOp, Expr};
+use crate::expr::Expr;
 use crate::logical::JoinTree;
 use crate::plan::{LockMode, LockWait, OutputColumn};
 use crate::typing;
@@ -45,6 +44,7 @@ impl<'c> Binder<'c> {
         }
         let start = self.scope().relations.len();
         let mut on_error = self.scope().on_error.take();
+        let using_error = self.scope().using_error.take();
         // Which operands an outer join of the chain may put NULLs for.
         let outer_side = self.views.outer_side;
         let right_follows = |joins: &[&ast::Join<'_>]| joins.iter().any(|join| join.kind == ast::JoinKind::Right);
@@ -56,6 +56,7 @@ impl<'c> Binder<'c> {
             let join = chain[no];
             // The conditions of later joins come first, and those inside an operand before its own.
             on_error = self.scope().on_error.take().or(on_error);
+            let of_left = self.scope().using_error.take();
             let middle = self.scope().relations.len();
             // What a RIGHT JOIN keeps does not depend on its other side.
             let unseen = (join.kind == ast::JoinKind::Right).then_some(start..middle);
@@ -70,7 +71,7 @@ impl<'c> Binder<'c> {
             let mut on = Vec::new();
             let outer = matches!(join.kind, ast::JoinKind::Left | ast::JoinKind::Right);
             match join.condition {
-                ast::JoinCondition::None => {}
+                ast::JoinCondition::None | ast::JoinCondition::Using(_) => {}
                 ast::JoinCondition::On(condition) => {
                     let scope = self.scope();
                     let visible = std::mem::replace(&mut scope.visible, start..end);
@@ -85,27 +86,9 @@ impl<'c> Binder<'c> {
                     }
                     self.use_generated(&mut on)?;
                 }
-                ast::JoinCondition::Using(names) => {
-                    let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-                    self.merge_columns(join, &names, start..middle, middle..end, &mut on)?;
-                }
             }
-            if join.natural {
-                let depth = self.scopes.len() - 1;
-                let relations = &self.scopes[depth].relations;
-                let mut names = Vec::new();
-                for c in relations[start..middle].iter().flat_map(|r| &r.columns).filter(|c| !c.hidden && !c.invisible) {
-                    if relations[middle..end]
-                        .iter()
-                        .flat_map(|r| &r.columns)
-                        .any(|d| !d.hidden && !d.invisible && d.name.eq_ignore_ascii_case(&c.name))
-                        && !names.iter().any(|n: &String| n.eq_ignore_ascii_case(&c.name))
-                    {
-                        names.push(c.name.clone());
-                    }
-                }
-                self.merge_columns(join, &names, start..middle, middle..end, &mut on)?;
-            }
+            let of_right = self.scope().using_error.take();
+            self.using_or_natural(join, [(&tree, of_left), (&right, of_right)], start..end, &mut on);
             if outer {
                 let nullable = if join.kind == ast::JoinKind::Left { middle..end } else { start..middle };
                 for r in &mut self.scope().relations[nullable] {
@@ -126,6 +109,7 @@ impl<'c> Binder<'c> {
         }
         let scope = self.scope();
         scope.on_error = scope.on_error.take().or(on_error);
+        scope.using_error = scope.using_error.take().or(using_error);
         Ok(tree)
     }
 
@@ -138,50 +122,6 @@ impl<'c> Binder<'c> {
             self.use_generated(&mut filter)?;
         }
         self.scope().on_error.take().map_or(Ok(filter), Err)
-    }
-
-    fn merge_columns(
-        &mut self,
-        join: &ast::Join<'_>,
-        names: &[String],
-        left: std::ops::Range<usize>,
-        right: std::ops::Range<usize>,
-        on: &mut Vec<Expr>,
-    ) -> Result<()> {
-        let kind = join.kind;
-        let depth = self.scopes.len() - 1;
-        for name in names {
-            let find = |b: &Self, range: std::ops::Range<usize>| -> Result<(usize, usize)> {
-                let mut found = None;
-                for r in range {
-                    for (c, column) in b.scopes[depth].relations[r].columns.iter().enumerate() {
-                        if !column.hidden && column.name.eq_ignore_ascii_case(name) {
-                            if found.is_some() {
-                                return Err(codes::non_uniq_error(name, "from clause"));
-                            }
-                            found = Some((r, c));
-                        }
-                    }
-                }
-                found.ok_or_else(|| codes::bad_field_error(name, "from clause"))
-            };
-            let (lr, lc) = find(self, left.clone())?;
-            let (rr, rc) = find(self, right.clone())?;
-            self.note_join(join, depth, (lr, lc), (rr, rc));
-            let a = self.column_expr(depth, lr, lc);
-            let b = self.column_expr(depth, rr, rc);
-            let collation = self.collation_of(&[&a, &b])?;
-            on.push(compare_expr(CmpOp::Eq, collation, a.clone(), b.clone()));
-            let (hidden_r, hidden_c, shown) = if kind == ast::JoinKind::Right { (lr, lc, b) } else { (rr, rc, a) };
-            self.scopes[depth].relations[hidden_r].columns[hidden_c].hidden = true;
-            let merged = &mut self.scopes[depth].merged;
-            match merged.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
-                Some((_, e)) if kind == ast::JoinKind::Right => *e = shown,
-                Some(_) => {}
-                None => merged.push((name.clone(), shown)),
-            }
-        }
-        Ok(())
     }
 
     pub(crate) fn add_relation(&mut self, relation: Relation) -> Result<usize> {
@@ -303,10 +243,12 @@ impl<'c> Binder<'c> {
         if derived.alias.is_empty() {
             return Err(codes::derived_must_have_alias());
         }
-        // LATERAL: it reads the tables before it, as a subquery in WHERE would.
+        // LATERAL: it reads the tables before it, as a subquery in WHERE would, but for what USING has merged: it finds both columns.
         let hidden = if derived.lateral { None } else { self.hide_relations() };
         let changed = std::mem::take(&mut self.changed);
+        let joins = std::mem::take(&mut self.scope().joins);
         let bound = self.bind_query(derived.query);
+        self.scope().joins = joins;
         self.changed = changed;
         self.show_relations(hidden);
         let (columns, source) = self.waiting(bound?);

@@ -27,6 +27,7 @@ impl<'c> Binder<'c> {
         let from = select.from.iter().map(|t| self.table_ref(t)).collect::<Result<Vec<_>>>()?;
         let fixed = (!select.hints.is_empty() || !self.hints.of_insert.is_empty()) && self.take_hints(select.hints);
         self.apply_locks(q.locking)?;
+        self.check_using()?;
         // What is wrong with the select list is told first.
         let filter = self.where_clause(select.filter);
         if select.rollup {
@@ -128,7 +129,13 @@ impl<'c> Binder<'c> {
         self.scope().aggregates_allowed = false;
         let bound = self.expr(expr);
         self.scope().aggregates_allowed = true;
-        bound
+        match (bound, &expr.kind) {
+            // A name that several columns have is that of the item.
+            (Err(error), ast::ExprKind::Column(column)) if error.code == codes::ER_NON_UNIQ_ERROR && column.table.is_none() => {
+                self.item_named(self.scopes.len() - 1, column.column)?.ok_or(error)
+            }
+            (bound, _) => bound,
+        }
     }
 
     /// 1056 when rows are grouped by an aggregate, which an item's name may mean.
@@ -171,34 +178,14 @@ impl<'c> Binder<'c> {
             let block = (std::ptr::from_ref(select).addr(), no);
             match item {
                 ast::SelectItem::Wildcard => {
-                    // Merged columns of USING and NATURAL joins come first.
-                    let merged = self.scope().merged.clone();
-                    for (name, expr) in &merged {
-                        let meta = self.meta_of(expr, name);
-                        out.push((expr.clone(), meta));
-                    }
-                    let mut columns = Vec::new();
-                    for r in 0..self.scopes[depth].relations.len() {
-                        self.expand(depth, r, !merged.is_empty(), &mut columns, &mut out);
-                    }
-                    let merged: Vec<String> = merged.into_iter().map(|(name, _)| name).collect();
-                    self.note_star(block, depth, &columns, &merged);
+                    let columns = self.scope().star();
+                    self.show_all(block, depth, &columns, &mut out);
                 }
                 ast::SelectItem::TableWildcard(name) => {
                     let r = self.relation_of_star(name).ok_or_else(|| codes::bad_table_error(name.name))?;
-                    self.accesses.all_columns = true;
-                    let mut columns = Vec::new();
-                    for c in 0..self.scopes[depth].relations[r].columns.len() {
-                        if self.scopes[depth].relations[r].columns[c].invisible {
-                            continue;
-                        }
-                        columns.push((r, c));
-                        let expr = self.column_expr(depth, r, c);
-                        let meta = self.column_meta(depth, r, c);
-                        out.push((expr, meta));
-                    }
-                    self.accesses.all_columns = false;
-                    self.note_star(block, depth, &columns, &[]);
+                    let own = self.scopes[depth].relations[r].columns.iter().enumerate();
+                    let columns: Vec<(usize, usize)> = own.filter(|(_, column)| !column.invisible).map(|(c, _)| (r, c)).collect();
+                    self.show_all(block, depth, &columns, &mut out);
                 }
                 ast::SelectItem::Expr { expr, alias } => {
                     let name = String::from_utf8_lossy(item.column_name(self.sql)).into_owned();
@@ -217,21 +204,16 @@ impl<'c> Binder<'c> {
         Ok(out)
     }
 
-    fn expand(&mut self, depth: usize, r: usize, merged: bool, columns: &mut Vec<(usize, usize)>, out: &mut Vec<(Expr, OutputColumn)>) {
+    /// Adds the columns that a star stands for.
+    fn show_all(&mut self, star: (usize, usize), depth: usize, columns: &[(usize, usize)], out: &mut Vec<(Expr, OutputColumn)>) {
         self.accesses.all_columns = true;
-        for c in 0..self.scopes[depth].relations[r].columns.len() {
-            let name = &self.scopes[depth].relations[r].columns[c].name;
-            let column = &self.scopes[depth].relations[r].columns[c];
-            if column.hidden || column.invisible || (merged && self.scopes[depth].merged.iter().any(|(m, _)| m.eq_ignore_ascii_case(name)))
-            {
-                continue;
-            }
-            columns.push((r, c));
-            let expr = self.column_expr(depth, r, c);
-            let meta = self.column_meta(depth, r, c);
-            out.push((expr, meta));
+        out.reserve(columns.len());
+        for (r, c) in columns {
+            let expr = self.column_expr(depth, *r, *c);
+            out.push((expr, self.column_meta(depth, *r, *c)));
         }
         self.accesses.all_columns = false;
+        self.note_star(star, depth, columns);
     }
 
     fn column_meta(&self, depth: usize, r: usize, c: usize) -> OutputColumn {

@@ -90,26 +90,6 @@ impl Binder<'_> {
         }
     }
 
-    /// Notes that the column is that of both sides of USING.
-    pub(crate) fn note_merged(&mut self, depth: usize, name: &str) {
-        if self.views.names.is_none() {
-            return;
-        }
-        if let Some((r, c)) = self.shown_column(depth, name) {
-            self.note_column(depth, r, c);
-        }
-    }
-
-    /// The column that stands for both sides of USING.
-    fn shown_column(&self, depth: usize, name: &str) -> Option<(usize, usize)> {
-        let relations = self.scopes[depth].relations.iter().enumerate();
-        let mut shown = relations.filter_map(|(r, relation)| {
-            let c = relation.columns.iter().position(|c| !c.hidden && c.name.eq_ignore_ascii_case(name))?;
-            Some((r, c))
-        });
-        shown.next()
-    }
-
     /// Notes that the column is an item of the select list; one that only names a column is that.
     pub(crate) fn note_alias(&mut self, depth: usize, name: &str, expr: &Expr) {
         let Some(at) = self.views.names.as_mut().and_then(|names| names.at.take()) else { return };
@@ -130,14 +110,12 @@ impl Binder<'_> {
         }
     }
 
-    /// Notes what a star stands for: columns of relations, or names that USING has merged.
-    pub(crate) fn note_star(&mut self, at: (usize, usize), depth: usize, columns: &[(usize, usize)], merged: &[String]) {
+    /// Notes what a star stands for.
+    pub(crate) fn note_star(&mut self, at: (usize, usize), depth: usize, columns: &[(usize, usize)]) {
         if self.views.names.is_none() {
             return;
         }
-        let of_merged = merged.iter().filter_map(|name| self.shown_column(depth, name));
-        let all: Vec<(usize, usize)> = of_merged.chain(columns.iter().copied()).collect();
-        let found = all.into_iter().map(|(r, c)| self.found(depth, r, c)).collect();
+        let found = columns.iter().map(|(r, c)| self.found(depth, *r, *c)).collect();
         if let Some(names) = &mut self.views.names {
             names.stars.insert(at, found);
         }
