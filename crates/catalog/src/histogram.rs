@@ -9,7 +9,7 @@ use crate::codec::{Result, put_value, value};
 use crate::def::{ColumnDef, TableDef};
 use base::{Malformed, Reader, put_u8, put_varint};
 use std::cmp::Ordering;
-use types::{ColumnType, CompareClass, CompareContext, LocalTime, Value};
+use types::{ColumnType, CompareClass, CompareContext, Utc, Value};
 
 /// Most buckets a histogram may have.
 pub const BUCKETS_MAX: u32 = 1024;
@@ -55,19 +55,6 @@ pub struct Order {
     class: CompareClass,
 }
 
-/// Instants are put in order as they are, whatever the session's zone.
-struct Utc;
-
-impl LocalTime for Utc {
-    fn offset_at_utc(&self, _: i64) -> i32 {
-        0
-    }
-
-    fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
-        Some(local_micros)
-    }
-}
-
 impl Order {
     /// The order of a column's own values.
     pub fn of(ty: &ColumnType) -> Order {
@@ -81,7 +68,7 @@ impl Order {
         (is_text(class) == is_text(Order::of(ty).class)).then_some(Order { class })
     }
 
-    /// Compares two values that are not NULL.
+    /// Compares two values that are not NULL; instants as they are, whatever the session's zone.
     pub fn compare(self, a: &Value, b: &Value) -> Option<Ordering> {
         types::compare(self.class, a, b, &CompareContext { zone: &Utc, now_micros: 0 })
     }

@@ -123,11 +123,6 @@ impl Exec<'_> {
         Ok(holds)
     }
 
-    /// Evaluates a range bound: TIMESTAMP columns are compared as instants.
-    pub fn eval_bound(&mut self, e: &Expr) -> Result<Value> {
-        self.eval(e)
-    }
-
     /// Evaluates an expression.
     pub fn eval(&mut self, e: &Expr) -> Result<Value> {
         match &e.kind {

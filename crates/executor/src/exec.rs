@@ -141,8 +141,13 @@ impl<'a> Exec<'a> {
     }
 
     /// An execution that reads and writes no table.
-    pub(crate) fn without_engine(plan: &'a Plan, context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
-        let mut x = Exec::bare(plan, &[], context, scratch);
+    pub(crate) fn without_engine(
+        plan: &'a Plan,
+        params: &'a [Value],
+        context: &'a mut dyn StatementContext,
+        scratch: &mut Scratch,
+    ) -> Exec<'a> {
+        let mut x = Exec::bare(plan, params, context, scratch);
         x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
         x
     }

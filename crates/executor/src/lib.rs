@@ -40,6 +40,7 @@ mod scan;
 mod short;
 mod spill;
 mod subquery;
+mod value_now;
 mod virtual_scan;
 mod window;
 
@@ -57,3 +58,4 @@ pub use foreign_keys::reference_key;
 pub use functions::crc32;
 pub use memory::{Memory, STATEMENT_BYTES_MAX};
 pub use run::Result;
+pub use value_now::value_now;

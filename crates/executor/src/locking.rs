@@ -136,7 +136,7 @@ fn node_stops(node: &Node) -> bool {
         Node::Window(window) => node_stops(&window.input),
         Node::Union { branches, .. } | Node::SetOperation { branches, .. } => branches.iter().any(|query| node_stops(&query.root)),
         Node::Materialize { input, .. } => node_stops(&input.root),
-        Node::Recursive { seed, step, .. } => node_stops(&seed.root) || node_stops(&step.root),
+        Node::Recursive { seed, step, limit, .. } => limit.is_some() || node_stops(&seed.root) || node_stops(&step.root),
         Node::Unit
         | Node::Empty
         | Node::Table(_)

@@ -112,12 +112,13 @@ impl<'a> Exec<'a> {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
             }
-            Node::Recursive { seed, step, distinct, cache, slots, types, result_cache, outer_slots } => {
+            Node::Recursive { seed, step, distinct, limit, cache, slots, types, result_cache, outer_slots } => {
                 let outer: Vec<Value> = outer_slots.iter().map(|s| self.get(*s).clone()).collect();
                 let rows = match &self.caches[*result_cache as usize] {
                     Some(cache) if same_values(&cache.outer, &outer) => cache.rows.clone(),
                     _ => {
-                        let rows = self.run_recursive(seed, step, *distinct, *cache, types)?;
+                        let limits = limit.as_ref().map_or(Ok((0, u64::MAX)), |limit| self.limits(limit))?;
+                        let rows = self.run_recursive(seed, step, *distinct, limits, *cache, types)?;
                         self.caches[*result_cache as usize] = Some(Cache { rows: rows.clone(), outer, table: None });
                         rows
                     }
@@ -201,7 +202,15 @@ impl<'a> Exec<'a> {
 
     /// All rows of a query.
     pub fn collect_query(&mut self, query: &'a Query, width: usize) -> Result<Vec<Box<[Value]>>> {
+        self.collect_rows(query, width, usize::MAX)
+    }
+
+    /// The first rows of a query, so many at most.
+    fn collect_rows(&mut self, query: &'a Query, width: usize, most: usize) -> Result<Vec<Box<[Value]>>> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
+        if most == 0 {
+            return Ok(rows);
+        }
         self.run_many(&query.root, &mut |x| {
             let mut row = Vec::with_capacity(width);
             let mut bytes = 24;
@@ -213,7 +222,7 @@ impl<'a> Exec<'a> {
             x.memory.take(bytes)?;
             ::memory::reserve(&mut rows, 1)?;
             rows.push(row.into_boxed_slice());
-            Ok(Flow::Continue)
+            Ok(if rows.len() == most { Flow::Stop } else { Flow::Continue })
         })?;
         Ok(rows)
     }
@@ -223,12 +232,16 @@ impl<'a> Exec<'a> {
         seed: &'a Arc<Query>,
         step: &'a Arc<Query>,
         distinct: bool,
+        (offset, count): (u64, u64),
         cache: u32,
         types: &[types::ColumnType],
     ) -> Result<Rc<Vec<Box<[Value]>>>> {
         let mut seen = hash_key::KeySet::default();
         let mut all: Vec<Box<[Value]>> = Vec::new();
-        let mut round = self.collect_query(seed, types.len())?;
+        let wanted = if count == 0 { 0 } else { usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX) };
+        // Of rows some of which may have been seen nobody knows how many are needed.
+        let most = |there: usize| if distinct && wanted > 0 { usize::MAX } else { wanted - there };
+        let mut round = self.collect_rows(seed, types.len(), most(0))?;
         let depth_max = self.context.cte_max_recursion_depth();
         let mut depth = 0;
         loop {
@@ -242,19 +255,21 @@ impl<'a> Exec<'a> {
                     !seen.contains(key.as_slice()) && seen.insert(key.as_slice().into())
                 });
             }
-            if round.is_empty() {
+            round.truncate(wanted - all.len());
+            all.extend(round.iter().cloned());
+            if round.is_empty() || all.len() == wanted {
+                all.drain(..usize::try_from(offset).unwrap_or(usize::MAX).min(all.len()));
                 return Ok(Rc::new(all));
             }
             depth += 1;
             if depth > depth_max {
                 return Err(crate::errors::cte_recursion(depth_max + 1));
             }
-            all.extend(round.iter().cloned());
             self.caches[cache as usize] = Some(Cache { rows: Rc::new(round), outer: Vec::new(), table: None });
             // What was built of the last round is void.
             let caches = &mut self.caches;
             step.root.for_each_cache(&mut |c| caches[c as usize] = None);
-            round = self.collect_query(step, types.len())?;
+            round = self.collect_rows(step, types.len(), most(all.len()))?;
         }
     }
 

@@ -1,19 +1,35 @@
 //! Table access: key ranges from expressions, rows into slots.
 
-use crate::errors::internal;
+use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, Wait};
-use planner::expr::Slot;
-use planner::keys::{self, KeyRanges};
+use planner::expr::{Expr, Slot};
+use planner::keys::{self, BoundValues, KeyRanges};
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
 use record::RowRef;
-use types::Value;
+use types::{LocalTime, Value};
 
 /// Rows of the first batch of a scan; batches double up to [`BATCH_MAX`].
 pub(crate) const BATCH_FIRST: usize = 16;
 /// Rows of a batch.
 pub(crate) const BATCH_MAX: usize = 512;
+
+/// Bounds as the statement evaluates them.
+struct Evaluated<'x, 'a> {
+    exec: &'x mut Exec<'a>,
+    failed: Option<Error>,
+}
+
+impl BoundValues for Evaluated<'_, '_> {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        self.exec.eval(bound).map_err(|error| self.failed = Some(error)).ok()
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        &*self.exec.context
+    }
+}
 
 /// The engine's read mode.
 pub fn read_mode(lock: LockMode) -> Read {
@@ -75,15 +91,9 @@ impl<'a> Exec<'a> {
     pub(crate) fn ranges_behind(&mut self, table: u32, index_no: usize, leading: usize, spec: &'a RangeSpec) -> Result<KeyRanges> {
         let plan = self.plan;
         let def = &plan.tables[table as usize].def;
-        let mut failed = None;
-        let ranges = keys::ranges_behind(def, index_no, leading, spec, &mut |e| match self.eval_bound(e) {
-            Ok(v) => Some(v),
-            Err(e) => {
-                failed = Some(e);
-                None
-            }
-        });
-        match (ranges, failed) {
+        let mut values = Evaluated { exec: self, failed: None };
+        let ranges = keys::ranges_behind(def, index_no, leading, spec, &mut values);
+        match (ranges, values.failed) {
             (_, Some(e)) => Err(e),
             (Some(ranges), None) => Ok(ranges),
             (None, None) => Err(internal("range without values")),

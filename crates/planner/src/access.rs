@@ -7,22 +7,20 @@ mod order;
 mod pushed;
 mod skip;
 
-pub(crate) use constants::known_value;
 pub use merge::Merge;
 
 use crate::binder::{Binder, Relation, Source};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::keys;
+use crate::keys::{self, BoundValues};
 use crate::plan::{Groups, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
 use catalog::{IndexDef, TableEntry};
-use constants::width;
 use order::{order_matches, ordering_part, sure_points};
 use parser::ast::IndexHintKind;
 use record::{KeyPart, KeyRestore};
 use std::collections::BTreeSet;
-use types::ColumnType;
+use types::{ColumnType, LocalTime, Value};
 
 // Costs are in units of reading the next row of a scan, which took 10 to 20 ns of processor time where these were measured (docs/performance.md,
 // What the planner's costs are): of tables of TPC-H and of the Join Order Benchmark's shapes, in memory.
@@ -126,10 +124,7 @@ impl RangeScope for TableScope<'_> {
     }
 
     fn is_available(&self, expr: &Expr) -> bool {
-        let subqueries =
-            expr.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)) || matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile()));
-        // A correlated subquery in a key would run per range evaluation; an uncorrelated one is cached.
-        if subqueries && expr.any(&mut |e| matches!(e.kind, ExprKind::Func(f, _) if f.is_volatile())) {
+        if expr.any(&mut |e| e.is_volatile_call() || self.binder.is_reassigned(e)) {
             return false;
         }
         let mut slots = Vec::new();
@@ -409,7 +404,7 @@ impl<'c> Binder<'c> {
         });
         if ranges.has_interval {
             let width = match ranges.spec.any.as_slice() {
-                [only] => only.interval.as_ref().and_then(|i| width(i, self.context.params())),
+                [only] => only.interval.as_ref().and_then(|i| self.width(i)),
                 _ => None,
             };
             rows = match width {
@@ -434,9 +429,7 @@ impl<'c> Binder<'c> {
 
     /// Estimates by looking into the index, when the values are known.
     fn dive(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges) -> Option<f64> {
-        let params = self.context.params();
-        let mut eval = |e: &Expr| known_value(e, params);
-        let key_ranges = keys::key_ranges(&entry.def, index_no, &ranges.spec, &mut eval)?.ranges;
+        let key_ranges = keys::key_ranges(&entry.def, index_no, &ranges.spec, &mut KnownValues(self))?.ranges;
         let mut rows = 0.0;
         let dives = key_ranges.len().min(DIVES_MAX);
         for range in &key_ranges[..dives] {
@@ -446,6 +439,19 @@ impl<'c> Binder<'c> {
             rows *= key_ranges.len() as f64 / dives as f64;
         }
         Some(rows)
+    }
+}
+
+/// Bounds as far as planning knows their values.
+struct KnownValues<'b, 'c>(&'b Binder<'c>);
+
+impl BoundValues for KnownValues<'_, '_> {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        self.0.known_value(bound)
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        self.0.context.zone()
     }
 }
 

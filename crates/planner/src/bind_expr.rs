@@ -80,7 +80,9 @@ impl<'c> Binder<'c> {
                 );
                 let value = self.expr(value)?;
                 let ty = value.ty.clone();
-                Expr { kind: ExprKind::AssignVariable(var.to_lowercase().into(), Box::new(value)), ty }
+                let name: Box<str> = var.to_lowercase().into();
+                self.assigned_variables.push(name.clone());
+                Expr { kind: ExprKind::AssignVariable(name, Box::new(value)), ty }
             }
             A::SysVar(v) => {
                 let name = match v.component {

@@ -2,11 +2,12 @@
 
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{Aggregate, OutputColumn, Query, Subplan};
+use crate::func::Func;
+use crate::plan::{Aggregate, LimitSpec, OutputColumn, Query, Subplan};
 use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
 use mysql_error::{SqlError, Warning, codes};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use types::ColumnType;
@@ -133,6 +134,8 @@ pub struct RecursiveCte {
     pub step: Arc<Query>,
     /// UNION DISTINCT.
     pub distinct: bool,
+    /// LIMIT: with so many rows the recursion ends.
+    pub limit: Option<LimitSpec>,
     /// Cache of a round.
     pub cache: u32,
     /// Cache of the result.
@@ -409,6 +412,12 @@ pub struct Binder<'c> {
     pub replaced_slots: Vec<(Slot, Slot)>,
     /// See [`crate::Plan`]'s field.
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
+    /// User variables that the statement assigns, by lower-case name.
+    pub assigned_variables: Vec<Box<str>>,
+    /// It says what LAST_INSERT_ID() is to be.
+    pub assigns_insert_id: bool,
+    /// See [`crate::Plan`]'s field.
+    pub drifts: Cell<bool>,
     /// What the statement touches.
     pub accesses: crate::accesses::Accesses,
     /// See [`crate::Plan`]'s field.
@@ -462,6 +471,9 @@ impl<'c> Binder<'c> {
             block_executions: 1.0,
             replaced_slots: Vec::new(),
             user_variables: Vec::new(),
+            assigned_variables: Vec::new(),
+            assigns_insert_id: false,
+            drifts: Cell::new(false),
             accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,
@@ -478,6 +490,15 @@ impl<'c> Binder<'c> {
             return Err(SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply"));
         }
         Ok(())
+    }
+
+    /// Whether its value may change while the statement runs, by what the statement itself does.
+    pub(crate) fn is_reassigned(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::UserVariable(name) => self.assigned_variables.contains(name),
+            ExprKind::Func(Func::LastInsertId, _) => self.assigns_insert_id,
+            _ => false,
+        }
     }
 
     /// Takes a new slot.

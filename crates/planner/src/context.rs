@@ -1,11 +1,12 @@
 //! What planning asks of its surroundings.
 
+use crate::expr::Expr;
 use crate::switches::Switches;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
 use mysql_error::{SqlError, Warning, codes};
 use std::sync::Arc;
-use types::{Charset, Collation, ColumnType, SqlMode, Value};
+use types::{Charset, Collation, ColumnType, LocalTime, SqlMode, Utc, Value};
 
 /// The session and catalog as the planner sees them.
 pub trait PlanContext {
@@ -50,6 +51,15 @@ pub trait PlanContext {
     /// Values of the parameters at hand, for estimates only; may be empty.
     fn params(&self) -> &[Value] {
         &[]
+    }
+    /// What an expression gives now that [is settled](Expr::is_settled), for estimates only: nothing is told of what is wrong with it. `None` where it fails.
+    /// `stack_base`: where the stack was when planning began.
+    fn value_now(&self, _expr: &Expr, _stack_base: usize) -> Option<Value> {
+        None
+    }
+    /// The session's time zone.
+    fn zone(&self) -> &dyn LocalTime {
+        &Utc
     }
     /// Types of the parameters where they are known (lifted literals, or a client's bound types); may be empty.
     fn param_types(&self) -> &[ColumnType] {

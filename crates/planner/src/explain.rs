@@ -262,7 +262,6 @@ impl Rows<'_> {
 
     fn reference(&self, e: &Expr) -> String {
         match &e.kind {
-            ExprKind::Literal(_) | ExprKind::Param(_) => "const".into(),
             ExprKind::Slot(s) => {
                 let mut name = None;
                 self.plan.for_each_table(&mut |t| {
@@ -273,6 +272,7 @@ impl Rows<'_> {
                 });
                 name.unwrap_or_else(|| "func".into())
             }
+            _ if e.is_settled() => "const".into(),
             _ => "func".into(),
         }
     }
@@ -327,7 +327,7 @@ fn merged(def: &TableDef, access: &Access) -> Option<Merged> {
 fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
     let points_only = spec.any.iter().all(|a| a.interval.is_none());
     let single = spec.any.len() == 1 && spec.any[0].points.iter().all(|p| p.len() == 1);
-    let constant = spec.any.iter().flat_map(|a| a.points.iter().flatten()).all(|p| p.value.is_constant());
+    let constant = spec.any.iter().flat_map(|a| a.points.iter().flatten()).all(|p| p.value.is_settled());
     match (points_only && single, unique, constant) {
         (true, true, true) => "const",
         (true, true, false) => "eq_ref",
@@ -587,8 +587,9 @@ fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
             line(depth, &format!("Materialize{actual}"), out);
             tree_node(plan, &input.root, depth + 1, out);
         }
-        Node::Recursive { seed, step, .. } => {
-            line(depth, &format!("Materialize recursive CTE{actual}"), out);
+        Node::Recursive { seed, step, limit, .. } => {
+            let limited = if limit.is_some() { ", limit rows" } else { "" };
+            line(depth, &format!("Materialize recursive CTE{limited}{actual}"), out);
             tree_node(plan, &seed.root, depth + 1, out);
             line(depth + 1, "Repeat until convergence", out);
             tree_node(plan, &step.root, depth + 2, out);

@@ -474,6 +474,22 @@ impl Expr {
         })
     }
 
+    /// Whether the value is there before a row is read, and asking for it does nothing: constants, also user variables as they are when the statement begins.
+    pub fn is_settled(&self) -> bool {
+        !self.any(&mut |e| match &e.kind {
+            ExprKind::Slot(_) | ExprKind::Subquery(..) | ExprKind::AssignVariable(..) => true,
+            _ => e.is_volatile_call(),
+        })
+    }
+
+    /// Whether it is the call of a function that may give another value each time in a statement.
+    pub fn is_volatile_call(&self) -> bool {
+        match &self.kind {
+            ExprKind::Func(f, args) => f.is_volatile() && !(args.is_empty() && f.tells_of_before()),
+            _ => false,
+        }
+    }
+
     /// Splits a conjunction into its parts.
     pub fn into_conjuncts(self, out: &mut Vec<Expr>) {
         match self.kind {

@@ -330,6 +330,17 @@ impl Func {
         )
     }
 
+    /// Whether it tells, without arguments, what earlier statements have left: the same all through a statement (that does not set it).
+    pub fn tells_of_before(self) -> bool {
+        matches!(self, Func::LastInsertId | Func::RowCount | Func::FoundRows)
+    }
+
+    /// Whether it tells of the time at which the statement began.
+    pub fn tells_the_time(self) -> bool {
+        use Func::{CurDate, CurTime, Now, UnixTimestamp, UtcDate, UtcTime, UtcTimestamp};
+        matches!(self, Now | CurDate | CurTime | UtcTimestamp | UtcDate | UtcTime | UnixTimestamp)
+    }
+
     /// Whether another server, or another connection, would answer otherwise: the functions that MySQL's manual lists as unsafe in "Determination of
     /// Safe and Unsafe Statements in Binary Logging".
     pub fn differs_elsewhere(self) -> bool {

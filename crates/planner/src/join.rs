@@ -673,6 +673,7 @@ impl<'c> Binder<'c> {
                     seed: parts.seed.clone(),
                     step: parts.step.clone(),
                     distinct: parts.distinct,
+                    limit: parts.limit.clone(),
                     cache: parts.cache,
                     slots,
                     types: parts.types.clone(),

@@ -1,21 +1,32 @@
 //! Symbolic ranges to key bytes: what the executor reads and the planner estimates.
 
 mod fit;
+mod instants;
 mod interval;
 
 pub use fit::{Fit, fit};
+pub(crate) use instants::local_time;
 pub use interval::like_prefix;
 
 use crate::expr::Expr;
 use crate::plan::{PrefixRange, RangeSpec};
 use catalog::TableDef;
 use engine::KeyRange;
+use instants::fit_instants;
 use interval::{Bounds, interval_bounds};
 use record::KeyPart;
-use types::Value;
+use types::{ColumnType, LocalTime, TypeKind, Value};
 
 /// Point combinations past which a range list is cut to its leading part.
 const COMBINATIONS_MAX: usize = 50_000;
+
+/// Where the values of bounds come from: an execution, or what planning knows.
+pub trait BoundValues {
+    /// The value of a bound; `None` where it is not known.
+    fn value(&mut self, bound: &Expr) -> Option<Value>;
+    /// The time zone in which a TIMESTAMP is compared with dates.
+    fn zone(&self) -> &dyn LocalTime;
+}
 
 /// Key ranges of one execution.
 #[derive(Debug, Default)]
@@ -26,19 +37,13 @@ pub struct KeyRanges {
     pub exact: bool,
 }
 
-/// Evaluates and encodes ranges; sorted and without overlap. `None` when `eval` does not know a value.
-pub fn key_ranges(def: &TableDef, index_no: usize, spec: &RangeSpec, eval: &mut dyn FnMut(&Expr) -> Option<Value>) -> Option<KeyRanges> {
-    ranges_behind(def, index_no, 0, spec, eval)
+/// Evaluates and encodes ranges; sorted and without overlap. `None` when a value is not known.
+pub fn key_ranges(def: &TableDef, index_no: usize, spec: &RangeSpec, values: &mut dyn BoundValues) -> Option<KeyRanges> {
+    ranges_behind(def, index_no, 0, spec, values)
 }
 
 /// [`key_ranges`] of the parts of an index that come behind so many leading ones, whose bytes are left out.
-pub fn ranges_behind(
-    def: &TableDef,
-    index_no: usize,
-    leading: usize,
-    spec: &RangeSpec,
-    eval: &mut dyn FnMut(&Expr) -> Option<Value>,
-) -> Option<KeyRanges> {
+pub fn ranges_behind(def: &TableDef, index_no: usize, leading: usize, spec: &RangeSpec, values: &mut dyn BoundValues) -> Option<KeyRanges> {
     let mut parts: Vec<KeyPart> = def.indexes[index_no].parts.clone();
     if index_no != 0 {
         parts.extend_from_slice(&def.indexes[0].parts);
@@ -46,7 +51,7 @@ pub fn ranges_behind(
     parts.drain(..leading.min(parts.len()));
     let mut out = KeyRanges { ranges: Vec::new(), exact: true };
     for prefix in &spec.any {
-        one_range(def, &parts, prefix, eval, &mut out)?;
+        one_range(def, &parts, prefix, values, &mut out)?;
     }
     merge(&mut out.ranges);
     Some(out)
@@ -72,26 +77,20 @@ fn merge(ranges: &mut Vec<KeyRange>) {
     *ranges = merged;
 }
 
-fn one_range(
-    def: &TableDef,
-    parts: &[KeyPart],
-    prefix: &PrefixRange,
-    eval: &mut dyn FnMut(&Expr) -> Option<Value>,
-    out: &mut KeyRanges,
-) -> Option<()> {
+fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &mut dyn BoundValues, out: &mut KeyRanges) -> Option<()> {
     let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
     for (points, part) in prefix.points.iter().zip(parts) {
         let ty = &def.columns[part.column].ty;
         let mut values = Vec::with_capacity(points.len());
         for point in points {
-            let value = eval(&point.value)?;
+            let value = bounds.value(&point.value)?;
             if value.is_null() {
                 if point.null_safe && ty.nullable {
                     values.push(Value::Null);
                 }
                 continue;
             }
-            match fit(ty, &value) {
+            match fit_point(ty, &value, &*bounds) {
                 Fit::Exact(v) => values.push(v),
                 Fit::Unusable => {
                     // From here on the range is unbounded.
@@ -155,7 +154,7 @@ fn one_range(
         return Some(());
     };
     let ty = &def.columns[part.column].ty;
-    let Some(Bounds { lower, upper }) = interval_bounds(ty, part, interval, eval, &mut out.exact)? else { return Some(()) };
+    let Some(Bounds { lower, upper }) = interval_bounds(ty, part, interval, bounds, &mut out.exact)? else { return Some(()) };
     for key in &keys {
         let upper = match &upper {
             Some(upper) => [key.as_slice(), upper].concat(),
@@ -167,6 +166,17 @@ fn one_range(
         }
     }
     Some(())
+}
+
+/// [`fit`] of a value that a column is to equal.
+fn fit_point(ty: &ColumnType, value: &Value, bounds: &dyn BoundValues) -> Fit {
+    match fit(ty, value) {
+        Fit::Unusable if ty.kind == TypeKind::Timestamp => match fit_instants(ty, value, bounds.zone()) {
+            (first, last) if first == last => first,
+            _ => Fit::Unusable,
+        },
+        fitted => fitted,
+    }
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
-/// A bound and optimised statement.
-#[derive(Debug)]
+/// A bound and optimised statement; by default one that does nothing, for expressions that belong to none.
+#[derive(Debug, Default)]
 pub struct Plan {
     /// What it does.
     pub body: Body,
@@ -70,6 +70,8 @@ pub struct Plan {
     pub volatile: bool,
     /// It may do otherwise on another server or connection (RAND, UUID, USER …, LIMIT): what MySQL calls unsafe for statement-based replication.
     pub differs_elsewhere: bool,
+    /// Its estimates rest on the time or on variables as they were when it was made.
+    pub drifts: bool,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
@@ -156,8 +158,14 @@ pub enum Body {
     Delete(Box<Delete>),
 }
 
+impl Default for Body {
+    fn default() -> Body {
+        Body::Query(Query::default())
+    }
+}
+
 /// A stream of rows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Query {
     /// Produces the rows in the frame.
     pub root: Node,
@@ -209,9 +217,10 @@ pub enum JoinKind {
 }
 
 /// An operator.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Node {
     /// One row.
+    #[default]
     Unit,
     /// No row.
     Empty,
@@ -329,6 +338,8 @@ pub enum Node {
         step: Arc<Query>,
         /// Drop rows already seen (UNION DISTINCT).
         distinct: bool,
+        /// With so many rows it ends.
+        limit: Option<LimitSpec>,
         /// Cache that holds the last round.
         cache: u32,
         /// Target of each row.

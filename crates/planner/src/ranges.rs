@@ -52,7 +52,7 @@ pub struct Ranges {
     pub has_interval: bool,
     /// Every point part has exactly one value in exactly one alternative.
     pub single: bool,
-    /// All values are constants or parameters.
+    /// No value is another table's: all are there before a row is read.
     pub constant: bool,
 }
 
@@ -77,9 +77,10 @@ impl Sargs {
         let single = alternatives.len() == 1 && alternatives[0].points.iter().all(|p| p.len() == 1);
         let mut constant = true;
         for a in &alternatives {
-            constant &= a.points.iter().flatten().all(|p| p.value.is_constant());
+            constant &= a.points.iter().flatten().all(|p| p.value.is_settled());
             if let Some(i) = &a.interval {
-                constant &= i.low.iter().chain(&i.high).all(|(e, _)| e.is_constant());
+                let pattern = i.like.iter().map(|(pattern, _)| pattern);
+                constant &= i.low.iter().chain(&i.high).map(|(e, _)| e).chain(pattern).all(Expr::is_settled);
             }
         }
         Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant })

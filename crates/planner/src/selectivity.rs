@@ -1,7 +1,7 @@
 //! What share of a table's rows a condition lets pass: by a histogram of the column where there is one, by a few rows of the table where they are looked at
 //! (`sample.rs`), otherwise by a guess. Of the rows that another table's rows lead to, by those (`join/partners.rs`).
 
-use crate::access::{Path, known_value, reads_only};
+use crate::access::{Path, reads_only};
 use crate::binder::{Binder, Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{CmpOp, Expr, ExprKind};
@@ -245,7 +245,7 @@ impl Binder<'_> {
                     (Spread::Histogram(_), Source::Base(table)) => self.sample(*table, at)?,
                     _ => return None,
                 };
-                let Some(Value::Bytes(pattern)) = known_value(pattern, self.context.params()) else { return None };
+                let Some(Value::Bytes(pattern)) = self.known_value(pattern) else { return None };
                 if !crate::ranges::is_string(ty) {
                     return None;
                 }
@@ -308,8 +308,10 @@ impl Binder<'_> {
 
     /// A value that is known while planning, and how a column compares with it.
     fn constant(&self, ty: &ColumnType, e: &Expr) -> Option<(Order, Value)> {
-        let value = known_value(e, self.context.params()).filter(|value| !value.is_null())?;
+        let value = self.known_value(e).filter(|value| !value.is_null())?;
+        let value = if ty.kind == TypeKind::Timestamp { self.as_instant(value) } else { value };
         let of = match &value {
+            Value::Timestamp(_) => ty.clone(),
             Value::Date(_) | Value::DateTime(_) => ColumnType::temporal(types::TypeKind::DateTime, 6),
             Value::Bytes(_) => ColumnType::varchar(1, ty.collation),
             Value::Int(_) | Value::UInt(_) => ColumnType::bigint(),
@@ -317,6 +319,14 @@ impl Binder<'_> {
             _ => e.ty.clone(),
         };
         Some((Order::with(ty, &of)?, value))
+    }
+
+    /// A date as the instant that a TIMESTAMP column holds.
+    fn as_instant(&self, value: Value) -> Value {
+        match crate::keys::local_time(&value) {
+            Some(local) => self.context.zone().to_timestamp(local).map_or(value, Value::Timestamp),
+            None => value,
+        }
     }
 }
 

@@ -181,6 +181,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         writes,
         locks_exclusively: b.locks_exclusively,
         volatile: b.volatile,
+        drifts: b.drifts.get(),
         reads_dictionary: b.reads_dictionary,
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,

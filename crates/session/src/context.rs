@@ -540,6 +540,14 @@ impl PlanContext for Planning<'_> {
         self.params
     }
 
+    fn value_now(&self, expr: &planner::expr::Expr, stack_base: usize) -> Option<Value> {
+        executor::value_now(expr, self.params, self.core, stack_base)
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        self.core
+    }
+
     fn param_types(&self) -> &[ColumnType] {
         self.param_types
     }

@@ -5,11 +5,14 @@
 //!    the modes and the collation of literals are part of its key.
 //! 2. A hit in a session's own cache writes nothing shared: the plan is taken out while it runs, and put back.
 //! 3. What is kept is bounded by its bytes, as the allocator counted them when the plan was made.
+//! 4. A plan whose estimates rest on the time or on variables is used for [`DRIFTS_MICROS_MAX`]; others as long as their tables are of about the same size. (What
+//!    it reads never rests on an estimate: bounds are evaluated by each run.)
 //!
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
-use crate::context::{Settings, UserVariables, variable_type};
+use crate::context::{Core, Settings, UserVariables, variable_type};
 use crate::temporary::Changed;
+use executor::StatementContext;
 use parser::{LiftedLiteral, SqlMode, Template};
 use planner::Plan;
 use protocol::ColumnBlock;
@@ -19,7 +22,7 @@ use sync::{CachePadded, Rank, RwLock};
 
 impl CachedPlan {
     /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
-    pub fn suits(&self, settings: &Settings) -> bool {
+    pub(crate) fn suits(&self, settings: &Settings) -> bool {
         self.select_limit == settings.select_limit
             && self.switches == settings.switches
             && self.plan.safe_updates == settings.safe_updates
@@ -47,6 +50,8 @@ pub struct CachedPlan {
     pub serial: u64,
     /// [`catalog::Catalog::version`] when it was made.
     pub catalog_version: u64,
+    /// When the statement began that it was made for, in microseconds since the epoch, if that counts.
+    pub made_micros: i64,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
     /// It is a prepared statement's: what it is warned of was said by PREPARE.
@@ -82,25 +87,34 @@ pub struct CachedPlan {
 }
 
 impl CachedPlan {
-    /// Whether it may be run: made under this catalogue version, for tables of about this size.
+    /// Whether it may be run: made under this catalogue version, for tables of about this size, and for about this time if that counts.
     #[inline]
-    pub fn is_fresh(&self, catalog_version: u64) -> bool {
-        self.catalog_version == catalog_version && !self.plan.is_outgrown()
+    pub(crate) fn is_fresh(&self, catalog_version: u64, core: &Core) -> bool {
+        self.catalog_version == catalog_version && !self.plan.is_outgrown() && !(self.plan.drifts && self.is_past(core))
+    }
+
+    /// Whether the time that it was made for is over.
+    #[cold]
+    fn is_past(&self, core: &Core) -> bool {
+        core.statement_micros().abs_diff(self.made_micros) > DRIFTS_MICROS_MAX
     }
 
     /// Whether a prepared statement may be run by it as it is.
     #[inline]
-    pub fn is_ready(&self, catalog_version: u64, settings: &Settings) -> bool {
-        self.is_fresh(catalog_version) && !self.provisional && self.suits(settings)
+    pub(crate) fn is_ready(&self, catalog_version: u64, core: &Core) -> bool {
+        self.is_fresh(catalog_version, core) && !self.provisional && self.suits(&core.settings)
     }
 
     /// Whether user variables are of the types that it was made for.
     #[inline]
-    pub fn knows(&self, variables: &UserVariables) -> bool {
+    pub(crate) fn knows(&self, variables: &UserVariables) -> bool {
         let has_type = |(name, ty): &(Box<str>, _)| variable_type(variables.get(name)) == *ty;
         self.plan.user_variables.is_empty() || self.plan.user_variables.iter().all(has_type)
     }
 }
+
+/// How long a plan is good whose estimates rest on the time, or on variables.
+const DRIFTS_MICROS_MAX: u64 = 60_000_000;
 
 const SHARDS: usize = 64;
 /// Bytes of a shard's plans; 128 MiB for all. When there are more, those that nobody has used lately go, and half of the rest if need be.
@@ -155,9 +169,9 @@ impl PlanCache {
     }
 
     /// The plan of a key, if it is of this catalogue version.
-    pub fn get(&self, key: &PlanKey, catalog_version: u64, variables: &UserVariables) -> Option<Arc<CachedPlan>> {
+    pub(crate) fn get(&self, key: &PlanKey, catalog_version: u64, core: &Core) -> Option<Arc<CachedPlan>> {
         let shard = self.shard(key).read();
-        let plan = shard.plans.get(key).filter(|plan| plan.is_fresh(catalog_version) && plan.knows(variables))?;
+        let plan = shard.plans.get(key).filter(|plan| plan.is_fresh(catalog_version, core) && plan.knows(&core.user_variables))?;
         if !plan.used.load(Ordering::Relaxed) {
             plan.used.store(true, Ordering::Relaxed);
         }
@@ -221,9 +235,10 @@ impl OwnPlans {
 
     /// Takes the plan of a key out, if it is fresh.
     #[inline]
-    pub fn take(&mut self, key: &PlanKey, catalog_version: u64, variables: &UserVariables) -> Option<Arc<CachedPlan>> {
+    pub(crate) fn take(&mut self, key: &PlanKey, catalog_version: u64, core: &Core) -> Option<Arc<CachedPlan>> {
         let slot = self.slots.get_mut(Self::slot(key))?;
-        slot.take_if(|(of, plan)| of == key && plan.is_fresh(catalog_version) && plan.knows(variables)).map(|(_, plan)| plan)
+        let may_run = |plan: &CachedPlan| plan.is_fresh(catalog_version, core) && plan.knows(&core.user_variables);
+        slot.take_if(|(of, plan)| of == key && may_run(plan)).map(|(_, plan)| plan)
     }
 
     /// Keeps a plan.
@@ -278,13 +293,13 @@ impl OwnTexts {
 
     /// Takes out the plan of a text like `sql`, whose literals are then in `literals`.
     #[inline]
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         sql: &[u8],
         mode: SqlMode,
         environment: u64,
         catalog_version: u64,
-        variables: &UserVariables,
+        core: &Core,
         literals: &mut Vec<LiftedLiteral>,
     ) -> Option<(TextPlace, Arc<CachedPlan>)> {
         let head = Self::head(sql, environment)?;
@@ -293,8 +308,8 @@ impl OwnTexts {
         for (way, entry) in ways.iter_mut().enumerate() {
             let found = entry.take_if(|(of, plan)| {
                 *of == head
-                    && plan.is_fresh(catalog_version)
-                    && plan.knows(variables)
+                    && plan.is_fresh(catalog_version, core)
+                    && plan.knows(&core.user_variables)
                     && plan.template.as_ref().is_some_and(|template| template.matches(sql, mode, literals))
             });
             if let Some((_, plan)) = found {

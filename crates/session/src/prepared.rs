@@ -5,7 +5,7 @@
 
 use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
-use crate::context::{Planning, Settings};
+use crate::context::{Core, Planning};
 use crate::cursors::Cursor;
 use crate::error_map::{Outcome, parse_error};
 use crate::hinted::Assignment;
@@ -139,9 +139,9 @@ impl Prepared {
 
     /// Takes out a plan that is good for whatever parameters.
     #[inline]
-    fn take_plan(&mut self, version: u64, settings: &Settings) -> Option<Arc<CachedPlan>> {
+    fn take_plan(&mut self, version: u64, core: &Core) -> Option<Arc<CachedPlan>> {
         let hinted = !self.hinted.is_empty();
-        self.plan.take_if(|plan| !hinted && plan.plan.free_params.is_empty() && plan.is_ready(version, settings))
+        self.plan.take_if(|plan| !hinted && plan.plan.free_params.is_empty() && plan.is_ready(version, core))
     }
 
     fn long_data_bytes(&self) -> usize {
@@ -295,12 +295,7 @@ impl ClientSession {
             ast::Statement::Show(show) => crate::show::look(self, &show.what),
             ast::Statement::Describe { table, .. } => crate::show::look_at_table(self, table),
             ast::Statement::Explain(explain) => match explain.target {
-                ast::ExplainTarget::Statement(statement) if is_planned(statement) => {
-                    self.params.clear();
-                    let planned = self.plan_prepared(statement, sql);
-                    self.planned.set(false);
-                    Ok(planned.map(drop)?)
-                }
+                ast::ExplainTarget::Statement(statement) if is_planned(statement) => Ok(self.plan_ahead(statement, sql).map(drop)?),
                 _ => Ok(()),
             },
             ast::Statement::Do(exprs) => {
@@ -355,24 +350,19 @@ impl ClientSession {
             statement if is_planned(&statement) && !prepared.hinted.is_empty() => {
                 // Planned and kept under the values that it will run under.
                 let hinted = std::mem::take(&mut prepared.hinted);
-                self.params.clear();
-                let plan = self.with_variables(&hinted, |session| session.plan_prepared(&statement, sql).map(Arc::new))?;
-                self.planned.set(false);
+                let plan = self.with_variables(&hinted, |session| session.plan_ahead(&statement, sql).map(Arc::new))?;
                 plan.plan.warnings.iter().for_each(|warning| self.core.warn(warning.clone()));
                 prepared.run_by(plan);
                 prepared.hinted = hinted;
             }
             statement if is_planned(&statement) => {
-                let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables) {
+                let plan = match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core) {
                     Some(plan) => {
                         self.core.check_accesses(&plan.plan.accesses)?;
                         plan
                     }
                     None => {
-                        self.params.clear();
-                        let plan = Arc::new(self.plan_prepared(&statement, sql)?);
-                        // What runs next is another statement.
-                        self.planned.set(false);
+                        let plan = Arc::new(self.plan_ahead(&statement, sql)?);
                         self.keep_plan(key, &plan);
                         plan
                     }
@@ -453,7 +443,7 @@ impl ClientSession {
         }
         let version = self.core.shared.catalog.version();
         // As most are: nothing is looked up again.
-        if let Some(plan) = prepared.take_plan(version, &self.core.settings)
+        if let Some(plan) = prepared.take_plan(version, &self.core)
             && self.run_and_keep(id, plan, sink)? == Ran::Done
         {
             return Ok(());
@@ -496,8 +486,8 @@ impl ClientSession {
                 return self.run_text(&sql, sink);
             }
             // Taken out while it runs, so that nothing shared is written.
-            let settings = &self.core.settings;
-            let plan = match prepared.plan.take_if(|plan| plan.is_ready(version, settings)) {
+            let core = &self.core;
+            let plan = match prepared.plan.take_if(|plan| plan.is_ready(version, core)) {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
@@ -534,7 +524,7 @@ impl ClientSession {
     #[cold]
     fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
-        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version(), &self.core.user_variables)
+        if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version(), &self.core)
             && !plan.provisional
         {
             return Ok(plan);

@@ -9,6 +9,7 @@ use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::transaction_words;
+use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
 use planner::Plan;
@@ -71,7 +72,7 @@ impl ClientSession {
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
-        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &self.core.user_variables, &mut self.lifted) {
+        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &self.core, &mut self.lifted) {
             if self.bind_literals(sql).is_err() {
                 self.own_texts.put_back(place, plan);
                 return self.query_plainly(sql, sink);
@@ -177,6 +178,16 @@ impl ClientSession {
         self.plan_with(statement, sql, &param_types)
     }
 
+    /// Plans a statement that is being prepared: by the time that it runs, what its estimates rest on may be otherwise.
+    pub(crate) fn plan_ahead(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        self.params.clear();
+        let mut plan = self.plan_prepared(statement, sql)?;
+        plan.provisional |= plan.plan.drifts;
+        // What runs next is another statement.
+        self.planned.set(false);
+        Ok(plan)
+    }
+
     /// Plans a prepared statement: its parameters have no types of their own. Values at hand are used for estimates.
     pub(crate) fn plan_prepared(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
         let mut plan = self.plan_with(statement, sql, &[])?;
@@ -201,11 +212,13 @@ impl ClientSession {
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
         let changed = Changed::by(&plan);
+        let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
         Ok(CachedPlan {
             plan,
             columns,
             serial: crate::privileges::next_serial(),
             catalog_version,
+            made_micros,
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
@@ -240,8 +253,8 @@ impl ClientSession {
     #[inline]
     pub(crate) fn take_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let version = self.shared().catalog.version();
-        let variables = &self.core.user_variables;
-        self.own_plans.take(key, version, variables).or_else(|| self.core.shared.plans.get(key, version, variables))
+        let core = &self.core;
+        self.own_plans.take(key, version, core).or_else(|| core.shared.plans.get(key, version, core))
     }
 
     /// The lifted literals as parameter values.

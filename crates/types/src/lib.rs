@@ -43,7 +43,7 @@ pub use store::{
     Direct, Field, StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert, store_directly, year_operand,
 };
 pub use temporal::{
-    Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, ZoneChange, datetime_from_number, parse_datetime,
-    parse_datetime_full, parse_time, parse_time_full, time_from_number,
+    Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, Utc, ZoneChange, datetime_from_number,
+    parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
 };
 pub use value::Value;

@@ -15,7 +15,7 @@ pub(crate) use parse::date_time_of_usual_text;
 pub use parse::{
     ParsedDateTime, ParsedTime, datetime_from_number, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
 };
-pub use zone::{LocalTime, TimeZone, ZoneChange};
+pub use zone::{LocalTime, TimeZone, Utc, ZoneChange};
 
 /// A calendar date, packed as `year << 9 | month << 5 | day`; month and day may be 0. `0000-00-00` is zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

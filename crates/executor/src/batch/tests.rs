@@ -11,24 +11,34 @@ use engine::{Engine, EngineConfig};
 use env::SplitMix64 as Random;
 use env::{SimClock, SimDisk};
 use mysql_error::{SqlError, Warning};
+use planner::Plan;
 use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, VariableScope};
 use planner::func::Func;
-use planner::plan::{Body, Node, Plan, Query};
 use std::sync::Arc;
-use types::{Collation, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
+use types::{Collation, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, TimeZone, Timestamp, TypeKind, Utc, Value};
 
-/// A session in UTC that keeps warnings.
+/// A session, in UTC where it has no other zone, that keeps warnings.
 #[derive(Default)]
 pub(crate) struct Context {
     warnings: Vec<Warning>,
+    pub(crate) zone: Option<TimeZone>,
+}
+
+impl Context {
+    fn zone(&self) -> &dyn LocalTime {
+        match &self.zone {
+            Some(zone) => zone,
+            None => &Utc,
+        }
+    }
 }
 
 impl LocalTime for Context {
-    fn offset_at_utc(&self, _: i64) -> i32 {
-        0
+    fn offset_at_utc(&self, utc_micros: i64) -> i32 {
+        self.zone().offset_at_utc(utc_micros)
     }
     fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
-        Some(local_micros)
+        self.zone().local_to_utc(local_micros)
     }
 }
 
@@ -221,41 +231,11 @@ fn kernels_agree_with_the_evaluator() {
     let mut r = Random::new(seed);
     let engine = Engine::open(Arc::new(SimDisk::new(1)), Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
     let mut session = engine.connect();
-    let plan = Plan {
-        max_execution_time_ms: None,
-        body: Body::Query(Query { root: Node::Unit, output: Vec::new() }),
-        subplans: Vec::new(),
-        tables: Vec::new(),
-        table_rows: Vec::new(),
-        depends: Vec::new(),
-        frame_slots: KINDS as u32 + 1,
-        param_count: 3,
-        table_nodes: 0,
-        cache_count: 0,
-        into: Vec::new(),
-        counted: None,
-        free_params: Vec::new(),
-        columns: Vec::new(),
-        short: None,
-        references: Vec::new(),
-        writes: false,
-        locks_exclusively: false,
-        volatile: false,
-        reads_dictionary: false,
-        differs_elsewhere: false,
-        user_variables: Vec::new(),
-        accesses: Vec::new(),
-        views: Vec::new(),
-        view_tables: Vec::new(),
-        warnings: Vec::new(),
-        safe_updates: false,
-        unsafe_change: false,
-        foreign_keys: None,
-    };
+    let plan = Plan { frame_slots: KINDS as u32 + 1, param_count: 3, ..Plan::default() };
     let (mut answered, mut given_up, mut needless) = (0u64, 0u64, 0u64);
     for round in 0..6_000 {
         let params: Vec<Value> = [0, 5, 7].into_iter().map(|kind| value(&mut r, kind)).collect();
-        let mut context = Context { warnings: Vec::new() };
+        let mut context = Context::default();
         let mut scratch = Scratch::default();
         let mut x = Exec::new(&plan, &params, &mut session, &mut context, &mut scratch);
         let chunk = random_chunk(&mut r);

@@ -134,7 +134,7 @@ impl<'a> RuleRun<'a> {
         context: &mut dyn StatementContext,
     ) -> Result<()> {
         let lenient = !context.sql_mode().is_strict();
-        let mut x = Exec::without_engine(self.plan, context, &mut self.scratch);
+        let mut x = Exec::without_engine(self.plan, &[], context, &mut self.scratch);
         (x.lenient, x.null_lenient) = (lenient, lenient);
         let result = x
             .expression_defaults(self.rules, self.def, values, row_no, is_new)

@@ -5,10 +5,12 @@ use crate::batch::tests::Context;
 use crate::hash_key::{Key, append, lone_key};
 use catalog::{ColumnDef, IndexDef, TableDef};
 use planner::expr::{CmpOp, Expr, ExprKind};
-use planner::keys::{Fit, fit, key_ranges};
+use planner::keys::{BoundValues, Fit, fit, key_ranges};
 use planner::plan::{Interval, Point, PrefixRange, RangeSpec};
 use record::KeyPart;
-use types::{Collation, ColumnType, Date, DateTime, Decimal, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert};
+use types::{
+    Collation, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert,
+};
 
 fn types() -> Vec<ColumnType> {
     use TypeKind as K;
@@ -125,16 +127,37 @@ fn values_that_compare_equal_have_one_key_and_others_have_not() {
     assert!(equal > 3 * all.len() as u32 && pairs > equal, "{equal} of {pairs}");
 }
 
-fn literal(e: &Expr) -> Option<Value> {
-    match &e.kind {
-        ExprKind::Literal(v) => Some(v.clone()),
-        _ => None,
+impl BoundValues for Context {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        match &bound.kind {
+            ExprKind::Literal(v) => Some(v.clone()),
+            _ => None,
+        }
+    }
+    fn zone(&self) -> &dyn LocalTime {
+        self
     }
 }
 
+/// Asserts that the range of a comparison holds the rows for which that is true, and no others where it says so; whether it says so.
+#[track_caller]
+fn check_range(def: &TableDef, rows: &[(Value, Vec<u8>)], op: CmpOp, value: &Value, context: &mut Context) -> bool {
+    let ty = &def.columns[0].ty;
+    let found = key_ranges(def, 0, &range(op, value.clone()), context).expect("all values are known");
+    for (row, key) in rows {
+        let inside = found.ranges.iter().any(|r| r.lower <= *key && (r.upper.is_empty() || *key < r.upper));
+        let holds = compare(row, value, ty.collation, &*context).is_some_and(|order| crate::subquery::holds(op, order));
+        assert!(inside || !holds, "{row:?} {op:?} {value:?} holds for {ty}, outside of {found:?}");
+        assert!(!found.exact || inside == holds, "{row:?} {op:?} {value:?} is {holds} for {ty}: {found:?}");
+    }
+    found.exact
+}
+
+const OPERATORS: [CmpOp; 5] = [CmpOp::Eq, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
+
 #[test]
 fn ranges_hold_what_comparisons_find() {
-    let context = Context::default();
+    let context = &mut Context::default();
     let mut usable = 0;
     for (ty, descending) in types().into_iter().flat_map(|ty| [(ty.clone(), false), (ty, true)]) {
         let def = definition(&ty, descending);
@@ -151,16 +174,66 @@ fn ranges_hold_what_comparisons_find() {
                 assert!(encoded.is_ok(), "{value:?} for {ty} is fitted as {v:?}");
                 usable += 1;
             }
-            for op in [CmpOp::Eq, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge] {
-                let found = key_ranges(&def, 0, &range(op, value.clone()), &mut literal).expect("all values are known");
-                for (row, key) in &rows {
-                    let inside = found.ranges.iter().any(|r| r.lower <= *key && (r.upper.is_empty() || *key < r.upper));
-                    let holds = compare(row, &value, ty.collation, &context).is_some_and(|order| crate::subquery::holds(op, order));
-                    assert!(inside || !holds, "{row:?} {op:?} {value:?} holds for {ty}, outside of {found:?}");
-                    assert!(!found.exact || inside == holds, "{row:?} {op:?} {value:?} is {holds} for {ty}: {found:?}");
-                }
+            for op in OPERATORS {
+                check_range(&def, &rows, op, &value, context);
             }
         }
     }
     assert!(usable > 1000, "{usable}");
+}
+
+#[test]
+fn ranges_of_instants_hold_what_their_local_times_say() {
+    let local = [
+        "2024-03-31 01:59:59",
+        "2024-03-31 02:30:00",
+        "2024-03-31 03:00:00.5",
+        "2024-10-27 01:30:00",
+        "2024-10-27 02:00:00",
+        "2024-10-27 02:30:00.25",
+    ];
+    let local = local.into_iter().chain([
+        "2024-10-27 03:00:00",
+        "2024-07-01",
+        "1970-01-01",
+        "1969-12-31",
+        "0000-00-00",
+        "2038-01-19 03:14:08",
+        "2040-01-01",
+        "x",
+    ]);
+    let local: Vec<Value> = local.map(Value::from).collect();
+    let parsed = |value: &Value| match value {
+        Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).map(Value::DateTime),
+        _ => None,
+    };
+    let moments: Vec<Value> = local.iter().filter_map(parsed).chain(local.iter().cloned()).collect();
+    // Clocks are set forward at 1711846800, and back at 1729990800.
+    let around =
+        |second: i64| (-8..=8).flat_map(move |quarters| [0, 250_000, 500_000].map(|micros| (second + quarters * 900) * 1_000_000 + micros));
+    let instants = [0, 1_000_000, i64::from(i32::MAX) * 1_000_000].into_iter().chain(around(1_711_846_800)).chain(around(1_729_990_800));
+    let instants: Vec<Timestamp> = instants.map(Timestamp::from_micros).collect();
+    for name in ["Europe/Berlin", "+05:30", "-13:59"] {
+        let context = &mut Context::default();
+        context.zone = types::TimeZone::parse(name);
+        let (mut exact, mut open) = (0, 0);
+        for (digits, descending) in [(0, false), (6, false), (0, true), (6, true)] {
+            let ty = ColumnType::temporal(TypeKind::Timestamp, digits);
+            let def = definition(&ty, descending);
+            let held = instants.iter().filter(|instant| digits == 6 || instant.micros() % 1_000_000 == 0);
+            let encode = |instant: &Timestamp| {
+                let mut key = Vec::new();
+                record::key::try_encode_part(&ty, &def.indexes[0].parts[0], &Value::Timestamp(*instant), &mut key).expect("an instant");
+                (Value::Timestamp(*instant), key)
+            };
+            let rows: Vec<(Value, Vec<u8>)> = held.map(encode).collect();
+            for (value, op) in moments.iter().flat_map(|value| OPERATORS.map(|op| (value, op))) {
+                let is_exact = check_range(&def, &rows, op, value, context);
+                (exact, open) = (exact + u32::from(is_exact), open + u32::from(!is_exact));
+            }
+        }
+        // 'x' alone is no date; in Berlin three dates are two instants each, or none.
+        let dates = if name == "Europe/Berlin" { local.len() - 4 } else { local.len() - 1 };
+        assert_eq!((exact, open), (2 * 20 * dates as u32, 20 * (2 * local.len() - 1 - 2 * dates) as u32), "{name}");
+    }
 }

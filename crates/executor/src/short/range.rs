@@ -8,11 +8,12 @@ use crate::run::Result;
 use crate::scan::read_mode;
 use crate::short::{ShortRun, operand};
 use engine::{Direction, KeyRange, RowKey, Step};
-use planner::keys;
+use planner::expr::Expr;
+use planner::keys::{self, BoundValues};
 use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
 use planner::short::{RangeAggregate, ShortRange};
 use record::RowRef;
-use types::Value;
+use types::{LocalTime, Value};
 
 /// Rows between two looks at the cancel flag.
 const ROUND_ROWS: u32 = 256;
@@ -20,10 +21,26 @@ const ROUND_ROWS: u32 = 256;
 /// An aggregate over all of a table with as many rows is not short.
 const LONG_ROWS: u64 = 512;
 
+/// Bounds that stand ready.
+struct Operands<'v> {
+    params: &'v [Value],
+    zone: &'v dyn LocalTime,
+}
+
+impl BoundValues for Operands<'_> {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        operand(bound, self.params).cloned()
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        self.zone
+    }
+}
+
 /// The key ranges, in the order of the read; `None` when they would hold more than the condition allows.
-pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value]) -> Option<Vec<KeyRange>> {
+pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value], zone: &dyn LocalTime) -> Option<Vec<KeyRange>> {
     let def = &plan.tables[range.table as usize].def;
-    let found = keys::key_ranges(def, range.index as usize, &range.spec, &mut |e| operand(e, params).cloned())?;
+    let found = keys::key_ranges(def, range.index as usize, &range.spec, &mut Operands { params, zone })?;
     let mut ranges = found.exact.then_some(found.ranges)?;
     if range.backward {
         ranges.reverse();
@@ -34,7 +51,7 @@ pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value]) ->
 /// Offset and count of a LIMIT.
 pub(crate) fn limits(limit: Option<&LimitSpec>, params: &[Value]) -> Result<(u64, u64)> {
     let Some(limit) = limit else { return Ok((0, u64::MAX)) };
-    let bound = |e: &Option<planner::expr::Expr>, absent| match e.as_ref().map(|e| operand(e, params)) {
+    let bound = |e: &Option<Expr>, absent| match e.as_ref().map(|e| operand(e, params)) {
         None => Ok(absent),
         Some(Some(v)) => limit_value(v),
         Some(None) => Err(internal("LIMIT without value")),
@@ -95,7 +112,7 @@ pub(crate) enum Next {
 #[inline(never)]
 pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, context, consumer, .. } = run;
-    let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
+    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
     let (mut offset, left) = limits(range.limit.as_ref(), params)?;
     consumer.begin(&plan.columns)?;
     let mut count = 0;
@@ -131,7 +148,7 @@ pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outc
 #[inline(never)]
 pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, context, scratch, consumer } = run;
-    let Some(ranges) = exact_ranges(&aggregate.range, plan, params) else { return Ok(None) };
+    let Some(ranges) = exact_ranges(&aggregate.range, plan, params, &*context) else { return Ok(None) };
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
     let storage = &plan.tables[aggregate.range.table as usize].storage;

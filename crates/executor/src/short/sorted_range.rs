@@ -43,7 +43,7 @@ pub(crate) struct SortBuffers {
 pub(crate) fn run(sorted: &SortedRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let range = &sorted.range;
-    let Some(ranges) = exact_ranges(range, plan, params) else { return Ok(None) };
+    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
     let (offset, count) = limits(range.limit.as_ref(), params)?;
     let entry = &plan.tables[range.table as usize];
     let mut buffers = std::mem::take(&mut scratch.sort);

@@ -137,6 +137,7 @@ struct Planning<'d> {
     switches: planner::switches::Switches,
     params: &'d [Value],
     types: Vec<ColumnType>,
+    context: &'d Context,
 }
 
 impl PlanContext for Planning<'_> {
@@ -160,6 +161,9 @@ impl PlanContext for Planning<'_> {
     }
     fn param_types(&self) -> &[ColumnType] {
         &self.types
+    }
+    fn value_now(&self, expr: &planner::expr::Expr, stack_base: usize) -> Option<Value> {
+        executor::value_now(expr, self.params, self.context, stack_base)
     }
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {
         match name {
@@ -283,7 +287,8 @@ impl Database {
         let parsed = parser::parse(sql.as_bytes(), parser::SqlMode(0), &arena).map_err(|e| SqlError::with_message(e.code, e.message))?;
         let types = params.iter().map(type_of).collect();
         let (mode, switches) = (self.context.mode, self.context.switches);
-        let planning = Planning { catalog: &self.catalog, session: &self.session, mode, switches, params, types };
+        let context = &self.context;
+        let planning = Planning { catalog: &self.catalog, session: &self.session, mode, switches, params, types, context };
         planner::plan_statement(&parsed.statement, sql.as_bytes(), &planning)
     }
 

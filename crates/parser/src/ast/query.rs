@@ -27,6 +27,12 @@ impl Query<'_> {
     pub fn is_bare(&self) -> bool {
         self.with.is_none() && self.order_by.is_empty() && self.limit.is_none() && self.locking.is_empty() && self.into.is_none()
     }
+
+    /// Whether it or an operand of it has LIMIT; what it reads from may have.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.limit.is_some() || self.body.is_limited()
+    }
 }
 
 /// Body of a query expression.
@@ -42,6 +48,16 @@ pub enum QueryBody<'a> {
     Table(ObjectName<'a>),
     /// A query in parentheses.
     Parens(&'a Query<'a>),
+}
+
+impl QueryBody<'_> {
+    fn is_limited(&self) -> bool {
+        match self {
+            QueryBody::Parens(query) => query.is_limited(),
+            QueryBody::SetOp(set) => set.operands.iter().any(QueryBody::is_limited),
+            QueryBody::Select(_) | QueryBody::Values(_) | QueryBody::Table(_) => false,
+        }
+    }
 }
 
 /// Several operands of one set operator, applied from the left.

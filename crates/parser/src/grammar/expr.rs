@@ -243,7 +243,7 @@ impl<'a> Parser<'a> {
     fn quantified(&mut self, left: Expr<'a>, op: BinaryOp) -> PResult<Expr<'a>> {
         let all = self.at(Kw::ALL);
         self.bump();
-        let query = self.subquery_in_parens()?;
+        let query = unlimited(self.subquery_in_parens()?)?;
         self.grow()?;
         let start = left.span.start;
         let left = self.arena.alloc(left);
@@ -305,7 +305,7 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected());
         }
         if let Some(query) = self.try_subquery_in_parens()? {
-            return Ok(ExprKind::InSubquery { expr, query, negated });
+            return Ok(ExprKind::InSubquery { expr, query: unlimited(query)?, negated });
         }
         self.expect_tok(Tok::LParen)?;
         let list = self.list(Self::expr)?;
@@ -313,13 +313,13 @@ impl<'a> Parser<'a> {
         if let [Expr { kind: ExprKind::Subquery(first), .. }] = list
             && self.at_query_continuation()
         {
-            let query = self.query_after(first)?;
+            let query = unlimited(self.query_after(first)?)?;
             self.expect_tok(Tok::RParen)?;
             return Ok(ExprKind::InSubquery { expr, query, negated });
         }
         self.expect_tok(Tok::RParen)?;
         if let [Expr { kind: ExprKind::Subquery(query), .. }] = list {
-            return Ok(ExprKind::InSubquery { expr, query, negated });
+            return Ok(ExprKind::InSubquery { expr, query: unlimited(query)?, negated });
         }
         Ok(ExprKind::In { expr, list, negated })
     }
@@ -631,6 +631,14 @@ impl<'a> Parser<'a> {
         let case = self.arena.alloc(Case { operand, whens: whens.into_bump_slice(), otherwise });
         Ok(self.node(start, ExprKind::Case(case)))
     }
+}
+
+/// The query of an IN, ANY, ALL or SOME, which may have no LIMIT.
+fn unlimited<'a>(query: &'a Query<'a>) -> PResult<&'a Query<'a>> {
+    if query.is_limited() {
+        return Err(Box::new(crate::ParseError::unsupported("LIMIT & IN/ALL/ANY/SOME subquery")));
+    }
+    Ok(query)
 }
 
 /// The scope a word before the dot names.

@@ -1,6 +1,8 @@
 //! Loose index scans: where only the groups of an index's leading parts are asked for, with the least or largest of a part behind them, the first or
 //! last entry of each group is all that is read (MySQL: `Using index for group-by`).
 //!
+//! Without groups all rows are one: `SELECT MIN(a), MAX(a)` reads an entry at either end.
+//!
 //! Conditions may bound the parts that make the groups (those groups are read), give parts behind them one value each, and bound the part whose ends
 //! are asked for: each group is then entered where its range begins or ends.
 //!
@@ -92,7 +94,10 @@ impl Binder<'_> {
     fn asked(&self, t: &TableNode, relation: &Relation, keys: &[&Expr], aggregates: &[(Slot, Aggregate)], read: &[Slot]) -> Option<Asked> {
         let column = |slot: Slot| relation.column_of(slot);
         let of_key = |key: &&Expr| if let ExprKind::Slot(slot) = key.kind { column(slot) } else { None };
-        let grouped = keys.iter().map(of_key).collect::<Option<Vec<usize>>>().filter(|grouped| !grouped.is_empty())?;
+        let grouped = keys.iter().map(of_key).collect::<Option<Vec<usize>>>()?;
+        if grouped.is_empty() && aggregates.is_empty() {
+            return None;
+        }
         if t.filter.as_ref().is_some_and(is_run_for_each_row) {
             return None;
         }
@@ -135,13 +140,13 @@ impl Binder<'_> {
         if !is_told || alike && asked.sees_more || !asked.read.iter().all(|column| is_among(&parts[..end], column)) {
             return None;
         }
-        let cover = match no {
-            0 => None,
-            _ => {
-                let columns = t.columns.iter().map(|(column, _)| *column as usize);
-                Some(Box::new(KeyRestore::new(entry.storage.layout(), &entry.storage.indexes[no].full_parts, columns)?))
-            }
-        };
+        let columns = t.columns.iter().map(|(column, _)| *column as usize);
+        let cover = if no == 0 { None } else { KeyRestore::new(entry.storage.layout(), &entry.storage.indexes[no].full_parts, columns) };
+        // Two rows may as well be fetched.
+        let fetches = no != 0 && cover.is_none();
+        if fetches && common > 0 {
+            return None;
+        }
         let leading = sargs.ranges_for(&parts[..common]);
         let ends = ends(asked, asked.of.is_some() && index.parts[end].descending);
         let count = self.loose_groups(entry, no, leading.as_ref(), common);
@@ -151,13 +156,16 @@ impl Binder<'_> {
             (Some(spec), GroupEnds::Both) => 2 * spec.any.len(),
             (Some(spec), _) => spec.any.len(),
         };
-        let cost = count * GROUP_COST * (1 + looks) as f64;
+        let cost = count * (GROUP_COST + if fetches { FETCH_COST } else { 0.0 }) * (1 + looks) as f64;
         let groups = Groups { index: no as u32, parts: common as u32, alike, ranges: leading.map(|ranges| ranges.spec), within, ends };
-        Some(Found { groups, cover, count, cost })
+        Some(Found { groups, cover: cover.map(Box::new), count, cost })
     }
 
     /// How many groups are read.
     fn loose_groups(&self, entry: &TableEntry, no: usize, leading: Option<&Ranges>, common: usize) -> f64 {
+        if common == 0 {
+            return 1.0;
+        }
         let total = self.context.rows_estimate(entry) as f64;
         let declared = entry.def.indexes[no].parts.len();
         let among = leading.map_or(total, |ranges| self.estimate_rows(entry, no, ranges, declared, false, total.max(1.0)));

@@ -6,6 +6,7 @@ use crate::plan::SortKey;
 use crate::ranges::{Ranges, is_string};
 use crate::typing::is_string_class;
 use record::KeyPart;
+use types::TypeKind;
 
 /// What a key part gives an order by: (column, descending). The order of prefixes is not that of the values: such a part is no column.
 pub(super) fn ordering_part(part: &KeyPart) -> (u32, bool) {
@@ -13,12 +14,15 @@ pub(super) fn ordering_part(part: &KeyPart) -> (u32, bool) {
 }
 
 /// Leading parts that hold one value in what is read. A parameter of another or yet unknown type may turn out to be a number: against a text
-/// column that bounds nothing, and the rows come in the order of the whole index.
+/// column that bounds nothing, and the rows come in the order of the whole index. A date may be two instants.
 pub(super) fn sure_points(ranges: &Ranges, relation: &Relation, parts: &[(u32, bool)]) -> usize {
     let Some(prefix) = ranges.spec.any.first() else { return 0 };
     let sure = |column: u32, e: &Expr| {
-        let text = is_string(&relation.columns[column as usize].ty);
-        !text || !matches!(e.kind, ExprKind::Param(_)) || is_string(&e.ty)
+        let ty = &relation.columns[column as usize].ty;
+        match ty.kind {
+            TypeKind::Timestamp => e.ty.kind == TypeKind::Timestamp,
+            _ => !is_string(ty) || !matches!(e.kind, ExprKind::Param(_)) || is_string(&e.ty),
+        }
     };
     prefix.points.iter().zip(parts).take_while(|(points, (column, _))| points.iter().all(|p| sure(*column, &p.value))).count()
 }

@@ -57,6 +57,7 @@ impl<'c> Binder<'c> {
         if info.func.is_volatile() {
             self.note_volatile();
         }
+        self.assigns_insert_id |= info.func == Func::LastInsertId && !call.args.is_empty();
         self.differs_elsewhere |= info.func.differs_elsewhere();
         if info.func == Func::FoundRows {
             self.warn_deprecated("FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.");

@@ -3,6 +3,7 @@
 use crate::bind_query::from::named_columns;
 use crate::bind_query::set_operation::convert_to;
 use crate::binder::{Binder, CteEntry, RecursiveCte, Result, Source};
+use crate::plan::LimitSpec;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -41,11 +42,15 @@ impl<'c> Binder<'c> {
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
-        let ast::QueryBody::SetOp(set) = cte.query.body else {
+        let (query, limit) = in_parentheses(cte.query);
+        let ast::QueryBody::SetOp(set) = query.body else {
+            if limit.is_some() && query.is_limited() {
+                return Err(codes::not_supported_yet("LIMIT over LIMIT in recursive Common Table Expression"));
+            }
             return Err(SqlError::with_message(3573, format!("Recursive Common Table Expression '{}' should contain a UNION", cte.name)));
         };
-        if set.op != ast::SetOperator::Union || !cte.query.order_by.is_empty() || cte.query.limit.is_some() {
-            return Err(codes::not_supported_yet("ORDER BY / LIMIT over UNION in recursive Common Table Expression"));
+        if set.op != ast::SetOperator::Union || !query.order_by.is_empty() {
+            return Err(codes::not_supported_yet("ORDER BY over UNION in recursive Common Table Expression"));
         }
         let split = set.operands.iter().position(|o| body_names(o, cte.name)).unwrap_or(0);
         if split == 0 {
@@ -57,10 +62,17 @@ impl<'c> Binder<'c> {
                 ),
             ));
         }
-        self.bind_recursive_parts(cte, set, split)
+        let limit = self.limit(limit)?;
+        self.bind_recursive_parts(cte, set, split, limit)
     }
 
-    fn bind_recursive_parts(&mut self, cte: &ast::Cte<'_>, set: &ast::SetOp<'_>, split: usize) -> Result<CteEntry> {
+    fn bind_recursive_parts(
+        &mut self,
+        cte: &ast::Cte<'_>,
+        set: &ast::SetOp<'_>,
+        split: usize,
+        limit: Option<LimitSpec>,
+    ) -> Result<CteEntry> {
         let seed = self.bind_union(&set.operands[..split], set.all)?;
         let mut columns = named_columns(seed.columns, cte.columns, cte.name)?;
         for c in &mut columns {
@@ -92,7 +104,7 @@ impl<'c> Binder<'c> {
         }
         let (seed_query, step_query) = (Arc::new(seed_query), Arc::new(step.query));
         let outer = seed.outer.union(&step.outer).copied().collect();
-        let parts = RecursiveCte { seed: seed_query, step: step_query, distinct: !set.all, cache, result_cache, types, outer };
+        let parts = RecursiveCte { seed: seed_query, step: step_query, distinct: !set.all, limit, cache, result_cache, types, outer };
         Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, columns })
     }
 
@@ -106,6 +118,20 @@ impl<'c> Binder<'c> {
             scope.visible = visible;
         }
     }
+}
+
+/// What stands in the parentheses around a whole query, and the LIMIT of the one or the other.
+fn in_parentheses<'q>(q: &'q ast::Query<'q>) -> (&'q ast::Query<'q>, Option<ast::Limit<'q>>) {
+    let (mut query, mut limit) = (q, q.limit);
+    while let ast::QueryBody::Parens(inner) = query.body
+        && query.order_by.is_empty()
+        && inner.with.is_none()
+        && (limit.is_none() || inner.limit.is_none())
+    {
+        limit = limit.or(inner.limit);
+        query = inner;
+    }
+    (query, limit)
 }
 
 fn query_names(q: &ast::Query<'_>, name: &str) -> bool {

@@ -464,8 +464,8 @@ impl<'p> Writer<'p> {
 
     fn reference(&self, e: &Expr) -> String {
         match &e.kind {
-            ExprKind::Literal(_) | ExprKind::Param(_) => "const".into(),
             ExprKind::Slot(slot) => self.names.reference(*slot).unwrap_or_else(|| "func".into()),
+            _ if e.is_settled() => "const".into(),
             _ => "func".into(),
         }
     }

@@ -1,7 +1,7 @@
 //! Values of conditions beside those that a column can hold.
 
 use std::cmp::Ordering;
-use types::{ColumnType, TypeKind, Value};
+use types::{ColumnType, Decimal, Time, Timestamp, TypeKind, Value};
 
 /// How a value compares to the values a column can hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,12 +37,9 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
             Some(Number::Float(f)) => Fit::Exact(Value::Double(f)),
             _ => Fit::Unusable,
         },
-        K::Decimal => match value {
-            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => match types::exact_decimal(ty, value) {
-                Some(v) => Fit::Exact(v),
-                None => Fit::Unusable,
-            },
-            _ => Fit::Unusable,
+        K::Decimal => match types::exact_decimal(ty, value) {
+            Some(v) => Fit::Exact(v),
+            None => fit_decimal(ty, value),
         },
         K::Date => match value {
             Value::Date(_) => Fit::Exact(value.clone()),
@@ -63,24 +60,50 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
             _ => Fit::Unusable,
         },
         K::Time => match value {
-            Value::Time(t) if is_held(ty, t.micros()) => Fit::Exact(value.clone()),
+            Value::Time(t) => fit_micros(ty, t.micros(), |micros| Value::Time(Time::from_micros(micros))),
             Value::Bytes(b) => match types::parse_time(b) {
-                Some(t) if is_held(ty, t.micros()) => Fit::Exact(Value::Time(t)),
-                _ => Fit::Unusable,
+                Some(t) => fit_micros(ty, t.micros(), |micros| Value::Time(Time::from_micros(micros))),
+                None => Fit::Unusable,
             },
             _ => Fit::Unusable,
         },
         K::Timestamp => match value {
-            Value::Timestamp(t) if is_held(ty, t.micros()) => Fit::Exact(value.clone()),
+            Value::Timestamp(t) => fit_micros(ty, t.micros(), |micros| Value::Timestamp(Timestamp::from_micros(micros))),
             _ => Fit::Unusable,
         },
         _ => Fit::Unusable,
     }
 }
 
-/// Whether a column keeps all digits of a time.
-fn is_held(ty: &ColumnType, micros: i64) -> bool {
-    ty.decimals == 6 || micros % 10i64.pow(6 - u32::from(ty.decimals)) == 0
+/// A number of microseconds, of which the column may keep fewer digits.
+pub(super) fn fit_micros(ty: &ColumnType, micros: i64, make: impl Fn(i64) -> Value) -> Fit {
+    let cut = micros - micros.rem_euclid(10i64.pow(6 - u32::from(ty.decimals.min(6))));
+    if cut == micros { Fit::Exact(make(micros)) } else { Fit::Above(make(cut)) }
+}
+
+/// A number that the column does not hold: one with more digits, or out of its range.
+fn fit_decimal(ty: &ColumnType, value: &Value) -> Fit {
+    let number = match value {
+        Value::Int(i) => Decimal::from(*i),
+        Value::UInt(u) => Decimal::from(*u),
+        Value::Decimal(d) => d.clone(),
+        _ => return Fit::Unusable,
+    };
+    let cut = number.truncate(i32::from(ty.decimals));
+    let is_cut = cut.compare(&number) != Ordering::Equal;
+    // The next one down, which below zero is farther from it.
+    let below = if is_cut && number.is_negative() { cut.sub(&Decimal::new(1, ty.decimals)) } else { Some(cut) };
+    match below {
+        Some(below) if ty.unsigned && below.is_negative() || !below.fits(ty.length, ty.decimals) => {
+            if number.is_negative() {
+                Fit::BelowAll
+            } else {
+                Fit::AboveAll
+            }
+        }
+        Some(below) => below.rescale(ty.decimals).map_or(Fit::Unusable, |held| Fit::Above(Value::Decimal(held))),
+        None => Fit::Unusable,
+    }
 }
 
 fn date_fit(at: types::DateTime) -> Fit {
@@ -163,7 +186,7 @@ fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::{Collation, Decimal};
+    use types::Collation;
 
     #[test]
     fn values_are_fitted_to_integer_columns() {
@@ -177,6 +200,16 @@ mod tests {
         check(ColumnType::int(), Value::Decimal(Decimal::new(20, 1)), Fit::Exact(Value::Int(2)));
         check(ColumnType::int(), Value::from("12abc"), Fit::Exact(Value::Int(12)));
         check(ColumnType::varchar(5, Collation::DEFAULT), Value::Int(1), Fit::Unusable);
+        let price = ColumnType::decimal(5, 2);
+        let number = |digits: i128, scale| Value::Decimal(Decimal::new(digits, scale));
+        check(price.clone(), Value::Int(7), Fit::Exact(number(700, 2)));
+        check(price.clone(), number(33_333, 4), Fit::Above(number(333, 2)));
+        check(price.clone(), number(-33_333, 4), Fit::Above(number(-334, 2)));
+        check(price.clone(), number(999_995, 3), Fit::Above(number(99_999, 2)));
+        check(price.clone(), number(-999_995, 3), Fit::BelowAll);
+        check(price.clone(), Value::UInt(1000), Fit::AboveAll);
+        check(price.clone().unsigned(), number(-1, 3), Fit::BelowAll);
+        check(price, Value::Double(0.5), Fit::Unusable);
     }
 
     #[test]
@@ -186,5 +219,9 @@ mod tests {
         assert_eq!(fit(&date, &Value::from("2024-02-29")), Fit::Exact(Value::Date(day)));
         assert_eq!(fit(&date, &Value::from("2024-02-29 10:00:00")), Fit::Above(Value::Date(day)));
         assert_eq!(fit(&date, &Value::from("x")), Fit::Unusable);
+        let time = |micros| Value::Time(Time::from_micros(micros));
+        assert_eq!(fit(&ColumnType::temporal(TypeKind::Time, 1), &time(1_500_000)), Fit::Exact(time(1_500_000)));
+        assert_eq!(fit(&ColumnType::temporal(TypeKind::Time, 0), &time(1_500_000)), Fit::Above(time(1_000_000)));
+        assert_eq!(fit(&ColumnType::temporal(TypeKind::Time, 0), &time(-1_500_000)), Fit::Above(time(-2_000_000)));
     }
 }

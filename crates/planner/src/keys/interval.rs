@@ -1,11 +1,13 @@
 //! Intervals of one part of a key as bytes.
 
+use super::BoundValues;
 use super::fit::{Fit, fit};
+use super::instants::fit_instants;
 use crate::expr::Expr;
 use crate::plan::Interval;
 use record::KeyPart;
 use std::cmp::Ordering;
-use types::{ColumnType, Value};
+use types::{ColumnType, TypeKind, Value};
 
 /// Bytes of an interval on one part.
 pub(super) struct Bounds {
@@ -45,20 +47,22 @@ impl Part<'_> {
     }
 
     /// The tightest of the bounds of a side, or none. The inner `None` is the empty interval, the outer one a value that is not known.
-    fn end(
-        &self,
-        side: Side,
-        bounds: &[(Expr, bool)],
-        eval: &mut dyn FnMut(&Expr) -> Option<Value>,
-        exact: &mut bool,
-    ) -> Option<Option<Option<End>>> {
+    fn end(&self, side: Side, bounds: &[(Expr, bool)], values: &mut dyn BoundValues, exact: &mut bool) -> Option<Option<Option<End>>> {
         let mut tightest = None;
         for (e, included) in bounds {
-            let value = eval(e)?;
+            let value = values.value(e)?;
             if value.is_null() {
                 return Some(None);
             }
-            let end = match (fit(self.ty, &value), side) {
+            let fitted = match fit(self.ty, &value) {
+                Fit::Unusable if self.ty.kind == TypeKind::Timestamp => {
+                    let (first, last) = fit_instants(self.ty, &value, values.zone());
+                    *exact &= first == last;
+                    if side == Side::Low { first } else { last }
+                }
+                fitted => fitted,
+            };
+            let end = match (fitted, side) {
                 (Fit::Exact(v), _) => self.encode(&v).map(|bytes| (bytes, *included || self.is_prefix)),
                 (Fit::Above(v), Side::Low) => self.encode(&v).map(|bytes| (bytes, self.is_prefix)),
                 (Fit::Above(v), Side::High) => self.encode(&v).map(|bytes| (bytes, true)),
@@ -80,17 +84,17 @@ pub(super) fn interval_bounds(
     ty: &ColumnType,
     part: &KeyPart,
     interval: &Interval,
-    eval: &mut dyn FnMut(&Expr) -> Option<Value>,
+    values: &mut dyn BoundValues,
     exact: &mut bool,
 ) -> Option<Option<Bounds>> {
     let is_prefix = part.prefix_chars.is_some();
     let is_unordered = is_prefix && ty.kind.is_string() && !ty.collation.beginnings_keep_order();
     let of = Part { ty, part, is_prefix, is_unordered };
     *exact &= !is_prefix && interval.like.is_none();
-    let Some(low) = of.end(Side::Low, &interval.low, eval, exact)? else { return Some(None) };
-    let Some(high) = of.end(Side::High, &interval.high, eval, exact)? else { return Some(None) };
+    let Some(low) = of.end(Side::Low, &interval.low, values, exact)? else { return Some(None) };
+    let Some(high) = of.end(Side::High, &interval.high, values, exact)? else { return Some(None) };
     if let Some((pattern, escape)) = &interval.like {
-        match eval(pattern)? {
+        match values.value(pattern)? {
             Value::Null => return Some(None),
             Value::Bytes(pattern) => {
                 if let Some(literal) = like_prefix(&pattern, *escape)

@@ -151,6 +151,36 @@ fn zones_by_name() {
     assert!(TimeZone::utc().to_timestamp(local("1970-01-01 00:00:00")).is_err());
 }
 
+#[test]
+fn a_local_time_lies_between_its_instants() {
+    const SECOND: i64 = 1_000_000;
+    const QUARTER: i64 = 900 * SECOND;
+    let (mut twice, mut never) = (0, 0);
+    for name in ["Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "America/St_Johns"] {
+        let zone = TimeZone::parse(name).unwrap();
+        let shown = |instant: i64| instant + i64::from(zone.offset_at_utc(instant)) * SECOND;
+        for change in zone.changes().iter().filter(|change| change.at > 0) {
+            let instants: Vec<i64> = (-12..12).map(|quarters| change.at * SECOND + quarters * QUARTER).collect();
+            for local in instants.iter().flat_map(|instant| [shown(*instant), instant + i64::from(change.offset) * SECOND]) {
+                let (first, last) = zone.instants_of(local);
+                let times = instants.iter().filter(|instant| shown(**instant) == local).count();
+                assert!(first == last || times != 1, "{name} {local}: {first} {last}");
+                (twice, never) = (twice + usize::from(times == 2), never + usize::from(first != last && times == 0));
+                for instant in &instants {
+                    let fits = match shown(*instant).cmp(&local) {
+                        std::cmp::Ordering::Less => *instant <= last,
+                        std::cmp::Ordering::Equal => (first..=last).contains(instant),
+                        std::cmp::Ordering::Greater => *instant >= first,
+                    };
+                    assert!(fits, "{name}: {instant} shows {}, and {local} lies between {first} and {last}", shown(*instant));
+                    assert!(first != last || (instant.cmp(&first) == shown(*instant).cmp(&local)), "{name} {instant} {local}");
+                }
+            }
+        }
+    }
+    assert!(twice > 100 && never > 100, "{twice} {never}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 

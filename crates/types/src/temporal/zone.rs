@@ -1,6 +1,6 @@
 //! Time zones: `SYSTEM`, offsets such as `+05:30`, names of the time zone database.
 
-use super::calendar::MICROS_PER_SECOND;
+use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::{DateTime, Timestamp};
 use crate::{Date, SqlMode};
 
@@ -32,6 +32,34 @@ pub trait LocalTime {
         } else {
             Err(OutsideTimestamp)
         }
+    }
+
+    /// Between which instants a local time lies (all in microseconds since the epoch): what is earlier than the first shows an earlier time, what is later than the
+    /// last a later one. They are one and the same, but where clocks are set back and show the time twice, or are set forward over it.
+    fn instants_of(&self, local_micros: i64) -> (i64, i64) {
+        let with = |offset: i32| local_micros - i64::from(offset) * MICROS_PER_SECOND;
+        // Nowhere are clocks set twice in two days.
+        let (before, after) = (self.offset_at_utc(local_micros - MICROS_PER_DAY), self.offset_at_utc(local_micros + MICROS_PER_DAY));
+        let shows = |offset: i32| self.offset_at_utc(with(offset)) == offset;
+        match (shows(before), shows(after)) {
+            (true, false) => (with(before), with(before)),
+            (false, true) => (with(after), with(after)),
+            _ => (with(before.max(after)), with(before.min(after))),
+        }
+    }
+}
+
+/// The zone of clocks that show UTC.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Utc;
+
+impl LocalTime for Utc {
+    fn offset_at_utc(&self, _: i64) -> i32 {
+        0
+    }
+
+    fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
+        Some(local_micros)
     }
 }
 
