@@ -1,11 +1,13 @@
 //! Aggregate functions: running values of groups. The grouping itself is in `batch/group.rs`.
 
+use crate::bits;
 use crate::context::StatementContext;
 use crate::convert::{self, Number, compare, number, number_decimal, number_f64};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::hash_key::{self, Key, KeyTable};
 use crate::run::Result;
+use mysql_error::codes;
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Aggregate, AggregateKind, Group};
 use record::ColumnRef;
@@ -39,6 +41,8 @@ pub(crate) enum Sum {
     Nothing,
     Extreme(Option<Value>),
     Bits(u64),
+    /// Of binary strings; none yet.
+    ByteBits(Option<Vec<u8>>),
     /// Welford's running mean and sum of squared differences.
     Variance {
         count: u64,
@@ -59,6 +63,7 @@ impl Accumulator {
                 AggregateKind::CountStar | AggregateKind::Count => Sum::Count(0),
                 AggregateKind::Sum | AggregateKind::Avg => Sum::Nothing,
                 AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => Sum::Extreme(None),
+                AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor if a.ty.kind.is_string() => Sum::ByteBits(None),
                 AggregateKind::BitAnd => Sum::Bits(u64::MAX),
                 AggregateKind::BitOr | AggregateKind::BitXor => Sum::Bits(0),
                 AggregateKind::GroupConcat => Sum::Concat(Vec::new()),
@@ -247,6 +252,16 @@ impl<'a> Exec<'a> {
                     _ => *bits ^= n,
                 }
             }
+            Sum::ByteBits(so_far) => {
+                let bytes = convert::text(&v, &a.ty, &*self.context);
+                let both = match (so_far.as_deref(), a.kind) {
+                    (None, _) => Some(bytes.into_owned()),
+                    (Some(so_far), AggregateKind::BitAnd) => bits::combined(so_far, &bytes, |x, y| x & y),
+                    (Some(so_far), AggregateKind::BitOr) => bits::combined(so_far, &bytes, |x, y| x | y),
+                    (Some(so_far), _) => bits::combined(so_far, &bytes, |x, y| x ^ y),
+                };
+                *so_far = Some(both.ok_or_else(codes::invalid_bitwise_operands_size)?);
+            }
             Sum::Variance { count, mean, squares } => {
                 let x = convert::to_f64(&v);
                 *count += 1;
@@ -268,7 +283,7 @@ impl<'a> Exec<'a> {
         let mut name = String::new();
         let mut args = a.args.as_slice();
         if let (AggregateKind::JsonObject, [key, rest @ ..]) = (a.kind, args) {
-            let Some(text) = self.text_arg(key)? else { return Err(mysql_error::codes::json_document_null_key().into()) };
+            let Some(text) = self.text_arg(key)? else { return Err(codes::json_document_null_key().into()) };
             name = String::from_utf8_lossy(&text).into_owned();
             args = rest;
         }
@@ -323,6 +338,12 @@ impl<'a> Exec<'a> {
             Sum::Count(n) => Value::Int(n),
             Sum::Extreme(v) => v.unwrap_or_default(),
             Sum::Bits(b) => Value::UInt(b),
+            Sum::ByteBits(Some(bytes)) => Value::Bytes(bytes.into()),
+            Sum::ByteBits(None) => {
+                // As long as the longest argument: the type has one byte more.
+                let bytes = a.ty.length.saturating_sub(1) as usize;
+                Value::Bytes(vec![if a.kind == AggregateKind::BitAnd { 0xff } else { 0 }; bytes].into())
+            }
             Sum::Nothing => Value::Null,
             Sum::Integers { sum, count } => self.sum_or_average(a, Decimal::new(sum, 0), count)?,
             Sum::Decimals { sum, count } => self.sum_or_average(a, sum, count)?,

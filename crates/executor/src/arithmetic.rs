@@ -1,11 +1,16 @@
 //! Arithmetic on two values: pure, so that rows one by one and columns by the batch come to the same result.
 //!
 //! What has no result (division by zero, out of range) is a [`Fault`]: who evaluates row by row turns it into MySQL's warning or error, a batch
-//! lets the rows be evaluated one by one.
+//! lets the rows be evaluated one by one. The former is here, too: [`Exec::arith`].
 
+use crate::bits;
 use crate::context::StatementContext;
 use crate::convert::{self, Number, number, number_decimal, number_f64};
-use planner::expr::ArithOp;
+use crate::errors::out_of_range;
+use crate::exec::Exec;
+use crate::run;
+use mysql_error::codes;
+use planner::expr::{ArithOp, Expr};
 use types::{ColumnType, Decimal, SqlMode, TypeKind, Value};
 
 /// Why there is no result.
@@ -17,6 +22,8 @@ pub enum Fault {
     OutOfRange(&'static str),
     /// A string says no number, or more than one: [`lenient`] has what it is taken for, with a warning or an error.
     NotANumber,
+    /// Strings of bytes whose bits cannot be combined: they differ in length.
+    UnequalLengths,
 }
 
 /// Operands with strings made the doubles that they are taken for.
@@ -47,18 +54,11 @@ pub fn arithmetic(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &
 
 #[inline(never)]
 fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Result<Value, Fault> {
+    if op.is_bitwise() {
+        return bitwise(op, a, b, ty, context);
+    }
     if convert::is_odd_number(a) || convert::is_odd_number(b) {
         return Err(Fault::NotANumber);
-    }
-    if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
-        let (x, y) = (convert::to_u64(a, context), convert::to_u64(b, context));
-        return Ok(Value::UInt(match op {
-            ArithOp::BitAnd => x & y,
-            ArithOp::BitOr => x | y,
-            ArithOp::BitXor => x ^ y,
-            ArithOp::ShiftLeft => x.checked_shl(y.min(64) as u32).unwrap_or(0),
-            _ => x.checked_shr(y.min(64) as u32).unwrap_or(0),
-        }));
     }
     let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
     let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
@@ -88,6 +88,49 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
     };
     let fits = result.and_then(|r| if unsigned { u64::try_from(r).ok().map(Value::UInt) } else { i64::try_from(r).ok().map(Value::Int) });
     fits.ok_or(Fault::OutOfRange(if unsigned { "BIGINT UNSIGNED" } else { "BIGINT" }))
+}
+
+/// Bit by bit: of strings where the type says so, else of numbers with 64 bits.
+fn bitwise(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Result<Value, Fault> {
+    let shift = matches!(op, ArithOp::ShiftLeft | ArithOp::ShiftRight);
+    if let (Value::Bytes(x), Value::Bytes(y)) = (a, b)
+        && ty.kind.is_string()
+        && !shift
+    {
+        let both = match op {
+            ArithOp::BitAnd => bits::combined(x, y, |x, y| x & y),
+            ArithOp::BitOr => bits::combined(x, y, |x, y| x | y),
+            _ => bits::combined(x, y, |x, y| x ^ y),
+        };
+        return both.map(|bytes| Value::Bytes(bytes.into())).ok_or(Fault::UnequalLengths);
+    }
+    // An empty string is no integer, though it is a number.
+    let odd = |v: &Value| convert::is_odd_number(v) || matches!(v, Value::Bytes(text) if text.is_empty());
+    let shifted = shifted_bytes(op, a, ty);
+    if odd(b) || shifted.is_none() && odd(a) {
+        return Err(Fault::NotANumber);
+    }
+    let y = convert::to_u64(b, context);
+    if let Some(bytes) = shifted {
+        let bytes = if op == ArithOp::ShiftLeft { bits::shifted_left(bytes, y) } else { bits::shifted_right(bytes, y) };
+        return Ok(Value::Bytes(bytes.into()));
+    }
+    let x = convert::to_u64(a, context);
+    Ok(Value::UInt(match op {
+        ArithOp::BitAnd => x & y,
+        ArithOp::BitOr => x | y,
+        ArithOp::BitXor => x ^ y,
+        ArithOp::ShiftLeft => x.checked_shl(y.min(64) as u32).unwrap_or(0),
+        _ => x.checked_shr(y.min(64) as u32).unwrap_or(0),
+    }))
+}
+
+/// What an operator of type `ty` shifts when that is not a number.
+pub fn shifted_bytes<'v>(op: ArithOp, a: &'v Value, ty: &ColumnType) -> Option<&'v [u8]> {
+    match a {
+        Value::Bytes(bytes) if matches!(op, ArithOp::ShiftLeft | ArithOp::ShiftRight) && ty.kind.is_string() => Some(&bytes[..]),
+        _ => None,
+    }
 }
 
 /// With a decimal or a double on a side, and quotients.
@@ -154,4 +197,74 @@ pub fn negated(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Re
         Some(Number::Decimal(d)) => Value::Decimal(d.negate()),
         Some(Number::Double(d)) => Value::Double(-d),
     })
+}
+
+impl Exec<'_> {
+    /// `a op b`, with what is to be told of its operands.
+    #[inline]
+    pub fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> run::Result<Value> {
+        match arithmetic(op, a, b, &e.ty, &*self.context) {
+            Ok(v) => Ok(v),
+            Err(Fault::DivisionByZero) => self.division_by_zero(),
+            Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &spell(op, a, b))),
+            Err(Fault::UnequalLengths) => Err(codes::invalid_bitwise_operands_size().into()),
+            Err(Fault::NotANumber) if op.is_bitwise() => {
+                if shifted_bytes(op, a, &e.ty).is_some() {
+                    self.demand_number("INTEGER", b)?;
+                    return self.arith(op, a, &lenient(b), e);
+                }
+                self.demand_number("INTEGER", a)?;
+                self.demand_number("INTEGER", b)?;
+                self.arith(op, &lenient(a), &lenient(b), e)
+            }
+            Err(Fault::NotANumber) => {
+                let kind = if op == ArithOp::IntDiv { "DECIMAL" } else { "DOUBLE" };
+                self.odd_number(kind, a)?;
+                self.odd_number(kind, b)?;
+                self.arith(op, &lenient(a), &lenient(b), e)
+            }
+        }
+    }
+
+    /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error where a strict statement changes rows.
+    fn division_by_zero(&mut self) -> run::Result<Value> {
+        let mode = self.context.sql_mode();
+        if mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            if self.changes_strictly() {
+                return Err(codes::division_by_zero().into());
+            }
+            self.warn(1365, "Division by 0".to_owned());
+        }
+        Ok(Value::Null)
+    }
+
+    /// `-v`.
+    #[inline(never)]
+    pub fn negate(&mut self, v: &Value, e: &Expr) -> run::Result<Value> {
+        if convert::is_odd_number(v) {
+            self.odd_number("DOUBLE", v)?;
+            return self.negate(&lenient(v), e);
+        }
+        negated(v, &e.ty, &*self.context).map_err(|_| {
+            let mut shown = Vec::new();
+            convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
+            out_of_range("BIGINT", &format!("-({})", String::from_utf8_lossy(&shown)))
+        })
+    }
+}
+
+fn spell(op: ArithOp, a: &Value, b: &Value) -> String {
+    let show = |v: &Value| match v {
+        Value::Int(i) => i.to_string(),
+        Value::UInt(u) => u.to_string(),
+        Value::Double(d) => d.to_string(),
+        Value::Decimal(d) => {
+            let mut out = Vec::new();
+            d.write_to(&mut out);
+            String::from_utf8_lossy(&out).into_owned()
+        }
+        Value::Bytes(b) => format!("'{}'", b.to_text()),
+        other => format!("{other:?}"),
+    };
+    format!("({} {} {})", show(a), op.symbol(), show(b))
 }

@@ -167,8 +167,22 @@ pub fn to_datetime(v: &Value, context: &dyn StatementContext) -> Option<DateTime
         Value::Bytes(b) => types::parse_datetime(b, context.sql_mode()),
         Value::Null => None,
         Value::Json(document) => to_datetime(&document::sql_scalar(document)?, context),
+        Value::Decimal(_) | Value::Double(_) | Value::Float(_) => fractional_datetime(v, context),
         number => types::datetime_from_number(to_i64(number, context), context.sql_mode()).map(|(at, _)| at),
     }
+}
+
+/// The date and time of a number with a fraction, which is one of its seconds.
+fn fractional_datetime(v: &Value, context: &dyn StatementContext) -> Option<DateTime> {
+    let cut = context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    let number = number(v, context).as_ref().and_then(number_decimal)?;
+    let micros = if cut { number.truncate(6) } else { number.round(6) };
+    let (micros, _) = micros.rescale(6)?.as_i128()?;
+    let whole = i64::try_from(micros / 1_000_000).ok()?;
+    let (at, has_time) = types::datetime_from_number(whole, context.sql_mode())?;
+    let fraction = (micros % 1_000_000).unsigned_abs() as u32;
+    let time = at.time();
+    Some(if has_time { DateTime::from_fields(at.date(), time.hour() as u8, time.minute(), time.second(), fraction) } else { at })
 }
 
 /// A value as a time.

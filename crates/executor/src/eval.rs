@@ -1,13 +1,13 @@
 //! Evaluation of expressions over the frame.
 
-use crate::arithmetic::{Fault, arithmetic, lenient, negated};
+use crate::bits;
 use crate::convert::{self, coerce, compare, member_number, number, number_decimal, text, truth};
-use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run::Result;
 use crate::subquery::holds;
 use mysql_error::{SqlError, codes};
-use planner::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind};
+use planner::expr::{CastTo, CmpOp, Expr, ExprKind};
+use planner::typing::is_told_once;
 use std::cmp::Ordering;
 use types::{ByteString, Collation, Decimal, SqlMode, Value};
 
@@ -114,8 +114,9 @@ impl Exec<'_> {
             return Ok(Some(collation.equal(x, y) == (op == CmpOp::Eq)));
         }
         let odd = match (x, y) {
-            (Value::Bytes(_), _) => self.odd_operand(x, y, a.is_constant()),
-            (_, Value::Bytes(_)) => self.odd_operand(x, y, b.is_constant()),
+            (Value::Bytes(_), Value::Bytes(_)) => None,
+            (Value::Bytes(_), _) if !is_told_once(a, b) => self.odd_operand(x, y, a.is_constant()),
+            (_, Value::Bytes(_)) if !is_told_once(b, a) => self.odd_operand(x, y, b.is_constant()),
             _ => None,
         };
         let holds = compare(x, y, collation, context).map(|order| holds(op, order));
@@ -143,7 +144,12 @@ impl Exec<'_> {
             }
             ExprKind::BitNot(a) => {
                 let v = self.eval(a)?;
-                Ok(if v.is_null() { v } else { Value::UInt(!convert::to_u64(&v, self.context)) })
+                match &v {
+                    Value::Null => return Ok(v),
+                    Value::Bytes(bytes) if e.ty.kind.is_string() => return Ok(Value::Bytes(bits::not(bytes).into())),
+                    _ => self.demand_number("INTEGER", &v)?,
+                }
+                Ok(Value::UInt(!convert::to_u64(&v, self.context)))
             }
             ExprKind::Compare(op, collation, a, b) => Ok(truth_value(self.comparison(*op, *collation, a, b)?)),
             ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => Ok(truth_value(self.truth(e)?)),
@@ -162,12 +168,12 @@ impl Exec<'_> {
                 let is = self.truth(operand)? == Some(*truth);
                 Ok(Value::bool(is != *negated))
             }
-            ExprKind::Between { operand, low, high, negated, collation } => {
+            ExprKind::Between { operand, low: of_low, high: of_high, negated, collation } => {
                 let v = self.eval(operand)?;
-                let low = self.eval(low)?;
-                let high = self.eval(high)?;
-                self.note_pair(&v, &low)?;
-                self.note_pair(&v, &high)?;
+                let low = self.eval(of_low)?;
+                let high = self.eval(of_high)?;
+                self.note_bound(&v, operand, &low, of_low)?;
+                self.note_bound(&v, operand, &high, of_high)?;
                 let context = &*self.context;
                 let above = compare(&v, &low, *collation, context).map(|o| o != Ordering::Less);
                 let below = compare(&v, &high, *collation, context).map(|o| o != Ordering::Greater);
@@ -189,7 +195,11 @@ impl Exec<'_> {
                     let odd;
                     let order = match self.leaf(item) {
                         Some(w) => {
-                            odd = self.odd_operand(&v, w, alone && matches!(w, Value::Bytes(_)) && item.is_constant());
+                            odd = match (&v, w) {
+                                (Value::Bytes(_), Value::Bytes(_)) => None,
+                                (_, Value::Bytes(_)) if is_told_once(item, operand) => None,
+                                (_, w) => self.odd_operand(&v, w, alone && matches!(w, Value::Bytes(_)) && item.is_constant()),
+                            };
                             compare(&v, w, *collation, &*self.context)
                         }
                         None => {
@@ -327,50 +337,6 @@ impl Exec<'_> {
         Ok(coerce(v, &source.ty, &of.ty, &*self.context))
     }
 
-    #[inline]
-    fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> Result<Value> {
-        match arithmetic(op, a, b, &e.ty, &*self.context) {
-            Ok(v) => Ok(v),
-            Err(Fault::DivisionByZero) => self.division_by_zero(),
-            Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &spell(op, a, b))),
-            Err(Fault::NotANumber) => {
-                let kind = match op {
-                    ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight => "INTEGER",
-                    ArithOp::IntDiv => "DECIMAL",
-                    _ => "DOUBLE",
-                };
-                self.odd_number(kind, a)?;
-                self.odd_number(kind, b)?;
-                self.arith(op, &lenient(a), &lenient(b), e)
-            }
-        }
-    }
-
-    /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error where a strict statement changes rows.
-    pub fn division_by_zero(&mut self) -> Result<Value> {
-        let mode = self.context.sql_mode();
-        if mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
-            if self.changes_strictly() {
-                return Err(codes::division_by_zero().into());
-            }
-            self.warn(1365, "Division by 0".to_owned());
-        }
-        Ok(Value::Null)
-    }
-
-    #[inline(never)]
-    fn negate(&mut self, v: &Value, e: &Expr) -> Result<Value> {
-        if convert::is_odd_number(v) {
-            self.odd_number("DOUBLE", v)?;
-            return self.negate(&lenient(v), e);
-        }
-        negated(v, &e.ty, &*self.context).map_err(|_| {
-            let mut shown = Vec::new();
-            convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
-            out_of_range("BIGINT", &format!("-({})", String::from_utf8_lossy(&shown)))
-        })
-    }
-
     #[inline(never)]
     fn cast(&mut self, v: Value, from: &Expr, to: CastTo) -> Result<Value> {
         if v.is_null() {
@@ -450,13 +416,13 @@ impl Exec<'_> {
                 None => self.bad_temporal("date", &v)?,
             },
             CastTo::DateTime { fraction } => match crate::functions::temporal::moment(&v, &from.ty, context) {
-                Some(at) => Value::DateTime(crate::functions::temporal::round_datetime(at, fraction)),
+                Some(at) => Value::DateTime(crate::functions::temporal::round_datetime(at, fraction, context.sql_mode())),
                 None => self.bad_temporal("datetime", &v)?,
             },
             CastTo::Time { fraction } => match convert::to_time(&v, context) {
                 Some(t) => {
                     self.cut_temporal("time", &v)?;
-                    Value::Time(crate::functions::temporal::round_time(t, fraction))
+                    Value::Time(crate::functions::temporal::round_time(t, fraction, self.context.sql_mode()))
                 }
                 None => self.bad_temporal("time", &v)?,
             },
@@ -580,22 +546,6 @@ impl Exec<'_> {
 /// 1, 0 or NULL.
 pub fn truth_value(t: Option<bool>) -> Value {
     t.map_or(Value::Null, Value::bool)
-}
-
-fn spell(op: ArithOp, a: &Value, b: &Value) -> String {
-    let show = |v: &Value| match v {
-        Value::Int(i) => i.to_string(),
-        Value::UInt(u) => u.to_string(),
-        Value::Double(d) => d.to_string(),
-        Value::Decimal(d) => {
-            let mut out = Vec::new();
-            d.write_to(&mut out);
-            String::from_utf8_lossy(&out).into_owned()
-        }
-        Value::Bytes(b) => format!("'{}'", b.to_text()),
-        other => format!("{other:?}"),
-    };
-    format!("({} {} {})", show(a), op.symbol(), show(b))
 }
 
 /// The integer at the start of a string: its 64 bits, and whether the whole string was one.

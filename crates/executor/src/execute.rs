@@ -154,6 +154,28 @@ pub fn evaluate(
     result
 }
 
+/// Which of some rows the only value of a plan is true of; it reads them from the beginning of its frame.
+pub fn matching(
+    plan: &Plan,
+    rows: &[Vec<Value>],
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+) -> Result<Vec<bool>> {
+    let Body::Query(query) = &plan.body else { return Err(internal("not a query")) };
+    let [condition] = query.output.as_slice() else { return Err(internal("not a condition")) };
+    let mut x = Exec::new(plan, params, session, context, scratch);
+    let matches = |row: &Vec<Value>| {
+        row.iter().enumerate().for_each(|(slot, value)| x.set(slot as u32, value.clone()));
+        x.forget_lookups();
+        x.is_true(condition)
+    };
+    let result = rows.iter().map(matches).collect();
+    x.finish(scratch);
+    result
+}
+
 impl<'a> Exec<'a> {
     /// The result's values of the row in the frame.
     pub(crate) fn output(&mut self, query: &'a planner::plan::Query, values: &mut Vec<Value>) -> Result<()> {

@@ -24,7 +24,7 @@ use crate::run::Result;
 use planner::expr::Expr;
 use planner::func::Func;
 use std::cmp::Ordering;
-use types::{Collation, Value};
+use types::{ByteString, Collation, Value};
 
 impl Exec<'_> {
     /// Calls a function. `e` is the call itself, for its result type.
@@ -116,6 +116,13 @@ impl Exec<'_> {
                 Ok(Value::Int(count))
             }
             F::AnyValue => self.eval(&args[0]),
+            F::PadChar => {
+                let v = self.eval(&args[0])?;
+                Ok(match v {
+                    Value::Bytes(text) => Value::Bytes(padded(text, args[0].ty.length as usize)),
+                    other => other,
+                })
+            }
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
             F::User => Ok(Value::from(self.context.user())),
@@ -231,6 +238,17 @@ impl Exec<'_> {
 /// The collation two arguments are compared under.
 pub fn pair_collation(a: &Expr, b: &Expr) -> Collation {
     planner::typing::comparison_collation([a, b].into_iter()).unwrap_or(Collation::Binary)
+}
+
+/// A text with spaces up to so many characters.
+fn padded(text: ByteString, chars: usize) -> ByteString {
+    let own = text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    if own >= chars {
+        return text;
+    }
+    let mut padded = text.to_vec();
+    padded.resize(padded.len() + chars - own, b' ');
+    padded.into()
 }
 
 fn charset_of(e: &Expr) -> &'static str {

@@ -6,19 +6,45 @@ use crate::convert;
 use crate::exec::Exec;
 use crate::run::Result;
 use mysql_error::{SqlError, codes};
-use planner::plan::Body;
+use planner::expr::{Expr, ExprKind};
+use planner::plan::{Body, Plan};
+use planner::typing::is_told_once;
 use types::{SqlMode, Value};
+
+/// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
+/// them fails it.
+pub fn odd_number_texts(plan: &Plan, params: &[Value], mode: SqlMode) -> (Vec<SqlError>, bool) {
+    let texts = plan.number_texts.iter().filter_map(|text| {
+        let value = match &text.text.kind {
+            ExprKind::Literal(value) => value,
+            ExprKind::Param(n) => params.get(*n as usize)?,
+            _ => return None,
+        };
+        match value {
+            Value::Bytes(shown) if convert::is_odd_number(value) => {
+                Some(codes::truncated_wrong_value(text.kind, String::from_utf8_lossy(shown)))
+            }
+            _ => None,
+        }
+    });
+    (texts.collect(), changes_strictly(plan, mode))
+}
+
+/// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
+fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
+    let ignore = match &plan.body {
+        Body::Query(_) => return false,
+        Body::Insert(insert) => insert.ignore,
+        Body::Update(update) => update.ignore,
+        Body::Delete(delete) => delete.ignore,
+    };
+    !ignore && mode.is_strict()
+}
 
 impl Exec<'_> {
     /// Whether this is an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
     pub fn changes_strictly(&self) -> bool {
-        let ignore = match &self.plan.body {
-            Body::Query(_) => return false,
-            Body::Insert(insert) => insert.ignore,
-            Body::Update(update) => update.ignore,
-            Body::Delete(delete) => delete.ignore,
-        };
-        !ignore && self.context.sql_mode().is_strict()
+        changes_strictly(self.plan, self.context.sql_mode())
     }
 
     /// A text was cut to be a number of this kind.
@@ -107,6 +133,16 @@ impl Exec<'_> {
                 self.warn(odd.error.code, odd.error.message);
                 Ok(())
             }
+        }
+    }
+
+    /// Tells of a value and an end of the range that it is looked for in.
+    #[inline]
+    pub fn note_bound(&mut self, v: &Value, of: &Expr, end: &Value, of_end: &Expr) -> Result<()> {
+        match (v, end) {
+            (Value::Bytes(_), Value::Bytes(_)) => Ok(()),
+            (_, Value::Bytes(_)) if is_told_once(of_end, of) => Ok(()),
+            _ => self.note_pair(v, end),
         }
     }
 

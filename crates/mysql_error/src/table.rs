@@ -402,6 +402,7 @@ errors! {
     ER_XA_RBTIMEOUT = 1613 b"XA106" xa_rbtimeout() "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     ER_XA_RBDEADLOCK = 1614 b"XA102" xa_rbdeadlock() "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_NEED_REPREPARE = 1615 b"HY000" need_reprepare() "Prepared statement needs to be re-prepared";
+    WARN_OPTION_IGNORED = 1618 b"HY000" warn_option_ignored(option) "<{option}> option ignored";
     ER_VARIABLE_IS_READONLY = 1621 b"HY000" variable_is_readonly(scope, name, instead) "{scope} variable '{name}' is read-only. Use {instead} to assign the value";
     ER_WARN_ENGINE_TRANSACTION_ROLLBACK = 1622 b"HY000" warn_engine_transaction_rollback(engine) "Storage engine {engine} does not support rollback for this statement. Transaction rolled back and must be restarted";
     ER_TOO_LONG_TABLE_COMMENT = 1628 b"HY000" too_long_table_comment(table, max) "Comment for table '{table}' is too long (max = {max})";
@@ -476,6 +477,7 @@ errors! {
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118 b"HY000" account_has_been_locked(user, host) "Access denied for user '{user}'@'{host}'. Account is locked.";
     ER_WRONG_TABLESPACE_NAME = 3119 b"42000" wrong_tablespace_name(name) "Incorrect tablespace name `{name}`";
     ER_TABLESPACE_IS_NOT_EMPTY = 3120 b"HY000" tablespace_is_not_empty(name) "Tablespace `{name}` is not empty.";
+    ER_SQL_MODE_MERGED = 3135 b"HY000" sql_mode_merged() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     ER_INVALID_JSON_TEXT = 3140 b"22032" invalid_json_text(text, position, column) "Invalid JSON text: \"{text}\" at position {position} in value for column '{column}'.";
     ER_INVALID_JSON_TEXT_IN_PARAM = 3141 b"22032" invalid_json_text_in_param(argument, function, text, position) "Invalid JSON text in argument {argument} to function {function}: \"{text}\" at position {position}.";
     ER_INVALID_JSON_BINARY_DATA = 3142 b"HY000" invalid_json_binary_data() "The JSON binary value contains invalid data.";
@@ -503,6 +505,8 @@ errors! {
     ER_CANNOT_FIND_KEY_IN_KEYRING = 3185 b"HY000" cannot_find_key_in_keyring() "Can't find master key from keyring, please check in the server log if a keyring is loaded and initialized successfully.";
     ER_NO_SUCH_DB = 3503 b"HY000" no_such_db(db) "Database '{db}' doesn't exist";
     ER_TOO_LONG_SET_ENUM_VALUE = 3505 b"HY000" too_long_set_enum_value(column) "Too long enumeration/set value for column {column}.";
+    ER_INVALID_BITWISE_OPERANDS_SIZE = 3513 b"HY000" invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
+    ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE = 3514 b"HY000" invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     ER_PK_INDEX_CANT_BE_INVISIBLE = 3522 b"HY000" pk_index_cant_be_invisible() "A primary key index cannot be invisible";
     ER_UNKNOWN_AUTHID = 3523 b"HY000" unknown_authid(role) "Unknown authorization ID {role}";
     ER_ROLE_NOT_GRANTED = 3530 b"HY000" role_not_granted(role, user) "{role} is not granted to {user}";
@@ -588,6 +592,7 @@ errors! {
     ER_CURRENT_PASSWORD_NOT_REQUIRED = 3893 b"HY000" current_password_not_required() "Do not specify the current password while changing it for other users.";
     ER_PASSWORD_CANNOT_BE_RETAINED_ON_PLUGIN_CHANGE = 3894 b"HY000" password_cannot_be_retained_on_plugin_change(user, host) "Current password can not be retained for user '{user}'@'{host}' because authentication plugin is being changed.";
     ER_CURRENT_PASSWORD_CANNOT_BE_RETAINED = 3895 b"HY000" current_password_cannot_be_retained(user, host) "Current password can not be retained for user '{user}'@'{host}' because new password is empty.";
+    ER_UNSUPPORTED_SQL_MODE = 3899 b"HY000" unsupported_sql_mode(bits) "sql_mode={bits} is not supported.";
     ER_WRONG_COMPRESSION_ALGORITHM_CLIENT = 3922 b"HY000" wrong_compression_algorithm_client(algorithm) "Invalid compression algorithm '{algorithm}'.";
     ER_WRONG_COMPRESSION_LEVEL_CLIENT = 3923 b"HY000" wrong_compression_level_client(level) "Invalid compression level for client: '{level}'.";
     ER_CONSTRAINT_NOT_FOUND = 3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
@@ -599,6 +604,7 @@ errors! {
     ER_FK_WITH_CREATE_SELECT = 3978 b"HY000" fk_with_create_select() "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     ER_INVALID_USER_ATTRIBUTE_JSON = 3982 b"HY000" invalid_user_attribute_json() "The user attribute must be a valid JSON object";
     ER_IMPOSSIBLE_STRING_CONVERSION = 3988 b"HY000" impossible_string_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
+    ER_INVALID_CAST = 3998 b"HY000" invalid_cast(target) "Cannot cast value to {target}.";
     ER_ROLE_GRANTED_TO_ITSELF = 4027 b"HY000" role_granted_to_itself(account, role) "User account {account} is directly or indirectly granted to the role {role}. The GRANT would create a loop";
     ER_TABLE_WITHOUT_VISIBLE_COLUMN = 4028 b"HY000" table_without_visible_column() "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";

@@ -381,6 +381,9 @@ impl<'a> Parser<'a> {
     /// `[schema.]name`.
     #[inline]
     pub fn object(&mut self) -> PResult<ObjectName<'a>> {
+        if self.tok.tok == Tok::Keyword && self.begins_call() {
+            return Err(self.unexpected());
+        }
         let first = self.name()?;
         if self.eat_tok(Tok::Dot) {
             return Ok(ObjectName { schema: Some(first), name: self.name()? });

@@ -14,7 +14,8 @@ mod query;
 pub use query::{Found, QueryNames, normalise_query};
 
 use crate::ast::{
-    BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode, UnaryOp,
+    AT_TIME_ZONE, BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode,
+    UnaryOp,
 };
 use std::fmt::Write;
 
@@ -271,7 +272,10 @@ impl Printer<'_> {
             }
             ExprKind::Case(case) => self.case(case),
             ExprKind::Cast { expr, ty, array } => {
-                self.wrapped("cast(", expr, " as ");
+                match expr.kind {
+                    ExprKind::Function(call) if call.name.name == AT_TIME_ZONE => self.at_time_zone(call),
+                    _ => self.wrapped("cast(", expr, " as "),
+                }
                 self.cast_type(ty);
                 self.put(if *array { " array)" } else { ")" });
             }
@@ -528,6 +532,16 @@ impl Printer<'_> {
         self.put(")");
     }
 
+    /// Of CAST up to the type.
+    fn at_time_zone(&mut self, call: &FunctionCall<'_>) {
+        let [at, zone] = call.args else { return };
+        self.wrapped("cast(", at, " AT TIME ZONE ");
+        if let ExprKind::Literal(Literal::String(zone)) = zone.kind {
+            self.quoted("", zone);
+            self.put(" as ");
+        }
+    }
+
     fn case(&mut self, case: &Case<'_>) {
         self.put("(case");
         if let Some(operand) = &case.operand {
@@ -648,7 +662,7 @@ impl Printer<'_> {
     fn hexadecimal(&mut self, bytes: &[u8]) {
         self.put(if bytes.is_empty() { "x''" } else { "0x" });
         for byte in bytes {
-            let _ = write!(self.out.text, "{byte:02X}");
+            let _ = write!(self.out.text, "{byte:02x}");
         }
     }
 

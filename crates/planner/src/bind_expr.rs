@@ -1,6 +1,7 @@
 //! Binding of expressions: syntax to [`Expr`], with names resolved and types inferred.
 
 mod aggregate;
+mod bits;
 mod cast;
 mod document;
 mod function;
@@ -164,6 +165,8 @@ impl<'c> Binder<'c> {
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
+                self.note_number_text(&low, &operand);
+                self.note_number_text(&high, &operand);
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }

@@ -418,6 +418,8 @@ pub struct Binder<'c> {
     pub assigns_insert_id: bool,
     /// See [`crate::Plan`]'s field.
     pub drifts: Cell<bool>,
+    /// Texts that are compared with numbers: see [`crate::plan::Plan::number_texts`].
+    pub number_texts: Vec<crate::plan::NumberText>,
     /// What the statement touches.
     pub accesses: crate::accesses::Accesses,
     /// See [`crate::Plan`]'s field.
@@ -474,6 +476,7 @@ impl<'c> Binder<'c> {
             assigned_variables: Vec::new(),
             assigns_insert_id: false,
             drifts: Cell::new(false),
+            number_texts: Vec::new(),
             accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,

@@ -182,14 +182,19 @@ impl<'c> Binder<'c> {
     }
 }
 
-/// Whether bytes are a literal among columns whose text it becomes: those of latin1, which has a character for each.
-pub(crate) fn gives_way(literal: &Expr, among: &[Expr]) -> bool {
-    let is_bytes = is_string_class(&literal.ty) && literal.ty.collation == Collation::Binary;
+/// A literal of bytes.
+fn is_byte_literal(e: &Expr) -> bool {
+    is_string_class(&e.ty) && e.ty.collation == Collation::Binary && matches!(e.kind, ExprKind::Literal(_))
+}
+
+/// The operands that decide on the collation of a function's result: strings, without literals of bytes among columns whose text they become:
+/// those of latin1, which has a character for each.
+pub(crate) fn deciding(args: &[Expr]) -> Vec<&Expr> {
     let is_column = |e: &Expr| has_own_bytes(&e.ty) && typing::coercibility(e) <= typing::IMPLICIT;
-    is_bytes
-        && matches!(literal.kind, ExprKind::Literal(_))
-        && among.iter().any(is_column)
-        && among.iter().all(|e| !is_string_class(&e.ty) || has_own_bytes(&e.ty) || matches!(e.kind, ExprKind::Literal(_)))
+    let give_way = args.iter().any(is_byte_literal)
+        && args.iter().any(is_column)
+        && args.iter().all(|e| !is_string_class(&e.ty) || has_own_bytes(&e.ty) || matches!(e.kind, ExprKind::Literal(_)));
+    args.iter().filter(|e| is_string_class(&e.ty) && !(give_way && is_byte_literal(e))).collect()
 }
 
 /// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.

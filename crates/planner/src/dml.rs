@@ -386,7 +386,8 @@ impl<'c> Binder<'c> {
         let targets = self.update_targets(u);
         // What is wrong with WHERE is told first.
         let filter = self.where_clause(u.filter)?;
-        let targets = targets?;
+        let mut targets = targets?;
+        self.pad_targets(&mut targets);
         let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
         // Changing what the scan is ordered by could make it meet a row again.
         let moved = moves_rows(&input, &targets, self);
@@ -550,6 +551,7 @@ impl<'c> Binder<'c> {
             filter.iter_mut().for_each(|e| rename(e, &replaced));
             trees.iter_mut().for_each(|t| rename_tree(t, &replaced));
         }
+        self.pad_conditions(&mut trees, &mut filter, &mut order);
         let mut relations: Vec<Relation> = self.scope().relations.clone();
         // Kept rows travel in slots of their own.
         let mut group = self.build_group(&mut relations, trees, filter, self.hints.fixed_order);

@@ -105,6 +105,11 @@ impl CmpOp {
 }
 
 impl ArithOp {
+    /// Whether it works on bits: those of numbers, or those of binary strings.
+    pub fn is_bitwise(self) -> bool {
+        matches!(self, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight)
+    }
+
     /// Its SQL spelling.
     pub fn symbol(self) -> &'static str {
         match self {

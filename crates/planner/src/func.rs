@@ -35,7 +35,7 @@ pub enum Returns {
 }
 
 macro_rules! functions {
-    ($($variant:ident $($name:literal)|+ $min:literal ..= $max:literal $ret:ident;)*) => {
+    ($($variant:ident $($name:literal)|+ $min:literal ..= $max:tt $ret:ident;)*) => {
         /// A scalar function.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
@@ -71,6 +71,9 @@ macro_rules! functions {
     };
 }
 
+/// No bound but that of a statement's length.
+const MANY: usize = usize::MAX;
+
 const fn first(names: &[&'static str]) -> &'static str {
     names[0]
 }
@@ -80,17 +83,19 @@ functions! {
     If "if" 3..=3 Common;
     IfNull "ifnull" 2..=2 Common;
     NullIf "nullif" 2..=2 Special;
-    Coalesce "coalesce" 1..=255 Common;
-    Greatest "greatest" 2..=255 Common;
-    Least "least" 2..=255 Common;
+    Coalesce "coalesce" 1..=MANY Common;
+    Greatest "greatest" 2..=MANY Common;
+    Least "least" 2..=MANY Common;
     IsNull "isnull" 1..=1 Bool;
-    Interval "interval" 2..=255 Int;
+    Interval "interval" 2..=MANY Int;
     AnyValue "any_value" 1..=1 Special;
     // What a constant is compared with a YEAR column as (no call of a statement has the name).
     YearOperand "year operand" 1..=1 Special;
+    // What is read of a CHAR column under PAD_CHAR_TO_FULL_LENGTH (no call of a statement has the name).
+    PadChar "padded char" 1..=1 Special;
     // Strings
-    Concat "concat" 1..=255 Str;
-    ConcatWs "concat_ws" 2..=255 Str;
+    Concat "concat" 1..=MANY Str;
+    ConcatWs "concat_ws" 2..=MANY Str;
     Substring "substring" | "substr" | "mid" 2..=3 Str;
     SubstringIndex "substring_index" 3..=3 Str;
     Left "left" 2..=2 Str;
@@ -114,12 +119,12 @@ functions! {
     Unhex "unhex" 1..=1 Binary;
     Ascii "ascii" 1..=1 Int;
     Ord "ord" 1..=1 Int;
-    Char "char" 1..=255 Binary;
+    Char "char" 1..=MANY Binary;
     Format "format" 2..=3 Str;
-    Field "field" 2..=255 Int;
-    Elt "elt" 2..=255 Str;
+    Field "field" 2..=MANY Int;
+    Elt "elt" 2..=MANY Str;
     FindInSet "find_in_set" 2..=2 Int;
-    MakeSet "make_set" 2..=255 Str;
+    MakeSet "make_set" 2..=MANY Str;
     ExportSet "export_set" 3..=5 Str;
     Space "space" 1..=1 Str;
     StrCmp "strcmp" 2..=2 Int;
@@ -215,6 +220,8 @@ functions! {
     TimeToSec "time_to_sec" 1..=1 Int;
     PeriodAdd "period_add" 2..=2 Int;
     PeriodDiff "period_diff" 2..=2 Int;
+    // Of `CAST(… AT TIME ZONE …)`; no call of a statement has the name.
+    AtTimeZone "at time zone" 1..=1 Special;
     ConvertTz "convert_tz" 3..=3 DateTime;
     // Information
     Database "database" | "schema" 0..=0 Str;
@@ -262,23 +269,23 @@ functions! {
     // Of a component, which must be installed.
     QueryAttribute "mysql_query_attribute_string" 1..=1 Str;
     // JSON
-    JsonExtract "json_extract" 2..=255 Json;
+    JsonExtract "json_extract" 2..=MANY Json;
     JsonUnquote "json_unquote" 1..=1 Special;
     JsonQuote "json_quote" 1..=1 Special;
-    JsonObject "json_object" 0..=1000 Json;
-    JsonArray "json_array" 0..=1000 Json;
-    JsonSet "json_set" 3..=1000 Json;
-    JsonInsert "json_insert" 3..=1000 Json;
-    JsonReplace "json_replace" 3..=1000 Json;
-    JsonRemove "json_remove" 2..=255 Json;
-    JsonArrayAppend "json_array_append" 3..=255 Json;
-    JsonArrayInsert "json_array_insert" 3..=255 Json;
-    JsonMergePreserve "json_merge_preserve" | "json_merge" 2..=255 Json;
-    JsonMergePatch "json_merge_patch" 2..=255 Json;
+    JsonObject "json_object" 0..=MANY Json;
+    JsonArray "json_array" 0..=MANY Json;
+    JsonSet "json_set" 3..=MANY Json;
+    JsonInsert "json_insert" 3..=MANY Json;
+    JsonReplace "json_replace" 3..=MANY Json;
+    JsonRemove "json_remove" 2..=MANY Json;
+    JsonArrayAppend "json_array_append" 3..=MANY Json;
+    JsonArrayInsert "json_array_insert" 3..=MANY Json;
+    JsonMergePreserve "json_merge_preserve" | "json_merge" 2..=MANY Json;
+    JsonMergePatch "json_merge_patch" 2..=MANY Json;
     JsonContains "json_contains" 2..=3 Int;
-    JsonContainsPath "json_contains_path" 3..=255 Int;
+    JsonContainsPath "json_contains_path" 3..=MANY Int;
     JsonOverlaps "json_overlaps" 2..=2 Int;
-    JsonSearch "json_search" 3..=255 Json;
+    JsonSearch "json_search" 3..=MANY Json;
     JsonKeys "json_keys" 1..=2 Json;
     JsonLength "json_length" 1..=2 Int;
     JsonDepth "json_depth" 1..=1 Int;

@@ -74,6 +74,8 @@ pub struct Plan {
     pub drifts: bool,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
+    /// Texts that are compared with numbers: each is told of once, before the plan runs, if it is none ([`crate::typing::is_told_once`]).
+    pub number_texts: Vec<NumberText>,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
     /// What it takes of whose privileges.
@@ -828,6 +830,15 @@ pub struct UpdateTarget {
     pub row_slot: Slot,
     /// What the table's definition computes and asks of the changed row.
     pub rules: Option<Box<RowRules>>,
+}
+
+/// A text, literal or parameter, that is compared with numbers.
+#[derive(Debug, Clone)]
+pub struct NumberText {
+    /// The text.
+    pub text: Expr,
+    /// What MySQL calls the number that is made of it.
+    pub kind: &'static str,
 }
 
 /// DELETE.

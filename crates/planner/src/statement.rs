@@ -1,6 +1,6 @@
 //! Entry points: one statement to one plan.
 
-use crate::binder::{Binder, Result, Scope};
+use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::context::PlanContext;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
@@ -9,6 +9,7 @@ use crate::short;
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
+use types::ColumnType;
 
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
@@ -134,6 +135,27 @@ pub fn plan_expressions(exprs: &[ast::Expr<'_>], sql: &[u8], context: &dyn PlanC
     finish(b, Body::Query(query), columns)
 }
 
+/// Plans a condition over the rows of a result that is no table (SHOW … WHERE): the plan's only value, of a frame that begins with these columns.
+pub fn plan_condition(condition: &ast::Expr<'_>, columns: &[(&str, ColumnType)], sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
+    let mut b = Binder::new(context, sql);
+    let named = columns.iter().map(|(name, ty)| RelColumn {
+        name: (*name).to_owned(),
+        ty: ty.clone(),
+        meta: OutputColumn { coercibility: typing::IMPLICIT, ..OutputColumn::default() },
+        hidden: false,
+        invisible: false,
+    });
+    let slots = columns.iter().map(|(_, ty)| Some(b.new_slot(ty.clone()))).collect();
+    let row = Relation { slots, ..Relation::new("", Source::RecursiveScan(u32::MAX), named.collect()) };
+    let mut scope = Scope::new();
+    scope.clause = Clause::Where;
+    scope.relations.push(row);
+    b.scopes.push(scope);
+    let bound = b.condition(condition);
+    b.scopes.pop();
+    finish(b, Body::Query(Query { root: Node::Unit, output: vec![bound?] }), Vec::new())
+}
+
 fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {
     b.scopes.push(Scope::new());
     let output = exprs.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>();
@@ -185,6 +207,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         reads_dictionary: b.reads_dictionary,
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,
+        number_texts: b.number_texts,
         warnings: b.warnings,
         accesses: b.accesses.list,
         safe_updates,

@@ -26,6 +26,20 @@ pub enum Class {
     String,
 }
 
+/// Whether bit operations take an expression by its bytes: a binary string, but not a hexadecimal or bit literal, which is a number there.
+pub fn has_bits_of_bytes(e: &Expr) -> bool {
+    let literal = e.ty.unsigned && matches!(e.kind, ExprKind::Literal(_));
+    e.ty.kind.is_string() && e.ty.collation == Collation::Binary && !literal
+}
+
+/// Whether a text that is compared with something is told of once in a statement if it says no number, not for each row: a literal or a parameter
+/// beside a number that rows have.
+pub fn is_told_once(text: &Expr, other: &Expr) -> bool {
+    let constant = matches!(text.kind, ExprKind::Literal(types::Value::Bytes(_)) | ExprKind::Param(_)) && is_string_class(&text.ty);
+    let number = is_number(&other.ty) && !matches!(other.ty.kind, TypeKind::Year | TypeKind::Bit);
+    constant && !text.ty.unsigned && number && !other.is_constant()
+}
+
 /// Class of a type.
 pub fn class(ty: &ColumnType) -> Class {
     match ty.kind {
@@ -93,7 +107,7 @@ fn as_number(ty: &ColumnType) -> ColumnType {
 /// Type of `a op b`.
 pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8) -> ColumnType {
     let null = a.nullable || b.nullable;
-    if matches!(op, ArithOp::BitAnd | ArithOp::BitOr | ArithOp::BitXor | ArithOp::ShiftLeft | ArithOp::ShiftRight) {
+    if op.is_bitwise() {
         return nullable(ColumnType::bigint_unsigned(), null);
     }
     let (mut a, mut b) = (as_number(a), as_number(b));

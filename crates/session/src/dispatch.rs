@@ -13,13 +13,14 @@ use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use crate::{ddl, show};
 use admission::Work;
-use executor::{RowConsumer, StatementContext};
+use executor::{RowConsumer, Scratch, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
+use planner::Plan;
 use planner::plan::OutputColumn;
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
-use types::Value;
+use types::{ColumnType, Value};
 
 impl ClientSession {
     /// Carries out a parsed statement of the text `sql` and writes its reply.
@@ -249,11 +250,31 @@ impl ClientSession {
 
     /// Values of expressions without a table.
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
-        let (plan, reads) = self.plan_values(exprs, sql)?;
+        self.compute(&|planning| planner::plan_expressions(exprs, sql, planning), executor::evaluate)
+    }
+
+    /// Which rows of a result with these columns satisfy a condition.
+    pub(crate) fn matching(
+        &mut self,
+        condition: &ast::Expr<'_>,
+        columns: &[(&str, ColumnType)],
+        rows: &[Vec<Value>],
+        sql: &[u8],
+    ) -> Result<Vec<bool>, Outcome> {
+        let plan = |planning: &Planning<'_>| planner::plan_condition(condition, columns, sql, planning);
+        self.compute(&plan, |plan, params, session, context, scratch| executor::matching(plan, rows, params, session, context, scratch))
+    }
+
+    fn compute<T>(
+        &mut self,
+        plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>,
+        run: impl FnOnce(&Plan, &[Value], &mut engine::Session, &mut dyn StatementContext, &mut Scratch) -> executor::Result<T>,
+    ) -> Result<T, Outcome> {
+        let (plan, reads) = self.plan_values(plan)?;
         if reads {
             self.engine.statement_start();
         }
-        let values = executor::evaluate(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+        let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
         self.core.lock_picture = None;
         let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
         if reads {
@@ -263,11 +284,11 @@ impl ClientSession {
     }
 
     /// The plan of expressions, and whether a subquery among them reads tables: then those are in use.
-    fn plan_values(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<(planner::Plan, bool), Outcome> {
+    fn plan_values(&mut self, plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>) -> Result<(Plan, bool), Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
-            let plan = planner::plan_expressions(exprs, sql, &planning)?;
+            let plan = plan(&planning)?;
             self.core.check_accesses(&plan.accesses)?;
             let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
             if Changed::by(&plan) == Changed::Stored {

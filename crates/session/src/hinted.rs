@@ -5,7 +5,7 @@
 //! 2. A text with the hint is in no plan cache by its literals (`parser::fingerprint`): its plan is made under the values it asks for.
 
 use crate::client_session::ClientSession;
-use crate::variables::{Definition, Scope, check, find, parse_size, switched};
+use crate::variables::{Definition, Scope, check, find, mode_warnings, parse_size, switched};
 use mysql_error::{SqlError, Warning, WarningLevel};
 use parser::ast::{InsertSource, Query, QueryBody, Statement};
 use planner::hints::{HintedVariable, hinted_variables};
@@ -89,6 +89,7 @@ pub(crate) fn assignments(statement: &Statement<'_>) -> (Vec<Assignment>, Vec<Wa
                 if clamped {
                     checked.push(mysql_error::codes::truncated_wrong_value(definition.name, variable.text()).into());
                 }
+                checked.extend(mode_warnings(definition, &value).into_iter().map(Warning::from));
                 set.push((definition, value));
             }
             Err(SqlError { code, message, .. }) => checked.push(warn(code, message)),

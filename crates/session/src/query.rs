@@ -302,7 +302,7 @@ impl ClientSession {
         if self.environment == 0 {
             let mut hasher = foldhash::fast::FixedState::default().build_hasher();
             hasher.write(self.core.database.as_deref().unwrap_or("\0").as_bytes());
-            hasher.write_u32(self.core.settings.sql_mode.bits());
+            hasher.write_u64(self.core.settings.sql_mode.bits());
             hasher.write_u16(self.core.settings.collation.id());
             hasher.write_u16(self.core.settings.charsets.number());
             hasher.write_u64(self.core.number("div_precision_increment"));

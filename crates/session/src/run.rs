@@ -57,6 +57,9 @@ impl ClientSession {
         if !plan.plan.warnings.is_empty() && !plan.prepared {
             self.warn_of(&plan.plan);
         }
+        if !plan.plan.number_texts.is_empty() {
+            self.tell_odd_texts(&plan.plan)?;
+        }
         self.count_statement(&plan.plan.body);
         if let Some(shape) = &plan.shape {
             self.shared().status.count_shape(shape);
@@ -187,6 +190,19 @@ impl ClientSession {
         for warning in &plan.warnings {
             self.core.warn(warning.clone());
         }
+    }
+
+    /// 1292 for texts that are compared with numbers and are none: an error where a strict statement changes rows.
+    #[inline(never)]
+    fn tell_odd_texts(&mut self, plan: &Plan) -> Result<(), Outcome> {
+        let (odd, fails) = executor::odd_number_texts(plan, &self.params, self.core.settings.sql_mode);
+        for error in odd {
+            if fails {
+                return Err(error.into());
+            }
+            self.core.warn(error.into());
+        }
+        Ok(())
     }
 
     fn count_statement(&self, body: &Body) {

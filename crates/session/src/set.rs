@@ -4,7 +4,7 @@ use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::shared::{memory_limit_of, memory_of_storage};
-use crate::variables::{Definition, Kind, Scope, check, find, switched};
+use crate::variables::{Definition, Kind, Scope, check, find, mode_warnings, switched};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -80,6 +80,7 @@ impl ClientSession {
         };
         let value = if is_charset_variable(definition.name) { self.charset_value(definition, value)? } else { value };
         self.check_effect(definition, &value)?;
+        mode_warnings(definition, &value).into_iter().for_each(|warning| self.core.warn(warning.into()));
         if definition.name == "mandatory_roles" {
             self.check_mandatory_roles(&value)?;
         }

@@ -131,9 +131,11 @@ impl Exec<'_> {
                     return None;
                 }
                 match target {
-                    CastTo::Time { fraction } => convert::to_time(&value, context).map(|time| Value::Time(round_time(time, fraction))),
+                    CastTo::Time { fraction } => {
+                        convert::to_time(&value, context).map(|time| Value::Time(round_time(time, fraction, context.sql_mode())))
+                    }
                     CastTo::DateTime { fraction } => {
-                        convert::to_datetime(&value, context).map(|at| Value::DateTime(round_datetime(at, fraction)))
+                        convert::to_datetime(&value, context).map(|at| Value::DateTime(round_datetime(at, fraction, context.sql_mode())))
                     }
                     _ => convert::to_datetime(&value, context).map(|at| Value::Date(at.date())),
                 }

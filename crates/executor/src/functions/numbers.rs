@@ -8,6 +8,7 @@ use crate::run::Result;
 use env::SplitMix64;
 use planner::expr::{ArithOp, Expr, ExprKind};
 use planner::func::Func;
+use planner::typing::has_bits_of_bytes;
 use types::{Decimal, TypeKind, Value};
 
 impl Exec<'_> {
@@ -167,11 +168,14 @@ impl Exec<'_> {
             }
             F::BitCount => {
                 let v = self.eval(&args[0])?;
-                Ok(match &v {
-                    Value::Null => v,
-                    Value::Bytes(b) if args[0].ty.kind.is_binary_string() => Value::Int(b.iter().map(|x| i64::from(x.count_ones())).sum()),
-                    other => Value::Int(i64::from(convert::to_u64(other, &*self.context).count_ones())),
-                })
+                match &v {
+                    Value::Null => return Ok(v),
+                    Value::Bytes(b) if has_bits_of_bytes(&args[0]) => {
+                        return Ok(Value::Int(b.iter().map(|x| i64::from(x.count_ones())).sum()));
+                    }
+                    _ => self.demand_number("INTEGER", &v)?,
+                }
+                Ok(Value::Int(i64::from(convert::to_u64(&v, &*self.context).count_ones())))
             }
             F::Format => {
                 let v = self.eval(&args[0])?;

@@ -60,8 +60,13 @@ impl Exec<'_> {
         if v.is_null() {
             return Ok(None);
         }
-        // Parts of dates may be zero where only parts are asked for.
+        // Parts of dates may be zero where only parts are asked for; a text that is all zero is a date where the mode has such.
         let at = match &v {
+            Value::Bytes(b) if kind == "datetime" => {
+                let mode = self.context.sql_mode();
+                types::parse_datetime(b, mode.among(SqlMode::TIME_TRUNCATE_FRACTIONAL))
+                    .filter(|at| *at != DateTime::ZERO || !mode.contains(SqlMode::NO_ZERO_DATE))
+            }
             Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
             Value::Int(_) | Value::UInt(_) if partial && e.ty.kind != TypeKind::Year => {
                 parts_of_number(convert::to_i64(&v, &*self.context))
@@ -245,15 +250,20 @@ impl Exec<'_> {
                 if !(0..60).contains(&m) || !(0.0..60.0).contains(&s) {
                     return Ok(Value::Null);
                 }
-                let micros = (h.unsigned_abs().min(1000) * 3600 + m as u64 * 60) as i64 * SECOND + (s * 1e6).round() as i64;
+                let micros = (h.unsigned_abs().min(1000) * 3600 + m as u64 * 60) as i64 * SECOND + self.whole(s * 1e6) as i64;
                 Ok(Value::Time(Time::from_micros(if h < 0 { -micros } else { micros }).clamp_range()))
             }
             F::SecToTime => {
                 let v = self.eval(&args[0])?;
-                if v.is_null() {
-                    return Ok(v);
+                self.demand_number("DECIMAL", &v)?;
+                let Some(micros) = self.micros_of_seconds(&v) else { return Ok(Value::Null) };
+                // Up to the last microsecond of the last second.
+                if micros.abs() < Time::MAX.micros() + SECOND {
+                    return Ok(Value::Time(Time::from_micros(micros)));
                 }
-                let micros = (convert::to_f64(&v) * 1e6).round().clamp(-4e12, 4e12) as i64;
+                let mut shown = Vec::new();
+                convert::append_text(&v, args[0].ty.decimals, &*self.context, &mut shown);
+                self.truncated("time", &shown)?;
                 Ok(Value::Time(Time::from_micros(micros).clamp_range()))
             }
             F::TimeToSec => {
@@ -284,6 +294,17 @@ impl Exec<'_> {
                 }
                 let n = months(a) + b;
                 int(n.div_euclid(12) * 100 + n.rem_euclid(12) + 1)
+            }
+            F::AtTimeZone => {
+                let v = self.eval(&args[0])?;
+                let at = match &v {
+                    Value::Timestamp(at) => Some(types::TimeZone::utc().to_local(*at)),
+                    other => convert::to_datetime(other, &*self.context)
+                        .and_then(|at| self.context.local_to_utc(at.to_unix_micros()?))
+                        .map(datetime_of_micros),
+                };
+                // MySQL 9.7 loses the fraction.
+                Ok(at.map_or(Value::Null, |at| Value::DateTime(at.truncate(0))))
             }
             F::ConvertTz => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
@@ -399,7 +420,7 @@ impl Exec<'_> {
             Some(convert::Number::Int(i)) => i.checked_mul(SECOND),
             Some(n) => {
                 let f = convert::number_f64(&n) * 1e6;
-                (f.abs() < 9e18).then_some(f.round() as i64)
+                (f.abs() < 9e18).then_some(self.whole(f) as i64)
             }
         };
         // 3001-01-18 23:59:59.999999 is MySQL's last.
@@ -414,9 +435,30 @@ impl Exec<'_> {
         }
     }
 
+    /// A number of microseconds without its fraction: rounded, or cut where the mode says so.
+    fn whole(&self, micros: f64) -> f64 {
+        if self.context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) { micros.trunc() } else { micros.round() }
+    }
+
+    /// A number of seconds as microseconds, at most some; `None` for NULL.
+    fn micros_of_seconds(&self, v: &Value) -> Option<i64> {
+        const SOME: f64 = 4e12;
+        let decimal = match number(v, &*self.context)? {
+            convert::Number::Decimal(d) => d,
+            n => return Some(self.whole(convert::number_f64(&n) * 1e6).clamp(-SOME, SOME) as i64),
+        };
+        let cut = self.context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+        let micros = if cut { decimal.truncate(6) } else { decimal.round(6) };
+        match micros.rescale(6).and_then(|micros| micros.as_i128()) {
+            Some((micros, _)) => Some(micros.clamp(-(SOME as i128), SOME as i128) as i64),
+            None => Some(if decimal.is_negative() { -SOME as i64 } else { SOME as i64 }),
+        }
+    }
+
     /// NULL for a text that is not as the format of STR_TO_DATE says.
-    fn not_of_format(&mut self, text: &str) -> Result<Value> {
-        let message = format!("Incorrect datetime value: '{text}' for function str_to_date");
+    fn not_of_format(&mut self, text: &str, of: TypeKind) -> Result<Value> {
+        let kind = if of == TypeKind::Time { "time" } else { "datetime" };
+        let message = format!("Incorrect {kind} value: '{text}' for function str_to_date");
         if self.changes_strictly() {
             return Err(mysql_error::SqlError::with_message(1411, message).into());
         }
@@ -427,21 +469,28 @@ impl Exec<'_> {
     fn str_to_date(&mut self, args: &[Expr], e: &Expr) -> Result<Value> {
         let Some(parts) = self.texts(args)? else { return Ok(Value::Null) };
         let (text, format) = (String::from_utf8_lossy(&parts[0]).into_owned(), String::from_utf8_lossy(&parts[1]).into_owned());
-        let Some(p) = parse_by_format(&text, &format) else {
-            return self.not_of_format(&text);
-        };
-        let mode = self.context.sql_mode();
-        Ok(match e.ty.kind {
+        let kind = e.ty.kind;
+        let Some((p, rest)) = parse_by_format(&text, &format) else { return self.not_of_format(&text, kind) };
+        let value = match kind {
             TypeKind::Time => Value::Time(p.time()),
-            kind => {
-                let (year, month, day) = p.date();
-                match Date::new(year as u16, month as u8, day as u8, mode) {
-                    None => return self.not_of_format(&text),
+            _ => {
+                let date = p.date().and_then(|(year, month, day)| Date::new(year as u16, month as u8, day as u8, self.context.sql_mode()));
+                match date {
+                    None => return self.not_of_format(&text, kind),
                     Some(d) if kind == TypeKind::Date => Value::Date(d),
                     Some(d) => Value::DateTime(DateTime::from_fields(d, p.hour() as u8, p.minute as u8, p.second as u8, p.micros as u32)),
                 }
             }
-        })
+        };
+        if !rest.trim_ascii().is_empty() {
+            let kind = match kind {
+                TypeKind::Time => "time",
+                TypeKind::Date => "date",
+                _ => "datetime",
+            };
+            self.truncated(kind, text.as_bytes())?;
+        }
+        Ok(value)
     }
 }
 
@@ -474,12 +523,13 @@ fn is_dated(v: &Value) -> bool {
     }
 }
 
-/// Rounds to fraction digits.
-pub fn round_datetime(at: DateTime, digits: u8) -> DateTime {
-    at.round(digits).unwrap_or_else(|| at.truncate(digits))
+/// Rounds to fraction digits, or cuts where the mode says so.
+pub fn round_datetime(at: DateTime, digits: u8, mode: SqlMode) -> DateTime {
+    let cut = at.truncate(digits);
+    if mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) { cut } else { at.round(digits).unwrap_or(cut) }
 }
 
-/// Rounds to fraction digits.
-pub fn round_time(t: Time, digits: u8) -> Time {
-    t.round(digits)
+/// Rounds to fraction digits, or cuts where the mode says so.
+pub fn round_time(t: Time, digits: u8, mode: SqlMode) -> Time {
+    if mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) { t.truncate(digits) } else { t.round(digits) }
 }

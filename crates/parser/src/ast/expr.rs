@@ -125,7 +125,7 @@ pub enum ExprKind<'a> {
     Case(&'a Case<'a>),
     /// `CAST(expr AS type)`, `CONVERT(expr, type)`.
     Cast {
-        /// Operand.
+        /// Operand; of `CAST(a AT TIME ZONE zone AS DATETIME)` a call of [`AT_TIME_ZONE`].
         expr: &'a Expr<'a>,
         /// Target; SIGNED and UNSIGNED are `BigInt`.
         ty: &'a super::DataType<'a>,
@@ -255,6 +255,9 @@ pub enum Literal<'a> {
     /// `TIMESTAMP '…'`.
     Timestamp(&'a [u8]),
 }
+
+/// The function that makes the time of a zone of an instant, by a name that no text calls it by.
+pub const AT_TIME_ZONE: &str = "at time zone";
 
 /// A literal with a character set introducer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

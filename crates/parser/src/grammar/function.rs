@@ -3,8 +3,8 @@
 use super::expr::{BIT_OR, UNARY};
 use super::{PResult, Parser};
 use crate::ast::{
-    AggregateCall, AggregateFn, Expr, ExprKind, FunctionCall, IntervalUnit, JsonInstead, JsonValue, Literal, MatchAgainst, MatchMode,
-    ObjectName, TrimMode,
+    AT_TIME_ZONE, AggregateCall, AggregateFn, DataTypeKind, Expr, ExprKind, FunctionCall, IntervalUnit, JsonInstead, JsonValue, Literal,
+    MatchAgainst, MatchMode, ObjectName, TrimMode,
 };
 use crate::keyword::Kw;
 use crate::lexer::{SPACE_BEFORE, Tok};
@@ -33,6 +33,45 @@ impl<'a> Parser<'a> {
     fn calls_next(&self) -> bool {
         let next = self.peek();
         next.tok == Tok::LParen && (!next.has(SPACE_BEFORE) || self.lexer.mode.has(SqlMode::IGNORE_SPACE))
+    }
+
+    /// Whether the word looked at is the name of a function that it cannot but call here: one of those whose parsing IGNORE_SPACE changes.
+    pub(super) fn begins_call(&self) -> bool {
+        const NAMES: &[Kw] = &[
+            Kw::ADDDATE,
+            Kw::BIT_AND,
+            Kw::BIT_OR,
+            Kw::BIT_XOR,
+            Kw::CAST,
+            Kw::COUNT,
+            Kw::CURDATE,
+            Kw::CURTIME,
+            Kw::DATE_ADD,
+            Kw::DATE_SUB,
+            Kw::EXTRACT,
+            Kw::GROUP_CONCAT,
+            Kw::MAX,
+            Kw::MID,
+            Kw::MIN,
+            Kw::NOW,
+            Kw::POSITION,
+            Kw::STD,
+            Kw::STDDEV,
+            Kw::STDDEV_POP,
+            Kw::STDDEV_SAMP,
+            Kw::SESSION_USER,
+            Kw::SUBDATE,
+            Kw::SUBSTR,
+            Kw::SUBSTRING,
+            Kw::SUM,
+            Kw::SYSDATE,
+            Kw::SYSTEM_USER,
+            Kw::TRIM,
+            Kw::VARIANCE,
+            Kw::VAR_POP,
+            Kw::VAR_SAMP,
+        ];
+        NAMES.contains(&self.tok.kw) && self.calls_next()
     }
 
     fn typed_literal(&mut self, kw: Kw) -> PResult<Expr<'a>> {
@@ -222,18 +261,27 @@ impl<'a> Parser<'a> {
         self.bump();
         self.expect_tok(Tok::LParen)?;
         let mut expr = self.expr_ref()?;
-        if self.eat(Kw::AT) {
-            // `AT TIME ZONE 'zone'`: CONVERT_TZ from the session's zone is what the planner makes of it.
+        let zoned = self.eat(Kw::AT);
+        if zoned {
+            if self.at(Kw::LOCAL) {
+                return Err(Box::new(crate::ParseError::unsupported("AT LOCAL")));
+            }
             self.expect(Kw::TIME)?;
             self.expect(Kw::ZONE)?;
             self.eat(Kw::INTERVAL);
-            let zone = self.expr_above(UNARY)?;
+            let zone_start = self.tok.start;
+            let zone = self.string()?;
+            let zone = self.node(zone_start, ExprKind::Literal(Literal::String(zone)));
             let args = self.arena.alloc([*expr, zone]);
-            let call = self.function(expr.span.start, ObjectName { schema: None, name: "AT_TIME_ZONE" }, args);
+            let call = self.function(expr.span.start, ObjectName { schema: None, name: AT_TIME_ZONE }, args);
             expr = self.arena.alloc(call);
         }
         self.expect(Kw::AS)?;
+        let target = self.tok;
         let ty = self.cast_type()?;
+        if zoned && ty.kind != DataTypeKind::DateTime {
+            return Err(self.error_at(target));
+        }
         let ty = self.arena.alloc(ty);
         let array = self.eat(Kw::ARRAY);
         self.expect_tok(Tok::RParen)?;

@@ -1,6 +1,7 @@
 //! Calls of aggregate functions.
 
 use super::DIV_INCREMENT;
+use crate::bind_expr::bits::aggregate_type;
 use crate::binder::{Binder, Result};
 use crate::expr::Expr;
 use crate::members::{member_number, sorting};
@@ -42,7 +43,7 @@ impl<'c> Binder<'c> {
         let scope = self.scope();
         scope.in_aggregate = false;
         let (args, order) = order?;
-        let aggregate = self.aggregate_of(call, kind, args, order);
+        let aggregate = self.aggregate_of(call, kind, args, order)?;
         let ty = aggregate.ty.clone();
         // The same aggregate written twice is computed once.
         let text = format!("{aggregate:?}");
@@ -61,7 +62,7 @@ impl<'c> Binder<'c> {
         kind: AggregateKind,
         mut args: Vec<Expr>,
         order: Vec<SortKey>,
-    ) -> Aggregate {
+    ) -> Result<Aggregate> {
         use AggregateKind as K;
         if matches!(kind, K::Sum | K::Avg | K::BitAnd | K::BitOr | K::BitXor | K::StdPop | K::StdSamp | K::VarPop | K::VarSamp) {
             args = args.into_iter().map(member_number).map(|e| self.document_number(e)).collect();
@@ -77,7 +78,7 @@ impl<'c> Binder<'c> {
                 let kind = if collation == Collation::Binary { TypeKind::LongBlob } else { TypeKind::LongText };
                 ColumnType { collation, ..ColumnType::new(kind) }
             }
-            AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => ColumnType::bigint_unsigned().not_null(),
+            AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => aggregate_type(args.first())?,
             AggregateKind::JsonArray | AggregateKind::JsonObject => ColumnType::new(TypeKind::Json),
             _ => ColumnType::double(),
         };
@@ -86,7 +87,7 @@ impl<'c> Binder<'c> {
             Some(s) => String::from_utf8_lossy(s).into_owned(),
             None => ",".to_owned(),
         };
-        Aggregate { kind, distinct: call.distinct, args, ty, collation, order, separator: separator.into() }
+        Ok(Aggregate { kind, distinct: call.distinct, args, ty, collation, order, separator: separator.into() })
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::binder::{Binder, Result};
 use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind, Unit};
+use crate::func::Func;
 use crate::members::hexadecimal_number;
 use crate::typing::{self, Class, class};
 use mysql_error::codes;
 use parser::ast;
-use types::{Collation, ColumnType, TypeKind};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 impl<'c> Binder<'c> {
     #[inline(never)]
@@ -63,6 +64,23 @@ impl<'c> Binder<'c> {
             _ => operand,
         };
         Ok(self.cast_to(operand, target))
+    }
+
+    /// What `CAST(… AT TIME ZONE …)` casts: the time in UTC, the only zone that MySQL knows there.
+    pub(super) fn at_time_zone(&mut self, args: &[ast::Expr<'_>]) -> Result<Expr> {
+        let [at, ast::Expr { kind: ast::ExprKind::Literal(ast::Literal::String(zone)), .. }] = args else {
+            return Err(codes::unknown_time_zone(""));
+        };
+        if *zone != b"+00:00" && !zone.eq_ignore_ascii_case(b"UTC") {
+            return Err(codes::unknown_time_zone(String::from_utf8_lossy(zone)));
+        }
+        let at = self.expr(at)?;
+        let literal = matches!(at.kind, ExprKind::Literal(Value::DateTime(_) | Value::Null));
+        if at.ty.kind != TypeKind::Timestamp && !literal {
+            return Err(codes::invalid_cast("TIMESTAMP WITH TIME ZONE"));
+        }
+        let ty = ColumnType::temporal(TypeKind::DateTime, at.ty.decimals);
+        Ok(Expr { kind: ExprKind::Func(Func::AtTimeZone, vec![at]), ty })
     }
 
     pub(super) fn cast_to(&mut self, operand: Expr, target: CastTo) -> Expr {

@@ -33,6 +33,7 @@ impl<'c> Binder<'c> {
                 }
             }
             "grouping" => return self.grouping(call.args),
+            ast::AT_TIME_ZONE => return self.at_time_zone(call.args),
             _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
             _ => {}
         }
@@ -113,7 +114,7 @@ impl<'c> Binder<'c> {
             charsets::under(collation, &mut args);
         }
         // The value of a hexadecimal literal has no base of its own.
-        if func == Func::Conv && args[0].ty.unsigned && args[0].ty.kind.is_string() {
+        if func == Func::Conv && args[0].ty.unsigned && matches!(args[0].kind, ExprKind::Literal(Value::Bytes(_))) {
             let ten = Expr::literal(Value::Int(10), ColumnType::bigint().not_null());
             let literal = std::mem::replace(&mut args[0], ten.clone());
             args[0] = member_number(literal);
@@ -334,7 +335,7 @@ impl<'c> Binder<'c> {
     }
 
     fn string_result_of(&self, args: &[Expr], chars: u64, operation: &str) -> Result<ColumnType> {
-        let strings: Vec<&Expr> = args.iter().filter(|a| typing::is_string_class(&a.ty) && !charsets::gives_way(a, args)).collect();
+        let strings = charsets::deciding(args);
         let any_binary = strings.iter().any(|a| a.ty.collation == Collation::Binary);
         let collation = if strings.is_empty() {
             self.connection_collation()

@@ -100,15 +100,20 @@ impl<'c> Binder<'c> {
     /// An operand of arithmetic: there a hexadecimal or bit literal is an unsigned integer.
     pub(super) fn number(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         let operand = self.expr(e)?;
+        Ok(self.as_number(operand, e))
+    }
+
+    /// The same of what is bound already; `e` is its text.
+    pub(super) fn as_number(&mut self, operand: Expr, e: &ast::Expr<'_>) -> Expr {
         if matches!(operand.kind, ExprKind::UserVariable(_)) && operand.ty.kind == TypeKind::Decimal {
             // As MySQL reckons: with as many digits as a DECIMAL has.
-            return Ok(self.cast_to(operand, CastTo::Decimal { precision: 65, scale: 30 }));
+            return self.cast_to(operand, CastTo::Decimal { precision: 65, scale: 30 });
         }
         if operand.ty.kind == TypeKind::Json {
             let named = self.named_document(operand, e);
-            return Ok(self.document_number(named));
+            return self.document_number(named);
         }
-        Ok(member_number(operand))
+        member_number(operand)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Operators: arithmetic, comparison, logic, IN, LIKE, CASE.
 
 use super::DIV_INCREMENT;
+use crate::bind_expr::bits::bit_not;
 use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, DEPTH_MAX, Result};
 use crate::charsets;
@@ -8,6 +9,7 @@ use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::member_number;
+use crate::plan::NumberText;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -30,17 +32,15 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(false) });
         }
         let a = match op {
-            ast::UnaryOp::Neg | ast::UnaryOp::BitNot => self.number(operand)?,
+            ast::UnaryOp::Neg => self.number(operand)?,
+            ast::UnaryOp::BitNot => self.bits(operand)?,
             ast::UnaryOp::Not => self.condition(operand)?,
             _ => self.expr(operand)?,
         };
         Ok(match op {
             ast::UnaryOp::Plus => a,
             ast::UnaryOp::Not => not(a),
-            ast::UnaryOp::BitNot => {
-                let ty = ColumnType { nullable: a.ty.nullable, ..ColumnType::bigint_unsigned() };
-                Expr { kind: ExprKind::BitNot(Box::new(a)), ty }
-            }
+            ast::UnaryOp::BitNot => bit_not(a),
             ast::UnaryOp::Binary => self.cast_to(a, CastTo::Binary { length: None }),
             ast::UnaryOp::Neg => {
                 let ty = typing::negation(&a.ty);
@@ -98,8 +98,17 @@ impl<'c> Binder<'c> {
         if chain.len() > DEPTH_MAX as usize {
             return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
         }
-        let mut result = self.number(start)?;
+        let mut result = match chain.last() {
+            Some((op, _)) if op.is_bitwise() => self.expr(start)?,
+            _ => self.number(start)?,
+        };
+        let mut of = Some(start);
         for (op, operand) in chain.into_iter().rev() {
+            if op.is_bitwise() {
+                result = self.bit_operation(op, result, of.take(), operand)?;
+                continue;
+            }
+            of = None;
             let operand = self.number(operand)?;
             let ty = typing::arithmetic(op, &result.ty, &operand.ty, DIV_INCREMENT);
             let ty = if op == ArithOp::Sub && self.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
@@ -156,7 +165,17 @@ impl<'c> Binder<'c> {
         charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
+        self.note_number_text(&a, &b);
+        self.note_number_text(&b, &a);
         Ok(compare_expr(op, collation, a, b))
+    }
+
+    /// Notes a text that is compared with a number.
+    pub(super) fn note_number_text(&mut self, text: &Expr, other: &Expr) {
+        if typing::is_told_once(text, other) {
+            let kind = if other.ty.kind == TypeKind::Decimal { "DECIMAL" } else { "DOUBLE" };
+            self.number_texts.push(NumberText { text: text.clone(), kind });
+        }
     }
 
     #[inline(never)]
@@ -205,7 +224,8 @@ impl<'c> Binder<'c> {
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
         // As MySQL, which takes a number for a year only where it stands alone.
         let years = operand.ty.kind == TypeKind::Year && list.len() > 1;
-        let list = list.into_iter().map(|e| if years { e } else { temporal_constant(e, &operand) }).collect();
+        let list: Vec<Expr> = list.into_iter().map(|e| if years { e } else { temporal_constant(e, &operand) }).collect();
+        list.iter().for_each(|e| self.note_number_text(e, &operand));
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 

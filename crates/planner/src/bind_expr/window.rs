@@ -283,7 +283,7 @@ impl<'c> Binder<'c> {
             return Err(codes::not_supported_yet("<window function>(DISTINCT ..)"));
         }
         let args = self.window_arguments(call.args)?;
-        let aggregate = self.aggregate_of(call, kind, args, Vec::new());
+        let aggregate = self.aggregate_of(call, kind, args, Vec::new())?;
         let ty = aggregate.ty.clone();
         self.over(over, WindowFunction::Aggregate(aggregate), ty)
     }

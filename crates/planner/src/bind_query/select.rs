@@ -16,6 +16,7 @@ impl<'c> Binder<'c> {
         let scope = self.scopes.pop().expect("pushed above");
         let mut block = result?;
         block.scope = scope;
+        self.pad_block(&mut block);
         Ok(block)
     }
 

@@ -1,6 +1,7 @@
 //! Expressions as text, for EXPLAIN: spelled as MySQL prints conditions, with columns by their aliases.
 
 use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
+use crate::func::Func;
 use crate::plan::{Node, Plan, TableNode};
 use std::collections::HashMap;
 use types::{ByteString, Value};
@@ -153,6 +154,8 @@ impl Names {
                 }
                 out.push_str("end)");
             }
+            // A column as it is read.
+            ExprKind::Func(Func::PadChar, args) => args.iter().for_each(|e| self.write(e, quoted, out)),
             ExprKind::Func(func, args) => self.call(func.name(), args.iter(), quoted, out),
             ExprKind::Cast(a, to) => {
                 out.push_str("cast(");

@@ -150,7 +150,7 @@ impl Draft {
             columns: Vec::new(),
             keys: old_keys(old),
             checks: Vec::new(),
-            options: Options::default(),
+            options: Options { stays: true, ..Options::default() },
             collation: old.collation,
             new_name: None,
             rebuild: false,

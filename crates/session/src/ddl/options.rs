@@ -38,6 +38,8 @@ pub(super) struct Options {
     pub engine: bool,
     /// Options to show; an empty value takes one back.
     pub shown: Vec<(String, String)>,
+    /// Of ALTER TABLE, which moves no files: DATA DIRECTORY and INDEX DIRECTORY are passed over, as NO_DIR_IN_CREATE passes over them everywhere.
+    pub stays: bool,
 }
 
 impl Options {
@@ -76,6 +78,7 @@ impl Options {
             TableOption::RowFormat(format) => self.show("ROW_FORMAT", format),
             TableOption::KeyBlockSize(0) => self.show("KEY_BLOCK_SIZE", ""),
             TableOption::KeyBlockSize(size) => self.show("KEY_BLOCK_SIZE", &size.to_string()),
+            TableOption::Other(name @ ("DATA" | "INDEX"), value) => self.read_directory(definer, table, name, value)?,
             TableOption::Other(name, value) => self.read_other(name, value)?,
         }
         Ok(())
@@ -104,10 +107,27 @@ impl Options {
                 if is_default || plain == "0" => {}
             "SECONDARY_ENGINE" if plain.eq_ignore_ascii_case("NULL") => {}
             "ENCRYPTION" => return Err(codes::cannot_find_key_in_keyring()),
-            "DATA" | "INDEX" => return Err(codes::not_supported_yet(format!("{name} DIRECTORY"))),
             other => return Err(codes::not_supported_yet(other)),
         }
         Ok(())
+    }
+
+    /// DATA DIRECTORY and INDEX DIRECTORY.
+    fn read_directory(&self, definer: &mut Definer<'_>, table: &str, name: &str, value: &str) -> Result<(), SqlError> {
+        let path = value.trim_matches(['\'', '"']);
+        if !path.starts_with('/') {
+            return Err(codes::wrong_value("path", path));
+        }
+        let option = format!("{name} DIRECTORY");
+        if self.stays || definer.mode.contains(SqlMode::NO_DIR_IN_CREATE) {
+            definer.warn(codes::warn_option_ignored(option));
+            return Ok(());
+        }
+        if name == "INDEX" {
+            definer.warn_text(codes::ER_ILLEGAL_HA_CREATE_OPTION, "InnoDB: INDEX DIRECTORY is not supported");
+            return Err(codes::illegal_ha(table));
+        }
+        Err(codes::not_supported_yet(option))
     }
 
     fn show(&mut self, name: &str, value: &str) {

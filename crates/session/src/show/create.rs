@@ -3,28 +3,35 @@
 use crate::client_session::ClientSession;
 use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
-use types::{ColumnType, TypeKind, Value};
+use types::{ColumnType, SqlMode, TypeKind, Value};
 
-/// How names are written: `sql_quote_show_create`.
+/// How names are written: `sql_quote_show_create`, and `sql_mode`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quotes {
     always: bool,
+    mode: SqlMode,
 }
 
 impl Quotes {
     /// As the session wants it.
     pub(super) fn of(session: &ClientSession) -> Quotes {
-        Quotes { always: session.core.number("sql_quote_show_create") != 0 }
+        Quotes { always: session.core.number("sql_quote_show_create") != 0, mode: session.core.settings.sql_mode }
     }
 
-    /// A name, in backquotes always or where it needs them.
+    /// Whether only what standard SQL has is written: no options of tables, views and indexes.
+    pub(super) fn plain(self) -> bool {
+        self.mode.contains(SqlMode::ANSI)
+    }
+
+    /// A name, in quotes always or where it needs them.
     pub(super) fn quoted(self, name: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
         let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !self.always && begins_well && name.chars().all(plain) && !parser::is_reserved_word(name) {
             return name.to_owned();
         }
-        format!("`{}`", name.replace('`', "``"))
+        let quote = if self.mode.contains(SqlMode::ANSI_QUOTES) { '"' } else { '`' };
+        format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
     }
 }
 
@@ -41,7 +48,7 @@ pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
 
 /// The statement for a table whose storage is not open: the name always in backquotes, no AUTO_INCREMENT value.
 pub fn create_table_text(def: &TableDef) -> String {
-    definition("CREATE TABLE", def, 1, Quotes { always: true })
+    definition("CREATE TABLE", def, 1, Quotes { always: true, mode: SqlMode::NONE })
 }
 
 fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
@@ -52,7 +59,11 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
         let suffix = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         format!("CONSTRAINT {} CHECK ({}){suffix}", quotes.quoted(&check.name), check.text)
     }));
-    let mut out = format!("{head} {} (\n  {}\n) ENGINE=InnoDB", quotes.quoted(&def.name), lines.join(",\n  "));
+    let mut out = format!("{head} {} (\n  {}\n)", quotes.quoted(&def.name), lines.join(",\n  "));
+    if quotes.plain() {
+        return out;
+    }
+    out.push_str(" ENGINE=InnoDB");
     if def.auto_increment_column().is_some() && next > 1 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }
@@ -172,6 +183,9 @@ fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
         (name, false) => format!("KEY {}", quotes.quoted(name)),
     };
     let mut out = format!("{head} ({})", parts.join(","));
+    if quotes.plain() {
+        return out;
+    }
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", literal(&index.comment));
     }

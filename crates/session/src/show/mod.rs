@@ -66,7 +66,7 @@ fn number() -> ColumnType {
 }
 
 /// SHOW.
-pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
     let keeps_conditions =
         matches!(show.what, ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors);
     if !keeps_conditions {
@@ -87,7 +87,7 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, _sql: &[u8],
                 table.columns[0].name = format!("{} ({pattern})", table.columns[0].name).into();
             }
         }
-        ShowFilter::Where(condition) => filter::condition(&mut table, condition, &session.params)?,
+        ShowFilter::Where(condition) => filter::condition(session, &mut table, condition, sql)?,
     }
     if is_query {
         session.cut(&mut table);

@@ -26,6 +26,9 @@ use mysql_error::{SqlError, codes};
 use planner::switches::Switches;
 use types::{SqlMode, Value};
 
+/// How many places for flags MySQL's `sql_mode` has, used or not.
+const SQL_MODE_BITS: u32 = 34;
+
 /// Brings a value that SET gives into the form that the variable holds: names of choices as text, switches as 0 and 1.
 ///
 /// Errors: 1231 for a value the variable cannot have, 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
@@ -96,8 +99,17 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
                 let mode = SqlMode::parse(&text.to_text()).map_err(|bad| codes::wrong_value_for_var(definition.name, &bad))?;
                 Ok((Value::from(mode.to_string()), false))
             }
-            Value::Int(0) | Value::UInt(0) => Ok((Value::from(""), false)),
-            Value::Int(_) | Value::UInt(_) => Err(wrong()),
+            Value::Int(_) | Value::UInt(_) => {
+                let bits = match value {
+                    Value::UInt(bits) => Some(*bits),
+                    Value::Int(bits) => u64::try_from(*bits).ok(),
+                    _ => None,
+                };
+                let bits = bits.filter(|bits| bits >> SQL_MODE_BITS == 0).ok_or_else(wrong)?;
+                let mode = SqlMode::from_bits(bits).map_err(|bits| codes::unsupported_sql_mode(format!("{bits:#010x}")))?;
+                Ok((Value::from(mode.to_string()), false))
+            }
+            Value::Null => Err(wrong()),
             _ => Err(wrong_type()),
         },
         Kind::Switches => {
@@ -118,6 +130,22 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             Ok((Value::from(flags.ok_or_else(wrong)?.to_string()), false))
         }
     }
+}
+
+/// What MySQL warns of when `sql_mode` becomes a checked value.
+pub fn mode_warnings(definition: &Definition, value: &Value) -> Vec<SqlError> {
+    let mut warnings = Vec::new();
+    if let (Kind::SqlMode, Value::Bytes(text)) = (definition.kind, value)
+        && let Ok(mode) = SqlMode::parse(&text.to_text())
+    {
+        if !mode.is_whole() {
+            warnings.push(codes::sql_mode_merged());
+        }
+        if mode.contains(SqlMode::PAD_CHAR_TO_FULL_LENGTH) {
+            warnings.push(codes::warn_deprecated_sqlmode("PAD_CHAR_TO_FULL_LENGTH"));
+        }
+    }
+    warnings
 }
 
 /// The flags that are in force once a checked text has been put over others.
@@ -182,6 +210,9 @@ mod tests {
         assert_eq!(check(variable("transaction_isolation"), &"read-committed".into()).unwrap().0, "READ-COMMITTED".into());
         assert_eq!(check(variable("sql_mode"), &"ansi_quotes".into()).unwrap().0, "ANSI_QUOTES".into());
         assert_eq!(check(variable("sql_mode"), &"no_such".into()).unwrap_err().code, 1231);
+        assert_eq!(check(variable("sql_mode"), &Value::Int(4)).unwrap().0, "ANSI_QUOTES".into());
+        assert_eq!(check(variable("sql_mode"), &Value::Int(1 << 8)).unwrap_err().code, 3899);
+        assert_eq!(check(variable("sql_mode"), &Value::UInt(1 << 34)).unwrap_err().code, 1231);
     }
 
     #[test]

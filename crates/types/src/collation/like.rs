@@ -24,8 +24,9 @@ impl Collation {
         loop {
             if pattern_at < pattern.len() {
                 let (mut point, mut bytes) = next(&pattern[pattern_at..]);
-                let escaped = escape == Some(point) && pattern_at + bytes < pattern.len();
-                if escaped {
+                // An escape character stands for the one behind it, at the pattern's end for itself.
+                let escaped = escape == Some(point);
+                if escaped && pattern_at + bytes < pattern.len() {
                     let (literal, more) = next(&pattern[pattern_at + bytes..]);
                     point = literal;
                     bytes += more;
@@ -82,6 +83,9 @@ impl Collation {
     /// The printable ASCII characters that follow a pattern's leading `%`, if they are that: a text of printable ASCII characters that has them nowhere does not match.
     pub fn like_lead(self, pattern: &[u8], escape: Option<u32>) -> Option<LikeLead> {
         let any = b"%".as_slice();
+        if escape == Some(u32::from(b'%')) {
+            return None;
+        }
         let mut rest = pattern.strip_prefix(any)?;
         while let Some(more) = rest.strip_prefix(any) {
             rest = more;
@@ -115,6 +119,9 @@ impl Collation {
                 let (_, more) = decode(&pattern[at + bytes..]);
                 prefix.extend_from_slice(&pattern[at + bytes..at + bytes + more]);
                 at += bytes + more;
+            } else if escape == Some(point) {
+                prefix.extend_from_slice(&pattern[at..]);
+                at = pattern.len();
             } else if point == u32::from(b'%') || point == u32::from(b'_') {
                 return (prefix, false);
             } else {
@@ -157,6 +164,33 @@ mod tests {
         check(Collation::Utf8mb4Bin, "abc", "ABC", false);
         check(Collation::Binary, "é", "__", true);
         check(Collation::Utf8mb4GeneralCi, "ß", "S", true);
+    }
+
+    #[test]
+    fn an_escape_character_at_the_end_stands_for_itself() {
+        for collation in [Collation::DEFAULT, Collation::Utf8mb4Bin, Collation::Utf8mb4GeneralCi, Collation::Binary] {
+            let check = |text: &str, pattern: &str, escape: char, expect: bool| {
+                let found = collation.like(text.as_bytes(), pattern.as_bytes(), Some(u32::from(escape)));
+                assert_eq!(found, expect, "{text} LIKE {pattern} ESCAPE {escape} under {collation:?}");
+            };
+            check("ab", "a%", '%', false);
+            check("a%", "a%", '%', true);
+            check("ab", "%", '%', false);
+            check("%", "%", '%', true);
+            check("ab", "a_", '_', false);
+            check("a_", "a_", '_', true);
+            check("a%", "a%%", '%', true);
+            check("ab", "a%%", '%', false);
+            check("axb", "a%xb", '%', true);
+            check("b%", "_%", '%', true);
+            check("bc", "_%", '%', false);
+            check("a\\", "a\\", '\\', true);
+        }
+        let percent = Some(u32::from(b'%'));
+        assert_eq!(Collation::DEFAULT.like_lead(b"%a%", percent), None);
+        assert_eq!(Collation::like_prefix(b"a%", percent), (b"a%".to_vec(), true));
+        assert_eq!(Collation::like_prefix(b"a%%", percent), (b"a%".to_vec(), true));
+        assert_eq!(Collation::like_prefix(b"a_", Some(u32::from(b'_'))), (b"a_".to_vec(), true));
     }
 
     #[test]

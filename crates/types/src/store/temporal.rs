@@ -94,6 +94,7 @@ fn note_cut(kind: &str, value: &Value, context: &mut StoreContext<'_>) {
 pub(super) fn date(value: Value, context: &mut StoreContext<'_>) -> Result<Value> {
     match read(&value, context) {
         Ok((found, truncated)) => {
+            let Some(found) = rounded(found, 0, context)? else { return Ok(Value::Date(Date::ZERO)) };
             if truncated {
                 refuse("date", &value, Failure::Malformed, context)?;
             } else if found.micros_of_day() != 0 {
@@ -106,6 +107,18 @@ pub(super) fn date(value: Value, context: &mut StoreContext<'_>) -> Result<Value
             Ok(Value::Date(Date::ZERO))
         }
     }
+}
+
+/// Rounded to fraction digits, or cut where the mode says so; `None` past the last year, which has been told of.
+fn rounded(found: DateTime, digits: u8, context: &mut StoreContext<'_>) -> Result<Option<DateTime>> {
+    let truncate = context.mode.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    let rounded = if truncate { Some(found.truncate(digits)) } else { found.round(digits) };
+    if rounded.is_none() {
+        let (overflow, out_of_range) = (codes::datetime_function_overflow("datetime"), context.out_of_range());
+        context.fault(overflow.clone(), overflow)?;
+        context.fault(out_of_range.clone(), out_of_range)?;
+    }
+    Ok(rounded)
 }
 
 pub(super) fn datetime(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
@@ -128,13 +141,7 @@ pub(super) fn datetime(value: Value, ty: &ColumnType, context: &mut StoreContext
     if truncated {
         refuse("datetime", &value, Failure::Malformed, context)?;
     }
-    let rounded = if truncate { Some(found.truncate(ty.decimals)) } else { found.round(ty.decimals) };
-    let Some(rounded) = rounded else {
-        let (overflow, out_of_range) = (codes::datetime_function_overflow("datetime"), context.out_of_range());
-        context.fault(overflow.clone(), overflow)?;
-        context.fault(out_of_range.clone(), out_of_range)?;
-        return Ok(zero);
-    };
+    let Some(rounded) = rounded(found, ty.decimals, context)? else { return Ok(zero) };
     if !is_timestamp {
         return Ok(Value::DateTime(rounded));
     }

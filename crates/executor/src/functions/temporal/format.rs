@@ -89,16 +89,35 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names
 /// Fields that STR_TO_DATE reads.
 #[derive(Default)]
 pub(super) struct Fields {
-    pub(super) year: i64,
-    pub(super) month: i64,
-    pub(super) day: i64,
-    pub(super) day_of_year: Option<i64>,
-    pub(super) hour: i64,
+    year: i64,
+    month: i64,
+    day: i64,
+    day_of_year: Option<i64>,
+    /// 1 is Monday, 7 Sunday.
+    weekday: Option<i64>,
+    week: Option<Week>,
+    /// `%X` or `%x`: the year that a week belongs to, and on which day weeks begin.
+    year_of_week: Option<(i64, FirstDay)>,
+    hour: i64,
     pub(super) minute: i64,
     pub(super) second: i64,
     pub(super) micros: i64,
-    pub(super) twelve: bool,
-    pub(super) pm: bool,
+    twelve: bool,
+    pm: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum FirstDay {
+    Sunday,
+    Monday,
+}
+
+/// The number of a week.
+struct Week {
+    number: i64,
+    first_day: FirstDay,
+    /// `%V` and `%v`: of a year of weeks.
+    of_year_of_weeks: bool,
 }
 
 impl Fields {
@@ -110,43 +129,81 @@ impl Fields {
         Time::from_micros((self.hour() * 3600 + self.minute * 60 + self.second) * SECOND + self.micros)
     }
 
-    pub(super) fn date(&self) -> (i64, i64, i64) {
+    /// Year, month and day; `None` of a week that no year has. A week and its day come before the day of the year, that before month and day.
+    pub(super) fn date(&self) -> Option<(i64, i64, i64)> {
+        let fields = |d: Date| (i64::from(d.year()), i64::from(d.month()), i64::from(d.day()));
+        if let (Some(week), Some(weekday)) = (&self.week, self.weekday) {
+            return self.date_of_week(week, weekday).map(fields);
+        }
         if let Some(n) = self.day_of_year
             && let Some(d) = Date::from_fields(self.year as u16, 1, 1).add_days(n - 1)
         {
-            return (i64::from(d.year()), i64::from(d.month()), i64::from(d.day()));
+            return Some(fields(d));
         }
-        (self.year, self.month, self.day)
+        Some((self.year, self.month, self.day))
+    }
+
+    fn date_of_week(&self, week: &Week, weekday: i64) -> Option<Date> {
+        let year = match (week.of_year_of_weeks, self.year_of_week) {
+            (false, None) => self.year,
+            (true, Some((year, first_day))) if first_day == week.first_day => year,
+            _ => return None,
+        };
+        let new_year = Date::from_fields(year as u16, 1, 1);
+        let (new_years_day, weekday_of_it) = (new_year.to_days()?, i64::from(new_year.weekday()?));
+        let days = match week.first_day {
+            // The first week is that of the first Sunday.
+            FirstDay::Sunday => new_years_day + 6 - weekday_of_it + weekday % 7,
+            // The first week has four days of the year, or more.
+            FirstDay::Monday if weekday_of_it <= 3 => new_years_day - weekday_of_it + weekday - 1,
+            FirstDay::Monday => new_years_day - weekday_of_it + 7 + weekday - 1,
+        };
+        Date::from_days(days + 7 * (week.number - 1)).filter(|d| d.year() > 0)
     }
 }
 
-pub(super) fn parse_by_format(text: &str, format: &str) -> Option<Fields> {
+/// So many digits at most, as a text.
+fn digits<'t>(rest: &mut &'t str, max: usize) -> Option<&'t str> {
+    let n = rest.bytes().take(max).take_while(u8::is_ascii_digit).count();
+    if n == 0 {
+        return None;
+    }
+    let (d, r) = rest.split_at(n);
+    *rest = r;
+    Some(d)
+}
+
+fn number(rest: &mut &str, max: usize, low: i64, high: i64) -> Option<i64> {
+    let n: i64 = digits(rest, max)?.parse().ok()?;
+    (low..=high).contains(&n).then_some(n)
+}
+
+/// The name that a word is, or that it alone begins; `short` are names of three letters.
+fn name(rest: &mut &str, names: &[&str], short: bool) -> Option<i64> {
+    let (word, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
+    let begins = |name: &&str| name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let mut found = names.iter().map(|name| if short { &name[..3] } else { *name }).enumerate().filter(|(_, name)| begins(name));
+    let (at, whole) = found.next().filter(|_| !word.is_empty())?;
+    if whole.len() != word.len() && found.next().is_some() {
+        return None;
+    }
+    *rest = behind;
+    Some(at as i64)
+}
+
+/// AM or PM: whether it is PM.
+fn half(rest: &mut &str) -> Option<bool> {
+    let (word, behind) = rest.split_at_checked(2)?;
+    let pm = word.eq_ignore_ascii_case("pm");
+    *rest = behind;
+    (pm || word.eq_ignore_ascii_case("am")).then_some(pm)
+}
+
+/// What a text says by a format, and what of it stands behind that.
+pub(super) fn parse_by_format<'t>(text: &'t str, format: &str) -> Option<(Fields, &'t str)> {
     let mut out = Fields::default();
     let mut rest = text.trim_start();
     let mut chars = format.chars();
-    fn digits<'t>(rest: &mut &'t str, max: usize) -> Option<&'t str> {
-        let n = rest.bytes().take(max).take_while(u8::is_ascii_digit).count();
-        if n == 0 {
-            return None;
-        }
-        let (d, r) = rest.split_at(n);
-        *rest = r;
-        Some(d)
-    }
-    fn number(rest: &mut &str, max: usize, low: i64, high: i64) -> Option<i64> {
-        let n: i64 = digits(rest, max)?.parse().ok()?;
-        (low..=high).contains(&n).then_some(n)
-    }
-    fn name(rest: &mut &str, names: &[&str], short: bool) -> Option<usize> {
-        for (i, n) in names.iter().enumerate() {
-            let n = if short { &n[..3] } else { n };
-            if rest.get(..n.len()).is_some_and(|r| r.eq_ignore_ascii_case(n)) {
-                *rest = &rest[n.len()..];
-                return Some(i);
-            }
-        }
-        None
-    }
     while let Some(c) = chars.next() {
         if c.is_whitespace() {
             rest = rest.trim_start();
@@ -161,7 +218,8 @@ pub(super) fn parse_by_format(text: &str, format: &str) -> Option<Fields> {
             continue;
         }
         rest = rest.trim_start();
-        match chars.next()? {
+        let field = chars.next()?;
+        match field {
             'Y' => {
                 let d = digits(&mut rest, 4)?;
                 out.year = d.parse().ok()?;
@@ -174,22 +232,27 @@ pub(super) fn parse_by_format(text: &str, format: &str) -> Option<Fields> {
                 out.year = n + if n < 70 { 2000 } else { 1900 };
             }
             'm' | 'c' => out.month = number(&mut rest, 2, 0, 12)?,
-            'M' => out.month = name(&mut rest, &MONTHS, false)? as i64 + 1,
-            'b' => out.month = name(&mut rest, &MONTHS, true)? as i64 + 1,
+            'M' => out.month = name(&mut rest, &MONTHS, false)? + 1,
+            'b' => out.month = name(&mut rest, &MONTHS, true)? + 1,
             'd' | 'e' => out.day = number(&mut rest, 2, 0, 31)?,
             'D' => {
                 out.day = number(&mut rest, 2, 0, 31)?;
                 rest = rest.get(2..)?;
             }
             'j' => out.day_of_year = Some(number(&mut rest, 3, 1, 366)?),
-            'W' => {
-                name(&mut rest, &DAYS, false)?;
-            }
-            'a' => {
-                name(&mut rest, &DAYS, true)?;
-            }
+            'W' => out.weekday = Some(name(&mut rest, &DAYS, false)? + 1),
+            'a' => out.weekday = Some(name(&mut rest, &DAYS, true)? + 1),
             'w' => {
-                number(&mut rest, 1, 0, 6)?;
+                let n = number(&mut rest, 1, 0, 6)?;
+                out.weekday = Some(if n == 0 { 7 } else { n });
+            }
+            'X' => out.year_of_week = Some((number(&mut rest, 4, 0, 9999)?, FirstDay::Sunday)),
+            'x' => out.year_of_week = Some((number(&mut rest, 4, 0, 9999)?, FirstDay::Monday)),
+            'U' | 'u' | 'V' | 'v' => {
+                let of_year_of_weeks = matches!(field, 'V' | 'v');
+                let number = number(&mut rest, 2, i64::from(of_year_of_weeks), 53)?;
+                let first_day = if matches!(field, 'U' | 'V') { FirstDay::Sunday } else { FirstDay::Monday };
+                out.week = Some(Week { number, first_day, of_year_of_weeks });
             }
             'H' | 'k' => out.hour = number(&mut rest, 2, 0, 23)?,
             'h' | 'I' | 'l' => {
@@ -203,23 +266,45 @@ pub(super) fn parse_by_format(text: &str, format: &str) -> Option<Fields> {
                 out.micros = d.parse::<i64>().ok()? * 10i64.pow(6 - d.len() as u32);
             }
             'p' => {
-                out.pm = rest.get(..2)?.eq_ignore_ascii_case("pm");
-                if !out.pm && !rest.get(..2)?.eq_ignore_ascii_case("am") {
-                    return None;
-                }
+                out.pm = half(&mut rest)?;
                 out.twelve = true;
-                rest = &rest[2..];
             }
             'T' | 'r' => {
-                out.hour = number(&mut rest, 2, 0, 23)?;
+                out.twelve = field == 'r';
+                out.hour = if out.twelve { number(&mut rest, 2, 1, 12)? } else { number(&mut rest, 2, 0, 23)? };
                 rest = rest.strip_prefix(':')?;
                 out.minute = number(&mut rest, 2, 0, 59)?;
                 rest = rest.strip_prefix(':')?;
                 out.second = number(&mut rest, 2, 0, 59)?;
+                if out.twelve {
+                    rest = rest.trim_start();
+                    out.pm = half(&mut rest)?;
+                }
             }
             '%' => rest = rest.strip_prefix('%')?,
             _ => return None,
         }
     }
-    Some(out)
+    Some((out, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every day, written with its week and read again.
+    #[test]
+    fn a_week_and_its_day_are_the_date_that_wrote_them() {
+        let names = crate::locales::LOCALES[0].names;
+        let mut day = Date::from_fields(1999, 1, 1);
+        while day.year() < 2041 {
+            for format in ["%X %V %w", "%x %v %W", "%Y %U %a", "%Y %u %w", "%X%V%w", "%Y-%j"] {
+                let at = DateTime::from_date(day);
+                let text = format_datetime(at, at.time(), format, names).expect("a text");
+                let read = parse_by_format(&text, format).and_then(|(fields, rest)| fields.date().filter(|_| rest.is_empty()));
+                assert_eq!(read, Some((i64::from(day.year()), i64::from(day.month()), i64::from(day.day()))), "{text} by {format}");
+            }
+            day = day.add_days(1).expect("a day");
+        }
+    }
 }
