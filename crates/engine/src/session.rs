@@ -267,11 +267,27 @@ impl Running {
         }
     }
 
+    #[inline]
     fn reset(&mut self) {
+        // A branch that was taken over may have no id.
+        if !self.id.is_none() || self.leaves_garbage {
+            self.forget_changes();
+        }
         self.active = false;
+        self.statement_mark = UndoPtr::NONE;
+        self.view_open = false;
+        self.half_undone = false;
+        self.first_updater_wins = false;
+        self.snapshot_is_new = false;
+        self.may_hold_locks = false;
+        self.locks_are_gone = false;
+    }
+
+    /// What only a transaction that has written has noted.
+    #[inline(never)]
+    fn forget_changes(&mut self) {
         self.id = TxnId::NONE;
         self.last_undo = UndoPtr::NONE;
-        self.statement_mark = UndoPtr::NONE;
         self.leaves_garbage = false;
         self.leaves_more = false;
         self.undo_share = SegmentShare::EMPTY;
@@ -279,12 +295,6 @@ impl Running {
         self.needed = (UndoPtr::NONE, TxnId::NONE);
         self.passed.clear();
         self.fresh_undo.clear();
-        self.view_open = false;
-        self.half_undone = false;
-        self.first_updater_wins = false;
-        self.snapshot_is_new = false;
-        self.may_hold_locks = false;
-        self.locks_are_gone = false;
         self.tables.clear();
     }
 }
@@ -540,6 +550,7 @@ impl Session {
     }
 
     /// Clears what the ended transaction held.
+    #[inline]
     pub(crate) fn end(&mut self) {
         if !self.running.id.is_none() {
             self.slot.clear();
