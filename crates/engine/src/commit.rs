@@ -9,8 +9,10 @@
 //!    the version leaves the session, and no commit of it is acknowledged or seen, before the log is durable up to there.
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
 
+use crate::history::LeftBehind;
 use crate::log_op::LogOp;
 use crate::session::Session;
+use crate::ways::Left;
 use crate::{Error, Result};
 use base::{Lsn, TxnId};
 use std::sync::Arc;
@@ -213,16 +215,19 @@ impl Session {
             // Somebody else finished it, maybe; a later position only keeps purge a little.
             let seq = self.engine.txns.finished_now();
             let mut finished = self.running.finished(seq);
+            let ways = self.running.ways(&finished);
             self.engine.history.note_passed(self.shard, self.running.id, self.running.passed().iter().map(|(_, record)| *record));
             // A look now would find only what is known.
-            if let Some(ways) = self.running.ways(&finished) {
-                return self.engine.history.push_kept(self.shard, finished, Some(ways));
+            if ways.is_some() && finished.left == LeftBehind::Nothing {
+                return self.engine.history.push_kept(self.shard, finished, ways);
             }
             if let Some(needed) = self.running.kept_for() {
                 finished.needed = needed;
                 return self.engine.history.push_kept(self.shard, finished, None);
             }
-            if self.engine.history.push(self.shard, finished) {
+            // What readers step over is not left until all that is kept is asked.
+            let left = if finished.left == LeftBehind::Listed { self.running.noted.take_left() } else { Left::default() };
+            if self.engine.history.push_known(self.shard, finished, ways, left) {
                 self.engine.wake_purge();
             }
         } else {

@@ -8,7 +8,7 @@
 //! Sharded, so that committers on different undo shards do not meet.
 
 use crate::blocks::{Blocks, Entries, ListedHistory, WriteBlock};
-use crate::ways::Ways;
+use crate::ways::{Left, Ways};
 use base::{TxnId, UndoPtr};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -25,12 +25,23 @@ pub(crate) struct Finished {
     pub last_undo: UndoPtr,
     /// The record that a view needed when it was last looked at (`prune.rs`): while that is so, nothing else of it need be looked at. None before.
     pub needed: UndoPtr,
-    /// It has left nothing but undo: no index entry, no deleted row. `false` also when that is not known.
-    pub undo_only: bool,
-    /// Then what its undo takes of the segment that all of it lies in, in bytes: it is released without being read. 0: not known, or of several segments.
+    pub left: LeftBehind,
+    /// What its undo takes of the segment that all of it lies in, in bytes: it may be released without being read. 0: not known, or of several segments.
     pub undo_bytes: u32,
     /// Set by [`History::push`]. Copies outside of the history may be out of date.
     block: u32,
+}
+
+/// What a finished transaction has left behind beside its undo: index entries, deleted rows, chains of pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeftBehind {
+    Nothing,
+    /// Something, and the history has the records that tell what.
+    Listed,
+    /// That is gone.
+    Removed,
+    /// Any of its records may tell of something.
+    Unknown,
 }
 
 /// A finished transaction in the history.
@@ -39,6 +50,8 @@ struct Entry {
     finished: Finished,
     /// Its records by which old views come to rows, when its writer knew all of them.
     ways: Option<Ways>,
+    /// Those that left something behind, when they are listed.
+    left: Left,
 }
 
 /// What is found about one that is kept when it is asked.
@@ -69,8 +82,13 @@ impl Entry {
 }
 
 impl Finished {
+    /// One of which no more is known.
     pub(crate) fn new(txn: TxnId, seq: FinishSeq, last_undo: UndoPtr) -> Finished {
-        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, undo_only: false, undo_bytes: 0, block: 0 }
+        Finished { txn, seq, last_undo, needed: UndoPtr::NONE, left: LeftBehind::Unknown, undo_bytes: 0, block: 0 }
+    }
+
+    pub(crate) fn having_left(self, left: LeftBehind, undo_bytes: u32) -> Finished {
+        Finished { left, undo_bytes, ..self }
     }
 }
 
@@ -231,11 +249,17 @@ impl History {
     /// Adds a transaction; `true` when its shard is so long that purge should come.
     #[must_use]
     pub(crate) fn push(&self, shard: usize, finished: Finished) -> bool {
+        self.push_known(shard, finished, None, Left::default())
+    }
+
+    /// [`History::push`] of one whose records by which old views come to rows are known, or those that left something behind are listed.
+    #[must_use]
+    pub(crate) fn push_known(&self, shard: usize, finished: Finished, ways: Option<Ways>, left: Left) -> bool {
         let place = &self.shards[shard % self.shards.len()];
         {
             let mut shard = place.shard.lock();
             let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
-            shard.waiting.push_back(Entry { finished: Finished { block, ..finished }, ways: None });
+            shard.waiting.push_back(Entry { finished: Finished { block, ..finished }, ways, left });
             place.backlog.fetch_add(1, Ordering::Relaxed);
             // Under the latch: purge may take the entry as soon as it is let go, and counts it out.
             (place.length.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(LONG)
@@ -249,7 +273,7 @@ impl History {
         let place = &self.shards[shard % self.shards.len()];
         let mut shard = place.shard.lock();
         let block = shard.blocks.add((finished.txn, finished.last_undo), self.block_max);
-        shard.kept.push_back(Entry { finished: Finished { block, needed, ..finished }, ways });
+        shard.kept.push_back(Entry { finished: Finished { block, needed, ..finished }, ways, left: Left::default() });
         // Under the latch, as in `push`.
         place.length.fetch_add(1, Ordering::Relaxed);
     }
@@ -356,6 +380,45 @@ impl History {
         let taken = take_front([&mut *waiting, &mut *again], in_purge, max, settled);
         place.note_backlog(again.len() + waiting.len());
         taken
+    }
+
+    /// The records of one that purge works on which left something behind, when they are listed. Later it is as if they were not, until [`History::left_is_gone`].
+    pub(crate) fn take_left(&self, shard: usize, finished: &Finished) -> Option<Left> {
+        self.with_entry(shard, finished, |entry| {
+            entry.finished.left = LeftBehind::Unknown;
+            std::mem::take(&mut entry.left)
+        })
+    }
+
+    /// Takes what is known of the ways to such a transaction.
+    pub(crate) fn take_ways(&self, shard: usize, finished: &Finished) -> Option<Ways> {
+        self.with_entry(shard, finished, |entry| entry.ways.take()).flatten()
+    }
+
+    /// What those records left behind is gone: the transaction is kept for these ways, or it is returned, when nobody comes by any record of it.
+    pub(crate) fn left_is_gone(
+        &self,
+        shard: usize,
+        finished: &Finished,
+        mut ways: Ways,
+        is_passed: impl Fn(UndoPtr) -> bool,
+    ) -> Option<Finished> {
+        let are_left = ways.are_left(finished.last_undo, is_passed);
+        let needed = ways.last(finished.last_undo).unwrap_or(UndoPtr::NONE);
+        let finished = self.with_entry(shard, finished, |entry| {
+            entry.finished.left = LeftBehind::Removed;
+            entry.ways = Some(ways);
+            entry.finished
+        })?;
+        if are_left {
+            self.keep(shard, finished, needed);
+        }
+        (!are_left).then_some(finished)
+    }
+
+    fn with_entry<R>(&self, shard: usize, finished: &Finished, f: impl FnOnce(&mut Entry) -> R) -> Option<R> {
+        let mut shard = self.shards[shard].shard.lock();
+        shard.in_purge.iter_mut().find(|entry| entry.finished.txn == finished.txn).map(f)
     }
 
     /// What [`History::take_between`] gave is needed by a view, for this record of it if that is known.

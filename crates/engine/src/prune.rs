@@ -15,7 +15,7 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
-use crate::history::Finished;
+use crate::history::{Finished, LeftBehind};
 use crate::purge::Why;
 use crate::purge_rounds::BATCH;
 use crate::session::Session;
@@ -214,8 +214,10 @@ impl Engine {
             // There may be more to look at.
             count += usize::from(taken.len() == BATCH);
             for finished in taken {
-                let pruned = !self.is_still_needed(session, &views, shard, finished)
-                    && self.prune_or_keep(session, &views, Postponed::new(shard, finished));
+                let pruned = self.prune_unread(session, &views, shard, finished).unwrap_or_else(|| {
+                    !self.is_still_needed(session, &views, shard, finished)
+                        && self.prune_or_keep(session, &views, Postponed::new(shard, finished))
+                });
                 count += usize::from(pruned);
             }
         }
@@ -232,6 +234,32 @@ impl Engine {
         self.prune.pruned.fetch_add(go.len() as u64, Ordering::Relaxed);
         go.iter().for_each(|finished| self.purge_whole(session, shard, *finished));
         go.len()
+    }
+
+    /// Of a transaction whose writer has told what it left behind, and that no old view comes by it: removes that, and nothing else is read. Then the transaction is purged, or
+    /// kept until nobody comes by any other record of it. Returns whether it is purged; `None` when it is to be looked at.
+    pub(crate) fn prune_unread(
+        self: &Arc<Engine>,
+        session: &mut Session,
+        views: &Snapshots,
+        shard: usize,
+        finished: Finished,
+    ) -> Option<bool> {
+        if finished.left != LeftBehind::Listed {
+            return None;
+        }
+        let ways = self.history.take_ways(shard, &finished).filter(|ways| ways.asked_all_blind(views, finished.txn))?;
+        let left = self.history.take_left(shard, &finished)?;
+        if !self.purge_records(session, finished, Why::NeededByNobody, left.records(finished.last_undo)).is_empty() {
+            self.history.keep(shard, finished, UndoPtr::NONE);
+            return Some(false);
+        }
+        let Some(finished) = self.history.left_is_gone(shard, &finished, ways, |record| self.undo.is_passed(record)) else {
+            return Some(false);
+        };
+        self.prune.pruned.fetch_add(1, Ordering::Relaxed);
+        self.purge_whole(session, shard, finished);
+        Some(true)
     }
 
     /// Whether the record that kept a transaction when it was last looked at keeps it still, or another that tells so by itself; then it is back among those that are kept.
@@ -251,7 +279,7 @@ impl Engine {
     /// Of a transaction that has left nothing but undo, the newest record that leads to a row which an old view sees, and past which nobody is led: then nothing else of it
     /// need be read. `None` when all of it is to be looked at.
     fn another_on_a_way(&self, session: &mut Session, views: &Snapshots, finished: Finished) -> Option<UndoPtr> {
-        let mut at = if finished.undo_only { finished.last_undo } else { UndoPtr::NONE };
+        let mut at = if finished.left == LeftBehind::Nothing { finished.last_undo } else { UndoPtr::NONE };
         while !at.is_none() {
             let look = |bytes: &[u8]| decode(bytes).map(|record| (record.previous, glance(views, &record).keeps()));
             let (previous, keeps) = self.undo.read_near(&mut session.buffers.near, at, look).ok()?.ok()?;

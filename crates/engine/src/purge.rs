@@ -12,7 +12,7 @@
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
 use crate::gap_lock::Remover;
-use crate::history::Finished;
+use crate::history::{Finished, LeftBehind};
 use crate::secondary::{Remove, Removed};
 use crate::session::Session;
 use crate::table::Table;
@@ -105,8 +105,7 @@ impl Engine {
 
     /// Purges what it can of a transaction; keeps the rest for another round. Returns whether the transaction is done with.
     pub(crate) fn purge_transaction(self: &Arc<Engine>, session: &mut Session, mut work: Postponed) -> bool {
-        if work.finished.undo_bytes != 0 && !work.begun {
-            self.purge_whole(session, work.shard, work.finished);
+        if !work.begun && self.purge_unread(session, work.shard, work.finished) {
             return true;
         }
         let again = std::mem::take(&mut work.postponed);
@@ -197,7 +196,25 @@ impl Engine {
         postponed
     }
 
-    /// Purges a transaction that has left nothing but undo, of one segment: that is given back, and not read.
+    /// Purges a transaction that all see, if its writer has told all that it left behind, and it lies in one segment: none of its other records is read. `false` when that has to be
+    /// done, or some of it has to wait.
+    fn purge_unread(self: &Arc<Engine>, session: &mut Session, shard: usize, finished: Finished) -> bool {
+        match finished.left {
+            _ if finished.undo_bytes == 0 => return false,
+            LeftBehind::Nothing | LeftBehind::Removed => {}
+            LeftBehind::Unknown => return false,
+            LeftBehind::Listed => {
+                let Some(left) = self.history.take_left(shard, &finished) else { return false };
+                if !self.purge_records(session, finished, Why::SeenByAll, left.records(finished.last_undo)).is_empty() {
+                    return false;
+                }
+            }
+        }
+        self.purge_whole(session, shard, finished);
+        true
+    }
+
+    /// Purges a transaction of which nothing but undo is left, in one segment: that is given back, and not read.
     pub(crate) fn purge_whole(&self, session: &mut Session, shard: usize, finished: Finished) {
         debug_assert!(self.is_share_right(finished), "{finished:?}");
         if self.undo.forgets_released() {
@@ -211,14 +228,15 @@ impl Engine {
         self.purging.note_purged();
     }
 
-    /// Whether a transaction takes of its segment what it says, and has left nothing but that, as far as its records are in memory.
+    /// Whether a transaction takes of its segment what it says, and if it says so has left nothing but that, as far as its records are in memory.
     fn is_share_right(&self, finished: Finished) -> bool {
         let (mut at, mut share) = (finished.last_undo, undo::SegmentShare::EMPTY);
         let mut later = UndoPtr::NONE;
         while !at.is_none() {
             let read = self.undo.read_in_memory(at, |bytes| {
                 let record = UndoRecord::decode(bytes).ok()?;
-                (record.txn == finished.txn && !leaves_something(&record.change)).then_some((bytes.len(), record.previous))
+                let left = finished.left == LeftBehind::Nothing && leaves_something(&record.change);
+                (record.txn == finished.txn && !left).then_some((bytes.len(), record.previous))
             });
             let Ok(Some(record)) = read else { return true };
             let Some((bytes, previous)) = record else { return false };

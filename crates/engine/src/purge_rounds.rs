@@ -12,6 +12,7 @@
 //! `innodb_max_purge_lag` delays writers by sleeping, as MySQL does; it is off unless set.
 
 use crate::engine::Engine;
+use crate::history::LeftBehind;
 use crate::purge::{Postponed, RowLatches};
 use crate::session::Session;
 use crate::table::Table;
@@ -233,6 +234,10 @@ impl Engine {
                 }
                 let between = self.history.take_between(shard, 1, |finished| views.settled(finished.txn)).pop();
                 let Some(finished) = between else { return false };
+                if let Some(purged) = self.prune_unread(session, &views, shard, finished) {
+                    self.purging.helped.fetch_add(u64::from(purged), Ordering::Relaxed);
+                    return true;
+                }
                 if self.is_still_needed(session, &views, shard, finished) {
                     return true;
                 }
@@ -240,9 +245,11 @@ impl Engine {
             }
         };
         let mut work = Postponed::new(shard, finished);
-        if views.is_none() && finished.undo_bytes != 0 {
-            self.purge_transaction(session, work);
-            self.purging.helped.fetch_add(1, Ordering::Relaxed);
+        // Of these none but what they left behind is read.
+        let is_short = finished.undo_bytes != 0 && finished.left != LeftBehind::Unknown;
+        if views.is_none() && is_short {
+            let purged = self.purge_transaction(session, work);
+            self.purging.helped.fetch_add(u64::from(purged), Ordering::Relaxed);
             return true;
         }
         if !self.read_few(session, &mut work, HELP_RECORDS_MAX) {

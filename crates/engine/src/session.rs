@@ -12,7 +12,7 @@
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
-use crate::history::Finished;
+use crate::history::{Finished, LeftBehind};
 use crate::log_op::LogOp;
 use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
@@ -77,12 +77,10 @@ pub(crate) struct Running {
     statement_mark: UndoPtr,
     /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
     pub(crate) leaves_garbage: bool,
-    /// Whether any change left something behind beside undo: an index entry, a deleted row, a chain of pages.
-    pub(crate) leaves_more: bool,
     /// What its undo takes.
     undo_share: SegmentShare,
-    /// Its records by which old views come to rows.
-    pub(crate) on_ways: Noted,
+    /// Its records by which old views come to rows, and those that left something behind.
+    pub(crate) noted: Noted,
     /// The record by which an old view comes to a row (`prune.rs`), and who wrote the version that it replaced: of those there are, the one longest unchanged.
     needed: (UndoPtr, TxnId),
     /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
@@ -184,9 +182,8 @@ impl Running {
             last_undo: UndoPtr::NONE,
             statement_mark: UndoPtr::NONE,
             leaves_garbage: false,
-            leaves_more: false,
             undo_share: SegmentShare::EMPTY,
-            on_ways: Noted::default(),
+            noted: Noted::default(),
             needed: (UndoPtr::NONE, TxnId::NONE),
             passed: Vec::new(),
             fresh_undo: Vec::new(),
@@ -223,21 +220,23 @@ impl Running {
 
     /// The record for which an old view keeps the transaction, when there is nothing but undo that purge could remove.
     pub(crate) fn kept_for(&self) -> Option<UndoPtr> {
-        (!self.needed.0.is_none() && !self.leaves_more).then_some(self.needed.0)
+        (!self.needed.0.is_none() && self.noted.left().is_nothing()).then_some(self.needed.0)
     }
 
-    /// Those of its records by which old views come to rows, when all of them are known and nothing but its undo is left, in one segment: it goes when they do.
+    /// Those of its records by which old views come to rows, when all of them are known, and all else that it left behind, in one segment: it goes when they do.
     pub(crate) fn ways(&self, finished: &Finished) -> Option<Ways> {
-        if finished.undo_bytes == 0 { None } else { self.on_ways.ways(self.needed.0) }
+        if finished.undo_bytes == 0 || finished.left == LeftBehind::Unknown { None } else { self.noted.ways(self.needed.0) }
     }
 
     /// The transaction for the history.
     pub(crate) fn finished(&self, seq: FinishSeq) -> Finished {
-        let mut finished = Finished::new(self.id, seq, self.last_undo);
-        if !self.leaves_more {
-            (finished.undo_only, finished.undo_bytes) = (true, self.undo_share.bytes().unwrap_or(0));
-        }
-        finished
+        let undo_bytes = self.undo_share.bytes().unwrap_or(0);
+        let left = match self.noted.left() {
+            left if left.is_nothing() => LeftBehind::Nothing,
+            left if undo_bytes != 0 && left.is_known() => LeftBehind::Listed,
+            _ => LeftBehind::Unknown,
+        };
+        Finished::new(self.id, seq, self.last_undo).having_left(left, undo_bytes)
     }
 
     /// The record at `address` leads readers past these.
@@ -255,7 +254,7 @@ impl Running {
     /// The newest record, of so many bytes, was taken back and released.
     pub(crate) fn forget_undo(&mut self, address: UndoPtr, bytes: usize) {
         self.undo_share.take_back(bytes);
-        self.on_ways.forget(address);
+        self.noted.forget(address);
         if self.needed.0 == address {
             self.needed = (UndoPtr::NONE, TxnId::NONE);
         }
@@ -289,9 +288,8 @@ impl Running {
         self.id = TxnId::NONE;
         self.last_undo = UndoPtr::NONE;
         self.leaves_garbage = false;
-        self.leaves_more = false;
         self.undo_share = SegmentShare::EMPTY;
-        self.on_ways.clear();
+        self.noted.clear();
         self.needed = (UndoPtr::NONE, TxnId::NONE);
         self.passed.clear();
         self.fresh_undo.clear();
@@ -514,7 +512,7 @@ impl Session {
         self.begin(Isolation::RepeatableRead, false);
         self.running.id = txn;
         self.running.last_undo = last_undo;
-        self.running.leaves_more = true;
+        self.running.noted.note_more();
         self.running.leaves_garbage = true;
         self.running.may_hold_locks = true;
         if !txn.is_none() {

@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 use txn::{ReadView, Snapshots};
+use undo::UndoStore;
 
 /// Versions that a writer looks at, as a rule, for those that nobody needs.
 const PLAN_STEPS: usize = 16;
@@ -99,6 +100,26 @@ impl Session {
         if self.engine.prune.is_on() { self.plan_skip_among(replaced).unwrap_or_default() } else { Plan::default() }
     }
 
+    /// Whether old views come by the record of a deletion, of the version with this header. Called with the row's leaf latched exclusively; reads no file.
+    #[inline]
+    pub(crate) fn plan_deletion(&mut self, deleted: RowHeader) -> Option<OnWay> {
+        if self.engine.prune.is_on() { self.plan_deletion_among(deleted) } else { None }
+    }
+
+    #[cold]
+    fn plan_deletion_among(&mut self, deleted: RowHeader) -> Option<OnWay> {
+        let SkipBuffers { generation, views, .. } = &mut self.buffers.skips;
+        self.engine.prune.copy_views(generation, views);
+        let views = views.as_deref()?;
+        let is_settled = deleted.txn != self.running.id && views.settled(deleted.txn);
+        let may_show = deleted.flags & EXTERNAL != 0 || !is_settled || views.some_sees(deleted.txn);
+        let some = may_show || {
+            let blind: SmallVec<[&ReadView; Snapshots::OLD_MAX]> = views.blind_to(deleted.txn).collect();
+            !blind.is_empty() && !shows_nothing_behind(&self.engine.undo, deleted, &blind)
+        };
+        Some(OnWay { some, asked_below: views.old_below() })
+    }
+
     /// Reads a record that a plan misses, with no latch held.
     #[cold]
     pub(crate) fn read_for_skip(&mut self, missing: UndoPtr) {
@@ -166,6 +187,28 @@ impl Session {
         let stays = (replaces_seen || behind == Behind::Row) && !is_hot;
         let on_way = OnWay { some: replaces_seen || behind != Behind::Nothing, asked_below };
         Some(Plan { skip, on_way: Some(on_way), stays, missing: None })
+    }
+}
+
+/// Whether the record of a version that these views do not see tells that they see no row.
+fn shows_nothing_behind(undo: &UndoStore, version: RowHeader, blind: &[&ReadView]) -> bool {
+    if version.undo.is_none() {
+        return true;
+    }
+    let told = |bytes: &[u8]| {
+        decode(bytes).is_ok_and(|record| match record.change {
+            _ if record.txn != version.txn => false,
+            Change::Insert | Change::InsertRun { .. } => true,
+            Change::Update { old, skip: Some(skip), .. } => {
+                is_nothing(&skip.old.into()) && !blind.iter().any(|view| view.sees(old.txn, TxnId::NONE))
+            }
+            _ => false,
+        })
+    };
+    match (AtHand { undo, read: &[] }).read(version.undo, told) {
+        Ok(told) => told == Some(true),
+        // Nobody needs what was there, or it would be there still.
+        Err(error) => matches!(error, Error::UndoGone),
     }
 }
 

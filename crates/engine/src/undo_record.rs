@@ -277,6 +277,10 @@ pub(crate) fn compose(newer: &[u8], first: Difference<'_>, second: Difference<'_
     let between_bytes = middle_end + first.suffix;
     let second_tail = between_bytes.checked_sub(second.suffix).filter(|tail| *tail >= second.prefix)?;
     let (prefix, suffix) = (first.prefix.min(second.prefix), first.suffix.min(second.suffix));
+    if (prefix, suffix) == (second.prefix, second.suffix) {
+        // All that the first step changed the second one changes: as a rule, where the same columns change all the time.
+        return Some((prefix, suffix, SmallVec::from_slice(second.middle)));
+    }
     let mut middle = SmallVec::new();
     // A part of the body between, of the three pieces that it is made of.
     let add_between = |middle: &mut SmallVec<[u8; 64]>, from: usize, to: usize| {

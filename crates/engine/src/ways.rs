@@ -18,11 +18,13 @@ const RECORDS_MAX: usize = 64;
 /// Where records lie in their segment. Not on the heap as a rule: what is kept for an hour would lie among what lives for a statement.
 type Offsets = SmallVec<[u32; 16]>;
 
-/// The records on ways of a running transaction.
+/// What a running transaction knows of its records.
 #[derive(Default)]
 pub(crate) struct Noted {
-    /// The newest last.
+    /// Those on ways, the newest last.
     offsets: Offsets,
+    /// Those that left something behind beside themselves.
+    left: Left,
     /// Changes whose views were asked.
     asked: bool,
     /// A change of which nobody knows, or too many.
@@ -30,7 +32,69 @@ pub(crate) struct Noted {
     asked_below: u64,
 }
 
+/// The records of a transaction that have left an index entry or a deleted row behind: only these need be read to purge it, by any purge. No more than [`RECORDS_MAX`].
+#[derive(Default, Debug)]
+pub(crate) struct Left {
+    /// Ascending.
+    offsets: SmallVec<[u32; 4]>,
+    /// There are others.
+    unknown: bool,
+}
+
+impl Left {
+    fn note(&mut self, record: UndoPtr) {
+        match self.offsets.len() {
+            0..RECORDS_MAX => self.offsets.push(record.offset()),
+            _ => self.unknown = true,
+        }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.offsets.is_empty() && !self.unknown
+    }
+
+    /// Whether all such records are listed.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.unknown
+    }
+
+    /// The records, the newest first. They lie in one segment, which `one` is in.
+    pub(crate) fn records(&self, one: UndoPtr) -> impl Iterator<Item = UndoPtr> {
+        self.offsets.iter().rev().map(move |offset| UndoPtr::new(one.segment(), *offset))
+    }
+}
+
 impl Noted {
+    /// A change left an index entry behind.
+    pub(crate) fn note_entry(&mut self, record: UndoPtr) {
+        self.left.note(record);
+    }
+
+    /// A change left more behind than entries: only its record tells what.
+    pub(crate) fn note_more(&mut self) {
+        self.left.unknown = true;
+    }
+
+    /// A row was deleted.
+    pub(crate) fn note_deletion(&mut self, record: UndoPtr, on_way: Option<OnWay>) {
+        self.left.note(record);
+        match on_way {
+            // Nobody tells when the row may go that a view sees: it is looked at.
+            Some(OnWay { some: true, .. }) | None => self.unknown = true,
+            Some(way) => self.note_asked(record, way),
+        }
+    }
+
+    /// What was left behind.
+    pub(crate) fn left(&self) -> &Left {
+        &self.left
+    }
+
+    /// The same, for the history.
+    pub(crate) fn take_left(&mut self) -> Left {
+        std::mem::take(&mut self.left)
+    }
+
     /// A row was replaced; `None` when no view lagged that anybody knew of.
     #[inline]
     pub(crate) fn note(&mut self, record: UndoPtr, on_way: Option<OnWay>) {
@@ -55,6 +119,9 @@ impl Noted {
         if self.offsets.last() == Some(&record.offset()) {
             self.offsets.pop();
         }
+        if self.left.offsets.last() == Some(&record.offset()) {
+            self.left.offsets.pop();
+        }
     }
 
     /// With `stays` the last to be passed, as far as its writer knows: it is asked first. `None` when not all is known.
@@ -73,6 +140,8 @@ impl Noted {
     pub(crate) fn clear(&mut self) {
         self.offsets.clear();
         (self.asked, self.unknown) = (false, false);
+        self.left.offsets.clear();
+        self.left.unknown = false;
     }
 }
 

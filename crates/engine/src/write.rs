@@ -295,7 +295,7 @@ impl Session {
         let skip = planned.skip.as_ref().map(PlannedSkip::as_skip);
         let change = Change::Update { old: OldHeader::from(old_header), prefix, suffix, middle, old_keys: &left_behind, skip };
         let undo = self.append_undo(table, key, change)?;
-        let leaves_more = !left_behind.is_empty() || external;
+        let leaves_entries = !left_behind.is_empty();
         self.buffers.old_keys = left_behind;
         let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
@@ -315,8 +315,13 @@ impl Session {
         if let Ok(Ok(())) = done {
             leaf.finish();
             self.changed(undo, true);
-            self.running.leaves_more |= leaves_more;
-            self.running.on_ways.note(undo, planned.on_way);
+            self.running.noted.note(undo, planned.on_way);
+            if leaves_entries {
+                self.running.noted.note_entry(undo);
+            }
+            if external {
+                self.running.noted.note_more();
+            }
             if planned.stays {
                 self.running.note_needed(undo, old_header.txn);
             }
@@ -476,6 +481,7 @@ impl Session {
             let row = self.engine.full_row(table, old, &mut buffer)?;
             moves.plan(table, key, Some(row), None, false)?;
         }
+        let on_way = self.plan_deletion(old_header);
         let external = if old_header.flags & EXTERNAL != 0 { &old[HEADER_BYTES..] } else { &[] };
         let undo = self.append_undo(table, key, Change::Delete { old: OldHeader::from(old_header), external })?;
         let mut new_header = [0u8; HEADER_BYTES];
@@ -485,7 +491,7 @@ impl Session {
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);
-        self.running.leaves_more = true;
+        self.running.noted.note_deletion(undo, on_way);
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
     }

@@ -493,19 +493,24 @@ fn a_change_that_a_snapshot_needs_is_kept_by_its_writer() {
     }
     assert!((30..=31).contains(&f.engine.history_length()), "{}", f.engine.history_length());
     assert_eq!(rows(&f, &mut idle), first);
-    // What was taken back keeps nothing, and what left an entry behind is looked at.
+    // What was taken back keeps nothing. Of what left an entry behind that is taken out, and nothing is looked at: the writer knew that no view comes by its record.
     let before = (looked_at(), f.engine.history_length());
     f.insert(&mut writer, 100, 100, "new", None).unwrap();
     commit(&mut writer);
+    let entries = f.entries(1);
     let savepoint = writer.savepoint();
     f.update(&mut writer, 31, 31, "taken back").unwrap();
     writer.rollback_to(savepoint).unwrap();
     f.update(&mut writer, 100, 100, "of a row that no view sees").unwrap();
     commit(&mut writer);
+    (0..2).for_each(|_| f.engine.purge_as_worker());
+    let seen_through = looked_at();
     f.update(&mut writer, 100, 101, "with another key").unwrap();
     commit(&mut writer);
+    f.engine.purge_as_worker();
+    assert_eq!((looked_at() - seen_through, f.entries(1)), (0, entries));
     f.engine.purge_all();
-    assert_eq!((looked_at() - before.0, f.engine.history_length()), (2, before.1));
+    assert_eq!((looked_at() - before.0, f.engine.history_length()), (1, before.1));
     assert_eq!(rows(&f, &mut idle), first);
     idle.commit().unwrap();
     drop((idle, writer));
@@ -598,6 +603,80 @@ fn a_view_that_was_not_asked_keeps_what_it_sees() {
     old.commit().unwrap();
     drop((old, later, writer));
     f.check_purged(302);
+}
+
+/// Rows that were made and deleted under a snapshot, by transactions that changed much else: what goes is found by the records that their writers have listed, and no other record
+/// is read; but a view that nobody asked keeps what it sees.
+#[test]
+fn rows_that_come_and_go_are_removed_by_the_records_that_their_writers_list() {
+    const ROWS: i64 = 60;
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+    };
+    for id in 1..=ROWS {
+        f.insert(&mut writer, id, id, "seen", None).unwrap();
+    }
+    commit(&mut writer);
+    let mut idle = f.session();
+    let first = rows(&f, &mut idle);
+    f.update(&mut writer, 1, 1, "tells").unwrap();
+    commit(&mut writer);
+    f.engine.purge_all();
+    for id in 101..=100 + ROWS {
+        f.insert(&mut writer, id, id, "queued", Some(id)).unwrap();
+        commit(&mut writer);
+    }
+    f.engine.purge_as_worker();
+    let mut later = f.session();
+    let seen_later = rows(&f, &mut later);
+    let looked_at = || f.engine.prune.looked_at.load(sync::atomic::Ordering::Relaxed);
+    let before = looked_at();
+    let half = 100 + ROWS / 2;
+    for id in 101..=half {
+        f.delete(&mut writer, id).unwrap();
+        commit(&mut writer);
+    }
+    f.engine.purge_as_worker();
+    assert_eq!(rows(&f, &mut later), seen_later);
+    assert!(looked_at() > before, "the later view was not asked");
+    later.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(0), (ROWS + ROWS / 2) as u64);
+    // Now all that lag are asked.
+    let before = looked_at();
+    for id in half + 1..=100 + ROWS {
+        // Each deletes one, and changes one that the snapshot sees: it stays in the history for that.
+        f.delete(&mut writer, id).unwrap();
+        f.update(&mut writer, id - 100, id - 100, "worked").unwrap();
+        commit(&mut writer);
+    }
+    (0..2).for_each(|_| f.engine.purge_as_worker());
+    assert_eq!((looked_at() - before, f.entries(0)), (0, ROWS as u64));
+    assert_eq!(f.entries(2), ROWS as u64);
+    assert!(f.engine.history_length() >= ROWS as u64 / 2, "{}", f.engine.history_length());
+    // One that the snapshot sees stays for it, beside one that goes.
+    f.insert(&mut writer, 500, 500, "queued", None).unwrap();
+    commit(&mut writer);
+    f.engine.purge_as_worker();
+    f.delete(&mut writer, 2).unwrap();
+    f.delete(&mut writer, 500).unwrap();
+    commit(&mut writer);
+    (0..2).for_each(|_| f.engine.purge_as_worker());
+    assert_eq!(f.entries(0), ROWS as u64);
+    assert_eq!(rows(&f, &mut idle), first);
+    idle.commit().unwrap();
+    // Without a view as well.
+    f.engine.purge_all();
+    for id in 3..=20 {
+        f.delete(&mut writer, id).unwrap();
+        commit(&mut writer);
+    }
+    drop((idle, later, writer));
+    f.check_purged(ROWS as u64 - 19);
 }
 
 /// Until who leads past a record is seen by all others, ways begin below it and lead by that record: an entry that an old view needs is found by it.
