@@ -679,6 +679,44 @@ fn rows_that_come_and_go_are_removed_by_the_records_that_their_writers_list() {
     f.check_purged(ROWS as u64 - 19);
 }
 
+/// A deletion's writer asks what views see that do not see the deleted version: the one before it, which leads the oldest view to nothing.
+#[test]
+fn a_deleted_row_stays_for_the_view_between() {
+    let f = Fixture::new();
+    f.engine.undo.forget_released_at_once();
+    let mut writer = f.session();
+    let commit = |writer: &mut Session| {
+        writer.commit().unwrap();
+        writer.begin(Isolation::RepeatableRead, false);
+        f.engine.purge_as_worker();
+    };
+    f.insert(&mut writer, 1, 1, "first", None).unwrap();
+    commit(&mut writer);
+    let mut oldest = f.session();
+    oldest.open_snapshot();
+    f.update(&mut writer, 1, 1, "tells").unwrap();
+    commit(&mut writer);
+    f.insert(&mut writer, 100, 100, "made", None).unwrap();
+    commit(&mut writer);
+    f.update(&mut writer, 100, 100, "seen between").unwrap();
+    commit(&mut writer);
+    let mut between = f.session();
+    let seen = rows(&f, &mut between);
+    // Its record leads who does not see the version between to nothing.
+    f.update(&mut writer, 100, 100, "last").unwrap();
+    commit(&mut writer);
+    f.delete(&mut writer, 100).unwrap();
+    commit(&mut writer);
+    commit(&mut writer);
+    assert_eq!(rows(&f, &mut between), seen);
+    assert_eq!(rows(&f, &mut oldest).len(), 1);
+    between.commit().unwrap();
+    f.engine.purge_all();
+    assert_eq!(f.entries(0), 1);
+    drop((oldest, between, writer));
+    f.check_purged(1);
+}
+
 /// Until who leads past a record is seen by all others, ways begin below it and lead by that record: an entry that an old view needs is found by it.
 #[test]
 fn a_record_is_kept_until_who_leads_past_it_is_settled() {
