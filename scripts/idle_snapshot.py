@@ -15,7 +15,7 @@ less. At the end: medians of the ratios of neighbouring slices over the whole an
   --program PATH   server (target/PROFILE/altiplano); --other PATH: that of the server with the snapshot, if it is another
   --both           the snapshot idles beside both servers: compares two programs
   --none           beside neither: what the comparison itself is worth
-  --fsync          commits wait for the disk (they do not: the disk is shared and tells nothing of snapshots)
+  --flush N        innodb_flush_log_at_trx_commit (1, as the server has it; with 2 nobody waits for the disk, and all that the snapshot costs the processors costs the rate)
   --profile P      build that is used (release); server and load must be built
   --set NAME=VALUE system variable of the servers; repeatable
   --results DIR    data, logs, slices.jsonl (/var/tmp/altiplano-idle-snapshot)
@@ -50,7 +50,7 @@ ap.add_argument("--program", type=Path)
 ap.add_argument("--other", type=Path)
 ap.add_argument("--both", action="store_true")
 ap.add_argument("--none", action="store_true")
-ap.add_argument("--fsync", action="store_true")
+ap.add_argument("--flush", type=int, default=1)
 ap.add_argument("--profile", default="release")
 ap.add_argument("--set", action="append", default=[])
 ap.add_argument("--results", type=Path, default=Path("/var/tmp/altiplano-idle-snapshot"))
@@ -81,7 +81,7 @@ class Side:
         self.name, self.port = name, port
         self.data = args.results / name
         shutil.rmtree(self.data, ignore_errors=True)
-        settings = args.set if args.fsync else ["innodb_flush_log_at_trx_commit=2", *args.set]
+        settings = [f"innodb_flush_log_at_trx_commit={args.flush}", *args.set]
         self.server = start_server(program, self.data, port, args.pool, settings, args.results / f"{name}.log")
         self.idle, self.idles = None, idles
 

@@ -4,9 +4,10 @@
 //! [`Engine::open`], then `recovery.rs`.
 
 use crate::accounting::Uncounted;
+use crate::ages::Ages;
 use crate::config::EngineConfig;
 use crate::counters::Counters;
-use crate::history::{Ages, History};
+use crate::history::History;
 use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::open_tables::OpenTables;

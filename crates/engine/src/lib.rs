@@ -17,6 +17,7 @@
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
 mod accounting;
+mod ages;
 mod auto_increment_lock;
 mod background;
 mod backup;
