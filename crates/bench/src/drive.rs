@@ -250,7 +250,8 @@ async fn attempts(local: &Local, client: &mut Client, kind: usize, start: Instan
                 local.finished(kind, start);
                 return Ok(());
             }
-            Err(Failure::Server(error)) => error,
+            Err(Failure::Server(error)) => Some(error),
+            Err(Failure::Stale) => None,
             Err(Failure::Ended) => return Ok(()),
             Err(Failure::Lost(why)) => return Err(why),
             Err(Failure::Wrong(why)) => {
@@ -259,12 +260,15 @@ async fn attempts(local: &Local, client: &mut Client, kind: usize, start: Instan
                 break;
             }
         };
-        local.tally.borrow_mut().error(&error);
-        if error.code != DEADLOCK && workload.keeps_session() {
+        if let Some(error) = &error {
+            local.tally.borrow_mut().error(error);
+        }
+        let code = error.map(|error| error.code);
+        if code != Some(DEADLOCK) && workload.keeps_session() {
             // Only the statement was undone.
             roll_back(client).await?;
         }
-        if !RETRIED.contains(&error.code) || !client.place.is_active() {
+        if code.is_some_and(|code| !RETRIED.contains(&code)) || !client.place.is_active() {
             break;
         }
         if control.phase() == Phase::Measure {

@@ -24,6 +24,8 @@ pub enum Failure {
     Lost(String),
     /// The answer is not what it must be.
     Wrong(String),
+    /// What the transaction has locked is newer than its snapshot: it is taken back and tried again.
+    Stale,
     /// Work was paused while the transaction waited for what others were to do: it counts as nothing.
     Ended,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Server(error) => write!(f, "error {}: {}", error.code, error.message),
             Failure::Lost(why) | Failure::Wrong(why) => f.write_str(why),
+            Failure::Stale => f.write_str("what was locked is newer than the snapshot"),
             Failure::Ended => f.write_str("the run has ended"),
         }
     }

@@ -14,7 +14,6 @@ use sync::Arc;
 const DATABASE: &str = "rounds";
 const WAREHOUSES: u64 = 2;
 const ITEMS: u64 = 500;
-/// Enough for new orders to wait in every district: a delivery sees the customer of its order in a snapshot, and not of one that was made meanwhile.
 const CUSTOMERS: u64 = 150;
 /// Orders up to this one were delivered when the data was made.
 const DELIVERED_FIRST: u64 = CUSTOMERS - CUSTOMERS * 3 / 10;
@@ -255,7 +254,10 @@ impl There {
         let sql = "SELECT c_w_id, c_d_id, c_id, CAST(c_balance * 100 AS SIGNED) + 1000, c_payment_cnt - 1, c_delivery_cnt FROM customer";
         for (w, d, c, cents, payments, deliveries) in rows::<(u64, u64, u64, i64, u64, u64)>(connection, sql)? {
             let expected = of_customers.get(&(w, d, c)).copied().unwrap_or_default();
-            same("balance, payments and deliveries of customer", (w, d, c), (cents, payments, deliveries), expected)?;
+            same("balance, payments and deliveries of customer", (w, d, c), (cents, payments, deliveries), expected).map_err(|why| {
+                let wait = self.new_orders.iter().filter(|order| (order.0, order.1) == (w, d)).count();
+                format!("{why}; {wait} new orders wait in the district")
+            })?;
         }
         let stock = "SELECT s_w_id, CAST(SUM(s_ytd) AS SIGNED), CAST(SUM(s_order_cnt) AS SIGNED) FROM stock GROUP BY s_w_id";
         let sold = format!(

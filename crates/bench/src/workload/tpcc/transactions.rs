@@ -4,7 +4,7 @@ use super::super::Client;
 use super::{DELIVERY, DISTRICTS, LINES_MAX, LINES_MIN, NEW_ORDER, ORDER_STATUS, PAYMENT, last_name, mask, money, names, non_uniform};
 use crate::ledger::{Entry, Ledger};
 use crate::options::RunOptions;
-use crate::session::{Done, Param, Statement};
+use crate::session::{Done, Failure, Param, Statement};
 use std::sync::Arc;
 
 const BEGIN: usize = 0;
@@ -330,6 +330,10 @@ impl Tpcc {
             delivered.push((home, district, order as u64));
             self.run(client, DELETE_NEW_ORDER, &[w, d, o]).await?;
             self.rows(client, ORDER_CUSTOMER, &[w, d, o]).await?;
+            if client.session.reply().row_count() == 0 {
+                // The queue was empty when the snapshot was taken: the locking read has found an order that was made since, and a delivery of it would credit nobody.
+                return Err(Failure::Stale);
+            }
             let customer = Param::Int(client.session.reply().int(0, 0));
             self.run(client, SET_CARRIER, &[Param::from(carrier), w, d, o]).await?;
             self.rows(client, SUM_LINES, &[w, d, o]).await?;
