@@ -514,11 +514,13 @@ fn parts_of_number(n: i64) -> Option<DateTime> {
 /// Whether a value that may be a time or a date with time is the latter.
 fn is_dated(v: &Value) -> bool {
     /// The least number that has a date and a time.
-    const DATED: f64 = 1e10;
+    const DATED: i64 = 10_000_000_000;
+    let has_date = |n: i64| n >= DATED && parts_of_number(n).is_some();
     match v {
         Value::DateTime(_) | Value::Timestamp(_) | Value::Date(_) => true,
         Value::Bytes(text) => text.len() > 8 && text[1..].contains(&b'-') && types::parse_datetime(text, SqlMode::NONE).is_some(),
-        Value::Int(_) | Value::UInt(_) => convert::to_f64(v) >= DATED && parts_of_number(convert::to_f64(v) as i64).is_some(),
+        Value::Int(n) => has_date(*n),
+        Value::UInt(n) => i64::try_from(*n).is_ok_and(has_date),
         _ => false,
     }
 }

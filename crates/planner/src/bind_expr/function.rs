@@ -5,7 +5,7 @@ use crate::bind_expr::operator::string_decimals;
 use crate::binder::{Binder, Result, spelled};
 use crate::charsets;
 use crate::conditions::bool_type;
-use crate::expr::{ArithOp, Expr, ExprKind};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
 use crate::members::member_number;
 use crate::typing::{self, Class, class};
@@ -128,6 +128,19 @@ impl<'c> Binder<'c> {
             }
         }
         if charsets::takes_bytes(func) {
+        let mut of_moment = None;
+        if matches!(func, Func::Abs | Func::Ceil | Func::Floor | Func::Round | Func::Truncate)
+            && matches!(class(&args[0].ty), Class::DateTime | Class::Time)
+        {
+            // A date or time is a floating number to these; its absolute value shows the digits of its fraction.
+            let ColumnType { decimals, nullable, .. } = args[0].ty;
+            of_moment = Some(ColumnType { length: 22, decimals, nullable, ..ColumnType::double() });
+            let moment = args.remove(0);
+            args.insert(
+                0,
+                Expr { kind: ExprKind::Cast(Box::new(moment), CastTo::Double), ty: ColumnType { nullable, ..ColumnType::double() } },
+            );
+        }
             let first = args.remove(0);
             args.insert(0, charsets::as_bytes(first));
         }
@@ -175,7 +188,7 @@ impl<'c> Binder<'c> {
                 Func::Now | Func::SysDate | Func::UtcTimestamp => ColumnType::temporal(TypeKind::DateTime, fraction(0)).not_null(),
                 _ => ColumnType::temporal(TypeKind::DateTime, string_decimals),
             },
-            Returns::Number => self.number_type(&args[0].ty),
+            Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
                 let mut ty = self.common_type(values.iter().copied());
