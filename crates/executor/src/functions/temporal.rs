@@ -3,7 +3,7 @@
 mod format;
 mod interval;
 
-use self::format::{format_datetime, parse_by_format};
+use self::format::{asks_for_days, format_datetime, parse_by_format};
 use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
@@ -184,9 +184,13 @@ impl Exec<'_> {
                 }
                 let Some(t) = convert::to_time(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
+                let format = String::from_utf8_lossy(&format);
+                if asks_for_days(&format) {
+                    return Ok(Value::Null);
+                }
                 let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
                 let at = at.unwrap_or(DateTime::ZERO);
-                Ok(format_datetime(at, t, &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
+                Ok(format_datetime(at, t, &format, self.time_names()).map_or(Value::Null, Value::from))
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
