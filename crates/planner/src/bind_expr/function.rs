@@ -219,7 +219,7 @@ impl<'c> Binder<'c> {
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(ColumnType::bigint()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue | Func::YearOperand | Func::JsonNamed => first.clone(),
+            Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
             Func::JsonValue => args[5].ty.clone(),
             Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),
