@@ -105,6 +105,7 @@ impl<'c> Binder<'c> {
             let rank = match &args[0].kind {
                 ExprKind::Literal(Value::Null) => 6,
                 _ if !typing::is_string_class(&args[0].ty) && args[0].ty.kind != TypeKind::Null => 5,
+                ExprKind::Slot(_) => self.coercibility_within(&args[0]),
                 _ => typing::coercibility_in_union(&args[0]),
             };
             return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType::bigint().not_null()));
@@ -127,7 +128,6 @@ impl<'c> Binder<'c> {
                 *arg = member_number(std::mem::replace(arg, placeholder));
             }
         }
-        if charsets::takes_bytes(func) {
         let mut of_moment = None;
         if matches!(func, Func::Abs | Func::Ceil | Func::Floor | Func::Round | Func::Truncate)
             && matches!(class(&args[0].ty), Class::DateTime | Class::Time)
@@ -141,6 +141,7 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Cast(Box::new(moment), CastTo::Double), ty: ColumnType { nullable, ..ColumnType::double() } },
             );
         }
+        if charsets::takes_bytes(func) {
             let first = args.remove(0);
             args.insert(0, charsets::as_bytes(first));
         }
@@ -355,7 +356,7 @@ impl<'c> Binder<'c> {
         } else if any_binary {
             Collation::Binary
         } else {
-            charsets::joined_collation(self.collation_for(&strings, operation), &strings)?
+            self.joined_collation(self.collation_for(&strings, operation), &strings)?
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }
