@@ -263,7 +263,7 @@ impl<'a> Exec<'a> {
                 *so_far = Some(both.ok_or_else(codes::invalid_bitwise_operands_size)?);
             }
             Sum::Variance { count, mean, squares } => {
-                let x = convert::to_f64(&v);
+                let x = convert::to_f64(&v, &*self.context);
                 *count += 1;
                 let delta = x - *mean;
                 *mean += delta / *count as f64;

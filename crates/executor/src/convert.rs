@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use types::{Charset, Collation, ColumnType, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value};
 
-/// A value as DOUBLE; strings by their numeric start, NULL as 0.
-pub fn to_f64(v: &Value) -> f64 {
+/// A value as DOUBLE; strings by their numeric start, temporal values as the number of their digits, NULL as 0.
+pub fn to_f64(v: &Value, context: &dyn StatementContext) -> f64 {
     match v {
         Value::Null => 0.0,
         Value::Int(i) => *i as f64,
@@ -26,8 +26,8 @@ pub fn to_f64(v: &Value) -> f64 {
         Value::Date(d) => d.to_number() as f64,
         Value::DateTime(at) => at.to_number() as f64 + f64::from(at.microsecond()) / 1e6,
         Value::Time(t) => t.to_number() as f64 + (t.micros() % 1_000_000) as f64 / 1e6,
-        Value::Timestamp(t) => (t.micros() / 1_000_000) as f64,
-        Value::Json(document) => document::to_f64(document),
+        Value::Timestamp(t) => to_f64(&Value::DateTime(local_time(*t, context)), context),
+        Value::Json(document) => document::to_f64(document, context),
     }
 }
 
@@ -139,8 +139,12 @@ pub fn truth(v: &Value) -> Option<bool> {
         Value::Date(d) => d.packed() != 0,
         Value::Time(t) => t.micros() != 0,
         Value::DateTime(at) => at.packed() != 0,
+        // All but the zero date.
+        Value::Timestamp(t) => *t != Timestamp::ZERO,
+        Value::Float(f) => *f != 0.0,
+        Value::Double(d) => *d != 0.0,
+        Value::Bytes(text) => types::parse_double_prefix(text) != 0.0,
         Value::Json(document) => document::truth(document),
-        other => to_f64(other) != 0.0,
     })
 }
 
@@ -438,7 +442,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             Value::Double(_) | Value::Float(_) | Value::Bytes(_) => {
                 let d = match &v {
                     Value::Bytes(b) => Some(Decimal::parse(b).value),
-                    other => Decimal::from_f64(to_f64(other)),
+                    other => Decimal::from_f64(to_f64(other, context)),
                 };
                 d.and_then(|d| d.rescale(ty.decimals)).map_or(v, Value::Decimal)
             }
@@ -446,7 +450,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
         },
         TypeKind::Double => match v {
             Value::Double(_) => v,
-            _ => Value::Double(to_f64(&v)),
+            _ => Value::Double(to_f64(&v, context)),
         },
         TypeKind::Date => match &v {
             Value::Date(_) => v,

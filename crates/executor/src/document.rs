@@ -156,8 +156,8 @@ pub fn sql_scalar(document: &[u8]) -> Option<Value> {
 
 /// A document as a double, with nothing said of what is no number.
 #[cold]
-pub fn to_f64(document: &[u8]) -> f64 {
-    sql_scalar(document).map_or(0.0, |value| convert::to_f64(&value))
+pub fn to_f64(document: &[u8], context: &dyn StatementContext) -> f64 {
+    sql_scalar(document).map_or(0.0, |value| convert::to_f64(&value, context))
 }
 
 /// Converts a value for a JSON column, or a document for another column (text and numbers then go the usual way).

@@ -375,7 +375,7 @@ impl Exec<'_> {
                         bits
                     }
                     Value::Double(_) | Value::Float(_) => {
-                        let d = convert::to_f64(&v).round_ties_even();
+                        let d = convert::to_f64(&v, context).round_ties_even();
                         if unsigned && d >= 0.0 { d as u64 } else { (d as i64) as u64 }
                     }
                     Value::Int(i) => *i as u64,
@@ -392,8 +392,8 @@ impl Exec<'_> {
                 };
                 if unsigned { Value::UInt(bits) } else { Value::Int(bits as i64) }
             }
-            CastTo::Double => Value::Double(convert::to_f64(&v)),
-            CastTo::Float => Value::Float(convert::to_f64(&v) as f32),
+            CastTo::Double => Value::Double(convert::to_f64(&v, context)),
+            CastTo::Float => Value::Float(convert::to_f64(&v, context) as f32),
             CastTo::Decimal { precision, scale } => {
                 let d = match &v {
                     Value::Bytes(b) => Some(Decimal::parse(b).value),
@@ -539,7 +539,7 @@ impl Exec<'_> {
     pub fn double_arg(&mut self, e: &Expr) -> Result<Option<f64>> {
         let v = self.eval(e)?;
         self.demand_number("DOUBLE", &v)?;
-        Ok(if v.is_null() { None } else { Some(convert::to_f64(&v)) })
+        Ok(if v.is_null() { None } else { Some(convert::to_f64(&v, &*self.context)) })
     }
 }
 

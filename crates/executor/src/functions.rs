@@ -24,7 +24,7 @@ use crate::run::Result;
 use planner::expr::Expr;
 use planner::func::Func;
 use std::cmp::Ordering;
-use types::{ByteString, Collation, Value};
+use types::{ByteString, Collation, Decimal, Value};
 
 impl Exec<'_> {
     /// Calls a function. `e` is the call itself, for its result type.
@@ -123,6 +123,10 @@ impl Exec<'_> {
                     other => other,
                 })
             }
+            F::BareZero => Ok(match self.eval(&args[0])? {
+                Value::Decimal(d) if d.is_zero() => Value::Decimal(Decimal::ZERO),
+                other => other,
+            }),
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
             F::User => Ok(Value::from(self.context.user())),

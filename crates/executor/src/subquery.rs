@@ -230,7 +230,7 @@ impl<'a> Exec<'a> {
         }
         match form {
             KeyForm::Same => hash_key::append(value, collation, key),
-            KeyForm::Double => hash_key::append(&Value::Double(convert::to_f64(value)), collation, key),
+            KeyForm::Double => hash_key::append(&Value::Double(convert::to_f64(value, self.context)), collation, key),
             KeyForm::Temporal => match convert::to_datetime(value, self.context) {
                 Some(at) => hash_key::append(&Value::DateTime(at), collation, key),
                 None => return false,

@@ -1,6 +1,7 @@
 //! Binding of queries: FROM, select lists, grouping, ordering, set operations, common table expressions.
 
 mod cte;
+mod determined;
 mod from;
 mod full_group_by;
 mod rollup;

@@ -178,6 +178,10 @@ pub enum Clause {
     Having,
     /// ORDER BY.
     OrderBy,
+    /// PARTITION BY of a window.
+    WindowPartition,
+    /// ORDER BY of a window.
+    WindowOrder,
     /// Values of INSERT, UPDATE.
     FieldList,
 }
@@ -193,6 +197,8 @@ impl Clause {
             Clause::GroupBy => "group statement",
             Clause::Having => "having clause",
             Clause::OrderBy => "order clause",
+            Clause::WindowPartition => "window partition by",
+            Clause::WindowOrder => "window order by",
         }
     }
 }
@@ -581,21 +587,14 @@ impl<'c> Binder<'c> {
         let innermost = self.scopes.len().saturating_sub(1);
         for depth in (0..self.scopes.len()).rev() {
             let scope = &self.scopes[depth];
-            if table.is_none() {
-                let clause = scope.clause;
-                if depth == innermost && matches!(clause, Clause::GroupBy | Clause::OrderBy) && !scope.in_aggregate {
-                    self.one_item(depth, column)?;
-                }
-                let by_alias_first = depth == innermost && matches!(clause, Clause::OrderBy) && !scope.in_aggregate;
-                if by_alias_first && let Some(expr) = self.alias(depth, column) {
-                    return Ok(expr);
-                }
-                if clause == Clause::Having
-                    && !self.scopes[depth].in_aggregate
-                    && let Some(expr) = self.item_for_having(depth, column)?
-                {
-                    return Ok(expr);
-                }
+            // A subquery of HAVING finds columns first.
+            if table.is_none()
+                && depth == innermost
+                && scope.clause == Clause::Having
+                && !scope.in_aggregate
+                && let Some(expr) = self.item_for_having(depth, column)?
+            {
+                return Ok(expr);
             }
             let scope = &self.scopes[depth];
             let found = match table {
@@ -606,20 +605,33 @@ impl<'c> Binder<'c> {
                 self.note_column(depth, r, c);
                 return Ok(self.column_expr(depth, r, c));
             }
+            let scope = &self.scopes[depth];
             if table.is_none()
-                && matches!(self.scopes[depth].clause, Clause::Having | Clause::GroupBy | Clause::OrderBy)
-                && !self.scopes[depth].in_aggregate
-                && let Some(expr) = self.alias(depth, column)
+                && matches!(scope.clause, Clause::Having | Clause::GroupBy | Clause::OrderBy)
+                && let Some(item) = self.one_item(depth, column)?.cloned()
             {
-                return Ok(expr);
+                let scope = &self.scopes[depth];
+                let is_result = |slot: Slot| {
+                    scope.aggregates.iter().any(|(of, _)| *of == slot)
+                        || scope.windows.iter().flat_map(|w| &w.calls).any(|(of, _)| *of == slot)
+                };
+                if scope.in_aggregate && item.any(&mut |e| matches!(e.kind, ExprKind::Slot(slot) if is_result(slot))) {
+                    return Err(codes::invalid_group_func_use());
+                }
+                return Ok(self.noted_alias(depth, column, item));
             }
         }
         let clause = self.scopes.last().map_or(Clause::FieldList, |s| s.clause);
         let name = spelled(schema, table, column);
-        if let Some(table) = table
-            && !self.sees_tables()
-        {
-            return Err(codes::unknown_table(table, clause.words()));
+        if let Some(table) = table {
+            // What set operations make has columns, but no tables.
+            let of_set = |r: &Relation| matches!(r.source, Source::RecursiveScan(u32::MAX));
+            if self.scopes.last().is_some_and(|scope| scope.relations.iter().any(of_set)) {
+                return Err(codes::tablename_not_allowed_here(table, "global ORDER clause"));
+            }
+            if !self.sees_tables() {
+                return Err(codes::unknown_table(table, clause.words()));
+            }
         }
         Err(codes::bad_field_error(name, clause.words()))
     }
@@ -629,11 +641,6 @@ impl<'c> Binder<'c> {
         let Some((innermost, enclosing)) = self.scopes.split_last() else { return false };
         let seen = |r: usize| innermost.visible.contains(&r) && !innermost.unseen.iter().any(|range| range.contains(&r));
         (0..innermost.relations.len()).any(seen) || enclosing.iter().any(|scope| !scope.visible.is_empty())
-    }
-
-    fn alias(&mut self, depth: usize, name: &str) -> Option<Expr> {
-        let expr = self.scopes[depth].aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name))?.1.clone();
-        Some(self.noted_alias(depth, name, expr))
     }
 
     /// The item of the select list that a name in HAVING means: there items come before columns, but for those that the block is grouped by. The first
@@ -656,7 +663,7 @@ impl<'c> Binder<'c> {
     }
 
     /// The item of the select list with this name: the first that is computed, else the column that all of them are; 1052 when they are several.
-    fn one_item(&self, depth: usize, name: &str) -> Result<Option<&Expr>> {
+    pub(crate) fn one_item(&self, depth: usize, name: &str) -> Result<Option<&Expr>> {
         let scope = &self.scopes[depth];
         let mut found: Option<&Expr> = None;
         for (_, item) in scope.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name)) {

@@ -165,15 +165,62 @@ pub(crate) fn named_charset(binder: &mut Binder<'_>, name: &str) -> Result<Chars
 impl<'c> Binder<'c> {
     /// The collation under which the operands of an operation are compared or joined.
     pub(crate) fn collation_for(&self, operands: &[&Expr], operation: &str) -> Result<Collation> {
-        let found = typing::comparison_collation(operands.iter().copied()).or_else(|clash| {
+        let found = typing::comparison_collation_by(operands.iter().copied(), |e| self.firmness(e)).or_else(|clash| {
             let operands = operands.iter().copied();
             typing::comparison_collation_by(operands, |e| self.coercibility_within(e)).map_err(|_| clash)
         });
-        found.map_err(|clash| illegal_mix(operands, clash, operation))
+        found.map_err(|clash| self.illegal_mix(operands, clash, operation))
+    }
+
+    /// How strongly an operand holds to its collation: a derived table's column as a table's, but where COLLATE was said inside.
+    fn firmness(&self, expr: &Expr) -> u8 {
+        match self.coercibility_within(expr) {
+            typing::EXPLICIT => typing::EXPLICIT,
+            _ => typing::coercibility(expr),
+        }
+    }
+
+    /// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.
+    pub(crate) fn joined_collation(&self, merged: Result<Collation>, strings: &[&Expr]) -> Result<Collation> {
+        // Literals give way.
+        let strings: Vec<&&Expr> = strings.iter().filter(|e| typing::coercibility(e) < typing::COERCIBLE).collect();
+        let charset = strings.first().map(|e| e.ty.collation.charset());
+        let explicit = strings.iter().filter(|e| self.firmness(e) == typing::EXPLICIT).count() > 1;
+        match (merged, charset) {
+            (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => {
+                Ok(charset.binary_collation())
+            }
+            (merged, _) => merged,
+        }
+    }
+
+    /// 1267, 1270 or 1271, by the number of operands.
+    fn illegal_mix(&self, operands: &[&Expr], clash: Clash, operation: &str) -> SqlError {
+        let rank = |e: &Expr| if self.firmness(e) == typing::EXPLICIT { typing::EXPLICIT } else { typing::coercibility_in_union(e) };
+        let named = |e: &Expr| (e.ty.collation.name(), typing::coercibility_name(rank(e)));
+        match operands {
+            [a, b] => {
+                let ((a, x), (b, y)) = (named(a), named(b));
+                codes::cant_aggregate_2collations(a, x, b, y, operation)
+            }
+            [a, b, c] if [a, b, c].iter().all(|e| is_string_class(&e.ty)) => {
+                let ((a, x), (b, y), (c, z)) = (named(a), named(b), named(c));
+                SqlError::with_message(
+                    1270,
+                    format!("Illegal mix of collations ({a},{x}), ({b},{y}), ({c},{z}) for operation '{operation}'"),
+                )
+            }
+            _ if operands.len() > 2 => codes::cant_aggregate_ncollations(operation),
+            _ => {
+                let ((x, a), (y, b)) = (clash.left, clash.right);
+                let name = typing::coercibility_name;
+                codes::cant_aggregate_2collations(a.name(), name(x), b.name(), name(y), operation)
+            }
+        }
     }
 
     /// How strongly an expression holds to its collation: a derived table's column as strongly as what it is made of.
-    fn coercibility_within(&self, expr: &Expr) -> u8 {
+    pub(crate) fn coercibility_within(&self, expr: &Expr) -> u8 {
         let ExprKind::Slot(slot) = expr.kind else { return typing::coercibility(expr) };
         let mut relations = self.scopes.iter().flat_map(|scope| &scope.relations);
         let column =
@@ -195,39 +242,4 @@ pub(crate) fn deciding(args: &[Expr]) -> Vec<&Expr> {
         && args.iter().any(is_column)
         && args.iter().all(|e| !is_string_class(&e.ty) || has_own_bytes(&e.ty) || matches!(e.kind, ExprKind::Literal(_)));
     args.iter().filter(|e| is_string_class(&e.ty) && !(give_way && is_byte_literal(e))).collect()
-}
-
-/// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.
-pub(crate) fn joined_collation(merged: Result<Collation>, strings: &[&Expr]) -> Result<Collation> {
-    // Literals give way.
-    let strings: Vec<&&Expr> = strings.iter().filter(|e| typing::coercibility(e) < typing::COERCIBLE).collect();
-    let charset = strings.first().map(|e| e.ty.collation.charset());
-    let explicit = strings.iter().filter(|e| typing::coercibility(e) == typing::EXPLICIT).count() > 1;
-    match (merged, charset) {
-        (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => {
-            Ok(charset.binary_collation())
-        }
-        (merged, _) => merged,
-    }
-}
-
-/// 1267, 1270 or 1271, by the number of operands.
-fn illegal_mix(operands: &[&Expr], clash: Clash, operation: &str) -> SqlError {
-    let named = |e: &Expr| (e.ty.collation.name(), typing::coercibility_name(typing::coercibility_in_union(e)));
-    match operands {
-        [a, b] => {
-            let ((a, x), (b, y)) = (named(a), named(b));
-            codes::cant_aggregate_2collations(a, x, b, y, operation)
-        }
-        [a, b, c] if [a, b, c].iter().all(|e| is_string_class(&e.ty)) => {
-            let ((a, x), (b, y), (c, z)) = (named(a), named(b), named(c));
-            SqlError::with_message(1270, format!("Illegal mix of collations ({a},{x}), ({b},{y}), ({c},{z}) for operation '{operation}'"))
-        }
-        _ if operands.len() > 2 => codes::cant_aggregate_ncollations(operation),
-        _ => {
-            let ((x, a), (y, b)) = (clash.left, clash.right);
-            let name = typing::coercibility_name;
-            codes::cant_aggregate_2collations(a.name(), name(x), b.name(), name(y), operation)
-        }
-    }
 }

@@ -93,6 +93,8 @@ functions! {
     YearOperand "year operand" 1..=1 Special;
     // What is read of a CHAR column under PAD_CHAR_TO_FULL_LENGTH (no call of a statement has the name).
     PadChar "padded char" 1..=1 Special;
+    // A computed decimal that is stored as text: zero has no fraction (no call of a statement has the name).
+    BareZero "bare zero" 1..=1 Special;
     // Strings
     Concat "concat" 1..=MANY Str;
     ConcatWs "concat_ws" 2..=MANY Str;

@@ -725,7 +725,7 @@ fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {
 }
 
 /// Slots whose being NULL makes some conjunct not true.
-fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
+pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
     fn strict(e: &Expr, out: &mut BTreeSet<Slot>) {
         match &e.kind {
             ExprKind::Slot(s) => {

@@ -1,7 +1,7 @@
 //! ENUM and SET where a number is wanted, and as keys of a sort: they count as the number of their member, the bits of their members.
 //! Hexadecimal and bit literals are strings of bytes that count as unsigned integers there.
 
-use crate::expr::{CastTo, Expr, ExprKind};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::Func;
 use crate::plan::SortKey;
 use crate::typing;
@@ -47,19 +47,37 @@ fn is_numeric(column: &ColumnType) -> bool {
     column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year)
 }
 
-/// What is stored into a column: a hexadecimal literal is a number to numeric columns, and a date that a function has chosen is its text.
+/// What is stored into a column: a hexadecimal literal is a number to numeric columns, a date that a function has chosen is its text, and the text of a
+/// computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { e }
+    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { bare_zero(e, column) }
 }
 
-/// The same of dates alone, for what a query gives.
+/// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
-        if is_numeric(column) && is_chosen_date(e) {
-            let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
-            *e = chosen_as_text(whole);
-        }
+        let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
+        *e = if is_numeric(column) { chosen_as_text(whole) } else { bare_zero(whole, column) };
     }
+}
+
+/// A zero that MySQL has computed as a product, a quotient, a remainder or a difference has no digits behind the point until somebody gives it those of its type.
+/// Storing into a text column does not: `1 * 0.0` is `0` there, where `0.0` and `0.0 + 0` are `0.0`.
+fn bare_zero(e: Expr, column: &ColumnType) -> Expr {
+    let computed = |e: &Expr| match &e.kind {
+        ExprKind::Arith(op, ..) => matches!(op, ArithOp::Mul | ArithOp::Div | ArithOp::Mod | ArithOp::Sub),
+        ExprKind::Func(func, _) => *func == Func::Mod,
+        _ => false,
+    };
+    let is_computed = match &e.kind {
+        ExprKind::Neg(operand) => computed(operand),
+        _ => computed(&e),
+    };
+    if e.ty.kind != TypeKind::Decimal || !is_computed || !typing::is_string_class(column) {
+        return e;
+    }
+    let ty = e.ty.clone();
+    Expr { kind: ExprKind::Func(Func::BareZero, vec![e]), ty }
 }
 
 /// A date or time that IF, COALESCE and their like have chosen of their operands: MySQL takes such a value as text, where one of a column, a

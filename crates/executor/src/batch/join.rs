@@ -175,7 +175,7 @@ impl<'a> Exec<'a> {
         match form {
             _ if value.is_null() => hash_key::append(value, collation, out),
             KeyForm::Same => hash_key::append(value, collation, out),
-            KeyForm::Double => hash_key::append(&Value::Double(crate::convert::to_f64(value)), collation, out),
+            KeyForm::Double => hash_key::append(&Value::Double(crate::convert::to_f64(value, &*self.context)), collation, out),
             KeyForm::Temporal => {
                 let at = crate::convert::to_datetime(value, &*self.context)?;
                 hash_key::append(&Value::DateTime(at), collation, out);

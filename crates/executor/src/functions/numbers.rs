@@ -190,7 +190,7 @@ impl Exec<'_> {
                         d.write_to(&mut out);
                         String::from_utf8_lossy(&out).into_owned()
                     }
-                    None => format!("{:.*}", usize::from(digits), convert::to_f64(&v)),
+                    None => format!("{:.*}", usize::from(digits), convert::to_f64(&v, &*self.context)),
                 };
                 Ok(Value::from(self.locale_arg(args.get(2))?.digits.write(&text)))
             }

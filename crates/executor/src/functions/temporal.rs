@@ -3,7 +3,7 @@
 mod format;
 mod interval;
 
-use self::format::{format_datetime, parse_by_format};
+use self::format::{asks_for_days, format_datetime, parse_by_format};
 use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
@@ -184,9 +184,13 @@ impl Exec<'_> {
                 }
                 let Some(t) = convert::to_time(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
+                let format = String::from_utf8_lossy(&format);
+                if asks_for_days(&format) {
+                    return Ok(Value::Null);
+                }
                 let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
                 let at = at.unwrap_or(DateTime::ZERO);
-                Ok(format_datetime(at, t, &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
+                Ok(format_datetime(at, t, &format, self.time_names()).map_or(Value::Null, Value::from))
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
@@ -514,11 +518,13 @@ fn parts_of_number(n: i64) -> Option<DateTime> {
 /// Whether a value that may be a time or a date with time is the latter.
 fn is_dated(v: &Value) -> bool {
     /// The least number that has a date and a time.
-    const DATED: f64 = 1e10;
+    const DATED: i64 = 10_000_000_000;
+    let has_date = |n: i64| n >= DATED && parts_of_number(n).is_some();
     match v {
         Value::DateTime(_) | Value::Timestamp(_) | Value::Date(_) => true,
         Value::Bytes(text) => text.len() > 8 && text[1..].contains(&b'-') && types::parse_datetime(text, SqlMode::NONE).is_some(),
-        Value::Int(_) | Value::UInt(_) => convert::to_f64(v) >= DATED && parts_of_number(convert::to_f64(v) as i64).is_some(),
+        Value::Int(n) => has_date(*n),
+        Value::UInt(n) => i64::try_from(*n).is_ok_and(has_date),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use crate::bind_expr::operator::string_decimals;
 use crate::binder::{Binder, Result, spelled};
 use crate::charsets;
 use crate::conditions::bool_type;
-use crate::expr::{ArithOp, Expr, ExprKind};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
 use crate::members::member_number;
 use crate::typing::{self, Class, class};
@@ -105,6 +105,7 @@ impl<'c> Binder<'c> {
             let rank = match &args[0].kind {
                 ExprKind::Literal(Value::Null) => 6,
                 _ if !typing::is_string_class(&args[0].ty) && args[0].ty.kind != TypeKind::Null => 5,
+                ExprKind::Slot(_) => self.coercibility_within(&args[0]),
                 _ => typing::coercibility_in_union(&args[0]),
             };
             return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType::bigint().not_null()));
@@ -126,6 +127,19 @@ impl<'c> Binder<'c> {
                 let placeholder = Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
                 *arg = member_number(std::mem::replace(arg, placeholder));
             }
+        }
+        let mut of_moment = None;
+        if matches!(func, Func::Abs | Func::Ceil | Func::Floor | Func::Round | Func::Truncate)
+            && matches!(class(&args[0].ty), Class::DateTime | Class::Time)
+        {
+            // A date or time is a floating number to these; its absolute value shows the digits of its fraction.
+            let ColumnType { decimals, nullable, .. } = args[0].ty;
+            of_moment = Some(ColumnType { length: 22, decimals, nullable, ..ColumnType::double() });
+            let moment = args.remove(0);
+            args.insert(
+                0,
+                Expr { kind: ExprKind::Cast(Box::new(moment), CastTo::Double), ty: ColumnType { nullable, ..ColumnType::double() } },
+            );
         }
         if charsets::takes_bytes(func) {
             let first = args.remove(0);
@@ -175,7 +189,7 @@ impl<'c> Binder<'c> {
                 Func::Now | Func::SysDate | Func::UtcTimestamp => ColumnType::temporal(TypeKind::DateTime, fraction(0)).not_null(),
                 _ => ColumnType::temporal(TypeKind::DateTime, string_decimals),
             },
-            Returns::Number => self.number_type(&args[0].ty),
+            Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
                 let mut ty = self.common_type(values.iter().copied());
@@ -206,7 +220,7 @@ impl<'c> Binder<'c> {
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(ColumnType::bigint()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue | Func::YearOperand | Func::JsonNamed => first.clone(),
+            Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
             Func::JsonValue => args[5].ty.clone(),
             Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),
@@ -342,7 +356,7 @@ impl<'c> Binder<'c> {
         } else if any_binary {
             Collation::Binary
         } else {
-            charsets::joined_collation(self.collation_for(&strings, operation), &strings)?
+            self.joined_collation(self.collation_for(&strings, operation), &strings)?
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }

@@ -69,10 +69,10 @@ impl<'c> Binder<'c> {
         }
         let outside = self.scope().in_window.replace(InWindow::Specification(name.into()));
         for e in spec.partition_by {
-            partition.push(self.window_key(name, e, false)?);
+            partition.push(self.window_key(name, e, false, Clause::WindowPartition)?);
         }
         for item in spec.order_by {
-            order.push(self.window_key(name, &item.expr, item.descending)?);
+            order.push(self.window_key(name, &item.expr, item.descending, Clause::WindowOrder)?);
         }
         let frame = spec.frame.map(|frame| self.window_frame(name, frame, &order)).transpose()?;
         self.scope().in_window = outside;
@@ -80,7 +80,7 @@ impl<'c> Binder<'c> {
         Ok(NamedWindow { name: name.into(), partition: sorting(partition), order: sorting(order), frame })
     }
 
-    fn window_key(&mut self, name: &str, e: &ast::Expr<'_>, descending: bool) -> Result<SortKey> {
+    fn window_key(&mut self, name: &str, e: &ast::Expr<'_>, descending: bool, clause: Clause) -> Result<SortKey> {
         let position = match e.kind {
             ast::ExprKind::Literal(ast::Literal::Int(_)) => true,
             ast::ExprKind::Param(n) => matches!(self.lifted(n), Some(Value::Int(_) | Value::UInt(_))),
@@ -89,7 +89,11 @@ impl<'c> Binder<'c> {
         if position {
             return Err(codes::window_illegal_order_by(name));
         }
-        let expr = self.expr(e)?;
+        // Names of items mean nothing there.
+        let around = std::mem::replace(&mut self.scope().clause, clause);
+        let bound = self.expr(e);
+        self.scope().clause = around;
+        let expr = bound?;
         let collation = if typing::is_string_class(&expr.ty) { expr.ty.collation } else { Collation::Binary };
         Ok(SortKey { expr, descending, collation })
     }

@@ -1,8 +1,9 @@
 //! ONLY_FULL_GROUP_BY: which columns are determined by the grouping.
 
-use crate::binder::{Binder, Result, Source};
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::logical::{Block, JoinTree, same, slots_of};
+use super::determined::Dependencies;
+use crate::binder::{Binder, Result};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::logical::{Block, same};
 use crate::plan::OutputColumn;
 use crate::typing::is_string_class;
 use mysql_error::codes;
@@ -13,7 +14,7 @@ impl<'c> Binder<'c> {
         let determined = self.determined_slots(block);
         let implicit = block.group_by.is_empty();
         let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
-        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY"));
+        let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY clause"));
         let windows = self.scopes.last().map_or(&[][..], |scope| &scope.windows);
         let mut parts: Vec<(usize, &Expr, &str)> = Vec::new();
         for (i, expr, clause) in exprs.chain(order) {
@@ -32,7 +33,7 @@ impl<'c> Binder<'c> {
         for (i, expr, clause) in parts {
             if let Some(slot) = self.undetermined(expr, block, &determined) {
                 let name = self.slot_name(slot);
-                return Err(if implicit && clause != "ORDER BY" {
+                return Err(if implicit && clause != "ORDER BY clause" {
                     codes::mix_of_group_func_and_fields(i + 1, clause, name)
                 } else if implicit {
                     continue;
@@ -117,70 +118,14 @@ impl<'c> Binder<'c> {
         }
     }
 
-    /// Slots that have one value per group: grouped ones, constants, and what a key of theirs determines.
+    /// Slots that have one value per group: grouped ones, constants, and what these determine.
     fn determined_slots(&self, block: &Block) -> BTreeSet<Slot> {
-        let mut determined = BTreeSet::new();
-        for g in &block.group_by {
-            if let ExprKind::Slot(s) = g.kind {
-                determined.insert(s);
-            }
-        }
+        let grouped = block.group_by.iter().filter_map(|g| if let ExprKind::Slot(s) = g.kind { Some(s) } else { None }).collect();
+        // A row that sums up a key has one value of it, not of what the key determines.
         if block.rollup.is_some() {
-            // A row that sums up a key has one value of it, not of what the key determines.
-            return determined;
+            return grouped;
         }
-        let mut equalities: Vec<(Expr, Expr)> = Vec::new();
-        let mut add = |e: &Expr| {
-            if let ExprKind::Compare(CmpOp::Eq, _, a, b) = &e.kind {
-                equalities.push(((**a).clone(), (**b).clone()));
-            }
-        };
-        block.filter.iter().for_each(&mut add);
-        fn inner_conditions(tree: &JoinTree, add: &mut dyn FnMut(&Expr)) {
-            match tree {
-                JoinTree::Relation(_) => {}
-                JoinTree::Inner { parts, on, .. } => {
-                    on.iter().for_each(&mut *add);
-                    parts.iter().for_each(|p| inner_conditions(p, add));
-                }
-                JoinTree::Left { left, .. } => inner_conditions(left, add),
-            }
-        }
-        block.from.iter().for_each(|t| inner_conditions(t, &mut add));
         let relations = self.scopes.last().map_or(&[][..], |scope| &scope.relations);
-        loop {
-            let before = determined.len();
-            for (a, b) in &equalities {
-                for (x, y) in [(a, b), (b, a)] {
-                    if let ExprKind::Slot(s) = x.kind {
-                        let mut slots = Vec::new();
-                        slots_of(y, &self.subplans, &mut slots);
-                        let own = |s: &Slot| relations.iter().any(|r| r.slots.contains(&Some(*s)));
-                        if slots.iter().all(|s| determined.contains(s) || !own(s)) {
-                            determined.insert(s);
-                        }
-                    }
-                }
-            }
-            for relation in relations {
-                let Source::Base(table) = relation.source else { continue };
-                let def = &self.tables[table as usize].def;
-                let keyed = def.indexes.iter().any(|index| {
-                    index.unique
-                        && !index.parts.is_empty()
-                        && index.parts.iter().all(|p| {
-                            p.prefix_chars.is_none()
-                                && !def.columns[p.column].ty.nullable
-                                && relation.slots[p.column].is_some_and(|s| determined.contains(&s))
-                        })
-                });
-                if keyed {
-                    determined.extend(relation.slots.iter().flatten());
-                }
-            }
-            if determined.len() == before {
-                return determined;
-            }
-        }
+        Dependencies::new(&self.tables, &self.subplans, relations, grouped).of_block(block)
     }
 }

@@ -127,13 +127,17 @@ impl<'c> Binder<'c> {
             let is_item = items.iter().any(|(item, _)| same(item, &bound));
             return if is_item { Ok(bound) } else { Err(codes::invalid_group_func_use()) };
         }
+        let depth = self.scopes.len() - 1;
+        if let ast::ExprKind::Column(ast::ColumnRef { table: None, column, .. }) = expr.kind {
+            self.one_item(depth, column)?;
+        }
         self.scope().aggregates_allowed = false;
         let bound = self.expr(expr);
         self.scope().aggregates_allowed = true;
         match (bound, &expr.kind) {
             // A name that several columns have is that of the item.
             (Err(error), ast::ExprKind::Column(column)) if error.code == codes::ER_NON_UNIQ_ERROR && column.table.is_none() => {
-                self.item_named(self.scopes.len() - 1, column.column)?.ok_or(error)
+                self.item_named(depth, column.column)?.ok_or(error)
             }
             (bound, _) => bound,
         }
@@ -278,6 +282,21 @@ impl<'c> Binder<'c> {
         }
     }
 
+    /// A name alone is that of an item of the select list before that of a column; in an expression it is the other way round.
+    fn order_key(&mut self, expr: &ast::Expr<'_>) -> Result<Expr> {
+        let mut whole = expr;
+        while let ast::ExprKind::Unary(ast::UnaryOp::Plus, operand) = whole.kind {
+            whole = operand;
+        }
+        if let ast::ExprKind::Column(ast::ColumnRef { table: None, column, .. }) = whole.kind {
+            self.column_at(whole.span.start);
+            if let Some(item) = self.item_named(self.scopes.len() - 1, column)? {
+                return Ok(item);
+            }
+        }
+        self.expr(expr)
+    }
+
     /// ORDER BY: positions, aliases, expressions.
     pub fn order_keys(&mut self, items: &[ast::OrderItem<'_>], outputs: &[Expr]) -> Result<Vec<SortKey>> {
         let mut keys = Vec::with_capacity(items.len());
@@ -289,7 +308,7 @@ impl<'c> Binder<'c> {
                 },
                 // A lifted constant or a parameter orders nothing.
                 ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
-                _ => self.expr(&item.expr)?,
+                _ => self.order_key(&item.expr)?,
             };
             let collation = if typing::is_string_class(&expr.ty) { expr.ty.collation } else { Collation::Binary };
             keys.push(SortKey { expr, descending: item.descending, collation });

@@ -86,6 +86,18 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names
     Some(out)
 }
 
+/// Whether a format asks for what TIME_FORMAT does not know, even of a value with a date: the day of the week or of the year, the day with its
+/// ending, weeks and their years.
+pub(super) fn asks_for_days(format: &str) -> bool {
+    let mut chars = format.chars();
+    while let Some(c) = chars.next() {
+        if c == '%' && chars.next().is_some_and(|f| "DWawjUuVvXx".contains(f)) {
+            return true;
+        }
+    }
+    false
+}
+
 /// Fields that STR_TO_DATE reads.
 #[derive(Default)]
 pub(super) struct Fields {

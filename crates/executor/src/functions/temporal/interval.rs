@@ -19,7 +19,7 @@ impl Exec<'_> {
         let timed = match v {
             Value::Time(_) => true,
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
-                e.ty.kind != TypeKind::Year && convert::to_f64(v) < 1e7
+                e.ty.kind != TypeKind::Year && convert::to_f64(v, &*self.context) < 1e7
             }
             Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).is_none(),
             _ => false,
