@@ -241,13 +241,7 @@ impl Catalog {
     /// Names of the CHECK constraints of a database, with their tables.
     pub fn check_names(&self, database: &str) -> Result<Vec<(TableId, String)>> {
         let mut names = Vec::new();
-        self.for_each_definition(|bytes| {
-            let def = codec::decode_table(bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
-            if def.database == database {
-                names.extend(def.checks.into_iter().map(|check| (def.id, check.name)));
-            }
-            Ok(true)
-        })?;
+        self.for_each_definition(|bytes| add_check_names(bytes, database, &mut names).map(|()| true))?;
         Ok(names)
     }
 
@@ -282,6 +276,15 @@ fn close_unused(tables: &mut Names, count: usize) {
     for (database, name) in Engine::least_used(unused, count) {
         tables.get_mut(&database).and_then(|names| names.remove(&name));
     }
+}
+
+/// Adds the names of a definition's CHECK constraints when it is of this database.
+pub(crate) fn add_check_names(definition: &[u8], database: &str, names: &mut Vec<(TableId, String)>) -> Result<()> {
+    let def = codec::decode_table(definition).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+    if def.database == database {
+        names.extend(def.checks.into_iter().map(|check| (def.id, check.name)));
+    }
+    Ok(())
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {
