@@ -33,6 +33,11 @@ impl TableEntry {
     pub fn has_foreign_keys(&self) -> bool {
         !self.children.is_empty() || !self.def.foreign_keys.is_empty()
     }
+
+    /// Where the AUTO_INCREMENT counter of a copy begins that goes on as this table would.
+    pub fn counter_of_copy(&self) -> u64 {
+        self.def.auto_increment_start.max(self.storage.auto_increment())
+    }
 }
 
 type Names = HashMap<String, HashMap<String, Arc<TableEntry>>>;

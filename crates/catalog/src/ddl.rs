@@ -33,7 +33,7 @@ pub(crate) const RECOVERED_WAIT: Duration = Duration::from_secs(60);
 pub enum Change<'c> {
     /// Rows stand: columns appended, renamed, defaults, comments; indexes added (built from the rows) or dropped.
     InPlace,
-    /// Every row is converted into new trees.
+    /// Every row is converted into new trees. The AUTO_INCREMENT counter begins with the definition's `auto_increment_start`: the old one's, unless another was asked for.
     Copy(&'c mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>),
     /// Rows stand, and the new indexes have been built beside writers but for the last round: see [`Catalog::finish_online`].
     Built(&'c mut OnlineAlter),
@@ -258,7 +258,6 @@ impl Catalog {
         let copies = matches!(change, Change::Copy(_));
         if copies {
             new.id = self.engine().allocate_table_id();
-            new.auto_increment_start = new.auto_increment_start.max(entry.storage.auto_increment());
         }
         let is_new: HashSet<usize> = match &change {
             Change::Built(alter) => alter.is_new.clone(),
