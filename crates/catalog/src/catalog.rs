@@ -33,6 +33,11 @@ impl TableEntry {
     pub fn has_foreign_keys(&self) -> bool {
         !self.children.is_empty() || !self.def.foreign_keys.is_empty()
     }
+
+    /// Where the AUTO_INCREMENT counter of a copy begins that goes on as this table would.
+    pub fn counter_of_copy(&self) -> u64 {
+        self.def.auto_increment_start.max(self.storage.auto_increment())
+    }
 }
 
 type Names = HashMap<String, HashMap<String, Arc<TableEntry>>>;
@@ -241,13 +246,7 @@ impl Catalog {
     /// Names of the CHECK constraints of a database, with their tables.
     pub fn check_names(&self, database: &str) -> Result<Vec<(TableId, String)>> {
         let mut names = Vec::new();
-        self.for_each_definition(|bytes| {
-            let def = codec::decode_table(bytes).map_err(|_| CatalogError::Damaged("table definition".into()))?;
-            if def.database == database {
-                names.extend(def.checks.into_iter().map(|check| (def.id, check.name)));
-            }
-            Ok(true)
-        })?;
+        self.for_each_definition(|bytes| add_check_names(bytes, database, &mut names).map(|()| true))?;
         Ok(names)
     }
 
@@ -282,6 +281,15 @@ fn close_unused(tables: &mut Names, count: usize) {
     for (database, name) in Engine::least_used(unused, count) {
         tables.get_mut(&database).and_then(|names| names.remove(&name));
     }
+}
+
+/// Adds the names of a definition's CHECK constraints when it is of this database.
+pub(crate) fn add_check_names(definition: &[u8], database: &str, names: &mut Vec<(TableId, String)>) -> Result<()> {
+    let def = codec::decode_table(definition).map_err(|_| CatalogError::Damaged("table definition".into()))?;
+    if def.database == database {
+        names.extend(def.checks.into_iter().map(|check| (def.id, check.name)));
+    }
+    Ok(())
 }
 
 fn text(bytes: Vec<u8>) -> Result<String> {

@@ -1,5 +1,5 @@
 //! Changing the dictionary: each operation is one engine transaction of the caller's session, which runs none when it calls
-//! ([`Catalog::define_table`] alone is a part of one that runs).
+//! ([`Catalog::define_table`], and what `rename.rs` has, are parts of one that runs).
 //!
 //! # Invariants
 //! 1. New trees are made first, the definition is committed second, old trees are freed last; a crash leaves orphans, never a definition
@@ -33,7 +33,7 @@ pub(crate) const RECOVERED_WAIT: Duration = Duration::from_secs(60);
 pub enum Change<'c> {
     /// Rows stand: columns appended, renamed, defaults, comments; indexes added (built from the rows) or dropped.
     InPlace,
-    /// Every row is converted into new trees.
+    /// Every row is converted into new trees. The AUTO_INCREMENT counter begins with the definition's `auto_increment_start`: the old one's, unless another was asked for.
     Copy(&'c mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>),
     /// Rows stand, and the new indexes have been built beside writers but for the last round: see [`Catalog::finish_online`].
     Built(&'c mut OnlineAlter),
@@ -133,7 +133,7 @@ impl Catalog {
     }
 
     /// CREATE TABLE … SELECT: a table without a definition, which nobody else finds. The caller's transaction puts rows into it, then calls
-    /// [`Catalog::define_table`] and commits, and [`Catalog::table_committed`] follows; after a rollback [`Catalog::discard_table`] does.
+    /// [`Catalog::define_table`] and commits, and [`Catalog::definitions_committed`] follows; after a rollback [`Catalog::discard_table`] does.
     pub fn undefined_table(&self, mut def: TableDef) -> Result<Arc<TableEntry>> {
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
@@ -154,8 +154,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// The transaction that made the table has committed.
-    pub fn table_committed(&self) {
+    /// A transaction of the caller's that changed definitions has committed.
+    pub fn definitions_committed(&self) {
         self.changed();
     }
 
@@ -195,10 +195,19 @@ impl Catalog {
 
     /// DROP TABLE.
     pub fn drop_table(&self, session: &mut Session, entry: &TableEntry) -> Result<()> {
-        let def = &entry.def;
-        self.transaction(session, |session| remove_table(session, &def.database, &def.name, def.id))?;
+        self.drop_tables(session, &[entry])
+    }
+
+    /// DROP TABLE of several, all or none.
+    pub fn drop_tables(&self, session: &mut Session, entries: &[&TableEntry]) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.transaction(session, |session| {
+            entries.iter().try_for_each(|TableEntry { def, .. }| remove_table(session, &def.database, &def.name, def.id).map(drop))
+        })?;
         self.changed();
-        self.free_table(def)
+        entries.iter().try_for_each(|entry| self.free_table(&entry.def))
     }
 
     /// TRUNCATE TABLE: the same definition over new, empty trees, with a new id, its counter at the start.
@@ -220,24 +229,6 @@ impl Catalog {
         }
         self.changed();
         self.free_table(&entry.def)
-    }
-
-    /// RENAME TABLE, possibly to another database: `def` is the definition under its new name.
-    pub fn rename_table(&self, session: &mut Session, entry: &TableEntry, mut def: TableDef) -> Result<()> {
-        let (database, name) = (&def.database.clone(), &def.name.clone());
-        self.transaction(session, |session| {
-            dictionary::database(session, database, engine::Read::Share(engine::Wait::Block))?
-                .ok_or_else(|| CatalogError::UnknownDatabase(database.into()))?;
-            if !dictionary::add(session, &dictionary::name_key(database, name), &def.id.0.to_be_bytes())? {
-                return Err(CatalogError::TableExists(name.into()));
-            }
-            dictionary::remove(session, &dictionary::name_key(&entry.def.database, &entry.def.name))?;
-            references::rename_parent(session, &entry.def, &mut def, &[])?;
-            references::replace(session, Some(&entry.def), Some(&def))?;
-            dictionary::set(session, &dictionary::table_key(def.id), &codec::encode_table(&def))
-        })?;
-        self.changed();
-        Ok(())
     }
 
     /// ALTER TABLE, CREATE INDEX, DROP INDEX: `new` replaces the definition of `entry`. Indexes of `new` without an id are built; those of the
@@ -267,7 +258,6 @@ impl Catalog {
         let copies = matches!(change, Change::Copy(_));
         if copies {
             new.id = self.engine().allocate_table_id();
-            new.auto_increment_start = new.auto_increment_start.max(entry.storage.auto_increment());
         }
         let is_new: HashSet<usize> = match &change {
             Change::Built(alter) => alter.is_new.clone(),

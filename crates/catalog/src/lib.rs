@@ -27,6 +27,7 @@ pub mod offline;
 mod online;
 mod open;
 mod references;
+mod rename;
 mod row_versions;
 mod sections;
 mod temporary;
@@ -42,6 +43,7 @@ pub use def::{
 pub use error::{CatalogError, Result};
 pub use online::OnlineAlter;
 pub use references::{Renamed, TableName};
+pub use rename::Named;
 pub use row_versions::{ROW_VERSIONS_MAX, RowVersion, RowVersions, StoredColumn, older_versions};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef, ViewEntry};
 pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

@@ -9,7 +9,7 @@
 
 use crate::catalog::Catalog;
 use crate::codec::{self, put_text, text};
-use crate::dictionary::{self, LOCKED};
+use crate::dictionary;
 use crate::error::{CatalogError, Result};
 use base::{Malformed, Reader, TableId, put_u8, put_varint};
 use engine::format::Feature;
@@ -112,7 +112,7 @@ pub struct ViewEntry {
     pub lock: Arc<TableLock>,
 }
 
-fn view_key(id: TableId) -> Vec<u8> {
+pub(crate) fn view_key(id: TableId) -> Vec<u8> {
     [b"V".as_slice(), &id.0.to_be_bytes()].concat()
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn decode(bytes: &[u8]) -> codec::Result<ViewDef> {
     })
 }
 
-fn read(session: &mut Session, id: TableId, read: Read) -> Result<Option<ViewDef>> {
+pub(crate) fn read(session: &mut Session, id: TableId, read: Read) -> Result<Option<ViewDef>> {
     let Some(bytes) = dictionary::get(session, &view_key(id), read)? else { return Ok(None) };
     decode(&bytes).map(Some).map_err(|_| CatalogError::Damaged(format!("view {id}")))
 }
@@ -257,22 +257,6 @@ impl Catalog {
         self.changed();
         let mut locks = self.view_locks.lock();
         views.iter().for_each(|def| drop(locks.remove(&def.id)));
-        Ok(())
-    }
-
-    /// RENAME TABLE of a view, inside its database. The caller has it exclusively.
-    pub fn rename_view(&self, session: &mut Session, view: &ViewDef, name: &str) -> Result<()> {
-        self.transaction(session, |session| {
-            let mut def = read(session, view.id, LOCKED)?
-                .ok_or_else(|| CatalogError::UnknownTable { database: view.database.clone(), table: view.name.clone() })?;
-            if !dictionary::add(session, &dictionary::name_key(&view.database, name), &view.id.0.to_be_bytes())? {
-                return Err(CatalogError::TableExists(name.into()));
-            }
-            dictionary::remove(session, &dictionary::name_key(&view.database, &view.name))?;
-            def.name = name.into();
-            dictionary::set(session, &view_key(view.id), &encode(&def))
-        })?;
-        self.changed();
         Ok(())
     }
 }

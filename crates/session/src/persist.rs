@@ -19,7 +19,7 @@ fn not_kept(name: &str) -> SqlError {
 }
 
 impl ClientSession {
-    fn persisted(&self) -> Result<&Persisted, SqlError> {
+    pub(crate) fn persisted(&self) -> Result<&Persisted, SqlError> {
         self.shared().persisted().ok_or_else(|| codes::not_supported_yet("SET PERSIST without a data directory"))
     }
 
@@ -33,10 +33,11 @@ impl ClientSession {
         self.shared().variables.note_origin(definition, self.origin());
     }
 
-    /// Writes down a checked value for the next start.
-    pub(crate) fn keep_value(&self, definition: &Definition, value: &Value) -> Result<(), SqlError> {
+    /// Writes down checked values for the next start, all of them or none.
+    pub(crate) fn keep_values<'v>(&self, values: impl Iterator<Item = (&'static Definition, &'v Value)>) -> Result<(), SqlError> {
         let Origin { micros, user, host, .. } = self.origin();
-        self.persisted()?.keep(definition.name, Kept { value: show(definition, value), user, host, micros })
+        let kept = |value: String| Kept { value, user: user.clone(), host: host.clone(), micros };
+        self.persisted()?.keep(values.map(|(definition, value)| (definition.name.to_owned(), kept(show(definition, value)))))
     }
 
     /// 3630: what is about variables that only a start reads takes two privileges.
@@ -49,13 +50,13 @@ impl ClientSession {
         Err(SqlError { code: 3630, sqlstate: *b"42000", message: message.into() })
     }
 
-    /// SET PERSIST_ONLY: the running server goes on as it is.
-    pub(crate) fn set_persist_only(
+    /// The value that SET PERSIST_ONLY keeps: the running server goes on as it is.
+    pub(crate) fn value_to_persist_only(
         &mut self,
         definition: &'static Definition,
         value: Option<&ast::Expr<'_>>,
         sql: &[u8],
-    ) -> Result<(), Outcome> {
+    ) -> Result<Value, Outcome> {
         self.may_persist_only()?;
         if definition.scope == Scope::Session {
             return Err(codes::local_variable(definition.name).into());
@@ -83,7 +84,7 @@ impl ClientSession {
         if definition.name == "mandatory_roles" {
             self.check_mandatory_roles(&value)?;
         }
-        Ok(self.keep_value(definition, &value)?)
+        Ok(value)
     }
 
     /// RESET PERSIST.

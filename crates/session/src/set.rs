@@ -13,9 +13,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use types::{SqlMode, TimeZone, Value};
 
+/// What a SET does to a variable of the server.
+struct ServerChange {
+    definition: &'static Definition,
+    value: Value,
+    /// For the next start.
+    kept: bool,
+    /// Now.
+    applies: bool,
+}
+
 impl ClientSession {
-    /// SET with its items, in order; the first wrong one ends it, those before it stand.
+    /// SET with its items, in order; the first wrong one ends it. Those of the session before it stand; the server's variables change at the end, and what is kept of
+    /// them is written down together: all or nothing.
     pub(crate) fn set(&mut self, items: &[SetItem<'_>], sql: &[u8]) -> Result<(), Outcome> {
+        let mut of_server = Vec::new();
         for item in items {
             match item {
                 SetItem::User { name, value } => {
@@ -27,19 +39,48 @@ impl ClientSession {
                     if component.is_some() {
                         return Err(codes::unknown_system_variable(name).into());
                     }
-                    self.set_system(*scope, name, value.as_ref(), sql)?;
+                    of_server.extend(self.set_system(*scope, name, value.as_ref(), sql)?);
                 }
                 SetItem::Names { charset, collation } => self.set_names(*charset, *collation)?,
                 SetItem::Charset(charset) => self.set_character_set(*charset)?,
             }
         }
+        if of_server.is_empty() { Ok(()) } else { self.change_server(of_server) }
+    }
+
+    /// Gives the server's variables their new values.
+    fn change_server(&mut self, changes: Vec<ServerChange>) -> Result<(), Outcome> {
+        if changes.iter().any(|change| change.kept) {
+            let kept = changes.iter().filter(|change| change.kept);
+            self.keep_values(kept.map(|change| (change.definition, &change.value)))?;
+        }
+        for ServerChange { definition, value, .. } in changes.into_iter().filter(|change| change.applies) {
+            self.shared().variables.set(definition, value.clone());
+            self.note_origin(definition);
+            if let Some((name, value)) = partner(definition.name, &value) {
+                self.shared().variables.set(name, value);
+            }
+            self.apply_global(definition, &value);
+            self.apply_to_accounts(definition);
+        }
         Ok(())
     }
 
-    fn set_system(&mut self, scope: Option<VarScope>, name: &str, value: Option<&ast::Expr<'_>>, sql: &[u8]) -> Result<(), Outcome> {
+    /// Sets a variable of the session, or says what is to become of one of the server.
+    fn set_system(
+        &mut self,
+        scope: Option<VarScope>,
+        name: &str,
+        value: Option<&ast::Expr<'_>>,
+        sql: &[u8],
+    ) -> Result<Option<ServerChange>, Outcome> {
         let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
         let global = match scope {
-            Some(VarScope::PersistOnly) => return self.set_persist_only(definition, value, sql),
+            Some(VarScope::PersistOnly) => {
+                let value = self.value_to_persist_only(definition, value, sql)?;
+                self.persisted()?;
+                return Ok(Some(ServerChange { definition, value, kept: true, applies: false }));
+            }
             Some(VarScope::Global | VarScope::Persist) => true,
             Some(VarScope::Session) | None => false,
         };
@@ -57,7 +98,7 @@ impl ClientSession {
             _ => {}
         }
         if scope.is_none() && !global && matches!(definition.name, "transaction_isolation" | "transaction_read_only") {
-            return self.set_next_transaction(definition, value, sql);
+            return self.set_next_transaction(definition, value, sql).map(|()| None);
         }
         let value = match value {
             // DEFAULT: of the server the built-in value, of a session the server's.
@@ -88,26 +129,20 @@ impl ClientSession {
             self.warn_of_unknown_tracked(&value);
         }
         if global {
-            if scope == Some(VarScope::Persist) {
-                self.keep_value(definition, &value)?;
+            let kept = scope == Some(VarScope::Persist);
+            if kept {
+                self.persisted()?;
             }
-            self.shared().variables.set(definition, value.clone());
-            self.note_origin(definition);
-            if let Some((name, value)) = partner(definition.name, &value) {
-                self.shared().variables.set(name, value);
-            }
-            self.apply_global(definition, &value);
-            self.apply_to_accounts(definition);
-            return Ok(());
+            return Ok(Some(ServerChange { definition, value, kept, applies: true }));
         }
         if is_charset_variable(definition.name) {
             self.set_charset_variable(definition, value);
-            return Ok(());
+            return Ok(None);
         }
         // `transaction_isolation` without a scope word is the session's; SET TRANSACTION without one is the next transaction's.
         self.apply_session(definition, &value)?;
         self.core.variables.set(definition, value);
-        Ok(())
+        Ok(None)
     }
 
     /// Values that the kind allows and the server cannot carry out.

@@ -198,6 +198,7 @@ impl World {
             row.values(&mut values).map_err(|_| damaged("a row that cannot be decoded"))?;
             target.encode(&values, out).map_err(|_| damaged("a row that cannot be encoded"))
         };
+        let def = TableDef { auto_increment_start: entry.counter_of_copy(), ..def };
         let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::Copy(&mut convert));
         if self.finish_ddl(&format!("copy {name}"), state, result)? {
             self.losers.iter_mut().for_each(|loser| loser.table_moved(name, None));

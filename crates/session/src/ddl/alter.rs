@@ -778,11 +778,17 @@ fn apply(
         .filter_map(|(column, from)| from.map(|at| (entry.def.columns[at].name.clone(), column.name.clone())))
         .filter(|(before, after)| before != after)
         .collect();
-    let wanted_counter = draft.options.auto_increment;
+    let wanted_counter = match draft.options.auto_increment {
+        Some(wanted) => Some(counter_for(session, table, wanted)?),
+        None => None,
+    };
     if !work.copies && new == entry.def && wanted_counter.is_none() {
         return Ok(DdlDone::NOTHING);
     }
-    if !work.copies {
+    // The log says that the counter was higher: only a table with another id begins with a lower one after a crash, too.
+    let is_lowered =
+        entry.def.auto_increment_column().is_some() && wanted_counter.is_some_and(|wanted| wanted < entry.storage.auto_increment());
+    if !work.copies && !is_lowered {
         let shape = Shape::of(&entry.def, from);
         if shape != Shape::Same {
             new.schema_version += 1;
@@ -796,16 +802,12 @@ fn apply(
                 None => (new.schema_version, value_of_new_column(column, now_micros, &*zone)),
             };
         }
-        let counter = match wanted_counter {
-            Some(wanted) => Some(counter_for(session, table, wanted)?),
-            None => None,
-        };
-        if let Some(counter) = counter {
+        if let Some(counter) = wanted_counter {
             new.auto_increment_start = counter;
         }
         let name = FullName { database: new.database.clone(), table: new.name.clone() };
         online::alter_in_place(session, table, new, &renamed, beside)?;
-        if let Some(counter) = counter {
+        if let Some(counter) = wanted_counter {
             session.find_table(&name)?.storage.set_auto_increment(counter);
         }
         return Ok(DdlDone::NOTHING);
@@ -819,6 +821,7 @@ fn apply(
     let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
     let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
     converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
+    new.auto_increment_start = wanted_counter.unwrap_or_else(|| entry.counter_of_copy());
     let changed = {
         let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
         catalog.alter_table_renaming(&mut session.engine, entry, new, Change::Copy(&mut convert), &renamed)

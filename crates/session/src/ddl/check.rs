@@ -6,6 +6,7 @@ use super::same_name;
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::shared::Shared;
+use base::TableId;
 use catalog::{CheckDef, TableDef};
 use lock_manager::{Asker, WaitPolicy};
 use mysql_error::{SqlError, codes};
@@ -157,12 +158,12 @@ pub(super) struct TakenNames {
 }
 
 impl TakenNames {
-    fn take(session: &ClientSession, database: &str, checks: &[&CheckDef]) -> Result<TakenNames, Outcome> {
+    pub(super) fn take(session: &ClientSession, mut names: Vec<String>) -> Result<TakenNames, Outcome> {
         let core = &session.core;
         let mut taken = TakenNames { shared: Arc::clone(session.shared()), owner: u64::from(core.connection.id()), names: Vec::new() };
-        let mut names: Vec<String> = checks.iter().map(|check| format!("{database}\0{}", check.name.to_lowercase())).collect();
         // In one order, so that two such statements do not wait for each other.
         names.sort();
+        names.dedup();
         let policy = WaitPolicy::Wait(Some(session.metadata_deadline()));
         for name in names {
             let asker = Asker::new(taken.shared.engine.locks(), &core.lock_owner, &core.cancel);
@@ -181,21 +182,37 @@ impl Drop for TakenNames {
     }
 }
 
+/// The constraints of a definition whose names are new in its database.
+fn newly_named<'d>(def: &'d TableDef, old: Option<&TableDef>) -> impl Iterator<Item = &'d CheckDef> {
+    let is_new =
+        move |check: &&CheckDef| old.is_none_or(|old| old.database != def.database || !old.checks.iter().any(|o| o.name == check.name));
+    def.checks.iter().filter(is_new)
+}
+
+/// Their names as [`TakenNames::take`] takes them.
+pub(super) fn check_name_keys(def: &TableDef, old: Option<&TableDef>) -> Vec<String> {
+    newly_named(def, old).map(|check| format!("{}\0{}", def.database, check.name.to_lowercase())).collect()
+}
+
+/// Refuses names that other tables of the database have, of which `names` are.
+pub(super) fn refuse_taken_names(def: &TableDef, old: Option<&TableDef>, names: &[(TableId, String)]) -> Result<(), SqlError> {
+    let of_others = |name: &str| names.iter().any(|(id, other)| old.is_none_or(|old| old.id != *id) && same_name(other, name));
+    match newly_named(def, old).find(|check| of_others(&check.name)) {
+        Some(check) => Err(codes::check_constraint_dup_name(&check.name)),
+        None => Ok(()),
+    }
+}
+
 impl ClientSession {
     /// Takes the names of new constraints, and refuses those that other tables of the database have. They are to be held until the definition is there.
     pub(super) fn take_check_names(&self, def: &TableDef, old: Option<&TableDef>) -> Result<Option<TakenNames>, Outcome> {
-        let is_new =
-            |check: &&CheckDef| old.is_none_or(|old| old.database != def.database || !old.checks.iter().any(|o| o.name == check.name));
-        let new: Vec<&CheckDef> = def.checks.iter().filter(is_new).collect();
+        let new = check_name_keys(def, old);
         if new.is_empty() {
             return Ok(None);
         }
-        let taken = TakenNames::take(self, &def.database, &new)?;
-        let of_others = self.shared().catalog.check_names(&def.database).map_err(|error| self.catalog_error(error))?;
-        let of_others = |name: &str| of_others.iter().any(|(id, other)| old.is_none_or(|old| old.id != *id) && same_name(other, name));
-        match new.iter().find(|check| of_others(&check.name)) {
-            Some(check) => Err(codes::check_constraint_dup_name(&check.name).into()),
-            None => Ok(Some(taken)),
-        }
+        let taken = TakenNames::take(self, new)?;
+        let names = self.shared().catalog.check_names(&def.database).map_err(|error| self.catalog_error(error))?;
+        refuse_taken_names(def, old, &names)?;
+        Ok(Some(taken))
     }
 }

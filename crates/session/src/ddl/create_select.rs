@@ -141,7 +141,7 @@ pub(super) fn create(
         Err(outcome) => Err(outcome),
     };
     if let Ok(Made::Rows(_)) = &outcome {
-        catalog.table_committed();
+        catalog.definitions_committed();
     } else {
         session.rollback()?;
         catalog.discard_table(&entry).map_err(|error| session.catalog_error(error))?;

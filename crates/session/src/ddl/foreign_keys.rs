@@ -457,7 +457,12 @@ impl ClientSession {
     /// A table of this definition comes under a name that others refer to: it must be what they refer to.
     pub(super) fn check_awaited(&mut self, def: &TableDef) -> Result<(), Outcome> {
         let children = self.children_of(&FullName { database: def.database.clone(), table: def.name.clone() })?;
-        for (child, key) in keys_to(def, &children) {
+        self.check_awaited_by(def, &children)
+    }
+
+    /// The same, by those who refer to the name.
+    pub(super) fn check_awaited_by(&mut self, def: &TableDef, children: &[TableDef]) -> Result<(), Outcome> {
+        for (child, key) in keys_to(def, children) {
             if let Err(error) = self.check_parent_of(child, key, Some(def)) {
                 return Err(if self.checks_foreign_keys() { codes::cannot_add_foreign() } else { error }.into());
             }

@@ -84,12 +84,12 @@ pub(super) fn update(session: &mut ClientSession, name: &FullName) -> Result<(),
     let entry = session.find_named(name)?;
     let of = |at: usize| entry.def.columns[at].histogram.as_ref().filter(|histogram| histogram.auto_update);
     let wanted: Vec<usize> = (0..entry.def.columns.len()).filter(|at| of(*at).is_some()).collect();
-    for at in wanted {
-        let asked = of(at).map_or(BUCKETS, |histogram| histogram.buckets_asked);
-        let made = made_of(session, name, &[at], asked, true)?;
-        set(session, name, &[at], made)?;
+    let mut made = Vec::with_capacity(wanted.len());
+    for at in &wanted {
+        let asked = of(*at).map_or(BUCKETS, |histogram| histogram.buckets_asked);
+        made.extend(made_of(session, name, &[*at], asked, true)?);
     }
-    Ok(())
+    if wanted.is_empty() { Ok(()) } else { set(session, name, &wanted, made) }
 }
 
 fn can_have(def: &TableDef, column: &str) -> Result<usize, String> {

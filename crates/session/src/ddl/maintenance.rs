@@ -291,6 +291,7 @@ fn check_shared(
 fn rebuild(session: &mut ClientSession, name: &FullName) -> Result<(), Outcome> {
     let table = session.lock_table(name)?;
     let mut new = table.entry.def.clone();
+    new.auto_increment_start = table.entry.counter_of_copy();
     super::create_table::forget_history(&mut new);
     for index in &mut new.indexes {
         (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);

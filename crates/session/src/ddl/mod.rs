@@ -12,6 +12,8 @@ mod alter;
 mod check;
 mod checksum;
 mod convert;
+#[cfg(test)]
+mod crash_tests;
 mod create_select;
 mod create_table;
 mod data_type;

@@ -1,15 +1,16 @@
 //! DROP TABLE, RENAME TABLE, TRUNCATE.
 
-use super::check::follow_table_name;
+use super::check::{TakenNames, check_name_keys, follow_table_name, refuse_taken_names};
 use super::foreign_keys::keys_to;
 use super::{DdlDone, FullName, check_table_name, full_name, view};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::virtual_tables::{is_emptied, refuse_drop};
-use catalog::CatalogError;
-use mysql_error::codes;
+use catalog::{CatalogError, Named, TableDef, TableEntry};
+use engine::Isolation;
+use mysql_error::{SqlError, codes};
 use parser::ast::{DropTable, ObjectName};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Drops all the tables or, when one is missing without IF EXISTS, none.
@@ -50,9 +51,8 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
     let locked = session.lock_tables(&present)?;
     session.refuse_referenced(&present)?;
     let catalog = session.shared().catalog.clone();
-    for table in &locked {
-        catalog.drop_table(&mut session.engine, &table.entry).map_err(|error| session.catalog_error(error))?;
-    }
+    let entries: Vec<&TableEntry> = locked.iter().map(|table| &*table.entry).collect();
+    catalog.drop_tables(&mut session.engine, &entries).map_err(|error| session.catalog_error(error))?;
     for (_, entry) in temporary {
         session.drop_temporary(&entry)?;
     }
@@ -85,7 +85,7 @@ pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Re
     Ok(DdlDone::NOTHING)
 }
 
-/// RENAME TABLE: one after the other, as written; when one fails, those before it are taken back.
+/// RENAME TABLE: one after the other, as written, in one transaction: all of them or none.
 pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, ObjectName<'_>)]) -> Result<DdlDone, Outcome> {
     let mut renames = Vec::with_capacity(pairs.len());
     for (old, new) in pairs {
@@ -105,15 +105,40 @@ pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, Obje
     let tables: Vec<FullName> = sources.iter().filter(|name| !views.contains(name)).cloned().collect();
     let _views = session.lock_views(&views)?;
     let _locked = session.lock_related(&tables, children)?;
-    for (no, (old, new)) in renames.iter().enumerate() {
-        if let Err(outcome) = rename_one(session, old, new) {
-            for (old, new) in renames[..no].iter().rev() {
-                rename_one(session, new, old)?;
-            }
-            return Err(outcome);
-        }
+    // Before the transaction, which would keep who has them waiting for what it has locked of the dictionary.
+    let _names = TakenNames::take(session, names_given(session, &renames)?)?;
+    session.engine.begin(Isolation::ReadCommitted, false);
+    session.engine.statement_start();
+    let renamed = renames.iter().try_for_each(|(old, new)| rename_one(session, old, new));
+    if let Err(outcome) = renamed.and_then(|()| session.commit_durably()) {
+        session.rollback()?;
+        return Err(outcome);
     }
+    session.shared().catalog.definitions_committed();
     Ok(DdlDone::NOTHING)
+}
+
+/// The names of CHECK constraints that renames give, as they are taken.
+fn names_given(session: &ClientSession, renames: &[(FullName, FullName)]) -> Result<Vec<String>, Outcome> {
+    let (mut given, mut renamed) = (Vec::new(), BTreeMap::new());
+    for (old, new) in renames {
+        let known = match renamed.remove(old) {
+            Some(def) => Some(def),
+            None => session.definition_of(old)?,
+        };
+        let Some(was) = known else { continue };
+        let def = under_name(&was, old, new)?;
+        given.extend(check_name_keys(&def, Some(&was)));
+        renamed.insert(new.clone(), def);
+    }
+    Ok(given)
+}
+
+/// A definition under another name.
+fn under_name(def: &TableDef, old: &FullName, new: &FullName) -> Result<TableDef, SqlError> {
+    let mut def = TableDef { database: new.database.clone(), name: new.table.clone(), ..def.clone() };
+    follow_table_name(&mut def.checks, &old.table, &new.table)?;
+    Ok(def)
 }
 
 /// Plays the renames through without doing them. Returns the tables that exist now and get another name.
@@ -137,17 +162,20 @@ fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> R
     Ok(sources)
 }
 
+/// A part of the transaction that runs: what those before it have done is found.
 fn rename_one(session: &mut ClientSession, old: &FullName, new: &FullName) -> Result<(), Outcome> {
-    if let Some(view) = session.find_view(old)? {
-        return view::rename(session, &view, new);
-    }
-    let entry = session.find_table(old)?;
-    session.check_awaited(&catalog::TableDef { database: new.database.clone(), name: new.table.clone(), ..entry.def.clone() })?;
     let catalog = session.shared().catalog.clone();
-    let mut def = entry.def.clone();
-    follow_table_name(&mut def.checks, &old.table, &new.table)?;
-    (def.database, def.name) = (new.database.clone(), new.table.clone());
-    let _names = session.take_check_names(&def, Some(&entry.def))?;
-    let renamed = catalog.rename_table(&mut session.engine, &entry, def);
-    renamed.map_err(|error| session.catalog_error(error))
+    let named = catalog.named_within(&mut session.engine, &old.database, &old.table).map_err(|error| session.catalog_error(error))?;
+    let was = match named.ok_or_else(|| codes::no_such_table(&old.database, &old.table))? {
+        Named::View(view) => return view::rename(session, &view, new),
+        Named::Table(def) => def,
+    };
+    let def = under_name(&was, old, new)?;
+    let awaiting = catalog.children_within(&mut session.engine, &new.database, &new.table).map_err(|error| session.catalog_error(error))?;
+    session.check_awaited_by(&def, &awaiting)?;
+    if !def.checks.is_empty() {
+        let names = catalog.check_names_within(&mut session.engine, &new.database).map_err(|error| session.catalog_error(error))?;
+        refuse_taken_names(&def, Some(&was), &names)?;
+    }
+    catalog.rename_table_within(&mut session.engine, &was, def).map_err(|error| session.catalog_error(error))
 }

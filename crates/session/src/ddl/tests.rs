@@ -6,6 +6,7 @@ use crate::command::{ClientAddress, Command, Login, NoClient, PacketWriter};
 use crate::connections::{Connection, Hangup};
 use crate::service::Session;
 use crate::shared::Shared;
+use crate::variables::{KeptValues, Persisted};
 use catalog::Catalog;
 use engine::{Engine, EngineConfig};
 use env::{Disk, SimClock, SimDisk};
@@ -33,13 +34,20 @@ impl Server {
     }
 
     pub(super) fn on(disk: Arc<SimDisk>) -> Server {
+        Server::try_on(disk).expect("a server")
+    }
+
+    pub(super) fn try_on(disk: Arc<SimDisk>) -> Result<Server, String> {
         let as_disk: Arc<dyn Disk> = disk.clone();
         let mut config = EngineConfig::small();
         config.pool.frames = 256;
-        let engine = Engine::open(as_disk, Arc::new(SimClock::new(1_700_000_000_000_000)), config).expect("an engine");
-        let catalog = Catalog::open(&engine).expect("a catalogue");
-        let accounts = AccountStore::open(&catalog).expect("accounts");
-        Server { disk, shared: Shared::new(engine, catalog, accounts) }
+        let clock = Arc::new(SimClock::new(1_700_000_000_000_000));
+        let engine = Engine::open(Arc::clone(&as_disk), clock, config).map_err(|error| error.to_string())?;
+        let catalog = Catalog::open(&engine).map_err(|error| error.to_string())?;
+        let accounts = AccountStore::open(&catalog).map_err(|error| error.to_string())?;
+        let shared = Shared::new(engine, catalog, accounts);
+        shared.take_persisted(Persisted::open(as_disk).map_err(|error| error.to_string())?, &KeptValues::new());
+        Ok(Server { disk, shared })
     }
 
     /// The server again after a clean stop.

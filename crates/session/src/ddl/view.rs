@@ -157,15 +157,14 @@ pub(super) fn drop(session: &mut ClientSession, drop: &DropTable<'_>) -> Result<
     Ok(DdlDone::NOTHING)
 }
 
-/// RENAME TABLE of a view.
-pub(super) fn rename(session: &mut ClientSession, view: &ViewEntry, new: &FullName) -> Result<(), Outcome> {
-    let def = &view.def;
+/// RENAME TABLE of a view, in the transaction that runs.
+pub(super) fn rename(session: &mut ClientSession, def: &ViewDef, new: &FullName) -> Result<(), Outcome> {
     if def.database != new.database {
         let message = format!("Changing schema from '{}' to '{}' is not allowed.", def.database, new.database);
         return Err(SqlError::with_message(1450, message).into());
     }
     let catalog = session.shared().catalog.clone();
-    catalog.rename_view(&mut session.engine, def, &new.table).map_err(|error| session.catalog_error(error))
+    catalog.rename_view_within(&mut session.engine, def, &new.table).map_err(|error| session.catalog_error(error))
 }
 
 impl ClientSession {

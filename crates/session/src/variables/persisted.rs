@@ -91,11 +91,9 @@ impl Persisted {
         if values.is_empty() { Ok(Vec::new()) } else { encode(&values).map_err(|_| codes::out_of_resources()) }
     }
 
-    /// Keeps a value.
-    pub(crate) fn keep(&self, name: &str, kept: Kept) -> Result<(), SqlError> {
-        self.change(|values| {
-            values.insert(name.to_owned(), kept);
-        })
+    /// Keeps values, all of them or none.
+    pub(crate) fn keep(&self, kept: impl IntoIterator<Item = (String, Kept)>) -> Result<(), SqlError> {
+        self.change(|values| values.extend(kept))
     }
 
     /// Forgets a value, or all of them.
@@ -202,10 +200,10 @@ mod tests {
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
         let persisted = Persisted::open(Arc::clone(&disk)).expect("an empty directory");
         assert!(persisted.values().is_empty());
-        persisted.keep("sql_mode", kept("ANSI,\"'\\ \u{e4}")).expect("written");
-        persisted.keep("max_connections", kept("151")).expect("written");
-        persisted.keep("max_connections", kept("152")).expect("written");
-        persisted.keep("port", kept("1")).expect("written");
+        persisted.keep([("sql_mode".to_owned(), kept("ANSI,\"'\\ \u{e4}"))]).expect("written");
+        persisted.keep([("max_connections".to_owned(), kept("151"))]).expect("written");
+        persisted.keep([("max_connections".to_owned(), kept("152"))]).expect("written");
+        persisted.keep([("port".to_owned(), kept("1"))]).expect("written");
         persisted.forget(Some("port")).expect("written");
         let again = Persisted::open(Arc::clone(&disk)).expect("a good file").values();
         assert_eq!(again, persisted.values());
@@ -235,9 +233,9 @@ mod tests {
             for step in 1..12 {
                 let disk = Arc::new(SimDisk::new(seed));
                 let persisted = Persisted::open(Arc::clone(&disk) as Arc<dyn Disk>).expect("an empty directory");
-                persisted.keep("max_connections", kept("151")).expect("written");
+                persisted.keep([("max_connections".to_owned(), kept("151"))]).expect("written");
                 disk.crash_at(step);
-                let told = persisted.keep("max_connections", kept(&"9".repeat(5000)));
+                let told = persisted.keep([("max_connections".to_owned(), kept(&"9".repeat(5000)))]);
                 disk.crash();
                 let values = Persisted::open(Arc::clone(&disk) as Arc<dyn Disk>).expect("the file is whole").values();
                 let is_new = values["max_connections"] != kept("151");

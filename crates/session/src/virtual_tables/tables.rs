@@ -12,7 +12,7 @@ use std::sync::Arc;
 use types::{Collation, ColumnType, Timestamp, TypeKind, Value};
 
 /// Columns whose values need the table open: TABLE_ROWS to AUTO_INCREMENT.
-const NEED_STORAGE: std::ops::RangeInclusive<usize> = 7..=12;
+const NEED_STORAGE: std::ops::RangeInclusive<usize> = 7..=13;
 
 pub(super) fn table() -> VirtualTable {
     let columns = vec![
