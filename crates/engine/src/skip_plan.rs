@@ -24,6 +24,9 @@ const PLAN_STEPS: usize = 16;
 /// And once in so many times that this did not do, so many: a row whose writers were not settled as often as that, one after the other, gets its skip all the same, and the next one is near.
 const PLAN_FAR_EACH: u32 = 32;
 const PLAN_STEPS_FAR: usize = 1024;
+/// Where that does not do either, the next one looks twice as far, so many times: else all later versions of the row would stay until the view closes. It is some milliseconds of the
+/// leaf's latch, once.
+const PLAN_FAR_DOUBLED_MAX: u32 = 6;
 /// Records that are read from the file for one skip, at most.
 const READ_MAX: usize = 4;
 
@@ -32,12 +35,42 @@ const READ_MAX: usize = 4;
 pub(crate) struct SkipBuffers {
     generation: u64,
     views: Option<Arc<Snapshots>>,
-    /// Times that [`PLAN_STEPS`] did not do.
-    too_far: u32,
+    far: Far,
     /// The records past which the skip leads that was planned last.
     passed: Vec<UndoPtr>,
     /// Records that were read from the file for a skip, with no latch held, until it is planned; at most [`READ_MAX`].
     read: Vec<(UndoPtr, Vec<u8>)>,
+}
+
+/// How far a session has looked in vain.
+#[derive(Default)]
+struct Far {
+    /// Times that [`PLAN_STEPS`] did not do.
+    too_far: u32,
+    /// Times since the last skip that [`PLAN_STEPS_FAR`] did not do either.
+    doubled: u32,
+}
+
+impl Far {
+    fn is_time(&self) -> bool {
+        self.too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1
+    }
+
+    /// Versions that are looked at now.
+    fn steps(&self) -> usize {
+        if self.is_time() { PLAN_STEPS_FAR << self.doubled.min(PLAN_FAR_DOUBLED_MAX) } else { PLAN_STEPS }
+    }
+
+    fn note_in_vain(&mut self) {
+        self.doubled += u32::from(self.is_time());
+        self.too_far = self.too_far.wrapping_add(1);
+    }
+
+    fn note_found(&mut self) {
+        if self.is_time() {
+            self.doubled = 0;
+        }
+    }
 }
 
 impl SkipBuffers {
@@ -131,7 +164,7 @@ impl Session {
     #[cold]
     fn plan_skip_among(&mut self, replaced: &[u8]) -> Option<Plan> {
         let prune = &self.engine.prune;
-        let SkipBuffers { generation, views, too_far, passed, read } = &mut self.buffers.skips;
+        let SkipBuffers { generation, views, far, passed, read } = &mut self.buffers.skips;
         prune.copy_views(generation, views);
         passed.clear();
         let views = views.as_deref()?;
@@ -171,7 +204,7 @@ impl Session {
                 Ok(Some(Told::NoSkip)) | Err(_) => None,
                 Ok(Some(Told::Further)) => {
                     let way = SkipBehind { records, newest, replaced, blind: &blind, loses_older_skips: &prune.loses_older_skips };
-                    way.skip(too_far, &mut self.buffers.chain, &mut behind, passed, &mut missing)
+                    way.skip(far, &mut self.buffers.chain, &mut behind, passed, &mut missing)
                 }
             };
             if missing.is_some() && read.len() < READ_MAX {
@@ -307,26 +340,29 @@ impl SkipBehind<'_> {
     /// Notes in `behind` what the views find, and in `passed` the records that the skip leads past.
     fn skip(
         &self,
-        too_far: &mut u32,
+        far: &mut Far,
         buffers: &mut ChainBuffers,
         behind: &mut Behind,
         passed: &mut Vec<UndoPtr>,
         missing: &mut Option<UndoPtr>,
     ) -> Option<PlannedSkip> {
-        let steps = if *too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1 { PLAN_STEPS_FAR } else { PLAN_STEPS };
-        match self.way(steps, behind, passed) {
+        match self.way(far.steps(), behind, passed) {
             Way::Nothing => {
+                far.note_found();
                 *behind = Behind::Nothing;
                 Some(PlannedSkip::to_nothing())
             }
-            Way::Steps(steps) => self.build(steps, buffers),
+            Way::Steps(steps) => {
+                far.note_found();
+                self.build(steps, buffers)
+            }
             Way::None => None,
             Way::Missing(record) => {
                 *missing = Some(record);
                 None
             }
             Way::TooFar => {
-                *too_far = too_far.wrapping_add(1);
+                far.note_in_vain();
                 None
             }
         }
