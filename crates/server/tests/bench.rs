@@ -86,6 +86,18 @@ fn transfers_that_deadlock_keep_the_total() {
     check(&server, "bank", &size);
 }
 
+/// A delivery that finds an order which is newer than its snapshot cannot read whom to credit: it is taken back.
+#[test]
+fn deliveries_from_queues_that_run_empty_credit_somebody() {
+    let server = server();
+    let size = ["--warehouses", "1", "--items", "200", "--customers", "10"];
+    prepare(&server, "tpcc", &size);
+    for _ in 0..3 {
+        run(&server, "tpcc", &[&size[..], &["-c", "16"]].concat());
+        check(&server, "tpcc", &size);
+    }
+}
+
 #[test]
 fn tpcc_keeps_its_consistency_conditions_at_both_levels() {
     let server = server();
