@@ -10,17 +10,21 @@ fn rows(f: &Fixture, session: &mut Session) -> Rows {
     f.ids(session, 0, Direction::Forward).into_iter().map(|id| (id, f.get(session, id).expect("a row that was scanned"))).collect()
 }
 
+/// Commits, and begins the next transaction.
+fn commit(writer: &mut Session) {
+    writer.commit().unwrap();
+    writer.begin(Isolation::RepeatableRead, false);
+}
+
 /// Changes each of the rows once, in transactions of three, with a key that moves.
 fn change_all(f: &Fixture, writer: &mut Session, ids: std::ops::RangeInclusive<i64>, round: i64) {
     for id in ids {
         f.update(writer, id, round * 1000 + id, &format!("round {round}")).unwrap();
         if id % 3 == 0 {
-            writer.commit().unwrap();
-            writer.begin(Isolation::RepeatableRead, false);
+            commit(writer);
         }
     }
-    writer.commit().unwrap();
-    writer.begin(Isolation::RepeatableRead, false);
+    commit(writer);
 }
 
 #[test]
@@ -286,10 +290,6 @@ fn a_change_of_a_row_that_nobody_looked_through_is_kept() {
 fn a_rollback_leaves_the_entry_that_an_old_view_needs_behind_a_pruned_version() {
     let f = Fixture::new();
     let mut writer = f.session();
-    let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
-    };
     f.insert(&mut writer, 1, 10, "old", None).unwrap();
     commit(&mut writer);
     let mut idle = f.session();
@@ -358,8 +358,7 @@ fn a_skip_to_what_one_snapshot_sees_leads_an_older_one_further() {
     f.engine.undo.forget_released_at_once();
     let mut writer = f.session();
     let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
+        commit(writer);
         f.engine.purge_all();
     };
     f.insert(&mut writer, 1, 0, "first", None).unwrap();
@@ -471,10 +470,6 @@ fn what_a_rollback_asks_does_not_grow_with_the_history() {
 fn a_change_that_a_snapshot_needs_is_kept_by_its_writer() {
     let f = Fixture::new();
     let mut writer = f.session();
-    let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
-    };
     for id in 1..=40 {
         f.insert(&mut writer, id, id, "first", None).unwrap();
     }
@@ -572,10 +567,6 @@ fn a_view_that_was_not_asked_keeps_what_it_sees() {
     let f = Fixture::new();
     f.engine.undo.forget_released_at_once();
     let mut writer = f.session();
-    let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
-    };
     f.insert(&mut writer, 1, 1, "first", None).unwrap();
     commit(&mut writer);
     let mut old = f.session();
@@ -623,10 +614,6 @@ fn rows_that_come_and_go_are_removed_by_the_records_that_their_writers_list() {
     let f = Fixture::new();
     f.engine.undo.forget_released_at_once();
     let mut writer = f.session();
-    let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
-    };
     for id in 1..=ROWS {
         f.insert(&mut writer, id, id, "seen", None).unwrap();
     }
@@ -696,8 +683,7 @@ fn a_deleted_row_stays_for_the_view_between() {
     f.engine.undo.forget_released_at_once();
     let mut writer = f.session();
     let commit = |writer: &mut Session| {
-        writer.commit().unwrap();
-        writer.begin(Isolation::RepeatableRead, false);
+        commit(writer);
         f.engine.purge_as_worker();
     };
     f.insert(&mut writer, 1, 1, "first", None).unwrap();
