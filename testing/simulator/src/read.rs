@@ -201,7 +201,7 @@ impl World {
         if read != Read::Snapshot
             && let Some(txn) = &mut client.txn
         {
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
         }
         let error = match result {
             Ok(answer) => return Ok(Some(answer)),

@@ -63,16 +63,20 @@ impl World {
         Ok(())
     }
 
-    fn begin_as(&mut self, client: &mut Client, isolation: Isolation, policy: FlushPolicy, idle: bool) {
+    /// Begins a transaction that works on `table`, which no definition changes until its commit is durable; without one, it holds a snapshot and nothing else.
+    fn begin_as(&mut self, client: &mut Client, isolation: Isolation, policy: FlushPolicy, table: Option<&str>) {
         client.session.begin(isolation, false);
         client.session.set_flush_policy(policy);
         self.trace.line(format!("c{} begin {isolation:?} {policy:?} in a story", client.no));
         let mut txn = OpenTransaction::new(isolation, policy);
-        txn.idle = idle;
-        if idle {
-            let visible = self.visible();
-            client.session.open_snapshot();
-            txn.model.open_snapshot(&visible);
+        match table {
+            Some(name) => _ = txn.used.insert(name.to_owned()),
+            None => {
+                txn.idle = true;
+                let visible = self.visible();
+                client.session.open_snapshot();
+                txn.model.open_snapshot(&visible);
+            }
         }
         client.txn = Some(txn);
         client.session.statement_start();
@@ -85,7 +89,7 @@ impl World {
 
     fn built_on(&mut self, actors: &mut [Client], name: &str, entry: &Arc<TableEntry>) -> Result<()> {
         let [first, second, ..] = actors else { return Ok(()) };
-        self.begin_as(first, Isolation::ReadCommitted, FlushPolicy::Durable, false);
+        self.begin_as(first, Isolation::ReadCommitted, FlushPolicy::Durable, Some(name));
         for _ in 0..self.random.between(2, 4) {
             first.session.statement_start();
             self.write_statement(first, name, entry)?;
@@ -103,7 +107,7 @@ impl World {
         let state = txn.model.apply(&newest);
         self.begin_commit(first, txn, state)?;
         let policy = *self.random.one_of(&[FlushPolicy::Lazy, FlushPolicy::Write]);
-        self.begin_as(second, Isolation::ReadCommitted, policy, false);
+        self.begin_as(second, Isolation::ReadCommitted, policy, Some(name));
         let key = self.random.one_of(&changed).clone();
         let rows = self.current(second, name);
         let Some(old) = rows.get(&key) else { return self.rollback(second) };
@@ -133,9 +137,9 @@ impl World {
     fn leftover(&mut self, actors: &mut [Client], name: &str, entry: &Arc<TableEntry>) -> Result<()> {
         let [older, newer, writer, ..] = actors else { return Ok(()) };
         let table = self.newest().tables[name].clone();
-        self.begin_as(older, Isolation::RepeatableRead, FlushPolicy::Durable, true);
+        self.begin_as(older, Isolation::RepeatableRead, FlushPolicy::Durable, None);
         // One transaction, two versions: nobody needs the first.
-        self.begin_as(writer, Isolation::RepeatableRead, FlushPolicy::Durable, false);
+        self.begin_as(writer, Isolation::RepeatableRead, FlushPolicy::Durable, Some(name));
         let mut row = schema::row(&mut self.random, &self.options, &table.def);
         let (old_key, new_key) = (Value::Int(1_000 + self.random.below(50) as i64), Value::Int(2_000 + self.random.below(50) as i64));
         row[1] = old_key.clone();
@@ -154,7 +158,7 @@ impl World {
         if writer.committing.is_some() {
             self.commit(writer)?;
         }
-        self.begin_as(newer, Isolation::RepeatableRead, FlushPolicy::Durable, true);
+        self.begin_as(newer, Isolation::RepeatableRead, FlushPolicy::Durable, None);
         let before = self.engine().pruned();
         self.purge();
         if self.engine().pruned() == before {
@@ -166,7 +170,7 @@ impl World {
         }
         self.checkpoint()?;
         // The key of the first version comes back, and goes again.
-        self.begin_as(writer, Isolation::RepeatableRead, FlushPolicy::Durable, false);
+        self.begin_as(writer, Isolation::RepeatableRead, FlushPolicy::Durable, Some(name));
         row[1] = old_key;
         self.modify_at(writer, name, entry, &key, Modify::Replace, Some(row))?;
         if writer.txn.is_some() {

@@ -116,6 +116,13 @@ impl OpenTransaction {
             savepoints: Vec::new(),
         }
     }
+
+    /// From here on it may hold locks on rows of a table, which it must have named among those that it uses: a definition that changes meanwhile would
+    /// miss its rows.
+    pub(crate) fn locks_rows_of(&mut self, name: &str) {
+        assert!(self.used.contains(name), "{name} is worked on, and nobody keeps its definition from changing");
+        self.holds_locks = true;
+    }
 }
 
 pub(crate) struct World {

@@ -200,7 +200,7 @@ impl World {
                 self.former.insert((name.to_owned(), key.to_vec()), Arc::clone(old));
             }
             txn.model.write(name, key, row.clone());
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
             self.check_watches(client.no, name, key, old.as_ref(), row.as_ref())?;
             self.check_unchanged(client, name, key)?;
         }
@@ -245,7 +245,7 @@ impl World {
             }
         }
         if let Some(txn) = &mut client.txn {
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
         }
         let result = client.session.insert_staged(&entry.storage, &mut staged);
         self.trace.line(format!("c{} insert {} rows together into {name}: {}", client.no, rows.len(), outcome(&result)));
@@ -311,7 +311,7 @@ impl World {
             return Err(Stop::Violation(format!("{name}: encode {}: {error:?}", show(&row))));
         }
         if let Some(txn) = &mut client.txn {
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
         }
         let result = client.session.insert(&entry.storage, &mut bytes);
         self.trace.line(format!("c{} insert {name} {}: {}", client.no, show(&row), outcome(&result)));
@@ -487,7 +487,7 @@ impl World {
         let old = rows.get(key);
         let mut wrong: Option<String> = None;
         if let Some(txn) = &mut client.txn {
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
         }
         let result = client.session.modify(&entry.storage, key, |row, out| {
             match (values(row), old) {
@@ -569,7 +569,7 @@ impl World {
         let key = self.draw_key(&rows, name);
         let mut batch = RowBatch::default();
         if let Some(txn) = &mut client.txn {
-            txn.holds_locks = true;
+            txn.locks_rows_of(name);
         }
         let found =
             client.session.get(&entry.storage, &key, Read::Exclusive(Wait::Block), |row| batch.push(row, engine::RowKey::Whole(&key)));
