@@ -41,7 +41,8 @@ impl Waits {
             let waits = |row: &mysql::Row| {
                 row.get::<Option<String>, _>("State")
                     .flatten()
-                    .is_some_and(|state| state.starts_with("Waiting for") || state == "User lock")
+                    // Not admission, for which a session may wait that has been granted its lock.
+                    .is_some_and(|state| state.starts_with("Waiting for") && state.ends_with("lock") || state == "User lock")
             };
             return Ok(rows.iter().filter(|row| waits(row)).filter_map(|row| row.get::<u32, _>("Id")).collect());
         }
