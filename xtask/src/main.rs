@@ -15,6 +15,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes|paths|joins]
                                            [--sql-mode MODE] [--without NAME,...] [--show broken,result,error,warnings,types,texts]
   metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME]
+  model [--server HOST:PORT] ...           random definitions and changes beside tables in memory, to that server or to a new one of ours, which is killed now and then:
+                                           [--seed S] [--seeds N | --minutes M] [--statements N]
   release                                  the program for users (link-time optimisation, profile guidance) and its packages: docs/release.md
   sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--keep-going] [--seed S] [--shrink] [--plant NAME|all]
   tidy                                     crate levels, module documentation, file rules";
@@ -26,7 +28,8 @@ fn main() -> ExitCode {
         Some("check") => check(),
         Some("budgets") => budgets::run(&arguments[1..]),
         Some("compare") => compare(&arguments[1..]),
-        Some("metamorphic") => metamorphic(&arguments[1..]),
+        Some("metamorphic") => one_server(&["--package", "differential", "--bin", "metamorphic"], &arguments[1..]),
+        Some("model") => one_server(&["--package", "table_model"], &arguments[1..]),
         Some("release") => release::run(&arguments[1..]),
         Some("sim") => sim(&arguments[1..]),
         _ => {
@@ -90,8 +93,8 @@ fn compare_random(address: &str, arguments: &[String]) -> ExitCode {
     cargo(&[&run[..], &["--program", "target/fast/altiplano", "--with", address]].concat(), arguments)
 }
 
-/// What one server says, held against itself.
-fn metamorphic(arguments: &[String]) -> ExitCode {
+/// What one server says, held against itself or a model: one that is named, or ours.
+fn one_server(program: &[&str], arguments: &[String]) -> ExitCode {
     let mut server: &[&str] = &[];
     if !arguments.iter().any(|argument| argument == "--server") {
         let built = cargo(&["build", "--quiet", "--profile", "fast", "--package", "server"], &[]);
@@ -100,8 +103,7 @@ fn metamorphic(arguments: &[String]) -> ExitCode {
         }
         server = &["--program", "target/fast/altiplano"];
     }
-    let run = ["run", "--quiet", "--profile", "fast", "--package", "differential", "--bin", "metamorphic", "--"];
-    cargo(&[&run[..], server].concat(), arguments)
+    cargo(&[&["run", "--quiet", "--profile", "fast"], program, &["--"], server].concat(), arguments)
 }
 
 fn cargo(command: &[&str], arguments: &[String]) -> ExitCode {

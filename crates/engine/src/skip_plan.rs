@@ -19,14 +19,14 @@ use sync::atomic::{AtomicBool, Ordering};
 use txn::{ReadView, Snapshots};
 use undo::UndoStore;
 
-/// Versions that a writer looks at, as a rule, for those that nobody needs.
-const PLAN_STEPS: usize = 16;
-/// And once in so many times that this did not do, so many: a row whose writers were not settled as often as that, one after the other, gets its skip all the same, and the next one is near.
-const PLAN_FAR_EACH: u32 = 32;
-const PLAN_STEPS_FAR: usize = 1024;
-/// Where that does not do either, the next one looks twice as far, so many times: else all later versions of the row would stay until the view closes. It is some milliseconds of the
-/// leaf's latch, once.
-const PLAN_FAR_DOUBLED_MAX: u32 = 6;
+/// Versions that a writer looks through for those that nobody needs. Where many write a row all the while, hardly one of them finds the version that he replaces settled, and he has all those to
+/// step over that got no skip since the last one: a step for each.
+const PLAN_STEPS: usize = 1024;
+/// Where that did not do, the next looks are short, so many of them; then one is twice as long as the last, and so on: else all later versions of the row would stay until the view closes. It is
+/// some milliseconds of the leaf's latch, once.
+const PLAN_STEPS_SHORT: usize = 16;
+const PLAN_SHORT_LOOKS: u32 = 32;
+const PLAN_DOUBLED_MAX: u32 = 6;
 /// Records that are read from the file for one skip, at most.
 const READ_MAX: usize = 4;
 
@@ -42,32 +42,31 @@ pub(crate) struct SkipBuffers {
     read: Vec<(UndoPtr, Vec<u8>)>,
 }
 
-/// How far a session has looked in vain.
+/// How far a session looks, by how far it has looked in vain.
 #[derive(Default)]
 struct Far {
-    /// Times that [`PLAN_STEPS`] did not do.
-    too_far: u32,
-    /// Times since the last skip that [`PLAN_STEPS_FAR`] did not do either.
+    /// Short looks until the next long one.
+    short: u32,
+    /// Long looks in vain since the last that was not.
     doubled: u32,
 }
 
 impl Far {
-    fn is_time(&self) -> bool {
-        self.too_far % PLAN_FAR_EACH == PLAN_FAR_EACH - 1
-    }
-
     /// Versions that are looked at now.
     fn steps(&self) -> usize {
-        if self.is_time() { PLAN_STEPS_FAR << self.doubled.min(PLAN_FAR_DOUBLED_MAX) } else { PLAN_STEPS }
+        if self.short == 0 { PLAN_STEPS << self.doubled.min(PLAN_DOUBLED_MAX) } else { PLAN_STEPS_SHORT }
     }
 
     fn note_in_vain(&mut self) {
-        self.doubled += u32::from(self.is_time());
-        self.too_far = self.too_far.wrapping_add(1);
+        if self.short == 0 {
+            self.doubled += 1;
+            self.short = PLAN_SHORT_LOOKS;
+        }
+        self.short -= 1;
     }
 
     fn note_found(&mut self) {
-        if self.is_time() {
+        if self.short == 0 {
             self.doubled = 0;
         }
     }

@@ -42,7 +42,7 @@ impl<'a> Exec<'a> {
         // A row reached through several joined rows is changed once.
         let mut done: Vec<KeySet> = update.targets.iter().map(|_| KeySet::default()).collect();
         let several = update.targets.len() > 1 || !matches!(update.input, planner::plan::Node::Table(_) | planner::plan::Node::Sort { .. });
-        self.run(&update.input, &mut |x| {
+        let read = self.run(&update.input, &mut |x| {
             for (n, target) in update.targets.iter().enumerate() {
                 let row = x.hand_over(target.row_slot, several);
                 let key = x.hand_over(target.row_slot + 1, several);
@@ -71,12 +71,16 @@ impl<'a> Exec<'a> {
             }
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
-        })?;
+        });
+        if let Err(error @ Error::Engine(_)) = read {
+            return Err(error);
+        }
+        // What is wrong with a row is told after what is wrong with those before it.
         for (n, row, key, values) in pending {
             self.tick()?;
             self.write_update(&update.targets[n], &row, &key, values, update.ignore, &mut changes)?;
         }
-        Ok(changes)
+        read.map(|_| changes)
     }
 
     /// A slot's value: a copy where the row in the frame may be used again (`keeps`).

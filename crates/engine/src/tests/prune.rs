@@ -213,6 +213,38 @@ fn a_row_that_was_not_settled_for_very_long_is_skipped_over_later() {
     check_skip_over(2500);
 }
 
+/// Many write a row, and only now and then one of them finds the version that he replaces settled: he steps over all that found it otherwise.
+#[test]
+fn a_row_that_is_seldom_settled_is_skipped_over_each_time() {
+    let f = Fixture::new();
+    let mut writer = f.session();
+    f.insert(&mut writer, 1, 0, "first", None).unwrap();
+    writer.commit().unwrap();
+    // As many as are looked at one by one; the next one bounds what counts as seen by all others.
+    let mut old: Vec<Session> = (0..txn::Snapshots::OLD_MAX).map(|_| f.session()).collect();
+    let seen: Vec<Rows> = old.iter_mut().map(|view| rows(&f, view)).collect();
+    for time in 0..20 {
+        let mut change = |round: i64| {
+            writer.begin(Isolation::RepeatableRead, false);
+            f.update(&mut writer, 1, round, &format!("round {round} of {time}")).unwrap();
+            writer.commit().unwrap();
+        };
+        let mut younger = f.session();
+        rows(&f, &mut younger);
+        (0..100).for_each(&mut change);
+        younger.commit().unwrap();
+        f.engine.purge_as_worker();
+        change(100);
+    }
+    f.engine.purge_all();
+    assert!(f.engine.history_length() < 20, "{} transactions are kept", f.engine.history_length());
+    for (view, seen) in old.iter_mut().zip(seen) {
+        assert_eq!(rows(&f, view), seen);
+        view.commit().unwrap();
+    }
+    f.check_purged(1);
+}
+
 fn check_skip_over(unsettled: i64) {
     let f = Fixture::new();
     let mut writer = f.session();

@@ -145,17 +145,22 @@ fn under_name(def: &TableDef, old: &FullName, new: &FullName) -> Result<TableDef
 fn check_renames(session: &ClientSession, renames: &[(FullName, FullName)]) -> Result<Vec<FullName>, Outcome> {
     let (mut made, mut gone, mut sources) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for (old, new) in renames {
-        if !made.remove(old) {
+        let is_made = made.contains(old);
+        if !is_made {
             session.refuse_unlocked(old)?;
             if gone.contains(old) || !session.table_exists(old)? {
                 return Err(codes::no_such_table(&old.database, &old.table).into());
             }
+        }
+        // Its own old name included.
+        if made.contains(new) || (!gone.contains(new) && session.table_exists(new)?) {
+            return Err(codes::table_exists_error(&new.table).into());
+        }
+        if is_made {
+            made.remove(old);
+        } else {
             sources.push(old.clone());
             gone.insert(old.clone());
-        }
-        let is_taken = made.contains(new) || (!gone.contains(new) && session.table_exists(new)?);
-        if is_taken {
-            return Err(codes::table_exists_error(&new.table).into());
         }
         made.insert(new.clone());
     }

@@ -1,0 +1,431 @@
+//! Draws statements that fit the tables that are there, most of them right, some wrong in one way.
+
+use crate::model::{Check, Column, Database, Key, PRIMARY, Table, Type, Value};
+use crate::statement::{Action, Assignment, Condition, How, Place, SetTo, Statement};
+use env::SplitMix64;
+use std::collections::BTreeSet;
+
+/// Tables, at most.
+const TABLES_MAX: usize = 4;
+/// Rows of a table from which on deletions are drawn rather than insertions.
+const ROWS_MANY: usize = 30;
+/// What a CHECK refuses: not rare among the values that are drawn.
+const REFUSED: i64 = 7;
+/// Too large for INT.
+const LARGE: i64 = 3_000_000_000;
+
+/// Draws statements.
+pub(crate) struct Draw {
+    random: SplitMix64,
+    /// Names that were given so far: each is new.
+    names: u64,
+}
+
+impl Draw {
+    pub(crate) fn new(seed: u64) -> Draw {
+        Draw { random: SplitMix64::new(seed), names: 0 }
+    }
+
+    /// True so many times of a hundred.
+    pub(crate) fn percent(&mut self, share: u64) -> bool {
+        self.random.below(100) < share
+    }
+
+    /// One of a list that is not empty.
+    pub(crate) fn one_of<'l, T>(&mut self, list: &'l [T]) -> &'l T {
+        &list[self.random.below(list.len() as u64) as usize]
+    }
+
+    fn name(&mut self, of: char) -> String {
+        self.names += 1;
+        format!("{of}{}", self.names)
+    }
+
+    /// Some of a list, in any order, at least one; each at most once.
+    fn some_of(&mut self, list: &[String], most: u64) -> Vec<String> {
+        let (mut left, mut chosen) = (list.to_vec(), Vec::new());
+        for _ in 0..=self.random.below(most) {
+            if !left.is_empty() {
+                chosen.push(left.remove(self.random.below(left.len() as u64) as usize));
+            }
+        }
+        chosen
+    }
+
+    /// The next statement.
+    pub(crate) fn statement(&mut self, model: &Database, in_transaction: bool, savepoints: &[String]) -> Statement {
+        if in_transaction {
+            match self.random.below(100) {
+                0..6 => return Statement::Commit,
+                6..11 => return Statement::Rollback,
+                11..15 => return Statement::Savepoint(self.name('s')),
+                15..18 if !savepoints.is_empty() => return Statement::RollbackTo(self.one_of(savepoints).clone()),
+                _ => {}
+            }
+        } else if self.percent(9) {
+            return Statement::Begin;
+        }
+        let names: Vec<String> = model.tables.keys().cloned().collect();
+        if names.is_empty() {
+            return self.create(model);
+        }
+        let name = self.one_of(&names).clone();
+        let table = &model.tables[&name];
+        match self.random.below(if in_transaction { 160 } else { 100 }) {
+            0..3 if names.len() < TABLES_MAX || self.percent(5) => self.create(model),
+            // A constraint's copy gets a name that the server makes.
+            3 if table.checks.is_empty() => Statement::CreateLike { name: self.free_name(model), source: name },
+            4 => Statement::CreateSelect { name: self.free_name(model), source: name },
+            5 => self.drop(&names),
+            6 => Statement::Truncate { name },
+            7..9 => self.rename(model, &names),
+            9..24 => self.alter(model, name, table),
+            24..58 if table.rows.len() < ROWS_MANY => self.insert(name, table),
+            58..82 => self.update(name, table),
+            82..100 => self.delete(name, table),
+            100..130 if table.rows.len() < ROWS_MANY => self.insert(name, table),
+            _ => self.update(name, table),
+        }
+    }
+
+    /// A name that no table has, as a rule.
+    fn free_name(&mut self, model: &Database) -> String {
+        match model.tables.keys().next() {
+            Some(taken) if self.percent(5) => taken.clone(),
+            _ => self.name('t'),
+        }
+    }
+
+    fn number(&mut self) -> i64 {
+        self.random.below(16) as i64 - 3
+    }
+
+    /// A value that the type takes.
+    fn good_value(&mut self, ty: Type) -> Value {
+        match ty {
+            Type::BigInt if self.percent(4) => Value::Int(LARGE + self.number()),
+            Type::Int | Type::BigInt => Value::Int(self.number()),
+            Type::Varchar(chars_max) => {
+                let chars = self.random.below(u64::from(chars_max.min(3)) + 1);
+                Value::Text((0..chars).map(|_| self.random.pick(&['a', 'b', 'c'])).collect())
+            }
+        }
+    }
+
+    /// A value for a column; sometimes one that it does not take.
+    fn value(&mut self, column: &Column) -> Value {
+        match column.ty {
+            _ if self.percent(if column.nullable { 15 } else { 2 }) => Value::Null,
+            Type::Int if self.percent(1) => Value::Int(LARGE),
+            Type::Varchar(_) if self.percent(2) => Value::Text("c".repeat(12)),
+            ty => self.good_value(ty),
+        }
+    }
+
+    fn ty(&mut self) -> Type {
+        match self.random.below(10) {
+            0..4 => Type::Int,
+            4..6 => Type::BigInt,
+            _ => Type::Varchar(self.random.below(17) as u32 + 4),
+        }
+    }
+
+    fn column(&mut self, name: String) -> Column {
+        let ty = self.ty();
+        let default = self.percent(40).then(|| self.good_value(ty));
+        Column { name, ty, nullable: self.percent(60), default }
+    }
+
+    fn check(&mut self, columns: &[Column], name: String) -> Option<Check> {
+        let numbers: Vec<&Column> = columns.iter().filter(|c| c.ty.is_number() && c.default != Some(Value::Int(REFUSED))).collect();
+        if numbers.is_empty() {
+            return None;
+        }
+        let column = self.one_of(&numbers).name.clone();
+        Some(Check { name, column, refused: REFUSED })
+    }
+
+    fn create(&mut self, model: &Database) -> Statement {
+        let count = self.random.below(5) + 1;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let name = self.name('c');
+            columns.push(self.column(name));
+        }
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let mut table = Table { columns, ..Table::default() };
+        if self.percent(65) {
+            let key = Key { name: PRIMARY.into(), columns: self.some_of(&names, 2), unique: true };
+            for name in &key.columns {
+                let at = table.position(name);
+                table.columns[at].nullable = false;
+            }
+            table.keys.push(key);
+        }
+        for _ in 0..self.random.below(3) {
+            table.keys.push(Key { name: self.name('k'), columns: self.some_of(&names, 3), unique: self.percent(45) });
+        }
+        if self.percent(15) {
+            let name = self.name('h');
+            table.checks.extend(self.check(&table.columns, name));
+        }
+        Statement::Create { name: self.free_name(model), table }
+    }
+
+    fn drop(&mut self, names: &[String]) -> Statement {
+        let mut dropped = self.some_of(names, 2);
+        if self.percent(20) {
+            dropped.push("missing".into());
+        }
+        Statement::Drop { names: dropped, if_exists: self.percent(30) }
+    }
+
+    /// One name for another, two tables that change places, or several of which the last is wrong.
+    fn rename(&mut self, model: &Database, names: &[String]) -> Statement {
+        let old = self.one_of(names).clone();
+        let other = self.one_of(names).clone();
+        let mut pairs = if other != old && self.percent(40) {
+            let between = self.name('t');
+            vec![(old.clone(), between.clone()), (other.clone(), old), (between, other)]
+        } else {
+            vec![(old, self.free_name(model))]
+        };
+        if self.percent(10) {
+            pairs.push(("missing".into(), self.name('t')));
+        }
+        Statement::Rename { pairs }
+    }
+
+    fn place(&mut self, table: &Table, touched: &BTreeSet<String>) -> Place {
+        let others: Vec<&Column> = table.columns.iter().filter(|column| !touched.contains(&column.name)).collect();
+        match self.random.below(4) {
+            0 => Place::First,
+            1 if !others.is_empty() => Place::After(self.one_of(&others).name.clone()),
+            _ => Place::Unsaid,
+        }
+    }
+
+    /// Actions each on columns and keys of its own: what they do to each other is not MySQL's documentation's to say.
+    fn alter(&mut self, model: &Database, name: String, table: &Table) -> Statement {
+        let copies = self.percent(20);
+        if self.percent(8) {
+            return Statement::Alter { name, actions: vec![self.wrong_action(model, table)], copies };
+        }
+        let (mut actions, mut touched) = (Vec::new(), BTreeSet::new());
+        let mut moves = false;
+        for _ in 0..=self.random.below(3) {
+            if let Some(action) = self.action(model, table, &mut touched) {
+                // Where a column goes when another has moved is not asked either.
+                let places = matches!(&action, Action::AddColumn(_, place) | Action::Modify(_, place) if !matches!(place, Place::Unsaid));
+                if !(places && moves) {
+                    moves |= places;
+                    actions.push(action);
+                }
+            }
+        }
+        if actions.is_empty() {
+            let column = self.name('c');
+            actions.push(Action::AddColumn(self.column(column), Place::Unsaid));
+        }
+        Statement::Alter { name, actions, copies }
+    }
+
+    fn action(&mut self, model: &Database, table: &Table, touched: &mut BTreeSet<String>) -> Option<Action> {
+        let free: Vec<String> = table.columns.iter().map(|column| column.name.clone()).filter(|name| !touched.contains(name)).collect();
+        let is_checked = |name: &str| table.checks.iter().any(|check| check.column == name);
+        let is_keyed = |key: &Key| key.columns.iter().all(|column| free.contains(column));
+        let keys: Vec<&Key> = table.keys.iter().filter(|key| is_keyed(key)).collect();
+        let kind = self.random.below(100);
+        match kind {
+            0..22 => {
+                let name = self.name('c');
+                let place = self.place(table, touched);
+                if let Place::After(column) = &place {
+                    touched.insert(column.clone());
+                }
+                Some(Action::AddColumn(self.column(name), place))
+            }
+            22..62 if !free.is_empty() => {
+                let name = self.one_of(&free).clone();
+                touched.insert(name.clone());
+                match kind {
+                    22..34 if free.len() > 1 && table.columns.len() > 2 && !is_checked(&name) => Some(Action::DropColumn(name)),
+                    34..44 if !is_checked(&name) => Some(Action::RenameColumn(name, self.name('c'))),
+                    44..62 => self.modify(table, &name, touched),
+                    _ => None,
+                }
+            }
+            62..80 if !free.is_empty() => {
+                let is_primary = table.primary().is_none() && self.percent(35);
+                let columns = self.some_of(&free, 3);
+                touched.extend(columns.iter().cloned());
+                let name = if is_primary { PRIMARY.into() } else { self.name('k') };
+                if is_primary {
+                    // Two in one statement would be one too many.
+                    touched.extend(free.iter().cloned());
+                }
+                Some(Action::AddKey(Key { name, columns, unique: is_primary || self.percent(50) }))
+            }
+            80..95 if !keys.is_empty() => {
+                let key = (*self.one_of(&keys)).clone();
+                touched.extend(key.columns.iter().cloned());
+                match kind {
+                    80..84 if key.name != PRIMARY => Some(Action::RenameKey(key.name, self.name('k'))),
+                    _ => Some(Action::DropKey(key.name)),
+                }
+            }
+            95..98 => {
+                let name = self.name('h');
+                let columns: Vec<Column> = table.columns.iter().filter(|column| free.contains(&column.name)).cloned().collect();
+                let check = self.check(&columns, name)?;
+                touched.insert(check.column.clone());
+                Some(Action::AddCheck(check))
+            }
+            _ => {
+                let checks: Vec<&Check> = table.checks.iter().filter(|check| free.contains(&check.column)).collect();
+                if checks.is_empty() || model.tables.is_empty() {
+                    return None;
+                }
+                let check = (*self.one_of(&checks)).clone();
+                touched.insert(check.column);
+                Some(Action::DropCheck(check.name))
+            }
+        }
+    }
+
+    /// Another type that has the old one's values, or most of them.
+    fn modify(&mut self, table: &Table, name: &str, touched: &mut BTreeSet<String>) -> Option<Action> {
+        let old = &table.columns[table.position(name)];
+        let is_checked = table.checks.iter().any(|check| check.column == name);
+        let ty = match old.ty {
+            Type::Varchar(_) => Type::Varchar(self.random.below(20) as u32 + 1),
+            _ if !is_checked && self.percent(20) => Type::Varchar(20),
+            _ if self.random.coin() => Type::Int,
+            _ => Type::BigInt,
+        };
+        let is_primary = table.primary().is_some_and(|key| key.columns.iter().any(|column| column == name));
+        let default = self.percent(30).then(|| self.good_value(ty)).filter(|value| !is_checked || *value != Value::Int(REFUSED));
+        let nullable = !is_primary && self.percent(60);
+        let place = if self.percent(30) { self.place(table, touched) } else { Place::Unsaid };
+        if let Place::After(column) = &place {
+            touched.insert(column.clone());
+        }
+        Some(Action::Modify(Column { name: name.to_owned(), ty, nullable, default }, place))
+    }
+
+    /// An action that is an error whatever the rows are.
+    fn wrong_action(&mut self, model: &Database, table: &Table) -> Action {
+        let column = self.one_of(&table.columns).name.clone();
+        let other = self.name('c');
+        let taken = model.check_names().into_iter().next();
+        match self.random.below(9) {
+            0 => Action::AddColumn(self.column(column), Place::Unsaid),
+            1 => Action::DropColumn(other),
+            2 => Action::RenameColumn(other, self.name('c')),
+            3 => Action::Modify(self.column(other), Place::Unsaid),
+            4 => Action::AddKey(Key { name: self.name('k'), columns: vec![other], unique: false }),
+            5 if table.primary().is_some() => Action::AddKey(Key { name: PRIMARY.into(), columns: vec![column], unique: true }),
+            6 if table.keys.len() > 1 => Action::AddKey(Key { name: table.keys[1].name.clone(), columns: vec![column], unique: false }),
+            7 => match taken {
+                Some(name) => match self.check(&table.columns, name) {
+                    Some(check) => Action::AddCheck(check),
+                    None => Action::DropCheck(other),
+                },
+                None => Action::DropCheck(other),
+            },
+            8 => Action::RenameKey(other, self.name('k')),
+            _ => Action::DropKey(other),
+        }
+    }
+
+    fn insert(&mut self, name: String, table: &Table) -> Statement {
+        let how = match self.random.below(20) {
+            0..12 => How::Insert,
+            12..14 => How::Ignore,
+            14..17 => How::Replace,
+            _ => How::OnDuplicate(self.assignment(table, false)),
+        };
+        let ignores = matches!(how, How::Ignore);
+        let may_miss = |column: &Column| column.default.is_some() || column.nullable;
+        let mut chosen: Vec<&Column> = Vec::new();
+        for column in &table.columns {
+            if !self.percent(if may_miss(column) {
+                25
+            } else if ignores {
+                0
+            } else {
+                2
+            }) {
+                chosen.push(column);
+            }
+        }
+        if self.percent(30) {
+            chosen.reverse();
+        }
+        let mut rows = Vec::new();
+        for _ in 0..=self.random.below(3) {
+            let mut row = Vec::new();
+            for column in &chosen {
+                let defaults = self.percent(8) && (may_miss(column) || !ignores && self.percent(10));
+                row.push((!defaults).then(|| match ignores {
+                    true if column.nullable && self.percent(15) => Value::Null,
+                    true => self.good_value(column.ty),
+                    false => self.value(column),
+                }));
+            }
+            rows.push(row);
+        }
+        Statement::Insert { name, columns: chosen.iter().map(|column| column.name.clone()).collect(), rows, how }
+    }
+
+    /// A new value of a column; `in_order`: the rows that get it come in a certain order.
+    fn assignment(&mut self, table: &Table, in_order: bool) -> Assignment {
+        let column = self.one_of(&table.columns);
+        let is_unique = table.keys.iter().any(|key| key.unique && key.columns.contains(&column.name));
+        let to = match column.ty.is_number() && (in_order || !is_unique) && self.percent(40) {
+            true => SetTo::Plus(self.random.below(5) as i64 - 2),
+            false => SetTo::Value(self.value(column)),
+        };
+        Assignment { column: column.name.clone(), to }
+    }
+
+    fn condition(&mut self, table: &Table) -> Option<Condition> {
+        if self.percent(10) {
+            return None;
+        }
+        let column = self.one_of(&table.columns);
+        let operator = *self.one_of(&["=", "=", "=", "<", ">", "<=>", "<>"]);
+        let value = if self.percent(10) { Value::Null } else { self.good_value(column.ty) };
+        Some(Condition { column: column.name.clone(), operator, value })
+    }
+
+    fn order(table: &Table) -> Vec<String> {
+        table.primary().map(|key| key.columns.clone()).unwrap_or_default()
+    }
+
+    fn limit(&mut self, order: &[String]) -> Option<usize> {
+        (!order.is_empty() && self.percent(20)).then(|| self.random.below(6) as usize)
+    }
+
+    fn update(&mut self, name: String, table: &Table) -> Statement {
+        let order = Self::order(table);
+        let mut set = vec![self.assignment(table, !order.is_empty())];
+        // In no order, two might tell two errors.
+        if !order.is_empty() && self.percent(30) {
+            let more = self.assignment(table, true);
+            set.extend(Some(more).filter(|more| more.column != set[0].column));
+        }
+        let limit = self.limit(&order);
+        Statement::Update { name, set, condition: self.condition(table), order, limit }
+    }
+
+    fn delete(&mut self, name: String, table: &Table) -> Statement {
+        let order = Self::order(table);
+        let limit = self.limit(&order);
+        let mut condition = self.condition(table);
+        if table.rows.len() < 4 && condition.is_none() {
+            condition = self.condition(table);
+        }
+        Statement::Delete { name, condition, order, limit }
+    }
+}
