@@ -280,20 +280,28 @@ impl<'a> Exec<'a> {
 
     /// Adds a member of a document; SQL's NULL is one, as JSON's null.
     fn add_document(&mut self, a: &'a Aggregate, members: &mut Vec<(String, json::Json)>) -> Result<()> {
+        let (name, tree, bytes) = self.document_member(a)?;
+        let name = name.ok_or_else(codes::json_document_null_key)?;
+        self.memory.take_for(::memory::Kind::Groups, bytes)?;
+        ::memory::reserve(members, 1)?;
+        members.push((name, tree));
+        Ok(())
+    }
+
+    /// The member that the row in the frame adds to a document: its name (empty in arrays, none where it is NULL), its value, the bytes of both.
+    pub(crate) fn document_member(&mut self, a: &'a Aggregate) -> Result<(Option<String>, json::Json, usize)> {
         let mut name = String::new();
         let mut args = a.args.as_slice();
         if let (AggregateKind::JsonObject, [key, rest @ ..]) = (a.kind, args) {
-            let Some(text) = self.text_arg(key)? else { return Err(codes::json_document_null_key().into()) };
+            let Some(text) = self.text_arg(key)? else { return Ok((None, json::Json::Null, size_of::<(Option<String>, json::Json)>())) };
             name = String::from_utf8_lossy(&text).into_owned();
             args = rest;
         }
         let [value] = args else { return Err(crate::errors::internal("arguments of a JSON aggregate")) };
         let v = self.eval(value)?;
         let tree = crate::document::to_tree(&v, value, &*self.context)?;
-        self.memory.take_for(::memory::Kind::Groups, name.len() + crate::memory::value_bytes(&v) + 48)?;
-        ::memory::reserve(members, 1)?;
-        members.push((name, tree));
-        Ok(())
+        let bytes = name.len() + crate::memory::value_bytes(&v) + 48;
+        Ok((Some(name), tree, bytes))
     }
 
     fn add_many(&mut self, a: &'a Aggregate, acc: &mut Accumulator) -> Result<()> {

@@ -88,6 +88,8 @@ pub fn to_tree(value: &Value, e: &Expr, context: &dyn StatementContext) -> Resul
         Value::Bytes(bytes) if e.ty.kind.is_string() && e.ty.collation == Collation::Binary => {
             Json::Opaque(opaque_type(&e.ty), bytes.to_vec())
         }
+        // A computed zero has no digits of its type ([`planner::members::bare_zero`]).
+        Value::Decimal(d) if d.is_zero() && matches!(e.kind, ExprKind::Func(Func::BareZero, _)) => Json::Decimal(d.clone()),
         Value::Decimal(d) if e.ty.kind == TypeKind::Decimal => Json::Decimal(d.rescale(e.ty.decimals).unwrap_or_else(|| d.clone())),
         Value::Json(document) => View::new(document).to_tree()?,
         other => scalar(other, context),

@@ -10,6 +10,7 @@ mod network;
 mod numbers;
 pub(crate) mod regexp;
 mod regexp_pattern;
+mod statement_digest;
 mod strings;
 pub(crate) mod temporal;
 mod weight_string;
@@ -172,6 +173,7 @@ impl Exec<'_> {
                 let Some(name) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(self.context.load_file(&name)?.map_or(Value::Null, Value::bytes))
             }
+            F::StatementDigest | F::StatementDigestText => self.statement_digest(func, &args[0]),
             F::Uuid => Ok(Value::from(self.uuid())),
             F::Charset => Ok(Value::from(charset_of(&args[0]))),
             F::CollationOf => Ok(Value::from(collation_of(&args[0]))),

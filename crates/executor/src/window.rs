@@ -21,6 +21,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use types::Value;
 
+mod documents;
+
+use documents::Documents;
+
 /// Rows between two looks at whether the statement is cancelled.
 const CANCEL_ROWS: usize = 256;
 
@@ -50,6 +54,30 @@ struct Partition<'r> {
     rows: &'r [Row],
     /// For each row the rows that ORDER BY does not tell from it.
     peers: Vec<Range<usize>>,
+}
+
+/// What a call gives the rows of a partition.
+enum Column {
+    Values(Vec<Value>),
+    Documents(Documents),
+}
+
+impl Column {
+    /// Bytes it holds, for memory accounting.
+    fn bytes(&self) -> usize {
+        match self {
+            Column::Values(values) => values.iter().map(value_bytes).sum(),
+            Column::Documents(documents) => documents.bytes,
+        }
+    }
+
+    /// A row's value, which is asked for once.
+    fn take(&mut self, at: usize) -> Result<Value> {
+        match self {
+            Column::Values(values) => Ok(std::mem::take(&mut values[at])),
+            Column::Documents(documents) => documents.of_row(at),
+        }
+    }
 }
 
 impl<'a> Exec<'a> {
@@ -146,7 +174,7 @@ impl<'a> Exec<'a> {
             let mut taken = 0;
             for (_, call) in &window.calls {
                 let column = self.window_column(window, call, &partition)?;
-                let bytes = column.iter().map(value_bytes).sum::<usize>();
+                let bytes = column.bytes();
                 self.memory.take(bytes)?;
                 taken += bytes;
                 columns.push(column);
@@ -157,7 +185,8 @@ impl<'a> Exec<'a> {
                 }
                 self.load_row(window, row);
                 for ((slot, _), column) in window.calls.iter().zip(&mut columns) {
-                    self.set(*slot, std::mem::take(&mut column[at]));
+                    let value = column.take(at)?;
+                    self.set(*slot, value);
                 }
                 if next(self)? == Flow::Stop {
                     return Ok(Flow::Stop);
@@ -193,10 +222,10 @@ impl<'a> Exec<'a> {
     }
 
     /// A call's values, one for each row of the partition.
-    fn window_column(&mut self, window: &'a Window, call: &'a WindowCall, partition: &Partition<'_>) -> Result<Vec<Value>> {
+    fn window_column(&mut self, window: &'a Window, call: &'a WindowCall, partition: &Partition<'_>) -> Result<Column> {
         let Partition { rows, peers } = partition;
         let count = rows.len();
-        Ok(match &call.function {
+        Ok(Column::Values(match &call.function {
             WindowFunction::RowNumber => (1..=count as u64).map(Value::UInt).collect(),
             WindowFunction::Rank => peers.iter().map(|p| Value::UInt(p.start as u64 + 1)).collect(),
             WindowFunction::DenseRank => {
@@ -267,6 +296,9 @@ impl<'a> Exec<'a> {
             }
             WindowFunction::Aggregate(aggregate) => {
                 let frames = self.frames(window, call, partition)?;
+                if matches!(aggregate.kind, AggregateKind::JsonArray | AggregateKind::JsonObject) {
+                    return Ok(Column::Documents(self.window_documents(window, aggregate, partition, frames)?));
+                }
                 let values = match aggregate.args.first() {
                     Some(argument) => self.values_on(window, partition, argument)?,
                     // COUNT(*) counts every row.
@@ -277,7 +309,7 @@ impl<'a> Exec<'a> {
                     _ => self.sums(aggregate, &frames, &values)?,
                 }
             }
-        })
+        }))
     }
 
     /// The frame of each row.

@@ -430,6 +430,7 @@ errors! {
     ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET = 1748 b"HY000" row_does_not_match_given_partition_set() "Found a row not matching the given partition set";
     ER_WARNING_NOT_COMPLETE_ROLLBACK_WITH_CREATED_TEMP_TABLE = 1751 b"HY000" warning_not_complete_rollback_with_created_temp_table() "The creation of some temporary tables could not be rolled back.";
     ER_WARNING_NOT_COMPLETE_ROLLBACK_WITH_DROPPED_TEMP_TABLE = 1752 b"HY000" warning_not_complete_rollback_with_dropped_temp_table() "Some temporary tables were dropped, but these operations could not be rolled back.";
+    ER_DA_INVALID_CONDITION_NUMBER = 1758 b"35000" da_invalid_condition_number() "Invalid condition number";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761 b"23000" foreign_duplicate_key_with_child_info(table, entry, child, key) "Foreign key constraint for table '{table}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{key}'";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792 b"25006" cant_execute_in_read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     ER_INNODB_NO_FT_TEMP_TABLE = 1796 b"HY000" innodb_no_ft_temp_table() "Cannot create FULLTEXT index on temporary InnoDB table";
@@ -460,8 +461,11 @@ errors! {
     ER_BINLOG_LOGICAL_CORRUPTION = 1866 b"HY000" binlog_logical_corruption(file, text) "The binary log file '{file}' is logically corrupted: {text}";
     ER_TEMP_FILE_WRITE_FAILURE = 1878 b"HY000" temp_file_write_failure() "Temporary file write failure.";
     ER_INNODB_FORCED_RECOVERY = 1881 b"HY000" innodb_forced_recovery() "Operation not allowed when innodb_force_recovery > 0.";
+    ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER = 3004 b"0Z002" get_stacked_da_without_active_handler() "GET STACKED DIAGNOSTICS when handler not active";
     ER_FK_DEPTH_EXCEEDED = 3008 b"HY000" fk_depth_exceeded(depth) "Foreign key cascade delete/update exceeds max depth of {depth}.";
     ER_QUERY_TIMEOUT = 3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    ER_AGGREGATE_ORDER_FOR_UNION = 3028 b"HY000" aggregate_order_for_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
+    ER_AGGREGATE_ORDER_NON_AGG_QUERY = 3029 b"HY000" aggregate_order_non_agg_query(position) "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";
     ER_USER_LOCK_WRONG_NAME = 3057 b"42000" user_lock_wrong_name(name) "Incorrect user-level lock name '{name}'. The name is empty, NULL, or can not be expressed in the current character-set.";
     ER_USER_LOCK_DEADLOCK = 3058 b"HY000" user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065 b"HY000" field_in_order_not_select(position, clause, column, what) "Expression #{position} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {what}";
@@ -546,6 +550,8 @@ errors! {
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638 b"HY000" credentials_contradict_to_history(user, host) "Cannot use these credentials for '{user}@{host}' because they contradict the password history policy";
     ER_CLIENT_DOES_NOT_SUPPORT = 3640 b"HY000" client_does_not_support(what) "The client doesn't support {what}";
     ER_WRONG_SRID_FOR_COLUMN = 3643 b"HY000" wrong_srid_for_column(column, own, expected) "The SRID of the geometry does not match the SRID of the column '{column}'. The SRID of the geometry is {own}, but the SRID of the column is {expected}. Consider changing the SRID of the geometry or the SRID property of the column.";
+    ER_PARSE_ERROR_IN_DIGEST_FN = 3676 b"HY000" parse_error_in_digest_fn(message) "Could not parse argument to digest function: \"{message}\".";
+    ER_UNDISCLOSED_PARSE_ERROR_IN_DIGEST_FN = 3677 b"HY000" undisclosed_parse_error_in_digest_fn() "Could not parse argument to digest function.";
     ER_DEPRECATED_UTF8_ALIAS = 3719 b"HY000" deprecated_utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     ER_INVALID_DEFAULT_UTF8MB4_COLLATION = 3721 b"HY000" invalid_default_utf8mb4_collation(collation) "Invalid default collation {collation}: utf8mb4_0900_ai_ci or utf8mb4_general_ci expected";
     ER_FK_CANNOT_DROP_PARENT = 3730 b"HY000" fk_cannot_drop_parent(table, constraint, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{constraint}' on table '{child}'.";

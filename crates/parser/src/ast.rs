@@ -239,6 +239,8 @@ pub enum Statement<'a> {
         /// No error when it is none that is kept.
         if_exists: bool,
     },
+    /// GET DIAGNOSTICS.
+    GetDiagnostics(&'a GetDiagnostics<'a>),
     /// SHUTDOWN.
     Shutdown,
     /// XA.

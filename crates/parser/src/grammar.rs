@@ -6,6 +6,7 @@ mod alter;
 mod column;
 mod create_table;
 mod ddl;
+mod diagnostics;
 mod dml;
 mod expr;
 mod function;

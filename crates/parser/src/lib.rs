@@ -18,6 +18,7 @@
 //! `grammar.rs` for the parser's state, `grammar/statement.rs` for the statements, `lexer.rs` for tokens.
 
 pub mod ast;
+mod digest;
 mod error;
 mod fingerprint;
 mod grammar;
@@ -28,8 +29,10 @@ mod mode;
 mod normal;
 mod template;
 mod text;
+mod words;
 
 pub use bumpalo::Bump;
+pub use digest::digest_text;
 pub use error::ParseError;
 pub use fingerprint::{Fingerprint, LiftedLiteral, LiteralKind, fingerprint};
 pub use grammar::{
@@ -41,3 +44,4 @@ pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
 pub use normal::{Found, Normal, QueryNames, columns_in, normalise, normalise_query};
 pub use template::Template;
+pub use words::mysql_words;

@@ -81,6 +81,7 @@ impl<'c> Binder<'c> {
                 );
                 let value = self.expr(value)?;
                 let ty = value.ty.clone();
+                let value = self.as_computed(value);
                 let name: Box<str> = var.to_lowercase().into();
                 self.assigned_variables.push(name.clone());
                 Expr { kind: ExprKind::AssignVariable(name, Box::new(value)), ty }

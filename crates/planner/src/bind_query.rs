@@ -10,6 +10,7 @@ mod set_operation;
 mod using;
 
 pub(crate) use from::named_columns;
+pub use select::Ordered;
 pub(crate) use set_operation::convert_to;
 pub use using::JoinColumns;
 

@@ -606,18 +606,16 @@ impl<'c> Binder<'c> {
                 return Ok(self.column_expr(depth, r, c));
             }
             let scope = &self.scopes[depth];
+            let items_are_seen = match scope.clause {
+                Clause::Having | Clause::GroupBy | Clause::OrderBy => true,
+                Clause::Fields => depth < innermost && !scope.visible.is_empty(),
+                _ => false,
+            };
             if table.is_none()
-                && matches!(scope.clause, Clause::Having | Clause::GroupBy | Clause::OrderBy)
+                && items_are_seen
                 && let Some(item) = self.one_item(depth, column)?.cloned()
             {
-                let scope = &self.scopes[depth];
-                let is_result = |slot: Slot| {
-                    scope.aggregates.iter().any(|(of, _)| *of == slot)
-                        || scope.windows.iter().flat_map(|w| &w.calls).any(|(of, _)| *of == slot)
-                };
-                if scope.in_aggregate && item.any(&mut |e| matches!(e.kind, ExprKind::Slot(slot) if is_result(slot))) {
-                    return Err(codes::invalid_group_func_use());
-                }
+                self.refuse_result(depth, column, &item)?;
                 return Ok(self.noted_alias(depth, column, item));
             }
         }
@@ -634,6 +632,27 @@ impl<'c> Binder<'c> {
             }
         }
         Err(codes::bad_field_error(name, clause.words()))
+    }
+
+    /// What says that an item may not be named where it is, for it is an aggregate's result or a window's: in an aggregate, or in a subquery.
+    fn refuse_result(&self, depth: usize, name: &str, item: &Expr) -> Result<()> {
+        let scope = &self.scopes[depth];
+        let has = |is: &dyn Fn(Slot) -> bool| item.any(&mut |e| matches!(e.kind, ExprKind::Slot(slot) if is(slot)));
+        let of_aggregate = has(&|slot| scope.aggregates.iter().any(|(of, _)| *of == slot));
+        let of_window = has(&|slot| scope.windows.iter().flat_map(|w| &w.calls).any(|(of, _)| *of == slot));
+        if scope.in_aggregate && (of_aggregate || of_window) {
+            return Err(codes::invalid_group_func_use());
+        }
+        if depth + 1 == self.scopes.len() {
+            return Ok(());
+        }
+        if of_window {
+            return Err(codes::window_invalid_window_func_alias_use(name));
+        }
+        if of_aggregate {
+            return Err(codes::illegal_reference(name, "reference to group function"));
+        }
+        Ok(())
     }
 
     /// Whether a name could be that of a table's column: the block has a table, or stands in one whose names it sees.

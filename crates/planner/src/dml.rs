@@ -1,7 +1,7 @@
 //! Binding of INSERT, REPLACE, UPDATE and DELETE.
 
 use crate::access::Wanted;
-use crate::bind_query::Bound;
+use crate::bind_query::{Bound, Ordered};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
@@ -540,7 +540,7 @@ impl<'c> Binder<'c> {
             return Err(codes::wrong_usage("UPDATE", "LIMIT"));
         }
         self.scope().clause = Clause::OrderBy;
-        let mut order = self.order_keys(order_by, &[])?;
+        let mut order = self.order_keys(order_by, &[], Ordered::Groups)?;
         if limit.is_some() {
             // The rows that a view shows first.
             self.order_of_changed(&mut order);

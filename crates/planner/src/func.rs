@@ -163,7 +163,7 @@ functions! {
     Log10 "log10" 1..=1 Double;
     Sign "sign" 1..=1 Int;
     Rand "rand" 0..=1 Double;
-    Pi "pi" 0..=0 Double;
+    Pi "pi" 0..=0 Special;
     Sin "sin" 1..=1 Double;
     Cos "cos" 1..=1 Double;
     Tan "tan" 1..=1 Double;
@@ -242,6 +242,8 @@ functions! {
     IsUsedLock "is_used_lock" 1..=1 Int;
     Uuid "uuid" 0..=0 Str;
     LoadFile "load_file" 1..=1 Special;
+    StatementDigest "statement_digest" 1..=1 Special;
+    StatementDigestText "statement_digest_text" 1..=1 Special;
     AesEncrypt "aes_encrypt" 2..=6 Special;
     AesDecrypt "aes_decrypt" 2..=6 Special;
     Compress "compress" 1..=1 Special;

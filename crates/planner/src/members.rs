@@ -50,34 +50,43 @@ fn is_numeric(column: &ColumnType) -> bool {
 /// What is stored into a column: a hexadecimal literal is a number to numeric columns, a date that a function has chosen is its text, and the text of a
 /// computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { bare_zero(e, column) }
+    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { bare_zero_in(e, column) }
 }
 
 /// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
         let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
-        *e = if is_numeric(column) { chosen_as_text(whole) } else { bare_zero(whole, column) };
+        *e = if is_numeric(column) { chosen_as_text(whole) } else { bare_zero_in(whole, column) };
     }
 }
 
+fn bare_zero_in(e: Expr, column: &ColumnType) -> Expr {
+    if typing::is_string_class(column) { bare_zero(e) } else { e }
+}
+
 /// A zero that MySQL has computed as a product, a quotient, a remainder or a difference has no digits behind the point until somebody gives it those of its type.
-/// Storing into a text column does not: `1 * 0.0` is `0` there, where `0.0` and `0.0 + 0` are `0.0`.
-fn bare_zero(e: Expr, column: &ColumnType) -> Expr {
-    let computed = |e: &Expr| match &e.kind {
-        ExprKind::Arith(op, ..) => matches!(op, ArithOp::Mul | ArithOp::Div | ArithOp::Mod | ArithOp::Sub),
-        ExprKind::Func(func, _) => *func == Func::Mod,
-        _ => false,
-    };
-    let is_computed = match &e.kind {
-        ExprKind::Neg(operand) => computed(operand),
-        _ => computed(&e),
-    };
-    if e.ty.kind != TypeKind::Decimal || !is_computed || !typing::is_string_class(column) {
+/// Storing into a text column, a user variable or a document does not: `1 * 0.0` is `0` there, where `0.0` and `0.0 + 0` are `0.0`.
+pub fn bare_zero(e: Expr) -> Expr {
+    if e.ty.kind != TypeKind::Decimal || !is_computed(&e) {
         return e;
     }
     let ty = e.ty.clone();
     Expr { kind: ExprKind::Func(Func::BareZero, vec![e]), ty }
+}
+
+/// Whether a zero that comes of an expression is such a one, whichever of its operands it is.
+pub fn is_computed(e: &Expr) -> bool {
+    let either = |e: &Expr| e.ty.kind.is_integer() || is_computed(e);
+    match &e.kind {
+        ExprKind::Arith(op, ..) => matches!(op, ArithOp::Mul | ArithOp::Div | ArithOp::Mod | ArithOp::Sub),
+        ExprKind::Func(Func::Mod, _) => true,
+        ExprKind::Neg(operand) => is_computed(operand),
+        ExprKind::Func(Func::Abs, args) => args.iter().all(is_computed),
+        ExprKind::Func(Func::If, args) => args.iter().skip(1).all(either),
+        ExprKind::Func(Func::IfNull | Func::Coalesce, args) => args.iter().all(either),
+        _ => false,
+    }
 }
 
 /// A date or time that IF, COALESCE and their like have chosen of their operands: MySQL takes such a value as text, where one of a column, a

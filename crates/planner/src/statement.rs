@@ -4,6 +4,7 @@ use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::context::PlanContext;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
+use crate::members::bare_zero;
 use crate::plan::{Access, Body, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
@@ -40,7 +41,7 @@ fn plan_knowing(
             b.hints.standalone = true;
             let limited = limited(q, context.select_limit());
             b.counts_allowed = crate::found_rows::is_asked_for(&limited);
-            let bound = match crate::found_rows::without_limit(&limited) {
+            let mut bound = match crate::found_rows::without_limit(&limited) {
                 None => b.query(&limited)?,
                 Some((all, limit)) => {
                     let bound = b.query(&all)?;
@@ -49,6 +50,9 @@ fn plan_knowing(
                 }
             };
             into = into_variables(q, bound.columns.len())?;
+            if !into.is_empty() {
+                bound.query.output = bound.query.output.into_iter().map(bare_zero).collect();
+            }
             let columns = shown(&bound.query, bound.columns, context.connection_collation());
             (Body::Query(bound.query), columns)
         }
@@ -130,7 +134,8 @@ fn into_variables(q: &ast::Query<'_>, columns: usize) -> Result<Vec<Box<str>>> {
 /// Plans the evaluation of expressions without a table (SET, CALL, KILL …): one row with their values.
 pub fn plan_expressions(exprs: &[ast::Expr<'_>], sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
     let mut b = Binder::new(context, sql);
-    let query = row_of(&mut b, exprs)?;
+    let mut query = row_of(&mut b, exprs)?;
+    query.output = query.output.into_iter().map(bare_zero).collect();
     let columns = query.output.iter().map(|e| OutputColumn { ty: e.ty.clone(), ..OutputColumn::default() }).collect();
     finish(b, Body::Query(query), columns)
 }

@@ -5,7 +5,7 @@
 
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
-use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, Decimal, TypeKind};
 
 /// Classes of types that expressions distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +126,7 @@ pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8
     let (asc, bsc) = (u32::from(asc), u32::from(bsc));
     let ty = match op {
         ArithOp::IntDiv => ColumnType { unsigned, ..ColumnType::bigint() },
-        _ if double => ColumnType::double(),
+        _ if double => of_doubles(op, &a, &b, div_increment),
         ArithOp::Div => decimal(ai + bsc, asc + u32::from(div_increment)),
         ArithOp::Add | ArithOp::Sub if exact => decimal(ai.max(bi) + 1, asc.max(bsc)),
         ArithOp::Mul if exact => decimal(ai + bi, asc + bsc),
@@ -136,6 +136,19 @@ pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8
     };
     // Division and modulo by zero yield NULL.
     nullable(ty, null || matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod))
+}
+
+/// What an operator makes of a floating number: it shows as many digits as the operands, where all of them show a fixed number (`FLOAT(M,D)`, PI()).
+fn of_doubles(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8) -> ColumnType {
+    let digits = |ty: &ColumnType| match class(ty) {
+        Class::Double => Some(ty.decimals).filter(|digits| *digits < DECIMALS_NOT_FIXED),
+        Class::Decimal => Some(ty.decimals),
+        Class::Int => Some(0),
+        _ => None,
+    };
+    let Some((a, b)) = digits(a).zip(digits(b)) else { return ColumnType::double() };
+    let more = if op == ArithOp::Div { div_increment } else { 0 };
+    ColumnType { length: 22, decimals: (a.max(b) + more).min(Decimal::SCALE_MAX), ..ColumnType::double() }
 }
 
 /// Type of `-a`.
@@ -478,8 +491,19 @@ pub fn sum(arg: &ColumnType) -> ColumnType {
         }
         Class::DateTime | Class::Time if arg.decimals == 0 => decimal(decimal_digits(arg).0 + 22, 0),
         Class::DateTime | Class::Time => decimal(decimal_digits(arg).0 + 22, u32::from(arg.decimals)),
-        _ => ColumnType::double(),
+        _ => sum_of_doubles(arg, 0),
     }
+}
+
+/// SUM, or AVG with the digits that it shows more, of floating numbers.
+fn sum_of_doubles(arg: &ColumnType, more: u8) -> ColumnType {
+    // What a double holds for certain, and MySQL's two more.
+    const DIGITS: u32 = 17;
+    if class(arg) != Class::Double || arg.decimals >= DECIMALS_NOT_FIXED {
+        return ColumnType::double();
+    }
+    let decimals = (arg.decimals + more).min(Decimal::SCALE_MAX);
+    ColumnType { length: DIGITS + u32::from(decimals), decimals, ..ColumnType::double() }
 }
 
 /// Result type of AVG.
@@ -489,7 +513,7 @@ pub fn avg(arg: &ColumnType, div_increment: u8) -> ColumnType {
             let (i, s) = decimal_digits(arg);
             decimal(i, u32::from(s) + u32::from(div_increment))
         }
-        _ => ColumnType::double(),
+        _ => sum_of_doubles(arg, div_increment),
     }
 }
 

@@ -90,3 +90,26 @@ fn replies_tell_what_mysql_tells() {
         connection.query_drop("DROP DATABASE replies").expect("dropped");
     }
 }
+
+/// GET DIAGNOSTICS counts what it has added to the conditions, not those that it tells of.
+#[test]
+fn get_diagnostics_counts_its_own_conditions() {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut connection = Conn::new(server.options(None)).expect("a connection");
+    connection.query_drop("DROP DATABASE IF EXISTS nothing").expect("a note");
+    assert_eq!(connection.warnings(), 1, "the note");
+    for (sql, own, all) in [
+        ("GET DIAGNOSTICS @n = NUMBER", 0, 1),
+        ("GET DIAGNOSTICS CONDITION 1 @m = MESSAGE_TEXT", 0, 1),
+        ("GET DIAGNOSTICS CONDITION 2 @m = MESSAGE_TEXT", 1, 2),
+        ("GET DIAGNOSTICS CONDITION 3 @m = MESSAGE_TEXT", 1, 3),
+        ("GET DIAGNOSTICS CONDITION 3 @m = MESSAGE_TEXT", 0, 3),
+    ] {
+        connection.query_drop(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let counted = connection.warnings();
+        let conditions: Vec<(String, u16, String)> = connection.query("SHOW WARNINGS").expect("conditions");
+        assert_eq!((counted, conditions.len()), (own, all), "{sql}");
+    }
+    let message: Option<String> = connection.query_first("SELECT @m").expect("a variable");
+    assert_eq!(message.as_deref(), Some("Invalid condition number"));
+}

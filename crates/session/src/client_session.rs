@@ -293,7 +293,10 @@ impl ClientSession {
         }
         self.core.row_count = -1;
         self.forget_changes();
-        self.core.diagnostics.push_error(&error);
+        // This is about no statement: GET DIAGNOSTICS leaves the conditions of the one before.
+        if error.code != codes::ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER {
+            self.core.diagnostics.push_error(&error);
+        }
         self.core.settings.charsets.send_error(sink, &error);
     }
 

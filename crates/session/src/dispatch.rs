@@ -37,8 +37,8 @@ impl ClientSession {
         }
         self.shared().kinds.count(statement);
         authorize(self, statement)?;
-        // SHOW WARNINGS and its like report on the statement before; all others begin a new list.
-        if !matches!(statement, Statement::Show(_)) {
+        // SHOW WARNINGS and its like report on the statement before, and so does GET DIAGNOSTICS; all others begin a new list.
+        if !matches!(statement, Statement::Show(_) | Statement::GetDiagnostics(_)) {
             self.core.diagnostics.clear();
         }
         match statement {
@@ -228,6 +228,7 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::GetDiagnostics(get) => self.get_diagnostics(get, sql, sink).map(|()| Ran::Done),
             Statement::Shutdown => unsupported("SHUTDOWN"),
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);

@@ -263,6 +263,7 @@ fn name_of(statement: &Statement<'_>) -> Option<&'static str> {
         S::SetRole(_) => "Com_set_role",
         S::SetDefaultRole { .. } => "Com_alter_user_default_role",
         S::ResetPersist { .. } => "Com_reset",
+        S::GetDiagnostics(_) => "Com_get_diagnostics",
         S::Shutdown => "Com_shutdown",
         S::Xa(xa) => match xa {
             Xa::Start { .. } => "Com_xa_start",

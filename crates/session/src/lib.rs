@@ -29,6 +29,7 @@ mod encryption;
 mod error_map;
 mod explain;
 mod files;
+mod get_diagnostics;
 mod hinted;
 mod info;
 mod kinds;

@@ -22,7 +22,6 @@ const REFUSED: &[&str] = &[
     "DROP SERVER",
     "DROP SPATIAL REFERENCE SYSTEM",
     "DROP TABLESPACE",
-    "GET DIAGNOSTICS",
     "HANDLER",
     "HELP",
     "IMPORT TABLE",
@@ -56,6 +55,7 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         | Statement::AlterDatabase(_)
         | Statement::CreateRole { .. }
         | Statement::DropRole { .. }
+        | Statement::GetDiagnostics(_)
         | Statement::Shutdown => false,
         Statement::Show(show) => {
             !matches!(show.what, ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors)

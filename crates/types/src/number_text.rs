@@ -1,13 +1,15 @@
 //! Floating point to text and back as MySQL does it.
 //!
 //! DOUBLE prints its shortest digits, FLOAT at most six; both go without exponent while the point lies within 15 digits, and as `1e15`,
-//! `1.5e-20` past that. With fixed decimals (M,D) the digits are exactly D.
+//! `1.5e-20` past that; a DOUBLE of sixteen digits with a fraction (`1145921377135377.2`) has none either. With fixed decimals (M,D) the digits are exactly D.
 
 use crate::DECIMALS_NOT_FIXED;
 use std::io::Write;
 
 /// Digits that FLOAT prints.
 const FLOAT_DIGITS: usize = 6;
+/// Digits that tell every DOUBLE from its neighbours.
+const DOUBLE_DIGITS: usize = 17;
 /// The point may lie so many digits to the right of the first digit (or one less to the left) before an exponent is used.
 const POINT_MAX: i32 = 15;
 /// `9223372036854775807`, a sign, a point and an exponent fit well.
@@ -18,8 +20,14 @@ pub fn format_double(value: f64, out: &mut Vec<u8>) {
     let mut buffer = [0u8; BUFFER_BYTES];
     let mut room = &mut buffer[..];
     // Shortest digits that read back as the same double, as d.ddde±x.
-    let written = write!(room, "{value:e}").is_ok();
-    let left = room.len();
+    let mut written = write!(room, "{value:e}").is_ok();
+    let mut left = room.len();
+    if digits_of(&buffer[..BUFFER_BYTES - left]) == DOUBLE_DIGITS {
+        // Halfway between two of that length (…377.25) the even one is printed, not the upper.
+        let mut room = &mut buffer[..];
+        written = write!(room, "{value:.16e}").is_ok();
+        left = room.len();
+    }
     arrange(&buffer[..BUFFER_BYTES - left], written, out);
 }
 
@@ -29,13 +37,17 @@ pub fn format_float(value: f32, out: &mut Vec<u8>) {
     let mut room = &mut buffer[..];
     let mut written = write!(room, "{value:e}").is_ok();
     let mut left = room.len();
-    let digits = buffer[..BUFFER_BYTES - left].iter().take_while(|byte| **byte != b'e').filter(|byte| byte.is_ascii_digit()).count();
-    if digits > FLOAT_DIGITS {
+    if digits_of(&buffer[..BUFFER_BYTES - left]) > FLOAT_DIGITS {
         let mut room = &mut buffer[..];
         written = write!(room, "{value:.5e}").is_ok();
         left = room.len();
     }
     arrange(&buffer[..BUFFER_BYTES - left], written, out);
+}
+
+/// Digits before the exponent.
+fn digits_of(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| **byte != b'e').filter(|byte| byte.is_ascii_digit()).count()
 }
 
 /// Appends a number with exactly so many digits after the point (FLOAT(M,D), DOUBLE(M,D), ROUND(x, D)).
@@ -90,7 +102,8 @@ fn arrange(text: &[u8], written: bool, out: &mut Vec<u8>) {
     }
     // The value is 0.d1d2… × 10^point.
     let point = exponent + 1;
-    if !(1 - POINT_MAX..=POINT_MAX).contains(&point) {
+    let has_fraction = usize::try_from(point).is_ok_and(|point| point < count);
+    if !(1 - POINT_MAX..=POINT_MAX).contains(&point) && !has_fraction {
         out.push(digits[0]);
         if count > 1 {
             out.push(b'.');
@@ -231,6 +244,8 @@ mod tests {
         check(1.5e-20, "1.5e-20");
         check(0.1 + 0.2, "0.30000000000000004");
         check(f64::MAX, "1.7976931348623157e308");
+        check(1_145_921_377_135_377.25, "1145921377135377.2");
+        check(-1_234_567_890_123_456.75, "-1234567890123456.8");
     }
 
     #[test]

@@ -292,3 +292,71 @@ pub struct Xid<'a> {
     /// Format.
     pub format_id: u64,
 }
+
+/// GET DIAGNOSTICS.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GetDiagnostics<'a> {
+    /// STACKED: what there was when a handler of a stored program was called.
+    pub stacked: bool,
+    /// What is asked for.
+    pub about: Diagnosed<'a>,
+}
+
+/// What GET DIAGNOSTICS asks for: user variables, and what they get.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Diagnosed<'a> {
+    /// Of the statement.
+    Statement(&'a [(&'a str, StatementItem)]),
+    /// Of one condition.
+    Condition {
+        /// Which, from 1.
+        number: Expr<'a>,
+        /// Its items.
+        items: &'a [(&'a str, ConditionItem)],
+    },
+}
+
+macro_rules! diagnostics_items {
+    ($(#[$doc:meta])* $name:ident { $($item:ident $word:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)] // The names are SQL's.
+        pub enum $name { $($item,)* }
+
+        impl $name {
+            /// The item with this name, in any case.
+            #[must_use]
+            pub fn of(word: &str) -> Option<$name> {
+                $(if word.eq_ignore_ascii_case($word) { return Some($name::$item); })*
+                None
+            }
+        }
+    };
+}
+
+diagnostics_items! {
+    /// What is known of a statement.
+    StatementItem {
+        Number "NUMBER";
+        RowCount "ROW_COUNT";
+    }
+}
+
+diagnostics_items! {
+    /// What is known of a condition.
+    ConditionItem {
+        ClassOrigin "CLASS_ORIGIN";
+        SubclassOrigin "SUBCLASS_ORIGIN";
+        ReturnedSqlstate "RETURNED_SQLSTATE";
+        MessageText "MESSAGE_TEXT";
+        MysqlErrno "MYSQL_ERRNO";
+        ConstraintCatalog "CONSTRAINT_CATALOG";
+        ConstraintSchema "CONSTRAINT_SCHEMA";
+        ConstraintName "CONSTRAINT_NAME";
+        CatalogName "CATALOG_NAME";
+        SchemaName "SCHEMA_NAME";
+        TableName "TABLE_NAME";
+        ColumnName "COLUMN_NAME";
+        CursorName "CURSOR_NAME";
+    }
+}

@@ -80,6 +80,7 @@ impl<'a> Parser<'a> {
             Kw::ANALYZE | Kw::CHECK | Kw::OPTIMIZE | Kw::REPAIR | Kw::CHECKSUM => self.maintenance(),
             Kw::GRANT | Kw::REVOKE => self.grant(),
             Kw::XA => self.xa(),
+            Kw::GET => self.get_diagnostics(),
             Kw::SHUTDOWN => {
                 self.bump();
                 Ok(Statement::Shutdown)
@@ -123,7 +124,6 @@ impl<'a> Parser<'a> {
             Kw::HANDLER => "HANDLER",
             Kw::HELP => "HELP",
             Kw::RESET => "RESET",
-            Kw::GET => "GET DIAGNOSTICS",
             Kw::SIGNAL => "SIGNAL",
             Kw::RESIGNAL => "RESIGNAL",
             Kw::INSTALL => "INSTALL",

@@ -268,6 +268,9 @@ RESET PERSIST
 RESET PERSIST max_connections
 RESET PERSIST IF EXISTS max_connections
 GET DIAGNOSTICS @n = NUMBER
+GET CURRENT DIAGNOSTICS @n = number, @r = ROW_COUNT
+GET STACKED DIAGNOSTICS CONDITION @i @m = MESSAGE_TEXT, @`e` = mysql_errno, @s = returned_sqlstate
+GET DIAGNOSTICS CONDITION 1 @a = CLASS_ORIGIN, @b = COLUMN_NAME
 SHUTDOWN
 select s_i_id from stock where (s_w_id, s_i_id) in ((1,2),(3,4)) for update
 SELECT c_discount, c_last, c_credit FROM customer WHERE c_w_id = 1 AND c_d_id = 2 AND c_id = 3 FOR UPDATE

@@ -3,13 +3,17 @@
 use super::DIV_INCREMENT;
 use crate::bind_expr::bits::aggregate_type;
 use crate::binder::{Binder, Result};
-use crate::expr::Expr;
-use crate::members::{member_number, sorting};
+use crate::expr::{Expr, ExprKind};
+use crate::func::Func;
+use crate::members::{bare_zero, is_computed, member_number, sorting};
 use crate::plan::{Aggregate, AggregateKind, SortKey};
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
-use types::{Collation, ColumnType, TypeKind};
+use types::{Collation, ColumnType, Decimal, TypeKind};
+
+/// Digits that MySQL computes with together.
+const AVERAGE_GROUP: u8 = 9;
 
 impl<'c> Binder<'c> {
     #[inline(never)]
@@ -53,6 +57,32 @@ impl<'c> Binder<'c> {
         let slot = self.new_slot(ty.clone());
         self.scope().aggregates.push((slot, aggregate));
         Ok(Expr::slot(slot, ty))
+    }
+
+    /// A value that is taken as it was computed, not as it is shown (into user variables and documents): an average has all digits that MySQL divides
+    /// with, which come by nine, and a zero of computed zeros has none behind the point.
+    pub(crate) fn as_computed(&mut self, e: Expr) -> Expr {
+        use AggregateKind::{Avg, Max, Min, Sum};
+        let ExprKind::Slot(own) = e.kind else { return bare_zero(e) };
+        let aggregates = self.scopes.last().map_or(&[][..], |scope| &scope.aggregates);
+        let Some((_, aggregate)) = aggregates.iter().find(|(of, a)| *of == own && a.ty.kind == TypeKind::Decimal) else { return e };
+        let zero_is_bare = matches!(aggregate.kind, Avg | Max | Min | Sum) && aggregate.args.iter().all(is_computed);
+        let mut taken = e;
+        if aggregate.kind == Avg {
+            let mut average = aggregate.clone();
+            let decimals = average.ty.decimals.next_multiple_of(AVERAGE_GROUP).min(Decimal::SCALE_MAX);
+            average.ty.length += u32::from(decimals.saturating_sub(average.ty.decimals));
+            average.ty.decimals = decimals;
+            let ty = average.ty.clone();
+            let slot = self.new_slot(ty.clone());
+            self.scope().aggregates.push((slot, average));
+            taken = Expr::slot(slot, ty);
+        }
+        if !zero_is_bare {
+            return taken;
+        }
+        let ty = taken.ty.clone();
+        Expr { kind: ExprKind::Func(Func::BareZero, vec![taken]), ty }
     }
 
     /// An aggregate over bound arguments, with its type.

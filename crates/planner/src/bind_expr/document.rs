@@ -19,7 +19,10 @@ impl<'c> Binder<'c> {
     pub(super) fn document_arg(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         match e.kind {
             ast::ExprKind::Literal(ast::Literal::Bool(truth)) => Ok(boolean(truth)),
-            _ => self.expr(e),
+            _ => {
+                let bound = self.expr(e)?;
+                Ok(self.as_computed(bound))
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use crate::members::member_number;
 use crate::typing::{self, Class, class};
 use mysql_error::{SqlError, codes};
 use parser::ast;
-use types::{Charset, Collation, ColumnType, TypeKind, Value};
+use types::{Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind, Value};
 
 impl<'c> Binder<'c> {
     #[inline(never)]
@@ -132,14 +132,9 @@ impl<'c> Binder<'c> {
         if matches!(func, Func::Abs | Func::Ceil | Func::Floor | Func::Round | Func::Truncate)
             && matches!(class(&args[0].ty), Class::DateTime | Class::Time)
         {
-            // A date or time is a floating number to these; its absolute value shows the digits of its fraction.
-            let ColumnType { decimals, nullable, .. } = args[0].ty;
-            of_moment = Some(ColumnType { length: 22, decimals, nullable, ..ColumnType::double() });
-            let moment = args.remove(0);
-            args.insert(
-                0,
-                Expr { kind: ExprKind::Cast(Box::new(moment), CastTo::Double), ty: ColumnType { nullable, ..ColumnType::double() } },
-            );
+            let (number, ty) = moment_number(args.remove(0));
+            of_moment = Some(ty);
+            args.insert(0, number);
         }
         if charsets::takes_bytes(func) {
             let first = args.remove(0);
@@ -189,6 +184,10 @@ impl<'c> Binder<'c> {
                 Func::Now | Func::SysDate | Func::UtcTimestamp => ColumnType::temporal(TypeKind::DateTime, fraction(0)).not_null(),
                 _ => ColumnType::temporal(TypeKind::DateTime, string_decimals),
             },
+            Returns::Number if func == Func::Abs && class(&args[0].ty) == Class::Double && of_moment.is_none() => {
+                let ColumnType { decimals, nullable, .. } = args[0].ty;
+                ColumnType { length: if decimals < DECIMALS_NOT_FIXED { 22 } else { 0 }, decimals, nullable, ..ColumnType::double() }
+            }
             Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
@@ -216,7 +215,10 @@ impl<'c> Binder<'c> {
 
     #[inline(never)]
     fn special_type(&mut self, func: Func, args: &[Expr]) -> Result<ColumnType> {
-        // UNIX_TIMESTAMP() is the only one that may have none.
+        if func == Func::Pi {
+            return Ok(ColumnType { length: 8, decimals: 6, ..ColumnType::double() }.not_null());
+        }
+        // UNIX_TIMESTAMP() is the only other one that may have none.
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(ColumnType::bigint()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
@@ -232,6 +234,7 @@ impl<'c> Binder<'c> {
             Func::AesDecrypt => typing::string(u64::from(typing::display_chars(first)), Collation::Binary),
             Func::Compress => typing::string(24 * u64::from(typing::display_chars(first)) / 5 + 16, Collation::Binary),
             Func::LoadFile | Func::Uncompress => ColumnType { collation: Collation::Binary, ..ColumnType::new(TypeKind::LongBlob) },
+            Func::StatementDigest | Func::StatementDigestText => self.digest_type(func, args)?,
             Func::JsonPretty => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
             Func::Ceil | Func::Floor => match class(first) {
                 Class::Int => self.number_type(first),
@@ -299,6 +302,22 @@ impl<'c> Binder<'c> {
         })
     }
 
+    /// A digest is text of the statement's character set; the text of a statement is no bytes (3987).
+    fn digest_type(&self, func: Func, args: &[Expr]) -> Result<ColumnType> {
+        let statement = &args[0].ty;
+        if typing::is_string_class(statement) && statement.collation == Collation::Binary {
+            let message = format!("The function {} does not support the character set 'binary'.", func.name());
+            return Err(SqlError::with_message(3987, message));
+        }
+        let ty = self.string_result_of(args, 64, func.name())?;
+        let collation = if statement.kind == TypeKind::Null { Collation::Binary } else { ty.collation };
+        Ok(match func {
+            Func::StatementDigest => ColumnType { nullable: true, collation, ..ty },
+            _ if collation == Collation::Binary => ColumnType { collation, ..ColumnType::new(TypeKind::LongBlob) },
+            _ => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
+        })
+    }
+
     fn string_chars(&self, func: Func, args: &[Expr]) -> u64 {
         let len = |at: usize| args.get(at).map_or(0, |a| u64::from(typing::display_chars(&a.ty)));
         let total: u64 = (0..args.len()).map(len).sum();
@@ -360,6 +379,14 @@ impl<'c> Binder<'c> {
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }
+}
+
+/// A date or time as the floating number that it is to the minus sign, ABS, ROUND and their like, and the type of what they make: it shows the digits of
+/// the fraction.
+pub(super) fn moment_number(moment: Expr) -> (Expr, ColumnType) {
+    let ColumnType { decimals, nullable, .. } = moment.ty;
+    let number = Expr { kind: ExprKind::Cast(Box::new(moment), CastTo::Double), ty: ColumnType { nullable, ..ColumnType::double() } };
+    (number, ColumnType { length: 22, decimals, nullable, ..ColumnType::double() })
 }
 
 /// Whether the argument at this place counts as a number, so that ENUM, SET and hexadecimal literals do.

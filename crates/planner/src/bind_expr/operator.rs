@@ -42,6 +42,10 @@ impl<'c> Binder<'c> {
             ast::UnaryOp::Not => not(a),
             ast::UnaryOp::BitNot => bit_not(a),
             ast::UnaryOp::Binary => self.cast_to(a, CastTo::Binary { length: None }),
+            ast::UnaryOp::Neg if matches!(typing::class(&a.ty), typing::Class::DateTime | typing::Class::Time) => {
+                let (number, ty) = super::function::moment_number(a);
+                Expr { kind: ExprKind::Neg(Box::new(number)), ty }
+            }
             ast::UnaryOp::Neg => {
                 let ty = typing::negation(&a.ty);
                 match a.kind {

@@ -4,7 +4,7 @@ use super::cast::map_unit;
 use crate::binder::{Binder, Clause, InWindow, NamedWindow, Result};
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::Func;
-use crate::plan::SortKey;
+use crate::plan::{AggregateKind, SortKey};
 use crate::typing;
 use crate::window::{Bound, BoundWindow, Frame, WindowCall, WindowFunction};
 use mysql_error::codes;
@@ -212,7 +212,7 @@ impl<'c> Binder<'c> {
         if let Some(ast::Expr { kind: ast::ExprKind::Column(column), .. }) = counts {
             return Err(codes::sp_undeclared_var(column.column));
         }
-        let args = self.window_arguments(call.args)?;
+        let args = self.in_window_arguments(|b| b.exprs(call.args))?;
         let at_least_one = |e: &Expr| matches!(e.kind, ExprKind::Param(n) if matches!(self.lifted(n), Some(Value::Int(0))));
         if matches!(call.func, W::Ntile if at_least_one(&args[0])) || matches!(call.func, W::NthValue if at_least_one(&args[1])) {
             return Err(codes::wrong_arguments(name));
@@ -277,24 +277,23 @@ impl<'c> Binder<'c> {
         };
         self.check_window_use(name)?;
         let kind = super::aggregate::kind_of(call)?;
-        if matches!(call.func, F::JsonArrayAgg | F::JsonObjectAgg) {
-            return Err(codes::not_supported_yet("JSON aggregates as window functions"));
-        }
         if call.func == F::GroupConcat {
             return Err(codes::not_supported_yet("group_concat as window function"));
         }
         if call.distinct {
             return Err(codes::not_supported_yet("<window function>(DISTINCT ..)"));
         }
-        let args = self.window_arguments(call.args)?;
+        let documents = matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject);
+        let args = self.in_window_arguments(|b| if documents { b.document_args(call.args) } else { b.exprs(call.args) })?;
         let aggregate = self.aggregate_of(call, kind, args, Vec::new())?;
         let ty = aggregate.ty.clone();
         self.over(over, WindowFunction::Aggregate(aggregate), ty)
     }
 
-    fn window_arguments(&mut self, args: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+    /// Binds arguments of a window function, where no other may stand.
+    fn in_window_arguments(&mut self, bind: impl FnOnce(&mut Self) -> Result<Vec<Expr>>) -> Result<Vec<Expr>> {
         let outside = self.scope().in_window.replace(InWindow::Arguments);
-        let args = self.exprs(args)?;
+        let args = bind(self)?;
         self.scope().in_window = outside;
         Ok(args)
     }

@@ -9,6 +9,17 @@ use mysql_error::codes;
 use parser::ast;
 use types::{Collation, SqlMode};
 
+/// What ORDER BY orders, as far as aggregates may stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordered {
+    /// Groups; or rows of a statement that takes no aggregates anywhere.
+    Groups,
+    /// Rows of a query that does not group: an aggregate would make one group of them (3029).
+    Rows,
+    /// What a set operation makes (3028).
+    Set,
+}
+
 impl<'c> Binder<'c> {
     pub(super) fn bind_select(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
         self.scopes.push(Scope::new());
@@ -37,11 +48,15 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Fields;
         self.scope().aggregates_allowed = true;
         self.bind_windows(select.windows)?;
-        let items = self.select_items(select)?;
+        let mut items = self.select_items(select)?;
         let filter = filter?;
-        for (expr, column) in &items {
-            let alias = (column.name.to_string(), expr.clone());
-            self.scope().aliases.push(alias);
+        if matches!(q.into, Some(ast::SelectInto::Variables(_))) {
+            for (expr, _) in &mut items {
+                let null = Expr::literal(types::Value::Null, expr.ty.clone());
+                let item = std::mem::replace(expr, null);
+                // Others are taken as computed when the rows are out: they may be what is grouped by.
+                *expr = if matches!(item.kind, ExprKind::Slot(_)) { self.as_computed(item) } else { item };
+            }
         }
         // GROUP BY
         let mut group_by: Vec<Expr> = Vec::with_capacity(select.group_by.len());
@@ -77,7 +92,8 @@ impl<'c> Binder<'c> {
         }
         self.scope().clause = Clause::OrderBy;
         let outputs: Vec<Expr> = items.iter().map(|(e, _)| e.clone()).collect();
-        let order = self.order_keys(q.order_by, &outputs)?;
+        let aggregated = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
+        let order = self.order_keys(q.order_by, &outputs, if aggregated { Ordered::Groups } else { Ordered::Rows })?;
         let limit = self.limit(q.limit)?;
         let grouped = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
         let mut block = Block {
@@ -205,6 +221,12 @@ impl<'c> Binder<'c> {
                     out.push((bound, meta));
                 }
             }
+            // Subqueries of later items may name the earlier ones.
+            let named = self.scopes[depth].aliases.len();
+            for (expr, column) in &out[named..] {
+                let alias = (column.name.to_string(), expr.clone());
+                self.scopes[depth].aliases.push(alias);
+            }
         }
         Ok(out)
     }
@@ -298,9 +320,9 @@ impl<'c> Binder<'c> {
     }
 
     /// ORDER BY: positions, aliases, expressions.
-    pub fn order_keys(&mut self, items: &[ast::OrderItem<'_>], outputs: &[Expr]) -> Result<Vec<SortKey>> {
+    pub fn order_keys(&mut self, items: &[ast::OrderItem<'_>], outputs: &[Expr], of: Ordered) -> Result<Vec<SortKey>> {
         let mut keys = Vec::with_capacity(items.len());
-        for item in items {
+        for (at, item) in items.iter().enumerate() {
             let expr = match item.expr.kind {
                 ast::ExprKind::Literal(ast::Literal::Int(n)) => match outputs.get((n as usize).wrapping_sub(1)) {
                     Some(e) => e.clone(),
@@ -308,8 +330,16 @@ impl<'c> Binder<'c> {
                 },
                 // A lifted constant or a parameter orders nothing.
                 ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
-                _ => self.order_key(&item.expr)?,
+                _ => match (self.order_key(&item.expr), of) {
+                    (Err(e), Ordered::Set) if e.code == codes::ER_INVALID_GROUP_FUNC_USE => {
+                        return Err(codes::aggregate_order_for_union(at + 1));
+                    }
+                    (bound, _) => bound?,
+                },
             };
+            if of == Ordered::Rows && !self.scope().aggregates.is_empty() {
+                return Err(codes::aggregate_order_non_agg_query(at + 1));
+            }
             let collation = if typing::is_string_class(&expr.ty) { expr.ty.collation } else { Collation::Binary };
             keys.push(SortKey { expr, descending: item.descending, collation });
         }

@@ -1,6 +1,6 @@
 //! UNION, INTERSECT, EXCEPT.
 
-use crate::bind_query::{Bound, BoundQuery};
+use crate::bind_query::{Bound, BoundQuery, Ordered};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -17,6 +17,10 @@ impl<'c> Binder<'c> {
         match q.body {
             ast::QueryBody::Select(select) => self.bind_select(select, q).map(|b| Bound::Block(Box::new(b))),
             ast::QueryBody::Parens(inner) if plain => self.bind_query(inner),
+            ast::QueryBody::Parens(inner) if takes_order(inner) => {
+                let locking = with_locks(inner, q.locking);
+                self.bind_query(&ast::Query { order_by: q.order_by, limit: q.limit, locking: &locking, ..*inner })
+            }
             ast::QueryBody::Table(name) => {
                 let item = [ast::SelectItem::Wildcard];
                 let factor = ast::TableFactor { name, alias: None, partitions: &[], index_hints: &[] };
@@ -238,7 +242,8 @@ impl<'c> Binder<'c> {
         });
         scope.clause = Clause::OrderBy;
         self.scopes.push(scope);
-        let keys = self.order_keys(q.order_by, &columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect::<Vec<_>>());
+        let outputs: Vec<Expr> = columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect();
+        let keys = self.order_keys(q.order_by, &outputs, Ordered::Set);
         let scope = self.scopes.pop().expect("pushed above");
         let keys = keys?;
         let limit = self.limit(q.limit)?;
@@ -314,6 +319,19 @@ fn illegal_mix(clash: UnionClash) -> SqlError {
         UnionClash::Explicit(a, b) => codes::cant_aggregate_2collations(a.name(), "EXPLICIT", b.name(), "EXPLICIT", "UNION"),
         UnionClash::Implicit => codes::cant_aggregate_ncollations("UNION"),
     }
+}
+
+/// Whether what stands behind the parentheses around a query orders and limits the query itself, and sees its columns: it has no order or limit of
+/// its own, and is no set operation.
+fn takes_order(inner: &ast::Query<'_>) -> bool {
+    inner.with.is_none()
+        && inner.order_by.is_empty()
+        && inner.limit.is_none()
+        && match inner.body {
+            ast::QueryBody::Select(_) | ast::QueryBody::Table(_) => true,
+            ast::QueryBody::Parens(inner) => takes_order(inner),
+            ast::QueryBody::SetOp(_) | ast::QueryBody::Values(_) => false,
+        }
 }
 
 /// A parenthesised query with the locking clauses that stand behind the parentheses.

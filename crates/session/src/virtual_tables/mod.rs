@@ -42,6 +42,7 @@ mod settings;
 mod stages;
 mod statistics;
 mod sys;
+mod sys_schema;
 mod table_lock_waits;
 mod tables;
 mod time_zones;
@@ -114,6 +115,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(quiet::tables());
     tables.extend(time_zones::tables());
     tables.extend(sys::tables());
+    tables.extend(sys_schema::tables());
     tables.extend(table_lock_waits::tables());
     tables
 });

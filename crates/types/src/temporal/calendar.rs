@@ -24,6 +24,16 @@ pub(super) const fn days_in_month(year: u16, month: u8) -> u8 {
     }
 }
 
+/// The day number of the 1st of January, also of the years around those that dates have.
+fn new_year(year: i64) -> i64 {
+    match u16::try_from(year) {
+        Ok(year) if year <= 9999 => Date::from_fields(year, 1, 1).to_days().unwrap_or(0),
+        Ok(_) => DAYS_MAX + 1,
+        // The year before 0.
+        Err(_) => 1 - 365,
+    }
+}
+
 /// Microseconds in a unit of the given fractional digits.
 const fn fraction_unit(digits: u8) -> i64 {
     10i64.pow(6 - if digits > 6 { 6 } else { digits as u32 })
@@ -129,6 +139,53 @@ impl Date {
             year += 1;
         }
         Some((year, ((day - start_of_week_1(year)?) / 7 + 1) as u8))
+    }
+
+    /// The day number of a date whose parts may be 0, as DATE_FORMAT counts: day 0 is the one before a month's first, month 0 has 31 days before
+    /// January; 0 in month 0 of year 0.
+    fn nominal_days(self) -> i64 {
+        match self.month() {
+            0 if self.year() == 0 => 0,
+            0 => new_year(i64::from(self.year())) - 32 + i64::from(self.day()),
+            month => Date::from_fields(self.year(), month, 1).to_days().unwrap_or(0) - 1 + i64::from(self.day()),
+        }
+    }
+
+    /// Day of the year that DATE_FORMAT tells of any date; not above 0 before January.
+    pub fn nominal_day_of_year(self) -> i64 {
+        self.nominal_days() - new_year(i64::from(self.year())) + 1
+    }
+
+    /// Day of the week that DATE_FORMAT tells of any date, Monday 0 to Sunday 6; `None` in month 0 of year 0.
+    pub fn nominal_weekday(self) -> Option<u8> {
+        (self.year() != 0 || self.month() != 0).then(|| (self.nominal_days() + 5).rem_euclid(7) as u8)
+    }
+
+    /// Year and week by a mode of WEEK() that DATE_FORMAT tells of any date: of real days after the year 0 those of [`Date::week`]. In month 0 MySQL
+    /// counts weeks without a sign.
+    pub fn nominal_week(self, mode: u8) -> (u32, u32) {
+        let by_week_year = matches!(mode & 7, 2 | 3 | 6 | 7);
+        let start_of_week_1 = |year: i64| {
+            let weekday = (new_year(year) + if mode & 1 == 1 { 5 } else { 6 }).rem_euclid(7);
+            let is_week_1 = if matches!(mode & 7, 1 | 3 | 4 | 6) { weekday <= 3 } else { weekday == 0 };
+            new_year(year) - weekday + if is_week_1 { 0 } else { 7 }
+        };
+        let (day, mut year) = (self.nominal_days(), i64::from(self.year()));
+        if self.month() == 0 {
+            if by_week_year && start_of_week_1(year + 1) <= new_year(year + 1) {
+                return (u32::from(self.year()) + 1, 1);
+            }
+            return (u32::from(self.year()), (day - start_of_week_1(year)) as u32 / 7 + 1);
+        }
+        if day < start_of_week_1(year) {
+            if !by_week_year && start_of_week_1(year) > new_year(year) {
+                return (year as u32, 0);
+            }
+            year -= 1;
+        } else if by_week_year && day >= start_of_week_1(year + 1) {
+            year += 1;
+        }
+        (year as u32, ((day - start_of_week_1(year)) / 7 + 1) as u32)
     }
 
     /// The date so many days later; `None` outside years 0 to 9999.

@@ -107,6 +107,23 @@ fn day_numbers_are_those_of_mysql() {
 }
 
 /// WEEK(date, mode) for modes 0 to 7 of some days on which MySQL's modes differ.
+/// Of real days after the year 0 DATE_FORMAT's weeks are those of WEEK().
+#[test]
+fn nominal_days_are_real_ones() {
+    for days in (366..=3_652_424).step_by(13) {
+        let date = Date::from_days(days).expect("in range");
+        assert_eq!(date.nominal_weekday(), date.weekday(), "{date:?}");
+        assert_eq!(Some(date.nominal_day_of_year()), date.day_of_year().map(i64::from), "{date:?}");
+        for mode in 0..8 {
+            // The last days of 9999 belong to a week of the year after it, which WEEK() does not know.
+            if days < 3_652_400 {
+                let week = date.week(mode).map(|(year, week)| (u32::from(year), u32::from(week)));
+                assert_eq!(Some(date.nominal_week(mode)), week, "{date:?} {mode}");
+            }
+        }
+    }
+}
+
 #[test]
 fn weeks_are_those_of_mysql() {
     for (days, weeks) in WEEKS {

@@ -60,10 +60,11 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names
             }
             'W' | 'a' => {
                 let days = if f == 'W' { &names.days } else { &names.days_short };
-                write!(out, "{}", days[usize::from(d.weekday()?)])
+                write!(out, "{}", days[usize::from(d.nominal_weekday()?)])
             }
-            'w' => write!(out, "{}", (d.weekday()? + 1) % 7),
-            'j' => write!(out, "{:03}", d.day_of_year()?),
+            'w' => write!(out, "{}", (d.nominal_weekday()? + 1) % 7),
+            // Padded as a text: `0-1`.
+            'j' => write!(out, "{:0>3}", d.nominal_day_of_year().to_string()),
             'H' => write!(out, "{h:02}"),
             'k' => write!(out, "{h}"),
             'h' | 'I' => write!(out, "{:02}", hour12(h)),
@@ -74,12 +75,12 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names
             'p' => write!(out, "{half}"),
             'r' => write!(out, "{:02}:{m:02}:{s:02} {half}", hour12(h)),
             'T' => write!(out, "{h:02}:{m:02}:{s:02}"),
-            'U' => write!(out, "{:02}", d.week(0)?.1),
-            'u' => write!(out, "{:02}", d.week(1)?.1),
-            'V' => write!(out, "{:02}", d.week(2)?.1),
-            'v' => write!(out, "{:02}", d.week(3)?.1),
-            'X' => write!(out, "{:04}", d.week(2)?.0),
-            'x' => write!(out, "{:04}", d.week(3)?.0),
+            'U' => write!(out, "{:02}", d.nominal_week(0).1),
+            'u' => write!(out, "{:02}", d.nominal_week(1).1),
+            'V' => write!(out, "{:02}", d.nominal_week(2).1),
+            'v' => write!(out, "{:02}", d.nominal_week(3).1),
+            'X' => write!(out, "{:04}", d.nominal_week(2).0),
+            'x' => write!(out, "{:04}", d.nominal_week(3).0),
             other => write!(out, "{other}"),
         };
     }
