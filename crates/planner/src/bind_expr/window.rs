@@ -151,6 +151,7 @@ impl<'c> Binder<'c> {
         let limit = match (unit, temporal) {
             (None, true) => return Err(codes::window_range_frame_temporal_type(name)),
             (Some(_), false) => return Err(codes::window_range_frame_numeric_type(name)),
+            (Some(_), true) if is_null_or_negative(&amount) => return Err(codes::window_frame_illegal(name)),
             (Some(unit), true) => {
                 let ty = ColumnType { nullable: true, ..own.ty.clone() };
                 let kind = ExprKind::DateAdd { date: Box::new(own), amount: Box::new(amount), unit: map_unit(unit), negated: !add };
@@ -210,9 +211,9 @@ impl<'c> Binder<'c> {
             _ => None,
         };
         if let Some(ast::Expr { kind: ast::ExprKind::Column(column), .. }) = counts {
-            return Err(codes::sp_undeclared_var(column.column));
+            return Err(if call.func == W::NthValue { codes::wrong_arguments(name) } else { codes::sp_undeclared_var(column.column) });
         }
-        let args = self.window_arguments(call.args)?;
+        let args = self.window_arguments(call.args, Binder::exprs)?;
         let at_least_one = |e: &Expr| matches!(e.kind, ExprKind::Param(n) if matches!(self.lifted(n), Some(Value::Int(0))));
         if matches!(call.func, W::Ntile if at_least_one(&args[0])) || matches!(call.func, W::NthValue if at_least_one(&args[1])) {
             return Err(codes::wrong_arguments(name));
@@ -245,7 +246,7 @@ impl<'c> Binder<'c> {
                 let mut default = (call.args.len() > 2).then(&mut argument);
                 let mut ty = nullable(&value.ty);
                 if let Some(default) = &mut default {
-                    ty = nullable(&self.common_type([&value, &*default].into_iter()));
+                    ty = nullable(&self.common_type([&value, &*default].into_iter(), if ahead { "lead" } else { "lag" })?);
                     let converted = |e: &Expr| Expr { kind: ExprKind::Func(Func::Coalesce, vec![e.clone()]), ty: ty.clone() };
                     (value, *default) = (converted(&value), converted(default));
                 }
@@ -277,24 +278,26 @@ impl<'c> Binder<'c> {
         };
         self.check_window_use(name)?;
         let kind = super::aggregate::kind_of(call)?;
-        if matches!(call.func, F::JsonArrayAgg | F::JsonObjectAgg) {
-            return Err(codes::not_supported_yet("JSON aggregates as window functions"));
-        }
         if call.func == F::GroupConcat {
             return Err(codes::not_supported_yet("group_concat as window function"));
         }
         if call.distinct {
             return Err(codes::not_supported_yet("<window function>(DISTINCT ..)"));
         }
-        let args = self.window_arguments(call.args)?;
+        let of_documents = matches!(call.func, F::JsonArrayAgg | F::JsonObjectAgg);
+        let args = self.window_arguments(call.args, if of_documents { Binder::document_args } else { Binder::exprs })?;
         let aggregate = self.aggregate_of(call, kind, args, Vec::new())?;
         let ty = aggregate.ty.clone();
         self.over(over, WindowFunction::Aggregate(aggregate), ty)
     }
 
-    fn window_arguments(&mut self, args: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+    fn window_arguments(
+        &mut self,
+        args: &[ast::Expr<'_>],
+        bind: fn(&mut Self, &[ast::Expr<'_>]) -> Result<Vec<Expr>>,
+    ) -> Result<Vec<Expr>> {
         let outside = self.scope().in_window.replace(InWindow::Arguments);
-        let args = self.exprs(args)?;
+        let args = bind(self, args)?;
         self.scope().in_window = outside;
         Ok(args)
     }
@@ -330,5 +333,16 @@ impl<'c> Binder<'c> {
         }
         let alias = scope.aliases.iter().find(|(_, item)| of_window(item) && e.any(&mut |x| crate::logical::same(x, item)));
         Some(alias.map_or_else(String::new, |(name, _)| name.clone()))
+    }
+}
+
+/// Whether an interval's amount is one that no frame ends at.
+fn is_null_or_negative(amount: &Expr) -> bool {
+    match &amount.kind {
+        ExprKind::Literal(Value::Null) => true,
+        ExprKind::Literal(Value::Int(n)) => *n < 0,
+        ExprKind::Literal(Value::Decimal(d)) => d.is_negative(),
+        ExprKind::Neg(of) => matches!(of.kind, ExprKind::Literal(Value::Int(1..) | Value::Decimal(_) | Value::Double(_))),
+        _ => false,
     }
 }

@@ -4,7 +4,7 @@ use crate::bind_query::{Bound, BoundQuery};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{Node, OutputColumn, Query};
+use crate::plan::{Kept, Node, OutputColumn, Query};
 use crate::typing::{self, UnionClash};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -238,7 +238,17 @@ impl<'c> Binder<'c> {
         });
         scope.clause = Clause::OrderBy;
         self.scopes.push(scope);
-        let keys = self.order_keys(q.order_by, &columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect::<Vec<_>>());
+        let outputs: Vec<Expr> = columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect();
+        let keys = self.order_keys(q.order_by, &outputs).map_err(|error| {
+            let is_aggregate =
+                |error: &SqlError| [codes::ER_INVALID_GROUP_FUNC_USE, codes::ER_WINDOW_INVALID_WINDOW_FUNC_USE].contains(&error.code);
+            let refused =
+                |item: &ast::OrderItem<'_>| self.order_keys(std::slice::from_ref(item), &outputs).is_err_and(|error| is_aggregate(&error));
+            match q.order_by.iter().position(refused) {
+                Some(at) if is_aggregate(&error) => aggregate_in_order(at + 1),
+                _ => error,
+            }
+        });
         let scope = self.scopes.pop().expect("pushed above");
         let keys = keys?;
         let limit = self.limit(q.limit)?;
@@ -293,7 +303,7 @@ fn union_columns(branches: &[Bound]) -> Result<Vec<OutputColumn>> {
             }
             None => typing::COERCIBLE,
         };
-        columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, ..OutputColumn::default() });
+        columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, kept: Kept::AsItIs, ..OutputColumn::default() });
     }
     Ok(columns)
 }
@@ -307,6 +317,12 @@ pub(crate) fn convert_to(e: &mut Expr, ty: &ColumnType) {
     }
     let inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
     *e = Expr { kind: ExprKind::Func(crate::func::Func::Coalesce, vec![inner]), ty: ColumnType { nullable: true, ..ty.clone() } };
+}
+
+/// 3028 for the ORDER BY of a set operation: its rows are of no group.
+fn aggregate_in_order(place: usize) -> SqlError {
+    let message = format!("Expression #{place} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT");
+    SqlError::with_message(3028, message)
 }
 
 fn illegal_mix(clash: UnionClash) -> SqlError {
