@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   budgets                                  instructions of single operations against docs/budgets.toml: [--check | --record REASON | --plot] [--runs N]
   check                                    format, lints, tidy and the fast tests
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
-  compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind expressions|queries|changes|paths|joins]
+  compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind NAME]
                                            [--sql-mode MODE] [--without NAME,...] [--show broken,result,error,warnings,types,texts]
   metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME]
   model [--server HOST:PORT] ...           random definitions and changes beside tables in memory, to that server or to a new one of ours, which is killed now and then:

@@ -3,11 +3,12 @@
 //! A row is the state of the frame when the continuation is called. What reads many rows has a batch form (see `batch/mod.rs`); joins by hash,
 //! groups, sorts and DISTINCT have only that one.
 
+use crate::change::store::{Leniency, store_as};
 use crate::exec::{Cache, Exec};
 use crate::hash_key;
 use crate::memory::value_bytes;
 use planner::expr::Slot;
-use planner::plan::{JoinKind, LimitSpec, Node, Query, SortKey};
+use planner::plan::{JoinKind, LimitSpec, Node, Query, RecursiveColumn, SortKey};
 use std::rc::Rc;
 use std::sync::Arc;
 use types::{Collation, Value};
@@ -112,13 +113,13 @@ impl<'a> Exec<'a> {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
             }
-            Node::Recursive { seed, step, distinct, limit, cache, slots, types, result_cache, outer_slots } => {
+            Node::Recursive { seed, step, distinct, limit, cache, slots, columns, result_cache, outer_slots } => {
                 let outer: Vec<Value> = outer_slots.iter().map(|s| self.get(*s).clone()).collect();
                 let rows = match &self.caches[*result_cache as usize] {
                     Some(cache) if same_values(&cache.outer, &outer) => cache.rows.clone(),
                     _ => {
                         let limits = limit.as_ref().map_or(Ok((0, u64::MAX)), |limit| self.limits(limit))?;
-                        let rows = self.run_recursive(seed, step, *distinct, limits, *cache, types)?;
+                        let rows = self.run_recursive(seed, step, *distinct, limits, *cache, columns)?;
                         self.caches[*result_cache as usize] = Some(Cache { rows: rows.clone(), outer, table: None });
                         rows
                     }
@@ -234,14 +235,14 @@ impl<'a> Exec<'a> {
         distinct: bool,
         (offset, count): (u64, u64),
         cache: u32,
-        types: &[types::ColumnType],
+        columns: &[RecursiveColumn],
     ) -> Result<Rc<Vec<Box<[Value]>>>> {
         let mut seen = hash_key::KeySet::default();
         let mut all: Vec<Box<[Value]>> = Vec::new();
         let wanted = if count == 0 { 0 } else { usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX) };
         // Of rows some of which may have been seen nobody knows how many are needed.
         let most = |there: usize| if distinct && wanted > 0 { usize::MAX } else { wanted - there };
-        let mut round = self.collect_rows(seed, types.len(), most(0))?;
+        let mut round = self.collect_rows(seed, columns.len(), most(0))?;
         let depth_max = self.context.cte_max_recursion_depth();
         let mut depth = 0;
         loop {
@@ -249,8 +250,8 @@ impl<'a> Exec<'a> {
                 let mut key = Vec::new();
                 round.retain(|row| {
                     key.clear();
-                    for (value, ty) in row.iter().zip(types) {
-                        hash_key::append(value, ty.collation, &mut key);
+                    for (value, column) in row.iter().zip(columns) {
+                        hash_key::append(value, column.ty.collation, &mut key);
                     }
                     !seen.contains(key.as_slice()) && seen.insert(key.as_slice().into())
                 });
@@ -269,8 +270,21 @@ impl<'a> Exec<'a> {
             // What was built of the last round is void.
             let caches = &mut self.caches;
             step.root.for_each_cache(&mut |c| caches[c as usize] = None);
-            round = self.collect_rows(step, types.len(), most(all.len()))?;
+            round = self.collect_rows(step, columns.len(), most(all.len()))?;
+            self.store_round(&mut round, columns)?;
         }
+    }
+
+    /// Makes the values of a step those of the recursion's columns, as storing them in a table would.
+    fn store_round(&mut self, round: &mut [Box<[Value]>], columns: &[RecursiveColumn]) -> Result<()> {
+        for row in round {
+            for (value, column) in row.iter_mut().zip(columns) {
+                let Some(name) = &column.stored_as else { continue };
+                let made = std::mem::replace(value, Value::Null);
+                *value = store_as(made, &column.ty, name, 1, Leniency::NONE, self.context)?;
+            }
+        }
+        Ok(())
     }
 
     fn run_limit(&mut self, input: &'a Node, limit: &'a LimitSpec, next: Next<'_, 'a>) -> Result<Flow> {

@@ -136,12 +136,12 @@ impl<'c> Binder<'c> {
             }
             A::In { expr, list, negated } => self.in_list(expr, list, negated)?,
             A::InSubquery { expr, query, negated } => {
-                let needle = self.row_or_single(expr)?;
+                let mut needle = self.row_or_single(expr)?;
                 let (subplan, columns) = self.subquery(query)?;
                 if columns.len() != needle.len() {
                     return Err(codes::operand_columns(needle.len()));
                 }
-                let collations = needle.iter().zip(&columns).map(|(n, c)| self.collation_with(n, c)).collect::<Result<_>>()?;
+                let collations = self.compared_with(&mut needle, subplan, &columns)?;
                 let kind = SubqueryKind::In { needle, negated, collations };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
@@ -187,12 +187,12 @@ impl<'c> Binder<'c> {
                 if negated { not(test) } else { test }
             }
             A::Quantified { op, left, all, query } => {
-                let needle = self.expr(left)?;
+                let mut needle = self.expr(left)?;
                 let (subplan, columns) = self.subquery(query)?;
                 if columns.len() != 1 {
                     return Err(codes::operand_columns(1));
                 }
-                let collation = self.collation_with(&needle, &columns[0])?;
+                let collation = self.compared_with(std::slice::from_mut(&mut needle), subplan, &columns)?[0];
                 let kind = SubqueryKind::Quantified { needle: Box::new(needle), op: comparison(op), all, collation };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
@@ -323,8 +323,24 @@ impl<'c> Binder<'c> {
         self.collation_for(operands, "=")
     }
 
-    fn collation_with(&self, needle: &Expr, column: &SubqueryColumn) -> Result<Collation> {
-        self.collation_of(&[needle, &column.value(0)])
+    /// Makes operands and the columns of a subquery ready to be compared, and tells under which collations they are.
+    fn compared_with(&mut self, needle: &mut [Expr], subplan: u32, columns: &[SubqueryColumn]) -> Result<Vec<Collation>> {
+        let collation_of = |(needle, column): (&Expr, &SubqueryColumn)| self.collation_of(&[needle, &column.value(0)]);
+        let collations = needle.iter().zip(columns).map(collation_of).collect::<Result<Vec<_>>>()?;
+        let number = subplan as usize;
+        for (at, (needle, collation)) in needle.iter_mut().zip(&collations).enumerate() {
+            charsets::under(*collation, [needle]);
+            let column = match &mut self.pending[number] {
+                Some(block) => block.items.get_mut(at).map(|(item, _)| item),
+                None => self.subplans[number].query.output.get_mut(at),
+            };
+            if let Some(column) = column {
+                charsets::under(*collation, [&mut *column]);
+                let ty = column.ty.clone();
+                self.subplans[number].types[at] = ty;
+            }
+        }
+        Ok(collations)
     }
 
     #[inline(never)]

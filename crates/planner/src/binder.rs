@@ -140,8 +140,8 @@ pub struct RecursiveCte {
     pub cache: u32,
     /// Cache of the result.
     pub result_cache: u32,
-    /// Column types.
-    pub types: Vec<ColumnType>,
+    /// Its columns.
+    pub columns: Vec<crate::plan::RecursiveColumn>,
     /// Slots of enclosing queries that it reads.
     pub outer: BTreeSet<Slot>,
 }
@@ -382,6 +382,8 @@ pub struct Binder<'c> {
     pub scopes: Vec<Scope>,
     /// CTEs in scope; later ones hide earlier ones.
     pub ctes: Vec<CteEntry>,
+    /// Names of CTEs of WITH RECURSIVE that are being bound and do not name themselves in a FROM: a subquery that does is refused.
+    pub recursing: Vec<String>,
     /// Depth of the expression being bound.
     pub depth: u32,
     /// Address of the stack when binding began.
@@ -461,6 +463,7 @@ impl<'c> Binder<'c> {
             param_count: 0,
             scopes: Vec::new(),
             ctes: Vec::new(),
+            recursing: Vec::new(),
             depth: 0,
             into_allowed: false,
             counts_allowed: false,

@@ -186,8 +186,11 @@ impl<'c> Binder<'c> {
         let strings: Vec<&&Expr> = strings.iter().filter(|e| typing::coercibility(e) < typing::COERCIBLE).collect();
         let charset = strings.first().map(|e| e.ty.collation.charset());
         let explicit = strings.iter().filter(|e| self.firmness(e) == typing::EXPLICIT).count() > 1;
+        let mut by_character = strings.iter().map(|e| e.ty.collation).filter(|collation| collation.is_binary());
+        let first_by_character = by_character.next();
+        let is_one = by_character.all(|collation| Some(collation) == first_by_character);
         match (merged, charset) {
-            (Err(_), Some(charset)) if !explicit && strings.iter().all(|e| e.ty.collation.charset() == charset) => {
+            (Err(_), Some(charset)) if !explicit && is_one && strings.iter().all(|e| e.ty.collation.charset() == charset) => {
                 Ok(charset.binary_collation())
             }
             (merged, _) => merged,

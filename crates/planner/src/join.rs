@@ -676,7 +676,7 @@ impl<'c> Binder<'c> {
                     limit: parts.limit.clone(),
                     cache: parts.cache,
                     slots,
-                    types: parts.types.clone(),
+                    columns: parts.columns.clone(),
                     result_cache: parts.result_cache,
                     outer_slots: parts.outer.iter().copied().collect(),
                 };

@@ -123,6 +123,21 @@ pub struct OutputColumn {
     pub on_update_now: bool,
     /// How strongly a string holds to its collation where a UNION mixes it with others: [`crate::typing::coercibility`].
     pub coercibility: u8,
+    /// Whether MySQL keeps its values before it sends them.
+    pub kept: Kept,
+}
+
+/// How MySQL keeps a computed column in a temporary table before it sends it, which clients can tell by the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Not at all, or nobody can tell.
+    No,
+    /// With its type: a UNION's.
+    AsItIs,
+    /// A whole number of few digits as an INT, all else with its type: what DISTINCT looks at, and what stands beside window functions.
+    ByDigits,
+    /// As a number or string of the common sizes: what window functions return.
+    Widened,
 }
 
 impl Default for OutputColumn {
@@ -142,6 +157,7 @@ impl Default for OutputColumn {
             no_default: false,
             on_update_now: false,
             coercibility: typing::COERCIBLE,
+            kept: Kept::No,
         }
     }
 }
@@ -346,8 +362,8 @@ pub enum Node {
         cache: u32,
         /// Target of each row.
         slots: Vec<Slot>,
-        /// Types the rows are converted to.
-        types: Vec<ColumnType>,
+        /// What the rows are converted to.
+        columns: Vec<RecursiveColumn>,
         /// Cache that keeps the whole result.
         result_cache: u32,
         /// Slots of enclosing queries that it reads: the result is dropped when they change.
@@ -360,6 +376,15 @@ pub enum Node {
         /// Target.
         slots: Vec<Slot>,
     },
+}
+
+/// A column of a recursive CTE.
+#[derive(Debug, Clone)]
+pub struct RecursiveColumn {
+    /// Its type.
+    pub ty: ColumnType,
+    /// Its name, where a step's values are stored as in a table's column, with errors and warnings. Elsewhere the step's expressions convert them.
+    pub stored_as: Option<Box<str>>,
 }
 
 /// LIMIT.

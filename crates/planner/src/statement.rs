@@ -5,12 +5,12 @@ use crate::context::PlanContext;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
 use crate::members::bare_zero;
-use crate::plan::{Access, Body, Node, OutputColumn, Plan, Query};
+use crate::plan::{Access, Body, Kept, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
-use types::ColumnType;
+use types::{ColumnType, TypeKind};
 
 /// Plans SELECT, INSERT, REPLACE, UPDATE, DELETE or DO. `sql` is the text that was parsed.
 pub fn plan(statement: &ast::Statement<'_>, sql: &[u8], context: &dyn PlanContext) -> Result<Plan> {
@@ -171,11 +171,37 @@ fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {
 /// The columns as clients see them: what has no type of its own but a bare NULL (a parameter of unknown type) is text.
 fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collation) -> Vec<OutputColumn> {
     for (column, expr) in columns.iter_mut().zip(&query.output) {
-        if column.ty.kind == types::TypeKind::Null && !matches!(expr.kind, ExprKind::Literal(_)) {
+        if column.ty.kind == TypeKind::Null && !matches!(expr.kind, ExprKind::Literal(_)) {
             column.ty = typing::string(16_383, collation);
+        }
+        match column.kept {
+            _ if !column.org_name.is_empty() => {}
+            Kept::Widened => column.ty = widened(&column.ty),
+            Kept::ByDigits => column.ty = by_digits(&column.ty),
+            Kept::No | Kept::AsItIs => {}
         }
     }
     columns
+}
+
+/// The type of a column that keeps a computed value: a whole number of few digits is an INT.
+fn by_digits(ty: &ColumnType) -> ColumnType {
+    match ty.kind {
+        TypeKind::BigInt if (1..9).contains(&ty.length) && !ty.unsigned => ColumnType { nullable: ty.nullable, ..ColumnType::int() },
+        _ => ty.clone(),
+    }
+}
+
+/// The type of a column that keeps what a window function returns: whole numbers by their digits as INT or BIGINT, strings as VARCHAR and VARBINARY.
+fn widened(ty: &ColumnType) -> ColumnType {
+    let wide = match ty.kind {
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Year => ColumnType::int(),
+        TypeKind::Int => ColumnType::bigint(),
+        TypeKind::Enum | TypeKind::Set | TypeKind::Char => typing::string(u64::from(typing::display_chars(ty)), ty.collation),
+        TypeKind::Binary => typing::string(u64::from(ty.length), types::Collation::Binary),
+        _ => return by_digits(ty),
+    };
+    ColumnType { nullable: ty.nullable, unsigned: ty.unsigned, ..wide }
 }
 
 pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) -> Result<Plan> {

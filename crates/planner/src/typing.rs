@@ -470,7 +470,8 @@ pub fn comparison_collation_by<'e>(operands: impl Iterator<Item = &'e Expr>, ran
                     return Err(clash((r, c)));
                 }
                 let bin = [c, collation].into_iter().find(|x| *x == Collation::Binary);
-                let by_character = [c, collation].into_iter().find(|x| x.is_binary());
+                // Of utf8mb4_bin and utf8mb4_0900_bin, one of which pads, neither gives way.
+                let by_character = [c, collation].into_iter().find(|x| x.is_binary()).filter(|_| c.is_binary() != collation.is_binary());
                 match bin.or(by_character) {
                     Some(b) => (r, b),
                     None if r >= COERCIBLE => (r, c),

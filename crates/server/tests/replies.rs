@@ -1,7 +1,8 @@
-//! What OK packets tell beside the result: affected rows and the words about records, duplicates and matches, with and without CLIENT_FOUND_ROWS.
+//! What OK packets tell beside the result: affected rows and the words about records, duplicates and matches, with and without CLIENT_FOUND_ROWS; and types of
+//! columns that MySQL keeps before it sends them.
 //! `ASK=HOST:PORT cargo test -p server --test replies` asks a MySQL (root without password) whether it says the same.
 
-use harness::Server;
+use harness::{Server, Target};
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -112,4 +113,74 @@ fn get_diagnostics_counts_its_own_conditions() {
     }
     let message: Option<String> = connection.query_first("SELECT @m").expect("a variable");
     assert_eq!(message.as_deref(), Some("Invalid condition number"));
+}
+
+/// Queries, and of each column of the result its type, signedness and decimals: of what MySQL keeps in temporary tables before it sends it.
+const KEPT: &[(&str, &[&str])] = &[
+    ("SELECT s FROM kept UNION SELECT 'x'", &["MYSQL_TYPE_VAR_STRING 0"]),
+    ("SELECT 1 UNION SELECT 'a'", &["MYSQL_TYPE_VAR_STRING 0"]),
+    ("SELECT CONCAT(s, 'x') FROM kept", &["MYSQL_TYPE_VAR_STRING 31"]),
+    (
+        "SELECT DISTINCT CONCAT(s, 'x'), i = 1, i + 1, 'abc', s FROM kept",
+        &["MYSQL_TYPE_VAR_STRING 0", "MYSQL_TYPE_LONG 0", "MYSQL_TYPE_LONGLONG 0", "MYSQL_TYPE_VAR_STRING 31", "MYSQL_TYPE_VAR_STRING 0"],
+    ),
+    (
+        "SELECT LAG(p) OVER (), MAX(i) OVER (), FIRST_VALUE(y) OVER (), LAG(e) OVER (), LAST_VALUE(c) OVER (), LAG(s) OVER (), RANK() OVER () FROM kept",
+        &[
+            "MYSQL_TYPE_LONG 0",
+            "MYSQL_TYPE_LONGLONG 0",
+            "MYSQL_TYPE_LONG unsigned 0",
+            "MYSQL_TYPE_VAR_STRING 0",
+            "MYSQL_TYPE_VAR_STRING 0",
+            "MYSQL_TYPE_VAR_STRING 0",
+            "MYSQL_TYPE_LONGLONG unsigned 0",
+        ],
+    ),
+    (
+        "SELECT p, i, y, e, CONCAT(s, 'x'), COUNT(*) OVER () FROM kept",
+        &[
+            "MYSQL_TYPE_SHORT 0",
+            "MYSQL_TYPE_LONG 0",
+            "MYSQL_TYPE_YEAR unsigned 0",
+            "MYSQL_TYPE_STRING 0",
+            "MYSQL_TYPE_VAR_STRING 0",
+            "MYSQL_TYPE_LONGLONG 0",
+        ],
+    ),
+];
+
+#[test]
+fn columns_of_kept_rows_have_the_types_that_mysql_tells() {
+    let server = match std::env::var("ASK") {
+        Ok(address) => Target::external(&address).expect("a MySQL"),
+        Err(_) => Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &[])),
+    };
+    let mut connection = server.connect(None).expect("a connection");
+    for sql in [
+        "DROP DATABASE IF EXISTS replies_kept",
+        "CREATE DATABASE replies_kept",
+        "USE replies_kept",
+        "CREATE TABLE kept (p SMALLINT, i INT, y YEAR, e ENUM('a','bc'), c CHAR(3), s VARCHAR(9))",
+        "INSERT INTO kept VALUES (1, 2, 2024, 'a', 'x', 'y'), (3, 4, 1999, 'bc', 'z', 'w')",
+    ] {
+        connection.query_drop(sql).expect(sql);
+    }
+    for (sql, expected) in KEPT {
+        // Prepared, values have the form of their type: text and binary rows must agree.
+        let text: Vec<mysql::Row> = connection.query(*sql).expect(sql);
+        let binary: Vec<mysql::Row> = connection.exec(*sql, ()).expect(sql);
+        let value = |value: mysql::Value| value.as_sql(true).replace('\'', "");
+        let as_text = |rows: Vec<mysql::Row>| -> Vec<Vec<String>> {
+            rows.into_iter().map(|row| row.unwrap().into_iter().map(value).collect()).collect()
+        };
+        let types: Vec<String> = text.first().map_or_else(Vec::new, |row| row.columns_ref().iter().map(told).collect());
+        assert_eq!(types, *expected, "{sql}");
+        assert_eq!(as_text(text), as_text(binary), "{sql}");
+    }
+    connection.query_drop("DROP DATABASE replies_kept").expect("gone");
+}
+
+fn told(column: &mysql::Column) -> String {
+    let unsigned = if column.flags().contains(mysql::consts::ColumnFlags::UNSIGNED_FLAG) { " unsigned" } else { "" };
+    format!("{:?}{unsigned} {}", column.column_type(), column.decimals())
 }

@@ -1,7 +1,7 @@
 //! Result columns as the wire describes them.
 
 use crate::charsets::{UTF8, outgoing};
-use planner::plan::OutputColumn;
+use planner::plan::{Kept, OutputColumn};
 use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType, PacketWriter};
 use std::borrow::Cow;
 use types::{Charset, Collation, ColumnType, TypeKind};
@@ -98,7 +98,7 @@ pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefi
     let expression = column.org_name.is_empty();
     let decimals = match ty.kind {
         TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Time | TypeKind::DateTime | TypeKind::Timestamp => ty.decimals,
-        kind if expression && (kind.is_string() && !ty.unsigned || kind == TypeKind::Json) => 31,
+        kind if expression && column.kept == Kept::No && (kind.is_string() && !ty.unsigned || kind == TypeKind::Json) => 31,
         _ => 0,
     };
     // A document that is computed is text to clients, a column of documents is not.

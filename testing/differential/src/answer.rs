@@ -1,12 +1,13 @@
 //! What a server answers, and in what two answers differ.
 
+use crate::rows;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
 
 /// A statement's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// Rows in the order of their text, since few statements ask for an order.
+    /// Rows in the order of their text, except where the statement asks for one order that tells all apart.
     Rows {
         /// Type, signedness and digits of each column.
         types: Vec<String>,
@@ -145,17 +146,19 @@ pub fn query(connection: &mut Conn, sql: &str) -> Answer {
     };
     let columns = result.columns().as_ref().to_vec();
     let types = columns.iter().map(described).collect();
-    let mut rows = Vec::new();
+    let mut found = Vec::new();
     for row in result.by_ref() {
         match row {
-            Ok(row) => rows.push(row.unwrap().iter().map(shown).collect::<Vec<_>>().join(" | ")),
+            Ok(row) => found.push(row.unwrap().iter().map(shown).collect::<Vec<_>>().join(" | ")),
             Err(error) => return failed(error),
         }
     }
     drop(result);
-    rows.sort();
+    if !sql.ends_with(rows::TOTAL) {
+        found.sort();
+    }
     match warnings(connection) {
-        Ok(warnings) => Answer::Rows { types, rows, warnings },
+        Ok(warnings) => Answer::Rows { types, rows: found, warnings },
         Err(error) => failed(error),
     }
 }

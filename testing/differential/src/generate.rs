@@ -2,9 +2,8 @@
 
 use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
-use crate::paths;
 use crate::schema::{COLUMNS, TABLES, value};
-use crate::using;
+use crate::{collations, json_tables, lateral, paths, rollup, sets, using, windows, with};
 use env::SplitMix64 as Random;
 
 /// What a statement is about.
@@ -20,11 +19,38 @@ pub enum Kind {
     Paths,
     /// Joins by USING and NATURAL among others.
     Joins,
+    /// Window functions.
+    Windows,
+    /// WITH, plain and recursive.
+    With,
+    /// LATERAL derived tables.
+    Lateral,
+    /// GROUP BY … WITH ROLLUP.
+    Rollup,
+    /// JSON_TABLE.
+    JsonTables,
+    /// UNION, INTERSECT and EXCEPT one within another.
+    Sets,
+    /// Strings under many collations.
+    Collations,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Expressions, Kind::Queries, Kind::Changes, Kind::Paths, Kind::Joins];
+    pub const ALL: [Kind; 12] = [
+        Kind::Expressions,
+        Kind::Queries,
+        Kind::Changes,
+        Kind::Paths,
+        Kind::Joins,
+        Kind::Windows,
+        Kind::With,
+        Kind::Lateral,
+        Kind::Rollup,
+        Kind::JsonTables,
+        Kind::Sets,
+        Kind::Collations,
+    ];
 
     /// The kind of this name.
     pub fn from_name(name: &str) -> Option<Kind> {
@@ -39,6 +65,13 @@ impl Kind {
             Kind::Changes => "changes",
             Kind::Paths => "paths",
             Kind::Joins => "joins",
+            Kind::Windows => "windows",
+            Kind::With => "with",
+            Kind::Lateral => "lateral",
+            Kind::Rollup => "rollup",
+            Kind::JsonTables => "json-tables",
+            Kind::Sets => "sets",
+            Kind::Collations => "collations",
         }
     }
 }
@@ -78,6 +111,13 @@ impl Generator {
             Kind::Changes => self.change(),
             Kind::Paths => paths::query(&mut self.random, ""),
             Kind::Joins => using::query(&mut self.random),
+            Kind::Windows => windows::query(&mut self.random),
+            Kind::With => with::query(&mut self.random),
+            Kind::Lateral => lateral::query(&mut self.random),
+            Kind::Rollup => rollup::query(&mut self.random),
+            Kind::JsonTables => json_tables::query(&mut self.random),
+            Kind::Sets => sets::query(&mut self.random),
+            Kind::Collations => collations::query(&mut self.random),
         }
     }
 
@@ -274,7 +314,7 @@ impl Generator {
             let template = template.replace(", id)", &format!(", {})", ids.join(", ")));
             aggregates.push(self.fill(&template, Place { depth: 0, ..place }));
         }
-        let list = joined(aggregates);
+        let list = Node::list(aggregates);
         let having = match self.random.below(4) {
             0 => {
                 let bound = self.random.pick(literals('I'));
@@ -296,7 +336,7 @@ impl Generator {
                 self.expression(kind, place)
             })
             .collect();
-        joined(items)
+        Node::list(items)
     }
 
     /// What a metamorphic check reads: one to three tables, or one behind a derived table.
@@ -399,12 +439,27 @@ impl Generator {
     }
 }
 
-fn joined(items: Vec<Node>) -> Node {
-    let mut items = items.into_iter();
-    let first = items.next().unwrap_or_else(|| Node::leaf(Sort::Scalar, "1"));
-    let first = Node::new(Sort::List, MARK.to_string(), vec![first]);
-    items.fold(first, |list, item| {
-        let item = Node::new(Sort::List, MARK.to_string(), vec![item]);
-        Node::new(Sort::List, format!("{MARK}, {MARK}"), vec![list, item])
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each mark has its part.
+    fn is_whole(node: &Node) -> bool {
+        node.template.matches(MARK).count() == node.parts.len() && node.parts.iter().all(is_whole)
+    }
+
+    #[test]
+    fn statements_of_each_kind_are_whole_and_follow_from_the_seed() {
+        for kind in Kind::ALL {
+            let make = || {
+                let mut generator = Generator::new(7, Vec::new());
+                (0..300).map(|_| generator.statement(kind)).collect::<Vec<_>>()
+            };
+            let statements = make();
+            assert_eq!(statements, make());
+            for statement in &statements {
+                assert!(is_whole(statement), "{}: {}", kind.name(), statement.text());
+            }
+        }
+    }
 }

@@ -11,14 +11,22 @@
 //! 2. No statement depends on the clock, on chance, on the connection, or on an order that it does not ask for.
 
 mod answer;
+mod collations;
 pub mod functions;
 mod generate;
+mod json_tables;
+mod lateral;
 pub mod metamorphic;
 mod node;
 mod pair;
 mod paths;
+mod rollup;
+mod rows;
 mod schema;
+mod sets;
 mod using;
+mod windows;
+mod with;
 
 pub use answer::{Answer, Difference};
 pub use generate::{Generator, Kind};

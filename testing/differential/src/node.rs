@@ -57,6 +57,17 @@ impl Node {
         Node::new(sort, text, Vec::new())
     }
 
+    /// Expressions separated by commas, any of which may be left out.
+    pub fn list(items: Vec<Node>) -> Node {
+        let mut items = items.into_iter();
+        let first = items.next().unwrap_or_else(|| Node::leaf(Sort::Scalar, "1"));
+        let first = Node::new(Sort::List, MARK.to_string(), vec![first]);
+        items.fold(first, |list, item| {
+            let item = Node::new(Sort::List, MARK.to_string(), vec![item]);
+            Node::new(Sort::List, format!("{MARK}, {MARK}"), vec![list, item])
+        })
+    }
+
     /// The statement's text.
     pub fn text(&self) -> String {
         let mut text = String::new();

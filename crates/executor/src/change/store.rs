@@ -7,7 +7,7 @@ use crate::exec::Exec;
 use crate::run::Result;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
-use types::{LocalTime, StoreContext, Timestamp, TypeKind, Value};
+use types::{ColumnType, LocalTime, StoreContext, Timestamp, TypeKind, Value};
 
 /// What storing forgives.
 #[derive(Debug, Clone, Copy)]
@@ -34,13 +34,25 @@ pub(crate) fn store_value(
     if value.is_null() {
         return store_null(column, leniency, context);
     }
+    store_as(value, &column.ty, &column.name, row, leniency, context)
+}
+
+/// Converts a value to a column's type. `name` and `row`, which counts from 1, are for messages.
+pub(crate) fn store_as(
+    value: Value,
+    ty: &ColumnType,
+    name: &str,
+    row: u64,
+    leniency: Leniency,
+    context: &mut dyn StatementContext,
+) -> Result<Value> {
     // The usual case needs no conversion at all.
-    if types::is_stored_as_it_is(&value, &column.ty) {
+    if types::is_stored_as_it_is(&value, ty) {
         return Ok(value);
     }
     let value = match value {
-        Value::Json(_) => crate::document::for_column(value, &column.ty, &column.name, row)?,
-        value if column.ty.kind == TypeKind::Json => return crate::document::for_column(value, &column.ty, &column.name, row),
+        Value::Json(_) => crate::document::for_column(value, ty, name, row)?,
+        value if ty.kind == TypeKind::Json => return crate::document::for_column(value, ty, name, row),
         value => value,
     };
     let mode = context.sql_mode();
@@ -48,8 +60,8 @@ pub(crate) fn store_value(
     let mut warnings = Vec::new();
     let now_micros = context.statement_micros();
     let zone: &dyn LocalTime = &*context;
-    let mut store = StoreContext { mode, strict, column: &column.name, row, zone, now_micros, warnings: &mut warnings };
-    let stored = types::store_convert(value, &column.ty, &mut store);
+    let mut store = StoreContext { mode, strict, column: name, row, zone, now_micros, warnings: &mut warnings };
+    let stored = types::store_convert(value, ty, &mut store);
     for w in warnings {
         context.warn(w);
     }

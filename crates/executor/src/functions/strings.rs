@@ -263,7 +263,9 @@ impl Exec<'_> {
                     return Ok(Value::Int(0));
                 }
                 let collation = pair_collation(&args[0], &args[1]);
-                let mut at = t[1].split(|b| *b == b',').position(|part| collation.equal(part, &t[0]));
+                // Trailing spaces count here also where a comparison pads them.
+                let spaces = |text: &[u8]| if collation.pads_space() { text.iter().rev().take_while(|b| **b == b' ').count() } else { 0 };
+                let mut at = t[1].split(|b| *b == b',').position(|part| collation.equal(part, &t[0]) && spaces(part) == spaces(&t[0]));
                 if at.is_some() && args[1].ty.kind == TypeKind::Set && matches!(args[0].kind, ExprKind::Literal(_)) {
                     // As MySQL, which asks for the bit: the number of the member, wherever it stands in the text.
                     at = args[1].ty.member_list().iter().position(|member| collation.equal(member, &t[0])).or(at);
@@ -486,11 +488,20 @@ fn locate(h: &[u8], n: &[u8], from: i64, collation: Collation) -> i64 {
     }
     // Under other collations compare windows of the needle's length in characters.
     let chars = count_chars(n, false);
+    // A character may weigh as several: where the weights begin with the needle's it is found, an 's' in 'ß' as well.
+    let weights = if h.is_ascii() && n.is_ascii() { None } else { collation.weight_levels(n) };
+    let weights = weights.filter(|levels| levels.first().is_some_and(|primary| !primary.is_empty()));
+    let weighed_chars = weights.iter().flat_map(|levels| levels.first()).map(Vec::len).max().unwrap_or(0).max(chars);
+    let begins = |rest: &[u8]| {
+        let Some(needle) = &weights else { return false };
+        let here = collation.weight_levels(cut(rest, 0, weighed_chars, false)).unwrap_or_default();
+        here.len() == needle.len() && here.iter().zip(needle).all(|(here, needle)| here.starts_with(needle))
+    };
     let mut position = from;
     let mut rest = &h[start..];
     while !rest.is_empty() {
         let window = cut(rest, 0, chars, false);
-        if collation.equal(window, n) {
+        if collation.equal(window, n) || begins(rest) {
             return position;
         }
         let step = Collation::DEFAULT.chars_prefix_bytes(rest, 1).max(1);

@@ -103,11 +103,11 @@ impl<'a> Parser<'a> {
         };
         self.bump();
         let (start, end) = if self.eat(Kw::BETWEEN) {
-            let start = self.frame_bound()?;
+            let start = self.frame_bound(true)?;
             self.expect(Kw::AND)?;
-            (start, Some(self.frame_bound()?))
+            (start, Some(self.frame_bound(true)?))
         } else {
-            (self.frame_bound()?, None)
+            (self.frame_bound(false)?, None)
         };
         let exclude = self.eat(Kw::EXCLUDE);
         if exclude {
@@ -126,7 +126,8 @@ impl<'a> Parser<'a> {
         Ok(Frame { unit, start, end, exclude })
     }
 
-    fn frame_bound(&mut self) -> PResult<FrameBound<'a>> {
+    /// A bound that stands alone does not follow the row.
+    fn frame_bound(&mut self, may_follow: bool) -> PResult<FrameBound<'a>> {
         if self.eat(Kw::CURRENT) {
             self.expect(Kw::ROW)?;
             return Ok(FrameBound::CurrentRow);
@@ -135,20 +136,29 @@ impl<'a> Parser<'a> {
             if self.eat(Kw::PRECEDING) {
                 return Ok(FrameBound::UnboundedPreceding);
             }
-            self.expect(Kw::FOLLOWING)?;
+            self.expect_following(may_follow)?;
             return Ok(FrameBound::UnboundedFollowing);
         }
         let interval = self.eat(Kw::INTERVAL);
         if !interval && !matches!(self.tok.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::Question) {
             return Err(self.unexpected());
         }
-        let amount = self.expr_ref()?;
+        let amount = if interval {
+            self.expr_ref()?
+        } else {
+            let number = self.simple()?;
+            self.arena.alloc(number)
+        };
         let unit = if interval { Some(self.interval_unit()?) } else { None };
         if self.eat(Kw::PRECEDING) {
             return Ok(FrameBound::Preceding(amount, unit));
         }
-        self.expect(Kw::FOLLOWING)?;
+        self.expect_following(may_follow)?;
         Ok(FrameBound::Following(amount, unit))
+    }
+
+    fn expect_following(&mut self, may_follow: bool) -> PResult<()> {
+        if may_follow { self.expect(Kw::FOLLOWING) } else { Err(self.unexpected()) }
     }
 
     /// WINDOW when it is there.

@@ -104,7 +104,12 @@ impl<'c> Binder<'c> {
             AggregateKind::Avg => typing::avg(&first, DIV_INCREMENT),
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
             AggregateKind::GroupConcat => {
-                let collation = if typing::is_string_class(&first) { first.collation } else { self.connection_collation() };
+                let strings: Vec<&Expr> = args.iter().filter(|e| typing::is_string_class(&e.ty)).collect();
+                let collation = match typing::is_string_class(&first) {
+                    true if strings.iter().any(|e| e.ty.collation == Collation::Binary) => first.collation,
+                    true => self.joined_collation(self.collation_for(&strings, "group_concat"), &strings)?,
+                    false => self.connection_collation(),
+                };
                 let kind = if collation == Collation::Binary { TypeKind::LongBlob } else { TypeKind::LongText };
                 ColumnType { collation, ..ColumnType::new(kind) }
             }

@@ -114,6 +114,9 @@ impl<'c> Binder<'c> {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
             charsets::under(collation, &mut args);
         }
+        if matches!(func, Func::NullIf | Func::RegexpLike) {
+            self.collation_for(&[&args[0], &args[1]], func.name())?;
+        }
         // The value of a hexadecimal literal has no base of its own.
         if func == Func::Conv && args[0].ty.unsigned && matches!(args[0].kind, ExprKind::Literal(Value::Bytes(_))) {
             let ten = Expr::literal(Value::Int(10), ColumnType::bigint().not_null());
@@ -191,7 +194,7 @@ impl<'c> Binder<'c> {
             Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
-                let mut ty = self.common_type(values.iter().copied());
+                let mut ty = self.common_type(values.iter().copied(), func.name())?;
                 ty.nullable = match func {
                     Func::IfNull | Func::Coalesce => args.iter().all(|a| a.ty.nullable),
                     _ => args.iter().any(|a| a.ty.nullable),
@@ -375,7 +378,12 @@ impl<'c> Binder<'c> {
         } else if any_binary {
             Collation::Binary
         } else {
-            self.joined_collation(self.collation_for(&strings, operation), &strings)?
+            // What changes one string by others leaves it its own, whatever theirs are.
+            let changes_first = matches!(operation, "replace" | "lpad" | "rpad" | "insert" | "substring_index" | "trim");
+            match self.collation_for(&strings, operation) {
+                Err(_) if changes_first && typing::is_string_class(&args[0].ty) => args[0].ty.collation,
+                merged => self.joined_collation(merged, &strings)?,
+            }
         };
         Ok(ColumnType { nullable: args.iter().any(|a| a.ty.nullable), ..typing::string(chars, collation) })
     }

@@ -142,12 +142,12 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(null) });
         }
         if let (ast::ExprKind::Row(l), ast::ExprKind::Subquery(query)) = (&left.kind, &right.kind) {
-            let needle = self.exprs(l)?;
+            let mut needle = self.exprs(l)?;
             let (subplan, columns) = self.subquery(query)?;
             if columns.len() != needle.len() {
                 return Err(codes::operand_columns(needle.len()));
             }
-            let collations = needle.iter().zip(&columns).map(|(n, c)| self.collation_with(n, c)).collect::<Result<_>>()?;
+            let collations = self.compared_with(&mut needle, subplan, &columns)?;
             let kind = SubqueryKind::Row { needle, op, collations };
             return Ok(Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) });
         }
@@ -280,22 +280,23 @@ impl<'c> Binder<'c> {
             }
             None => Collation::DEFAULT,
         };
-        let mut ty = self.common_type(branches.iter().map(|(_, t)| t).chain(otherwise.iter()));
+        let mut ty = self.common_type(branches.iter().map(|(_, t)| t).chain(otherwise.iter()), "case")?;
         ty.nullable |= otherwise.is_none();
         let kind = ExprKind::Case { operand: operand.map(Box::new), branches, otherwise: otherwise.map(Box::new), collation };
         Ok(Expr { kind, ty })
     }
 
     /// Common type of expressions, with the collation of the strongest.
-    pub(super) fn common_type<'e>(&self, exprs: impl Iterator<Item = &'e Expr> + Clone) -> ColumnType {
+    pub(super) fn common_type<'e>(&self, exprs: impl Iterator<Item = &'e Expr> + Clone, operation: &str) -> Result<ColumnType> {
         let mut ty = typing::common(exprs.clone().map(|e| &e.ty));
-        if typing::is_string_class(&ty)
-            && let Ok(collation) = typing::comparison_collation(exprs)
-            && (ty.collation == Collation::Binary) == (collation == Collation::Binary)
-        {
-            ty.collation = collation;
+        if typing::is_string_class(&ty) {
+            let strings: Vec<&Expr> = exprs.filter(|e| typing::is_string_class(&e.ty)).collect();
+            let collation = self.joined_collation(self.collation_for(&strings, operation), &strings)?;
+            if !strings.is_empty() && (ty.collation == Collation::Binary) == (collation == Collation::Binary) {
+                ty.collation = collation;
+            }
         }
-        ty
+        Ok(ty)
     }
 
     pub(super) fn truths(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {

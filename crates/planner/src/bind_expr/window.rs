@@ -151,6 +151,7 @@ impl<'c> Binder<'c> {
         let limit = match (unit, temporal) {
             (None, true) => return Err(codes::window_range_frame_temporal_type(name)),
             (Some(_), false) => return Err(codes::window_range_frame_numeric_type(name)),
+            (Some(_), true) if is_null_or_negative(&amount) => return Err(codes::window_frame_illegal(name)),
             (Some(unit), true) => {
                 let ty = ColumnType { nullable: true, ..own.ty.clone() };
                 let kind = ExprKind::DateAdd { date: Box::new(own), amount: Box::new(amount), unit: map_unit(unit), negated: !add };
@@ -210,7 +211,7 @@ impl<'c> Binder<'c> {
             _ => None,
         };
         if let Some(ast::Expr { kind: ast::ExprKind::Column(column), .. }) = counts {
-            return Err(codes::sp_undeclared_var(column.column));
+            return Err(if call.func == W::NthValue { codes::wrong_arguments(name) } else { codes::sp_undeclared_var(column.column) });
         }
         let args = self.in_window_arguments(|b| b.exprs(call.args))?;
         let at_least_one = |e: &Expr| matches!(e.kind, ExprKind::Param(n) if matches!(self.lifted(n), Some(Value::Int(0))));
@@ -245,7 +246,7 @@ impl<'c> Binder<'c> {
                 let mut default = (call.args.len() > 2).then(&mut argument);
                 let mut ty = nullable(&value.ty);
                 if let Some(default) = &mut default {
-                    ty = nullable(&self.common_type([&value, &*default].into_iter()));
+                    ty = nullable(&self.common_type([&value, &*default].into_iter(), if ahead { "lead" } else { "lag" })?);
                     let converted = |e: &Expr| Expr { kind: ExprKind::Func(Func::Coalesce, vec![e.clone()]), ty: ty.clone() };
                     (value, *default) = (converted(&value), converted(default));
                 }
@@ -329,5 +330,16 @@ impl<'c> Binder<'c> {
         }
         let alias = scope.aliases.iter().find(|(_, item)| of_window(item) && e.any(&mut |x| crate::logical::same(x, item)));
         Some(alias.map_or_else(String::new, |(name, _)| name.clone()))
+    }
+}
+
+/// Whether an interval's amount is one that no frame ends at.
+fn is_null_or_negative(amount: &Expr) -> bool {
+    match &amount.kind {
+        ExprKind::Literal(Value::Null) => true,
+        ExprKind::Literal(Value::Int(n)) => *n < 0,
+        ExprKind::Literal(Value::Decimal(d)) => d.is_negative(),
+        ExprKind::Neg(of) => matches!(of.kind, ExprKind::Literal(Value::Int(1..) | Value::Decimal(_) | Value::Double(_))),
+        _ => false,
     }
 }

@@ -2,19 +2,32 @@
 
 use crate::bind_query::from::named_columns;
 use crate::bind_query::set_operation::convert_to;
-use crate::binder::{Binder, CteEntry, RecursiveCte, Result, Source};
-use crate::plan::LimitSpec;
+use crate::binder::{Binder, CteEntry, RecursiveCte, RelColumn, Relation, Result, Source};
+use crate::expr::{Expr, ExprKind};
+use crate::plan::{LimitSpec, RecursiveColumn};
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::sync::Arc;
-use types::{Collation, ColumnType, TypeKind};
+use types::{Collation, TypeKind};
 
 impl<'c> Binder<'c> {
     pub(super) fn bind_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
-        let refers = recursive && query_names(cte.query, cte.name);
-        let entry = if refers { self.bind_recursive(cte)? } else { self.bind_plain_cte(cte)? };
-        self.ctes.push(entry);
+        if recursive && query_names(cte.query, cte.name) {
+            let entry = self.bind_recursive(cte)?;
+            self.ctes.push(entry);
+            return Ok(());
+        }
+        let is_union = matches!(in_parentheses(cte.query).0.body, ast::QueryBody::SetOp(set) if set.op == ast::SetOperator::Union);
+        let names_itself = recursive && is_union;
+        if names_itself {
+            self.recursing.push(cte.name.to_owned());
+        }
+        let entry = self.bind_plain_cte(cte);
+        if names_itself {
+            self.recursing.pop();
+        }
+        self.ctes.push(entry?);
         Ok(())
     }
 
@@ -47,33 +60,27 @@ impl<'c> Binder<'c> {
             if limit.is_some() && query.is_limited() {
                 return Err(codes::not_supported_yet("LIMIT over LIMIT in recursive Common Table Expression"));
             }
-            return Err(SqlError::with_message(3573, format!("Recursive Common Table Expression '{}' should contain a UNION", cte.name)));
+            return Err(codes::cte_recursive_requires_union(cte.name));
         };
-        if set.op != ast::SetOperator::Union || !query.order_by.is_empty() {
+        if set.op != ast::SetOperator::Union {
+            return Err(codes::cte_recursive_requires_union(cte.name));
+        }
+        if !query.order_by.is_empty() {
             return Err(codes::not_supported_yet("ORDER BY over UNION in recursive Common Table Expression"));
         }
-        let split = set.operands.iter().position(|o| body_names(o, cte.name)).unwrap_or(0);
-        if split == 0 {
-            return Err(SqlError::with_message(
-                3574,
-                format!(
-                    "Recursive Common Table Expression '{}' should have one or more non-recursive query blocks followed by one or more recursive ones",
-                    cte.name
-                ),
-            ));
-        }
+        let parts = Parts::of(set, cte.name).ok_or_else(|| codes::cte_recursive_requires_nonrecursive_first(cte.name))?;
+        parts.check(cte.name)?;
+        let ctes = self.ctes.len();
+        // None stands in the parentheses.
+        self.bind_with(cte.query.with)?;
         let limit = self.limit(limit)?;
-        self.bind_recursive_parts(cte, set, split, limit)
+        let entry = self.bind_recursive_parts(cte, &parts, limit);
+        self.ctes.truncate(ctes);
+        entry
     }
 
-    fn bind_recursive_parts(
-        &mut self,
-        cte: &ast::Cte<'_>,
-        set: &ast::SetOp<'_>,
-        split: usize,
-        limit: Option<LimitSpec>,
-    ) -> Result<CteEntry> {
-        let seed = self.bind_union(&set.operands[..split], set.all)?;
+    fn bind_recursive_parts(&mut self, cte: &ast::Cte<'_>, parts: &Parts<'_>, limit: Option<LimitSpec>) -> Result<CteEntry> {
+        let seed = self.bind_union(parts.seed, parts.seed_all)?;
         let mut columns = named_columns(seed.columns, cte.columns, cte.name)?;
         for c in &mut columns {
             // MySQL takes the types of the seed, made nullable.
@@ -83,29 +90,54 @@ impl<'c> Binder<'c> {
             }
             c.meta.ty = c.ty.clone();
         }
-        let types: Vec<ColumnType> = columns.iter().map(|c| c.ty.clone()).collect();
+        // The literals of VALUES may be parameters of the plan, whose lengths are those of the first statement.
+        let has_values = parts.seed.iter().any(|part| matches!(part, ast::QueryBody::Values(_)));
+        let stored = |e: &Expr, c: &RelColumn| !has_values && c.ty.kind != TypeKind::Json && has_known_width(e);
+        let column_of =
+            |(c, e): (&RelColumn, &Expr)| RecursiveColumn { ty: c.ty.clone(), stored_as: stored(e, c).then(|| c.name.as_str().into()) };
+        let types: Vec<RecursiveColumn> = columns.iter().zip(&seed.query.output).map(column_of).collect();
         let (cache, result_cache) = (self.new_cache(), self.new_cache());
         let source = Source::RecursiveScan(cache);
         let depth = self.scopes.len();
         let number = self.new_cte();
         self.ctes.push(CteEntry { name: cte.name.to_owned(), source, number, depth, columns: columns.clone() });
-        let step = self.bind_union(&set.operands[split..], true);
+        let steps: Vec<ast::QueryBody<'_>> = parts.steps.iter().map(|(_, step)| **step).collect();
+        let step = self.bind_union(&steps, true);
         self.ctes.pop();
         let mut step = step?;
         if step.columns.len() != columns.len() {
             return Err(codes::wrong_number_of_columns_in_select());
         }
-        for (e, ty) in step.query.output.iter_mut().zip(&types) {
-            convert_to(e, ty);
+        for (e, column) in step.query.output.iter_mut().zip(&types).filter(|(_, column)| column.stored_as.is_none()) {
+            convert_to(e, &column.ty);
         }
         let mut seed_query = seed.query;
-        for (e, ty) in seed_query.output.iter_mut().zip(&types) {
-            convert_to(e, ty);
+        for (e, column) in seed_query.output.iter_mut().zip(&types) {
+            convert_to(e, &column.ty);
         }
         let (seed_query, step_query) = (Arc::new(seed_query), Arc::new(step.query));
         let outer = seed.outer.union(&step.outer).copied().collect();
-        let parts = RecursiveCte { seed: seed_query, step: step_query, distinct: !set.all, limit, cache, result_cache, types, outer };
+        let distinct = parts.steps.iter().any(|(all, _)| !all);
+        let parts = RecursiveCte { seed: seed_query, step: step_query, distinct, limit, cache, result_cache, columns: types, outer };
         Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, columns })
+    }
+
+    /// The recursive CTE whose last round the innermost block reads.
+    pub(super) fn recursion_read(&self) -> Option<&str> {
+        let round = |r: &Relation| if let Source::RecursiveScan(cache) = r.source { Some(cache) } else { None };
+        let read = self.scopes.last()?.relations.iter().filter_map(round).find(|cache| *cache != u32::MAX)?;
+        self.ctes.iter().find(|c| matches!(c.source, Source::RecursiveScan(cache) if cache == read)).map(|c| c.name.as_str())
+    }
+
+    /// 3577 for a name that stands for the last round of a recursion, anywhere but once in a FROM of the recursion's own blocks.
+    pub(super) fn check_recursive_reference(&mut self, cte: &CteEntry) -> Result<()> {
+        let Source::RecursiveScan(cache) = cte.source else { return Ok(()) };
+        let is_nested = self.scopes.len() != cte.depth + 1;
+        let again = |r: &Relation| matches!(r.source, Source::RecursiveScan(other) if other == cache);
+        if is_nested || self.scope().relations.iter().any(again) {
+            return Err(codes::cte_recursive_requires_single_reference(&cte.name));
+        }
+        Ok(())
     }
 
     /// Makes the relations of the block being bound invisible to a derived table.
@@ -118,6 +150,71 @@ impl<'c> Binder<'c> {
             scope.visible = visible;
         }
     }
+}
+
+/// The parts of a recursive UNION.
+struct Parts<'q> {
+    seed: &'q [ast::QueryBody<'q>],
+    /// How the seed's parts are put together.
+    seed_all: bool,
+    /// The recursive ones; before which of them ALL stands.
+    steps: Vec<(bool, &'q ast::QueryBody<'q>)>,
+}
+
+impl<'q> Parts<'q> {
+    /// `None` where nothing stands before the recursive ones.
+    fn of(set: &ast::SetOp<'q>, name: &str) -> Option<Parts<'q>> {
+        let split = set.operands.iter().position(|operand| body_names(operand, name))?;
+        let (mut parts, rest) = match (split, set.operands.first()?) {
+            // UNION behind UNION ALL, or the other way round.
+            (0, ast::QueryBody::SetOp(first)) if first.op == ast::SetOperator::Union => (Parts::of(first, name)?, 1),
+            (0, _) => return None,
+            _ => (Parts { seed: &set.operands[..split], seed_all: set.all, steps: Vec::new() }, split),
+        };
+        parts.steps.extend(set.operands[rest..].iter().map(|step| (set.all, step)));
+        Some(parts)
+    }
+
+    /// Refuses what MySQL does not repeat.
+    fn check(&self, name: &str) -> Result<()> {
+        if self.steps.iter().any(|(_, step)| !body_names(step, name)) {
+            return Err(codes::cte_recursive_requires_nonrecursive_first(name));
+        }
+        for (_, step) in &self.steps {
+            check_step(step, name)?;
+        }
+        if self.steps.windows(2).any(|pair| !pair[0].0 && pair[1].0) {
+            let what = "recursive query blocks with UNION DISTINCT then UNION ALL, in recursive Common Table Expression";
+            return Err(codes::not_supported_yet(what));
+        }
+        Ok(())
+    }
+}
+
+fn check_step(step: &ast::QueryBody<'_>, name: &str) -> Result<()> {
+    const ORDERED: &str = "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression";
+    match step {
+        ast::QueryBody::Select(select) if select.options.distinct => Err(codes::not_supported_yet(ORDERED)),
+        ast::QueryBody::Parens(query) if !query.order_by.is_empty() || query.limit.is_some() => Err(codes::not_supported_yet(ORDERED)),
+        ast::QueryBody::Parens(query) => match query.body {
+            ast::QueryBody::SetOp(set) if set.op == ast::SetOperator::Union && !set.all => {
+                Err(codes::not_supported_yet("right nested recursive query blocks, in Common Table Expression"))
+            }
+            ast::QueryBody::SetOp(set) if set.op == ast::SetOperator::Union => {
+                set.operands.iter().try_for_each(|part| check_step(part, name))
+            }
+            body => check_step(&body, name),
+        },
+        ast::QueryBody::SetOp(set) if set.op != ast::SetOperator::Union && body_names(step, name) => {
+            Err(SqlError::with_message(4114, "Recursive table reference in EXCEPT or INTERSECT operand is not allowed."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the type of a seed's expression is as wide as MySQL's: a column's, a constant's, a CAST's. Those of functions may be narrower here.
+fn has_known_width(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(_) | ExprKind::Slot(_) | ExprKind::Cast(..))
 }
 
 /// What stands in the parentheses around a whole query, and the LIMIT of the one or the other.

@@ -4,7 +4,7 @@ use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
 use crate::context::PlanContext;
 use crate::expr::Expr;
 use crate::logical::JoinTree;
-use crate::plan::{LockMode, LockWait, OutputColumn};
+use crate::plan::{Kept, LockMode, LockWait, OutputColumn};
 use crate::typing;
 use crate::views::take_view_filter;
 use catalog::{DefaultValue, TableEntry, Visibility};
@@ -146,6 +146,7 @@ impl<'c> Binder<'c> {
         if factor.name.schema.is_none()
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
+            self.check_recursive_reference(&cte)?;
             self.cte_uses[cte.number] += 1;
             // What it reads outside, the blocks between read, too.
             for scope in self.scopes.iter_mut().skip(cte.depth) {
@@ -154,6 +155,11 @@ impl<'c> Binder<'c> {
             self.note_name(&factor.name, None, &cte.name);
             let relation = self.add_relation(Relation::new(alias, cte.source, cte.columns));
             return relation.map(JoinTree::Relation);
+        }
+        if factor.name.schema.is_none()
+            && let Some(name) = self.recursing.iter().find(|name| name.eq_ignore_ascii_case(factor.name.name))
+        {
+            return Err(codes::cte_recursive_requires_single_reference(name));
         }
         if factor.name.schema.is_none() && factor.name.name.eq_ignore_ascii_case("dual") {
             return Err(codes::no_such_table(self.context.database().unwrap_or(""), factor.name.name));
@@ -378,6 +384,7 @@ pub fn base_columns(entry: &TableEntry, alias: &str) -> Vec<RelColumn> {
                     no_default: !c.ty.nullable && matches!(c.default, DefaultValue::None) && !c.auto_increment,
                     on_update_now: c.on_update_now,
                     coercibility: typing::IMPLICIT,
+                    kept: Kept::No,
                 },
             }
         })

@@ -3,7 +3,7 @@
 use crate::binder::{Binder, Clause, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::{Block, same};
-use crate::plan::{OutputColumn, SortKey};
+use crate::plan::{Kept, OutputColumn, SortKey};
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
@@ -96,6 +96,11 @@ impl<'c> Binder<'c> {
         let order = self.order_keys(q.order_by, &outputs, if aggregated { Ordered::Groups } else { Ordered::Rows })?;
         let limit = self.limit(q.limit)?;
         let grouped = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
+        if (grouped || self.scope().windows.iter().any(|window| !window.calls.is_empty()))
+            && let Some(name) = self.recursion_read()
+        {
+            return Err(codes::cte_recursive_forbids_aggregation(name));
+        }
         let mut block = Block {
             scope: Scope::new(),
             from,
@@ -114,6 +119,7 @@ impl<'c> Binder<'c> {
             self.sort_by_generated(&mut block.order)?;
         }
         self.order_of_view(&mut block);
+        self.note_kept(&mut block);
         let calls = self.grouping_calls(&block.group_by)?;
         if select.rollup {
             self.roll_up(&mut block, calls);
@@ -132,6 +138,25 @@ impl<'c> Binder<'c> {
             }
         }
         Ok(block)
+    }
+
+    /// Notes what MySQL keeps in temporary tables for the windows of the block, or for DISTINCT.
+    fn note_kept(&self, block: &mut Block) {
+        let Some(scope) = self.scopes.last() else { return };
+        let called: Vec<Slot> = scope.windows.iter().flat_map(|window| &window.calls).map(|(slot, _)| *slot).collect();
+        let of_rows = !block.from.is_empty() && !block.grouped;
+        if called.is_empty() && !(block.distinct && of_rows) {
+            return;
+        }
+        for (expr, column) in &mut block.items {
+            column.kept = match expr.kind {
+                // Constants are not kept, and columns are what they are.
+                ExprKind::Literal(_) => continue,
+                _ if !column.org_name.is_empty() => continue,
+                ExprKind::Slot(slot) if called.contains(&slot) => Kept::Widened,
+                _ => Kept::ByDigits,
+            };
+        }
     }
 
     /// An expression that is grouped by: an aggregate may be but an item of the select list, and is refused by its name then.

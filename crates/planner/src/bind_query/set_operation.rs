@@ -4,7 +4,7 @@ use crate::bind_query::{Bound, BoundQuery, Ordered};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::plan::{Node, OutputColumn, Query};
+use crate::plan::{Kept, Node, OutputColumn, Query};
 use crate::typing::{self, UnionClash};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -298,7 +298,7 @@ fn union_columns(branches: &[Bound]) -> Result<Vec<OutputColumn>> {
             }
             None => typing::COERCIBLE,
         };
-        columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, ..OutputColumn::default() });
+        columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, kept: Kept::AsItIs, ..OutputColumn::default() });
     }
     Ok(columns)
 }

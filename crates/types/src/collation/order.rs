@@ -278,6 +278,28 @@ impl Collation {
         }
     }
 
+    /// The weights of a string, level by level; `None` where each character has one of its own.
+    pub fn weight_levels(self, text: &[u8]) -> Option<Vec<Vec<u16>>> {
+        let mut weights = Vec::new();
+        match self.method() {
+            Method::Uca900(_) | Method::Tailored(..) => {
+                self.weight_string(text, &mut weights);
+                let weights: Vec<u16> = weights.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+                // A zero stands between levels.
+                Some(weights.split(|weight| *weight == 0).map(<[u16]>::to_vec).collect())
+            }
+            Method::Expanding(_) if self.charset() == Charset::Latin1 => {
+                self.weight_string(text, &mut weights);
+                Some(vec![weights.into_iter().map(u16::from).collect()])
+            }
+            Method::Expanding(_) => {
+                self.weight_string(text, &mut weights);
+                Some(vec![weights.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect()])
+            }
+            _ => None,
+        }
+    }
+
     /// Whether two code points have the same weights (LIKE compares character by character).
     pub(super) fn same_weight(self, a: u32, b: u32) -> bool {
         if a == b {
