@@ -6,13 +6,12 @@
 //! 2. Rows past the share of memory go to disk in sorted runs; a partition is in memory as a whole while it is computed.
 //! 3. What is kept is taken from the statement's memory, and given back when the last row is out.
 
-use crate::aggregate::{Accumulator, Sum};
+use crate::aggregate::Accumulator;
 use crate::convert::compare;
 use crate::exec::Exec;
 use crate::memory::{Watch, value_bytes};
 use crate::run::{Flow, Next, Result};
 use crate::spill::Runs;
-use ::memory::Kind;
 use mysql_error::codes;
 use planner::expr::Expr;
 use planner::plan::{Aggregate, AggregateKind};
@@ -295,10 +294,6 @@ impl<'a> Exec<'a> {
                 };
                 frames.into_iter().map(|f| nth(f).unwrap_or_default()).collect()
             }
-            WindowFunction::Aggregate(aggregate) if matches!(aggregate.kind, AggregateKind::JsonArray | AggregateKind::JsonObject) => {
-                let frames = self.frames(window, call, partition)?;
-                self.documents(window, aggregate, &frames, partition)?
-            }
             WindowFunction::Aggregate(aggregate) => {
                 let frames = self.frames(window, call, partition)?;
                 if matches!(aggregate.kind, AggregateKind::JsonArray | AggregateKind::JsonObject) {
@@ -420,38 +415,6 @@ impl<'a> Exec<'a> {
             at = frame.clone();
             column.push(self.result(aggregate, sum.snapshot())?);
         }
-        Ok(column)
-    }
-
-    /// JSON_ARRAYAGG and JSON_OBJECTAGG: the members of all rows are made once, and each frame has its own.
-    fn documents(
-        &mut self,
-        window: &Window,
-        aggregate: &'a Aggregate,
-        frames: &[Range<usize>],
-        partition: &Partition<'_>,
-    ) -> Result<Vec<Value>> {
-        let held = self.memory.used_for(Kind::Groups);
-        let mut all = Accumulator::new(aggregate);
-        for (at, row) in partition.rows.iter().enumerate() {
-            if at % CANCEL_ROWS == 0 {
-                self.check_cancel()?;
-            }
-            self.load_row(window, row);
-            self.add(aggregate, &mut all)?;
-        }
-        let Sum::Documents(members) = all.value else { return Err(crate::errors::internal("a JSON aggregate's members")) };
-        let mut column: Vec<Value> = Vec::with_capacity(frames.len());
-        for (row, frame) in frames.iter().enumerate() {
-            if row > 0 && *frame == frames[row - 1] {
-                column.push(column[row - 1].clone());
-                continue;
-            }
-            self.check_cancel()?;
-            let of_frame = members.get(frame.clone()).unwrap_or_default().to_vec();
-            column.push(self.result(aggregate, Accumulator { seen: None, value: Sum::Documents(of_frame) })?);
-        }
-        self.memory.give_back_for(Kind::Groups, self.memory.used_for(Kind::Groups).saturating_sub(held));
         Ok(column)
     }
 
