@@ -356,7 +356,9 @@ impl<'c> Binder<'c> {
                 // A lifted constant or a parameter orders nothing.
                 ast::ExprKind::Param(_) | ast::ExprKind::Literal(_) => continue,
                 _ => match (self.order_key(&item.expr), of) {
-                    (Err(e), Ordered::Set) if e.code == codes::ER_INVALID_GROUP_FUNC_USE => {
+                    (Err(e), Ordered::Set)
+                        if [codes::ER_INVALID_GROUP_FUNC_USE, codes::ER_WINDOW_INVALID_WINDOW_FUNC_USE].contains(&e.code) =>
+                    {
                         return Err(codes::aggregate_order_for_union(at + 1));
                     }
                     (bound, _) => bound?,
