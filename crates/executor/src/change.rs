@@ -72,15 +72,28 @@ impl<'a> Exec<'a> {
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         });
-        if let Err(error @ Error::Engine(_)) = read {
-            return Err(error);
+        if let Err(error) = read {
+            return Err(self.earlier_failure(update, pending, error, changes));
         }
-        // What is wrong with a row is told after what is wrong with those before it.
+        self.write_pending(update, pending, &mut changes)?;
+        Ok(changes)
+    }
+
+    fn write_pending(&mut self, update: &'a Update, pending: Vec<Pending>, changes: &mut Changes) -> Result<()> {
         for (n, row, key, values) in pending {
             self.tick()?;
-            self.write_update(&update.targets[n], &row, &key, values, update.ignore, &mut changes)?;
+            self.write_update(&update.targets[n], &row, &key, values, update.ignore, changes)?;
         }
-        read.map(|_| changes)
+        Ok(())
+    }
+
+    /// What is wrong with a row is told after what is wrong with those before it, which were to be changed when all are read.
+    #[cold]
+    fn earlier_failure(&mut self, update: &'a Update, pending: Vec<Pending>, failure: Error, mut changes: Changes) -> Error {
+        match failure {
+            Error::Engine(_) => failure,
+            Error::Sql(_) => self.write_pending(update, pending, &mut changes).err().unwrap_or(failure),
+        }
     }
 
     /// A slot's value: a copy where the row in the frame may be used again (`keeps`).
