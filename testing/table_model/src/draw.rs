@@ -214,7 +214,7 @@ impl Draw {
         let (mut actions, mut touched) = (Vec::new(), BTreeSet::new());
         let mut moves = false;
         for _ in 0..=self.random.below(3) {
-            if let Some(action) = self.action(model, table, &mut touched) {
+            if let Some(action) = self.action(table, &mut touched) {
                 // Where a column goes when another has moved is not asked either.
                 let places = matches!(&action, Action::AddColumn(_, place) | Action::Modify(_, place) if !matches!(place, Place::Unsaid));
                 if !(places && moves) {
@@ -230,7 +230,7 @@ impl Draw {
         Statement::Alter { name, actions, copies }
     }
 
-    fn action(&mut self, model: &Database, table: &Table, touched: &mut BTreeSet<String>) -> Option<Action> {
+    fn action(&mut self, table: &Table, touched: &mut BTreeSet<String>) -> Option<Action> {
         let free: Vec<String> = table.columns.iter().map(|column| column.name.clone()).filter(|name| !touched.contains(name)).collect();
         let is_checked = |name: &str| table.checks.iter().any(|check| check.column == name);
         let is_keyed = |key: &Key| key.columns.iter().all(|column| free.contains(column));
@@ -283,7 +283,7 @@ impl Draw {
             }
             _ => {
                 let checks: Vec<&Check> = table.checks.iter().filter(|check| free.contains(&check.column)).collect();
-                if checks.is_empty() || model.tables.is_empty() {
+                if checks.is_empty() {
                     return None;
                 }
                 let check = (*self.one_of(&checks)).clone();
@@ -422,10 +422,6 @@ impl Draw {
     fn delete(&mut self, name: String, table: &Table) -> Statement {
         let order = Self::order(table);
         let limit = self.limit(&order);
-        let mut condition = self.condition(table);
-        if table.rows.len() < 4 && condition.is_none() {
-            condition = self.condition(table);
-        }
-        Statement::Delete { name, condition, order, limit }
+        Statement::Delete { name, condition: self.condition(table), order, limit }
     }
 }
