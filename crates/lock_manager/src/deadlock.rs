@@ -147,6 +147,17 @@ struct Node {
     parent: usize,
 }
 
+impl Node {
+    /// When its wait began, among equals in the choice of a victim. Who waits for a row searches once, when it begins to.
+    fn arrival(&self, start: &Arc<Owner>) -> u64 {
+        match &self.wait {
+            Waits::Row(_) if Arc::ptr_eq(&self.owner, start) => u64::MAX,
+            Waits::Row(_) => 0,
+            Waits::Outside(wait) => wait.arrival,
+        }
+    }
+}
+
 type Holders = SmallVec<[Arc<Owner>; 4]>;
 
 impl Detector {
@@ -212,8 +223,8 @@ impl LockManager {
                 // Something moved on meanwhile; look again at what is there now.
                 continue;
             }
-            // The least work; `start` is first, so it is the victim among equals.
-            let cost = |node: &Node| (node.wait.weight(), node.owner.work());
+            // The least work; among equals who came last. A candidate for a table searches anew with each of its turns, so not always is it `start`.
+            let cost = |node: &Node| (node.wait.weight(), node.owner.work(), std::cmp::Reverse(node.arrival(start)));
             let (victim, _) = cycle.iter().enumerate().min_by_key(|(_, node)| cost(node)).expect("a cycle has members");
             let report = self.report(&cycle, victim, state.found + 1);
             if self.make_victim(&cycle[victim]) {

@@ -121,6 +121,8 @@ pub struct LockManager {
     hasher: foldhash::fast::RandomState,
     registry: Registry,
     next_owner: CachePadded<AtomicU64>,
+    /// Numbers waits for something else than a row.
+    arrivals: AtomicU64,
     /// All of them, for those who look who waits.
     owners: Mutex<Vec<Weak<Owner>>>,
     pub(crate) detector: Detector,
@@ -156,6 +158,7 @@ impl LockManager {
             hasher: foldhash::fast::RandomState::default(),
             registry: Registry::new(count.min(64)),
             next_owner: CachePadded::new(AtomicU64::new(1)),
+            arrivals: AtomicU64::new(0),
             owners: Mutex::new(Rank::Leaf, Vec::new()),
             detector: Detector::new(),
             counts: CachePadded::new(Counts::default()),
@@ -176,6 +179,12 @@ impl LockManager {
         owners.push(Arc::downgrade(&owner));
         drop(owners);
         owner
+    }
+
+    /// The number of a wait for something else than a row that begins.
+    pub(crate) fn next_arrival(&self) -> u64 {
+        // Relaxed: nothing else hangs on the order.
+        self.arrivals.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Those who are there and `wanted`, which takes no latch.

@@ -370,7 +370,7 @@ impl TableLock {
     }
 
     fn wait_alone(self: &Arc<Self>, want: Want, wait: ExclusiveWait, asker: Asker<'_>) -> Result<(), LockError> {
-        let cell = Arc::new(WaitCell::new());
+        let (cell, asker) = (Arc::new(WaitCell::new()), asker.arriving());
         self.become_candidate(want, &cell, wait.deadline, asker)?;
         self.wait_in_turns(want, &cell, wait, asker).or_else(|error| self.give_up(error))
     }
@@ -689,7 +689,7 @@ impl LoweredGuard<'_> {
     /// it may be tried again.
     pub fn raise<'a>(&self, wait: ExclusiveWait, asker: impl Into<Asker<'a>>) -> Result<(), LockError> {
         let lock = &self.guard.lock;
-        let raised = lock.wait_in_turns(Want::Exclusive, &Arc::new(WaitCell::new()), wait, asker.into());
+        let raised = lock.wait_in_turns(Want::Exclusive, &Arc::new(WaitCell::new()), wait, asker.into().arriving());
         if raised.is_err() {
             lock.change(|slow| slow.stopping = None);
         } else if let Some(exclusive) = &self.guard._registered {

@@ -64,6 +64,8 @@ pub(crate) struct OutsideWait {
     pub(crate) what: WaitsFor,
     pub(crate) cell: Arc<WaitCell>,
     pub(crate) awaited: Awaited,
+    /// Counts such waits as they came: who has more to wait for one after the other (its turn, then the table) keeps its number.
+    pub(crate) arrival: u64,
 }
 
 /// What an owner has and awaits outside of the row locks.
@@ -80,12 +82,14 @@ pub struct Asker<'a> {
     /// In whose name, and the graph that it stands in. Without, it takes no part in deadlocks.
     owner: Option<(&'a LockManager, &'a Arc<Owner>)>,
     what: WaitsFor,
+    /// Of [`OutsideWait::arrival`]; `None` where each sleep is a wait of its own.
+    arrival: Option<u64>,
 }
 
 impl<'a> From<&'a Cancel> for Asker<'a> {
     /// Somebody who holds nothing that others wait for.
     fn from(cancel: &'a Cancel) -> Asker<'a> {
-        Asker { cancel, owner: None, what: WaitsFor::MetadataLock }
+        Asker { cancel, owner: None, what: WaitsFor::MetadataLock, arrival: None }
     }
 }
 
@@ -98,12 +102,17 @@ impl<'a> From<&'a Arc<Cancel>> for Asker<'a> {
 impl<'a> Asker<'a> {
     /// An owner, whose waits can be part of deadlocks.
     pub fn new(locks: &'a LockManager, owner: &'a Arc<Owner>, cancel: &'a Cancel) -> Asker<'a> {
-        Asker { cancel, owner: Some((locks, owner)), what: WaitsFor::MetadataLock }
+        Asker { cancel, owner: Some((locks, owner)), what: WaitsFor::MetadataLock, arrival: None }
     }
 
     /// The same, waiting for what the process list is to tell.
     pub fn waiting_for(self, what: WaitsFor) -> Asker<'a> {
         Asker { what, ..self }
+    }
+
+    /// The same, for several sleeps that are one wait: it has arrived now, however often it wakes and looks again.
+    pub(crate) fn arriving(self) -> Asker<'a> {
+        Asker { arrival: self.owner.map(|(locks, _)| locks.next_arrival()), ..self }
     }
 
     /// In whose name.
@@ -122,7 +131,8 @@ impl<'a> Asker<'a> {
         deadline: Option<Instant>,
     ) -> WaitState {
         let Some((locks, owner)) = self.owner else { return self.cancel.sleep(cell, self.what, deadline) };
-        owner.begin_outside(OutsideWait { what: self.what, cell: Arc::clone(cell), awaited: awaited() });
+        let arrival = self.arrival.unwrap_or_else(|| locks.next_arrival());
+        owner.begin_outside(OutsideWait { what: self.what, cell: Arc::clone(cell), awaited: awaited(), arrival });
         if owner.holds_something() && may_close() && !crate::platform::planted("no_outside_detection") {
             locks.resolve_deadlocks(owner);
         }

@@ -202,7 +202,10 @@ impl Model {
     fn break_cycles(&mut self, start: usize) -> Vec<usize> {
         let mut victims = Vec::new();
         while let Some(cycle) = self.cycle(start) {
-            let victim = *cycle.iter().min_by_key(|owner| weight(self.waiting[**owner].expect("it waits"))).expect("members");
+            // Among equals who came last.
+            let arrival = |owner: usize| self.arrivals.iter().position(|other| *other == owner);
+            let cost = |owner: &&usize| (weight(self.waiting[**owner].expect("it waits")), std::cmp::Reverse(arrival(**owner)));
+            let victim = *cycle.iter().min_by_key(cost).expect("members");
             self.waiting[victim] = None;
             self.arrivals.retain(|other| *other != victim);
             victims.push(victim);
