@@ -9,8 +9,8 @@ use base::{IndexId, PAGE_BYTES, PageNo, TxnId};
 use page_store::PageType;
 
 use crate::layout::{
-    COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, PREFIX_WORD, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot, TXN_MAX,
-    TYPE, VALUE_LEN_BYTES, entry_bytes, heap_base, word_of,
+    CHILD_BYTES, COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, PREFIX_WORD, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot,
+    TXN_MAX, TYPE, VALUE_LEN_BYTES, entry_bytes, heap_base, word_of,
 };
 use crate::node::{Fit, Node};
 
@@ -207,8 +207,35 @@ impl<'a> NodeMut<'a> {
         self.place(slot, suffix, value);
     }
 
-    /// Appends entries of an old image of this page, under the prefix now set.
+    /// Appends entries of an old image of this page, under the prefix now set, which they share.
     fn copy_slots(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
+        if self.node().prefix_len() == old.prefix_len() { self.copy_entries(old, slots) } else { self.rebuild_entries(old, slots) }
+    }
+
+    /// The same where the prefix has not changed: entries are copied as they are, which leaves the same bytes as [`NodeMut::rebuild_entries`].
+    pub(crate) fn copy_entries(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
+        let inner = old.is_inner();
+        let (mut count, mut top) = (self.node().count(), self.node().heap_top());
+        for slot in slots {
+            let (entry, value_len) = (old.slot(slot), old.value(slot).len());
+            let bytes = entry_bytes(inner, entry.suffix_len(), value_len);
+            if top - (SLOTS + count * SLOT_BYTES) < SLOT_BYTES + bytes {
+                return Err(NoRoom);
+            }
+            top -= bytes;
+            // In an inner page what rounds an entry up stays behind.
+            let used = if inner { CHILD_BYTES + entry.rest_len() } else { bytes };
+            self.0[top..top + used].copy_from_slice(&old.0[entry.offset()..entry.offset() + used]);
+            self.set_slot(count, Slot(entry.0 & !0xffff | top as u64));
+            count += 1;
+        }
+        self.set_u16(COUNT, count);
+        self.set_u16(HEAP_TOP, top);
+        Ok(())
+    }
+
+    /// The same under any prefix that the entries share.
+    pub(crate) fn rebuild_entries(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
         let prefix_len = self.node().prefix_len();
         let mut key = Vec::new();
         for slot in slots {

@@ -238,6 +238,9 @@ impl<'a> Node<'a> {
             } else if self.free_bytes() >= need {
                 // Short suffixes lie in the slots, so a longer prefix may cost more than it saves.
                 let longer = self.common_prefix_with(slot, key);
+                if longer == self.prefix_len() {
+                    return Fit::Rewrite(longer);
+                }
                 let total = self.rewritten_bytes(0..count, longer) + SLOT_BYTES + entry_bytes(inner, key.len() - longer, value_len);
                 Fit::Rewrite(if total <= CAPACITY { longer } else { self.prefix_len() })
             } else {

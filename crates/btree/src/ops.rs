@@ -8,6 +8,7 @@
 
 use base::{IndexId, Malformed, PAGE_BYTES, PageNo, Reader, TxnId, put_bytes, put_u8, put_varint};
 use buffer_pool::{Mtr, PageRef, RedoHandler};
+use smallvec::SmallVec;
 
 use crate::edit::{Identity, NodeMut};
 use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, common_prefix};
@@ -465,11 +466,12 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
             if slot > count || slot < first || (first == 1 && value.len() != 8) || key.len() + value.len() > PAGE_BYTES {
                 return Err(Malformed);
             }
-            let whole;
+            let mut whole = SmallVec::<[u8; 64]>::new();
             let key = match form {
                 WHOLE_KEY => key,
                 WITHOUT_PREFIX => {
-                    whole = [node.node().prefix(), key].concat();
+                    whole.extend_from_slice(node.node().prefix());
+                    whole.extend_from_slice(key);
                     &whole
                 }
                 _ => return Err(Malformed),

@@ -60,11 +60,19 @@ impl WaitObserver for Teller {
     }
 }
 
+/// Ends all waits when dropped, so that a run that fails ends as well: its scope waits for the owners' threads.
+struct EndWaits<'c>(&'c [Cancel]);
+
+impl Drop for EndWaits<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|cancel| cancel.cancel(1));
+    }
+}
+
 /// One owner's thread: carries out steps, reports each.
-fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, steps: &Receiver<Step>, reports: &Sender<Report>) {
-    let cancel = Cancel::new();
+fn run_owner(world: &World, owner: &Arc<Owner>, number: usize, cancel: &Cancel, steps: &Receiver<Step>, reports: &Sender<Report>) {
     cancel.observe(Arc::new(Teller(reports.clone())));
-    let asker = Asker::new(&world.manager, owner, &cancel);
+    let asker = Asker::new(&world.manager, owner, cancel);
     let mut shares = SharedTables::new(owner);
     let (mut read_only, mut alone): (Vec<ReadOnlyGuard>, Vec<ExclusiveGuard>) = (Vec::new(), Vec::new());
     let mut names: Vec<&str> = Vec::new();
@@ -261,15 +269,17 @@ fn run(seed: u64, steps: usize) -> (u32, u32) {
     };
     let mut model = Model::default();
     let (mut waits, mut deadlocks) = (0, 0);
+    let cancels: Vec<Cancel> = (0..OWNERS).map(|_| Cancel::new()).collect();
     std::thread::scope(|scope| {
+        let _end_waits = EndWaits(&cancels);
         let (report, reports) = channel();
         let senders: Vec<Sender<Step>> = (0..OWNERS)
             .map(|number| {
                 let (sender, receiver) = channel();
-                let (world, report) = (&world, report.clone());
+                let (world, cancel, report) = (&world, &cancels[number], report.clone());
                 let owner = world.manager.new_owner();
                 owner.set_client(number as u64 + 1);
-                scope.spawn(move || run_owner(world, &owner, number, &receiver, &report));
+                scope.spawn(move || run_owner(world, &owner, number, cancel, &receiver, &report));
                 sender
             })
             .collect();
