@@ -28,7 +28,7 @@ use undo::UndoStore;
 use wal::{LogReader, Wal};
 
 /// Operations' bytes in a batch before it is done. Large enough that a page that changes often is latched, and fetched from memory, once for many changes;
-/// small enough for a processor's own cache: of 1, 2, 4 and 8 MiB two took the least time (docs/reliability.md, Seconds a GiB).
+/// small enough for a processor's own cache: of 1, 2 and 4 MiB two took the least time, by a little (docs/reliability.md, Seconds a GiB).
 const BATCH_BYTES: usize = 2 << 20;
 /// Operations in a batch.
 const BATCH_OPS: usize = 1 << 16;
